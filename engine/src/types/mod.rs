@@ -1,0 +1,14 @@
+//! What rows are made of: values, column types, collations, table definitions, and the two byte
+//! encodings of a row (the binlog row image, which is also how rows are stored, and ordered keys).
+
+pub mod collation;
+pub mod key;
+pub mod row;
+pub mod schema;
+pub mod temporal;
+pub mod value;
+
+pub use collation::Collation;
+pub use schema::{Column, ColumnType, Index, IndexPart, Table, TableId, TreeId};
+pub use temporal::{Date, DateTime, Time};
+pub use value::{Decimal, Value};

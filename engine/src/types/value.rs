@@ -1,0 +1,42 @@
+//! The values that expressions compute and rows hold.
+
+use super::temporal::{Date, DateTime, Time};
+
+/// An exact number of up to 65 digits.
+pub type Decimal = bigdecimal::BigDecimal;
+
+/// One SQL value. What charset and collation a string has is known by the expression or column
+/// it comes from, not by the value: `Bytes` holds both text (UTF-8) and binary strings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    #[default]
+    Null,
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer.
+    UInt(u64),
+    /// FLOAT: kept apart from `Double`, because it is printed with fewer digits.
+    Float(f32),
+    /// DOUBLE.
+    Double(f64),
+    /// DECIMAL; the scale is part of the value.
+    Decimal(Box<Decimal>),
+    /// A text or binary string.
+    Bytes(Vec<u8>),
+    /// DATE.
+    Date(Date),
+    /// TIME: a signed duration of up to 838:59:59.999999.
+    Time(Time),
+    /// DATETIME or TIMESTAMP (a TIMESTAMP is in UTC when stored, in the session's time zone
+    /// when an expression sees it).
+    DateTime(DateTime),
+}
+
+impl Value {
+    /// Whether this is SQL NULL.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+}

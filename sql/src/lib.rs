@@ -1,0 +1,10 @@
+//! SQL on the engine: lexer and parser, planner, executor, and the session that holds the state
+//! of a client's transaction.
+
+pub mod error;
+pub mod output;
+pub mod session;
+
+pub use error::SqlError;
+pub use output::{ColumnMeta, Done, Output};
+pub use session::{Instance, Session};
