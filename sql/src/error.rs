@@ -1,4 +1,11 @@
 //! Errors with MySQL's numbers, SQLSTATEs and words, in one table.
+//!
+//! Each line of the table makes a constructor: `SqlError::no_such_table(db, table)`. Texts are
+//! those of MySQL 9.7 (`perror` prints them); where MySQL fills a text in differently from place
+//! to place, the argument is the whole variable part.
+
+use cohort_engine::txn::TxnError;
+use std::fmt::Display;
 
 /// An error as a client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,4 +16,297 @@ pub struct SqlError {
     pub state: [u8; 5],
     /// The text.
     pub message: String,
+}
+
+impl Display for SqlError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = String::from_utf8_lossy(&self.state);
+        write!(f, "ERROR {} ({state}): {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+macro_rules! errors {
+    ($($code:literal $state:literal $name:ident($($arg:ident),*) $text:literal;)*) => {
+        impl SqlError {
+            $(
+                #[doc = concat!("Error ", $code, ": ", $text)]
+                #[must_use]
+                pub fn $name($($arg: impl Display),*) -> SqlError {
+                    SqlError { code: $code, state: *$state, message: format!($text $(, $arg = $arg)*) }
+                }
+            )*
+        }
+    };
+}
+
+errors! {
+    1007 b"HY000" database_exists(name) "Can't create database '{name}'; database exists";
+    1008 b"HY000" cannot_drop_database(name) "Can't drop database '{name}'; database doesn't exist";
+    1017 b"HY000" file_not_found(name, errno, why) "Can't find file: '{name}' (errno: {errno} - {why})";
+    1022 b"23000" duplicate_key_written(table) "Can't write; duplicate key in table '{table}'";
+    1025 b"HY000" rename_failed(from, to, why) "Error on rename of '{from}' to '{to}' ({why})";
+    1036 b"HY000" table_read_only(table) "Table '{table}' is read only";
+    1038 b"HY001" out_of_sort_memory() "Out of sort memory, consider increasing server sort buffer size";
+    1040 b"08004" too_many_connections() "Too many connections";
+    1043 b"08S01" bad_handshake() "Bad handshake";
+    1044 b"42000" database_access_denied(user, host, database) "Access denied for user '{user}'@'{host}' to database '{database}'";
+    1045 b"28000" access_denied(user, host, using_password) "Access denied for user '{user}'@'{host}' (using password: {using_password})";
+    1046 b"3D000" no_database() "No database selected";
+    1047 b"08S01" unknown_command() "Unknown command";
+    1048 b"23000" bad_null(column) "Column '{column}' cannot be null";
+    1049 b"42000" unknown_database(name) "Unknown database '{name}'";
+    1050 b"42S01" table_exists(table) "Table '{table}' already exists";
+    1051 b"42S02" unknown_table(tables) "Unknown table '{tables}'";
+    1052 b"23000" ambiguous_column(column, clause) "Column '{column}' in {clause} is ambiguous";
+    1053 b"08S01" shutdown_in_progress() "Server shutdown in progress";
+    1054 b"42S22" unknown_column(column, clause) "Unknown column '{column}' in '{clause}'";
+    1055 b"42000" not_in_group_by(position, clause, column) "Expression #{position} of {clause} is not in GROUP BY clause and contains nonaggregated column '{column}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
+    1056 b"42000" cannot_group_on(column) "Can't group on '{column}'";
+    1058 b"21S01" wrong_value_count() "Column count doesn't match value count";
+    1059 b"42000" identifier_too_long(name) "Identifier name '{name}' is too long";
+    1060 b"42S21" duplicate_column(name) "Duplicate column name '{name}'";
+    1061 b"42000" duplicate_key_name(name) "Duplicate key name '{name}'";
+    1062 b"23000" duplicate_entry(entry, key) "Duplicate entry '{entry}' for key '{key}'";
+    1063 b"42000" wrong_column_specifier(column) "Incorrect column specifier for column '{column}'";
+    1064 b"42000" syntax(near, line) "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '{near}' at line {line}";
+    1065 b"42000" empty_query() "Query was empty";
+    1066 b"42000" not_unique_table(name) "Not unique table/alias: '{name}'";
+    1067 b"42000" invalid_default(column) "Invalid default value for '{column}'";
+    1068 b"42000" multiple_primary_keys() "Multiple primary key defined";
+    1069 b"42000" too_many_keys(max) "Too many keys specified; max {max} keys allowed";
+    1070 b"42000" too_many_key_parts(max) "Too many key parts specified; max {max} parts allowed";
+    1071 b"42000" key_too_long(max) "Specified key was too long; max key length is {max} bytes";
+    1072 b"42000" key_column_missing(column) "Key column '{column}' doesn't exist in table";
+    1074 b"42000" column_too_long(column, max) "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead";
+    1075 b"42000" wrong_auto_key() "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    1089 b"HY000" wrong_prefix_key() "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
+    1090 b"42000" cannot_remove_all_columns() "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
+    1091 b"42000" cannot_drop(name) "Can't DROP '{name}'; check that column/key exists";
+    1093 b"HY000" update_table_used(table) "You can't specify target table '{table}' for update in FROM clause";
+    1094 b"HY000" unknown_thread(id) "Unknown thread id: {id}";
+    1095 b"HY000" kill_denied(id) "You are not owner of thread {id}";
+    1096 b"HY000" no_tables_used() "No tables used";
+    1101 b"42000" blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
+    1102 b"42000" wrong_database_name(name) "Incorrect database name '{name}'";
+    1103 b"42000" wrong_table_name(name) "Incorrect table name '{name}'";
+    1105 b"HY000" unknown_error(why) "{why}";
+    1109 b"42S02" unknown_table_in(table, clause) "Unknown table '{table}' in {clause}";
+    1110 b"42000" column_specified_twice(column) "Column '{column}' specified twice";
+    1111 b"HY000" invalid_group_function() "Invalid use of group function";
+    1113 b"42000" table_without_columns() "A table must have at least 1 column";
+    1115 b"42000" unknown_character_set(name) "Unknown character set: '{name}'";
+    1116 b"HY000" too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
+    1117 b"HY000" too_many_columns() "Too many columns";
+    1118 b"42000" row_too_large(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    1133 b"42000" no_matching_user() "Can't find any matching row in the user table";
+    1135 b"HY000" cannot_create_thread(errno) "Can't create a new thread (errno {errno}); if you are not out of available memory, you can consult the manual for a possible OS-dependent bug";
+    1136 b"21S01" wrong_value_count_on_row(row) "Column count doesn't match value count at row {row}";
+    1138 b"22004" invalid_use_of_null() "Invalid use of NULL value";
+    1139 b"42000" bad_regexp(why) "Got error '{why}' from regexp";
+    1140 b"42000" mix_of_group_functions(position, column) "In aggregated query without GROUP BY, expression #{position} of SELECT list contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
+    1141 b"42000" no_such_grant(user, host) "There is no such grant defined for user '{user}' on host '{host}'";
+    1142 b"42000" table_access_denied(command, user, host, table) "{command} command denied to user '{user}'@'{host}' for table '{table}'";
+    1146 b"42S02" no_such_table(database, table) "Table '{database}.{table}' doesn't exist";
+    1153 b"08S01" packet_too_large() "Got a packet bigger than 'max_allowed_packet' bytes";
+    1156 b"08S01" packets_out_of_order() "Got packets out of order";
+    1158 b"08S01" network_read_error() "Got an error reading communication packets";
+    1162 b"42000" result_string_too_long() "Result string is longer than 'max_allowed_packet' bytes";
+    1166 b"42000" wrong_column_name(name) "Incorrect column name '{name}'";
+    1167 b"42000" cannot_index_column(column) "The used storage engine can't index column '{column}'";
+    1170 b"42000" blob_key_without_length(column) "BLOB/TEXT column '{column}' used in key specification without a key length";
+    1171 b"42000" primary_key_with_null() "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
+    1172 b"42000" too_many_rows() "Result consisted of more than one row";
+    1173 b"42000" requires_primary_key() "This table type requires a primary key";
+    1175 b"HY000" update_without_key() "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ";
+    1176 b"42000" unknown_key(key, table) "Key '{key}' doesn't exist in table '{table}'";
+    1179 b"25000" not_allowed_in_transaction() "You are not allowed to execute this command in a transaction";
+    1192 b"HY000" lock_or_active_transaction() "Can't execute the given command because you have active locked tables or an active transaction";
+    1193 b"HY000" unknown_variable(name) "Unknown system variable '{name}'";
+    1197 b"HY000" transaction_too_large() "Multi-statement transaction required more than 'max_binlog_cache_size' bytes of storage; increase this mysqld variable and try again";
+    1204 b"HY000" set_constants_only() "You may only use constant expressions with SET";
+    1205 b"HY000" lock_wait_timeout(detail) "Lock wait timeout exceeded; try restarting transaction{detail}";
+    1210 b"HY000" wrong_arguments(to) "Incorrect arguments to {to}";
+    1213 b"40001" deadlock() "Deadlock found when trying to get lock; try restarting transaction";
+    1214 b"HY000" no_fulltext_support() "The used table type doesn't support FULLTEXT indexes";
+    1221 b"HY000" wrong_usage(one, other) "Incorrect usage of {one} and {other}";
+    1222 b"21000" select_column_counts_differ() "The used SELECT statements have a different number of columns";
+    1227 b"42000" privilege_needed(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
+    1228 b"HY000" session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
+    1229 b"HY000" global_variable(name) "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";
+    1230 b"42000" no_default_of_variable(name) "Variable '{name}' doesn't have a default value";
+    1231 b"42000" wrong_value_for_variable(name, value) "Variable '{name}' can't be set to the value of '{value}'";
+    1232 b"42000" wrong_type_for_variable(name) "Incorrect argument type to variable '{name}'";
+    1235 b"42000" not_supported(what) "This version of MySQL doesn't yet support '{what}'";
+    1238 b"HY000" variable_is(name, kind) "Variable '{name}' is a {kind} variable";
+    1241 b"21000" operand_columns(columns) "Operand should contain {columns} column(s)";
+    1242 b"21000" subquery_rows() "Subquery returns more than 1 row";
+    1243 b"HY000" unknown_statement(name, command) "Unknown prepared statement handler ({name}) given to {command}";
+    1247 b"42S22" illegal_reference(name, why) "Reference '{name}' not supported ({why})";
+    1248 b"42000" derived_without_alias() "Every derived table must have its own alias";
+    1250 b"42000" table_not_allowed_here(table, clause) "Table '{table}' from one of the SELECTs cannot be used in {clause}";
+    1251 b"08004" unsupported_auth_mode() "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
+    1253 b"42000" collation_mismatch(collation, charset) "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
+    1260 b"HY000" cut_by_group_concat(row) "Row {row} was cut by GROUP_CONCAT()";
+    1264 b"22003" out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
+    1265 b"01000" data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
+    1267 b"HY000" illegal_mix_of_collations(one, one_kind, other, other_kind, operation) "Illegal mix of collations ({one},{one_kind}) and ({other},{other_kind}) for operation '{operation}'";
+    1273 b"HY000" unknown_collation(name) "Unknown collation: '{name}'";
+    1280 b"42000" wrong_index_name(name) "Incorrect index name '{name}'";
+    1286 b"42000" unknown_storage_engine(name) "Unknown storage engine '{name}'";
+    1287 b"HY000" deprecated(what, instead) "'{what}' is deprecated and will be removed in a future release. Please use {instead} instead";
+    1290 b"HY000" option_prevents(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
+    1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
+    1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
+    1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
+    1298 b"HY000" unknown_time_zone(name) "Unknown or incorrect time zone: '{name}'";
+    1300 b"HY000" invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
+    1301 b"HY000" allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
+    1305 b"42000" does_not_exist(kind, name) "{kind} {name} does not exist";
+    1317 b"70100" query_interrupted() "Query execution was interrupted";
+    1318 b"42000" wrong_argument_count(kind, name, expected, got) "Incorrect number of arguments for {kind} {name}; expected {expected}, got {got}";
+    1327 b"42000" undeclared_variable(name) "Undeclared variable: {name}";
+    1347 b"HY000" wrong_object(database, table, kind) "'{database}.{table}' is not {kind}";
+    1348 b"HY000" column_not_updatable(column) "Column '{column}' is not updatable";
+    1364 b"HY000" no_default_for_field(column) "Field '{column}' doesn't have a default value";
+    1365 b"22012" division_by_zero() "Division by 0";
+    1366 b"HY000" incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
+    1367 b"22007" illegal_value(kind, value) "Illegal {kind} '{value}' value found during parsing";
+    1373 b"HY000" unknown_binary_log() "Target log not found in binlog index";
+    1390 b"HY000" too_many_parameters() "Prepared statement contains too many placeholders";
+    1391 b"HY000" key_part_zero(column) "Key part '{column}' length cannot be 0";
+    1396 b"HY000" user_operation_failed(operation, users) "Operation {operation} failed for {users}";
+    1406 b"22001" data_too_long(column, row) "Data too long for column '{column}' at row {row}";
+    1410 b"42000" cannot_create_user_with_grant() "You are not allowed to create a user with GRANT";
+    1411 b"HY000" incorrect_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";
+    1412 b"HY000" table_definition_changed() "Table definition has changed, please retry transaction";
+    1425 b"42000" scale_too_big(scale, column, max) "Too big scale {scale} specified for column '{column}'. Maximum is {max}.";
+    1426 b"42000" precision_too_big(precision, column, max) "Too-big precision {precision} specified for '{column}'. Maximum is {max}.";
+    1427 b"42000" precision_below_scale(column) "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";
+    1436 b"HY000" nesting_too_deep() "Thread stack overrun: the statement is nested too deeply";
+    1439 b"42000" display_width_too_big(column, max) "Display width out of range for column '{column}' (max = {max})";
+    1441 b"22008" datetime_overflow(function) "Datetime function: {function} field overflow";
+    1461 b"42000" too_many_prepared(current) "Can't create more than max_prepared_stmt_count statements (current value: {current})";
+    1463 b"42000" non_grouping_field(field, clause) "Non-grouping field '{field}' is used in {clause} clause";
+    1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
+    1478 b"HY000" illegal_create_option(engine, option) "Table storage engine '{engine}' does not support the create option '{option}'";
+    1525 b"HY000" incorrect_value(kind, value) "Incorrect {kind} value: '{value}'";
+    1568 b"25001" transaction_in_progress() "Transaction characteristics can't be changed while a transaction is in progress";
+    1582 b"42000" wrong_native_argument_count(function) "Incorrect parameter count in the call to native function '{function}'";
+    1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
+    1681 b"HY000" deprecated_without_replacement(what) "'{what}' is deprecated and will be removed in a future release.";
+    1690 b"22003" value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
+    1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
+    1815 b"HY000" internal(why) "Internal error: {why}";
+    1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
+    1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
+    3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
+    3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
+    3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
+    3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
+    3554 b"HY000" system_table_rejected(kind, database, table) "Access to {kind} '{database}.{table}' is rejected.";
+    3569 b"HY000" duplicate_table_lock(table) "Table {table} appears in multiple locking clauses.";
+    3568 b"HY000" unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
+    3572 b"HY000" lock_nowait() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
+    3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
+    3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
+    3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
+    3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
+    3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
+    3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
+    3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
+    3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
+    3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
+    4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
+    4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+}
+
+impl SqlError {
+    /// 1292 as MySQL words it when a value for a column is not of its type.
+    #[must_use]
+    pub fn incorrect_temporal(
+        kind: impl Display,
+        value: impl Display,
+        column: impl Display,
+        row: impl Display,
+    ) -> SqlError {
+        SqlError {
+            code: 1292,
+            state: *b"22007",
+            message: format!(
+                "Incorrect {kind} value: '{value}' for column '{column}' at row {row}"
+            ),
+        }
+    }
+
+    /// 1292 as MySQL words it when a text is not of a type, without a column to name.
+    #[must_use]
+    pub fn incorrect_temporal_value(kind: impl Display, value: impl Display) -> SqlError {
+        SqlError {
+            code: 1292,
+            state: *b"22007",
+            message: format!("Incorrect {kind} value: '{value}'"),
+        }
+    }
+
+    /// 1064 near the rest `near` of the statement `sql`, from which it is a slice.
+    #[must_use]
+    pub fn syntax_at(sql: &str, near: &str) -> SqlError {
+        let offset = sql.len().saturating_sub(near.len());
+        let before = sql.as_bytes().get(..offset).unwrap_or_default();
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let shown: String = near.chars().take(80).collect();
+        SqlError::syntax(shown, line)
+    }
+}
+
+/// What becomes of a transaction's error, except `DuplicateKey`, which only the statement that
+/// met it can word (it knows the row and the table).
+impl From<TxnError> for SqlError {
+    fn from(error: TxnError) -> SqlError {
+        match error {
+            TxnError::Deadlock => SqlError::deadlock(),
+            TxnError::LockWaitTimeout { holder } if holder.is_empty() => {
+                SqlError::lock_wait_timeout("")
+            }
+            TxnError::LockWaitTimeout { holder } => {
+                SqlError::lock_wait_timeout(format_args!(" (the lock is held by: {holder})"))
+            }
+            TxnError::Nowait => SqlError::lock_nowait(),
+            TxnError::DuplicateKey { index } => SqlError::duplicate_entry("", index),
+            TxnError::TooLarge => SqlError::transaction_too_large(),
+            TxnError::ReadOnly => SqlError::read_only_transaction(),
+            TxnError::TableChanged => SqlError::table_definition_changed(),
+            TxnError::Killed => SqlError::query_interrupted(),
+            TxnError::Storage(why) => SqlError::unknown_error(why),
+            TxnError::Corrupt(why) => SqlError::internal(why),
+            TxnError::Conversion(why) => SqlError::unknown_error(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constructors_fill_in_mysqls_words() {
+        let error = SqlError::no_such_table("test", "t");
+        assert_eq!(
+            error.to_string(),
+            "ERROR 1146 (42S02): Table 'test.t' doesn't exist"
+        );
+    }
+
+    #[test]
+    fn syntax_errors_show_the_line_and_at_most_80_characters() {
+        let sql = format!("SELECT 1\nFRO {}", "x".repeat(100));
+        let error = SqlError::syntax_at(&sql, &sql[9..]);
+        assert!(
+            error
+                .message
+                .contains(&format!("near 'FRO {}' at line 2", "x".repeat(76)))
+        );
+    }
 }

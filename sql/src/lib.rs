@@ -4,7 +4,9 @@
 pub mod error;
 pub mod output;
 pub mod session;
+pub mod warnings;
 
 pub use error::SqlError;
 pub use output::{ColumnMeta, Done, Output};
 pub use session::{Instance, Session};
+pub use warnings::Warnings;

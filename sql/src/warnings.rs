@@ -1,0 +1,128 @@
+//! The diagnostics area: what SHOW WARNINGS shows after a statement.
+
+use crate::error::SqlError;
+
+/// How serious a condition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Something to know.
+    Note,
+    /// Something was changed or ignored.
+    Warning,
+    /// The statement failed.
+    Error,
+}
+
+impl Level {
+    /// The word in SHOW WARNINGS.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Note => "Note",
+            Level::Warning => "Warning",
+            Level::Error => "Error",
+        }
+    }
+}
+
+/// One condition of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// How serious it is.
+    pub level: Level,
+    /// Number and words.
+    pub error: SqlError,
+}
+
+/// The conditions of a statement. At most `max_error_count` are kept; all are counted.
+#[derive(Clone, Debug)]
+pub struct Warnings {
+    kept: Vec<Condition>,
+    total: u64,
+    errors: u64,
+    max: usize,
+}
+
+impl Default for Warnings {
+    fn default() -> Warnings {
+        Warnings::new(1024)
+    }
+}
+
+impl Warnings {
+    /// An empty area that keeps `max` conditions (max_error_count).
+    #[must_use]
+    pub fn new(max: usize) -> Warnings {
+        Warnings {
+            kept: Vec::new(),
+            total: 0,
+            errors: 0,
+            max,
+        }
+    }
+    /// Forgets everything, at the start of a statement. `max` is max_error_count.
+    pub fn clear(&mut self, max: usize) {
+        self.kept.clear();
+        self.total = 0;
+        self.errors = 0;
+        self.max = max;
+    }
+    /// Adds a condition.
+    pub fn push(&mut self, level: Level, error: SqlError) {
+        self.total += 1;
+        self.errors += u64::from(level == Level::Error);
+        if self.kept.len() < self.max {
+            self.kept.push(Condition { level, error });
+        }
+    }
+    /// Adds a warning.
+    pub fn warn(&mut self, error: SqlError) {
+        self.push(Level::Warning, error);
+    }
+    /// Adds a note.
+    pub fn note(&mut self, error: SqlError) {
+        self.push(Level::Note, error);
+    }
+    /// The conditions kept, oldest first.
+    #[must_use]
+    pub fn list(&self) -> &[Condition] {
+        &self.kept
+    }
+    /// @@warning_count: how many conditions there were, kept or not.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+    /// @@error_count.
+    #[must_use]
+    pub fn error_count(&self) -> u64 {
+        self.errors
+    }
+    /// The count as the protocol has it.
+    #[must_use]
+    pub fn count_u16(&self) -> u16 {
+        u16::try_from(self.total).unwrap_or(u16::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_more_than_it_keeps() {
+        let mut warnings = Warnings::new(1);
+        warnings.warn(SqlError::division_by_zero());
+        warnings.push(Level::Error, SqlError::no_database());
+        assert_eq!(
+            (
+                warnings.list().len(),
+                warnings.count(),
+                warnings.error_count()
+            ),
+            (1, 2, 1)
+        );
+        warnings.clear(2);
+        assert_eq!(warnings.count(), 0);
+    }
+}
