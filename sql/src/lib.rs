@@ -2,6 +2,8 @@
 //! of a client's transaction.
 
 pub mod error;
+pub mod expr;
+pub mod lexer;
 pub mod output;
 pub mod session;
 pub mod warnings;

@@ -1,0 +1,115 @@
+//! What literals and quoted names stand for.
+
+use super::{Kind, Mode};
+use cohort_engine::types::Value;
+use std::borrow::Cow;
+
+/// The name that a `Word` or `QuotedName` (or a variable, without its `@`s) stands for. Bytes
+/// that are not UTF-8 are replaced.
+#[must_use]
+pub fn name(text: &[u8]) -> Cow<'_, str> {
+    let text = text.strip_prefix(b"@@").unwrap_or(text);
+    let text = text.strip_prefix(b"@").unwrap_or(text);
+    let Some((&quote @ (b'`' | b'"' | b'\''), rest)) = text.split_first() else {
+        return String::from_utf8_lossy(text);
+    };
+    let inner = rest.strip_suffix(&[quote]).unwrap_or(rest);
+    if inner.contains(&quote) {
+        let inner = undouble(inner, quote);
+        return Cow::Owned(String::from_utf8_lossy(&inner).into_owned());
+    }
+    String::from_utf8_lossy(inner)
+}
+
+fn undouble(text: &[u8], quote: u8) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.iter();
+    while let Some(&byte) = bytes.next() {
+        out.push(byte);
+        if byte == quote {
+            bytes.next();
+        }
+    }
+    out
+}
+
+/// The bytes that a `String` token stands for.
+#[must_use]
+pub fn string(text: &[u8], mode: Mode) -> Cow<'_, [u8]> {
+    let text = match text {
+        [b'n' | b'N', rest @ ..] => rest,
+        _ => text,
+    };
+    let Some((&quote, rest)) = text.split_first() else {
+        return Cow::Borrowed(text);
+    };
+    let inner = rest.strip_suffix(&[quote]).unwrap_or(rest);
+    if mode.no_backslash_escapes {
+        if !inner.contains(&quote) {
+            return Cow::Borrowed(inner);
+        }
+        return Cow::Owned(undouble(inner, quote));
+    }
+    if !inner.iter().any(|&b| b == quote || b == b'\\') {
+        return Cow::Borrowed(inner);
+    }
+    Cow::Owned(unescape(inner, quote))
+}
+
+fn unescape(text: &[u8], quote: u8) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.iter();
+    while let Some(&byte) = bytes.next() {
+        if byte == quote {
+            bytes.next();
+            out.push(byte);
+            continue;
+        }
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(b'0') => out.push(0),
+            Some(b'b') => out.push(8),
+            Some(b'n') => out.push(b'\n'),
+            Some(b'r') => out.push(b'\r'),
+            Some(b't') => out.push(b'\t'),
+            Some(b'Z') => out.push(26),
+            // Kept with their backslash: they are for LIKE.
+            Some(&escaped @ (b'%' | b'_')) => out.extend([b'\\', escaped]),
+            Some(&escaped) => out.push(escaped),
+            None => out.push(b'\\'),
+        }
+    }
+    out
+}
+
+/// The same as a value.
+#[must_use]
+pub fn string_value(text: &[u8], mode: Mode) -> Value {
+    Value::Bytes(string(text, mode).into_owned())
+}
+
+/// The value of a number token: integers as `Int` or `UInt`, larger ones and those with a point
+/// as `Decimal`, those with an exponent as `Double`.
+#[must_use]
+pub fn number(kind: Kind, text: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(text).ok()?;
+    match kind {
+        Kind::Integer => {
+            if let Ok(value) = text.parse::<i64>() {
+                return Some(Value::Int(value));
+            }
+            if let Ok(value) = text.parse::<u64>() {
+                return Some(Value::UInt(value));
+            }
+            Some(Value::Decimal(Box::new(text.parse().ok()?)))
+        }
+        Kind::Decimal => Some(Value::Decimal(Box::new(
+            text.trim_end_matches('.').parse().ok()?,
+        ))),
+        Kind::Float => Some(Value::Double(text.parse().ok()?)),
+        _ => None,
+    }
+}

@@ -1,0 +1,148 @@
+use super::*;
+use cohort_engine::types::Value;
+
+fn texts(source: &str) -> Vec<&str> {
+    Lexer::tokens(source.as_bytes(), Mode::default())
+        .iter()
+        .map(|t| &source[t.start..t.end])
+        .collect()
+}
+
+fn kinds(source: &str) -> Vec<Kind> {
+    Lexer::tokens(source.as_bytes(), Mode::default())
+        .iter()
+        .map(|t| t.kind)
+        .collect()
+}
+
+#[test]
+fn splits_a_statement() {
+    assert_eq!(
+        texts("SELECT `a``b`,t.c FROM t WHERE id>=-5 AND s='it''s \\' ok' -- end"),
+        [
+            "SELECT",
+            "`a``b`",
+            ",",
+            "t",
+            ".",
+            "c",
+            "FROM",
+            "t",
+            "WHERE",
+            "id",
+            ">=",
+            "-",
+            "5",
+            "AND",
+            "s",
+            "=",
+            "'it''s \\' ok'"
+        ]
+    );
+    assert_eq!(
+        texts("a<=>b<>c!=d:=e||f&&g->>h"),
+        [
+            "a", "<=>", "b", "<>", "c", "!=", "d", ":=", "e", "||", "f", "&&", "g", "->>", "h"
+        ]
+    );
+}
+
+#[test]
+fn knows_numbers_from_names() {
+    use Kind::*;
+    assert_eq!(
+        kinds("1 1.5 .5 1e3 1.5E-3 0x1f 0b01 x'00' b'1' 1abc 0xzz t1.2x 5."),
+        [
+            Integer, Decimal, Decimal, Float, Float, Hex, Bit, Hex, Bit, Word, Word, Word, Symbol,
+            Word, Decimal
+        ]
+    );
+}
+
+#[test]
+fn comments_and_versions() {
+    assert_eq!(
+        texts("/* x */ SELECT /*!40101 1 */ # rest\n + /*!99999 2 */ 3"),
+        ["SELECT", "1", "+", "3"]
+    );
+    assert_eq!(texts("1--1"), ["1", "-", "-", "1"]);
+    assert_eq!(texts("1 --"), ["1"]);
+    assert_eq!(texts("SELECT /*+ NO_ICP(t) */ 1 /* open"), ["SELECT", "1"]);
+}
+
+#[test]
+fn variables_and_placeholders() {
+    use Kind::*;
+    assert_eq!(
+        kinds("@a := @`b c` + @@global.x + ?"),
+        [
+            UserVariable,
+            Symbol,
+            UserVariable,
+            Symbol,
+            SystemVariable,
+            Symbol,
+            Word,
+            Symbol,
+            Placeholder
+        ]
+    );
+}
+
+#[test]
+fn unterminated_is_invalid() {
+    assert_eq!(kinds("'abc"), [Kind::Invalid]);
+    assert_eq!(kinds("'abc\\"), [Kind::Invalid]);
+    assert_eq!(kinds("`abc"), [Kind::Invalid]);
+    assert_eq!(kinds("\0"), [Kind::Invalid]);
+}
+
+#[test]
+fn values() {
+    let mode = Mode::default();
+    assert_eq!(&*string(b"'a''b\\n\\%\\q'", mode), b"a'b\n\\%q");
+    assert_eq!(&*string(b"\"a'b\"", mode), b"a'b");
+    let plain = Mode {
+        no_backslash_escapes: true,
+        ..mode
+    };
+    assert_eq!(&*string(b"'a\\n''b'", plain), b"a\\n'b");
+    assert_eq!(name(b"`a``b`"), "a`b");
+    assert_eq!(name(b"@`x`"), "x");
+    assert_eq!(
+        number(Kind::Integer, b"18446744073709551615"),
+        Some(Value::UInt(u64::MAX))
+    );
+    assert_eq!(number(Kind::Float, b"1e3"), Some(Value::Double(1000.0)));
+    assert_eq!(
+        number(Kind::Decimal, b"1.50"),
+        Some(Value::Decimal(Box::new("1.50".parse().unwrap())))
+    );
+}
+
+#[test]
+fn any_bytes_end() {
+    let mut seed = 1u32;
+    for _ in 0..2000 {
+        let bytes: Vec<u8> = (0..40)
+            .map(|_| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                b"'\"`\\@?/*!-#.0x1e5ab \n\xff\x80"[(seed >> 24) as usize % 23]
+            })
+            .collect();
+        let tokens = Lexer::tokens(&bytes, mode_of(seed));
+        assert!(
+            tokens
+                .windows(2)
+                .all(|w| w[0].end <= w[1].start && w[0].start < w[0].end)
+        );
+    }
+}
+
+fn mode_of(seed: u32) -> Mode {
+    Mode {
+        ansi_quotes: seed & 1 != 0,
+        no_backslash_escapes: seed & 2 != 0,
+        ..Mode::default()
+    }
+}
