@@ -2,18 +2,164 @@
 //!
 //! The key of a row is its primary key's columns; the key of an index entry is the index's
 //! columns followed by the key of its row. Each part describes its own end.
+//!
+//! ```text
+//! part        if the column is nullable: 00 for NULL (nothing follows), 01 for a value; then
+//! integers    their width, big-endian, sign bit flipped if signed
+//! FLOAT…      IEEE 754, big-endian; negative ones inverted, others with the sign bit set
+//! DECIMAL     as in rows (see `decimal`)
+//! BINARY(n)   its n bytes
+//! strings     the collation's sort key, terminated (see `collation/sort_key.rs`)
+//! DATE        3 bytes, big-endian: year << 9 | month << 5 | day
+//! TIME…       as in rows (see `temporal`)
+//! YEAR        as in rows
+//! descending  all bytes of the part inverted
+//! ```
 
 use super::{
-    row::Malformed,
-    schema::{Column, Index, IndexPart, Table},
-    value::Value,
+    decimal,
+    row::{self, Malformed},
+    schema::{Column, ColumnType, Index, IndexPart, Table},
+    temporal::{
+        Date, fraction_bytes, pack_datetime, pack_time, pack_timestamp, unpack_datetime,
+        unpack_time, unpack_timestamp,
+    },
+    value::{Decimal, Value},
 };
+
+const NULL: u8 = 0;
+const NOT_NULL: u8 = 1;
 
 /// Appends one part: a NULL marker, then the value in ordered form (descending parts inverted).
 /// `value` is of the column's type.
 pub fn encode_part(column: &Column, part: IndexPart, value: &Value, key: &mut Vec<u8>) {
-    let _ = (column, part, value, key);
-    unimplemented!()
+    let start = key.len();
+    if value.is_null() {
+        key.push(NULL);
+    } else {
+        mark_value(column, key);
+        match (column.ty, value) {
+            (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_), value) => {
+                let bytes = if let Value::Bytes(bytes) = value {
+                    bytes.as_slice()
+                } else {
+                    &[]
+                };
+                push_string(column, part, bytes, key);
+            }
+            _ => push_fixed(column, value, key),
+        }
+    }
+    invert(part, key, start);
+}
+
+fn mark_value(column: &Column, key: &mut Vec<u8>) {
+    if column.nullable {
+        key.push(NOT_NULL);
+    }
+}
+
+fn invert(part: IndexPart, key: &mut [u8], start: usize) {
+    if part.desc {
+        for byte in &mut key[start..] {
+            *byte = !*byte;
+        }
+    }
+}
+
+/// Appends the beginning that the parts of all strings beginning with `text` share (ascending
+/// string columns; for LIKE 'text%').
+pub fn encode_prefix(column: &Column, part: IndexPart, text: &[u8], key: &mut Vec<u8>) {
+    let start = key.len();
+    mark_value(column, key);
+    let text = indexed(column, part, text);
+    if fixed_string(column, part).is_some() {
+        key.extend_from_slice(text);
+    } else {
+        column.collation.sort_key_prefix(text, key);
+    }
+    invert(part, key, start);
+}
+
+/// The beginning of a string that an index part covers.
+fn indexed<'t>(column: &Column, part: IndexPart, text: &'t [u8]) -> &'t [u8] {
+    match part.prefix {
+        Some(count) => &text[..column.collation.char_offset(text, usize::from(count))],
+        None => text,
+    }
+}
+
+/// The length of a part of a BINARY(n) column.
+fn fixed_string(column: &Column, part: IndexPart) -> Option<usize> {
+    match column.ty {
+        ColumnType::Char(length) if column.is_binary() => Some(usize::from(
+            part.prefix.map_or(length, |prefix| prefix.min(length)),
+        )),
+        _ => None,
+    }
+}
+
+fn push_string(column: &Column, part: IndexPart, text: &[u8], key: &mut Vec<u8>) {
+    let text = indexed(column, part, text);
+    if let Some(length) = fixed_string(column, part) {
+        let end = key.len() + length;
+        key.extend_from_slice(&text[..text.len().min(length)]);
+        key.resize(end, 0);
+    } else {
+        column.collation.sort_key(text, key);
+    }
+}
+
+fn push_fixed(column: &Column, value: &Value, key: &mut Vec<u8>) {
+    match column.ty {
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt => {
+            let width = column.ty.integer_bytes() as usize;
+            let at = key.len();
+            key.extend_from_slice(&row::integer(value).to_be_bytes()[8 - width..]);
+            if !column.unsigned {
+                key[at] ^= 0x80;
+            }
+        }
+        ColumnType::Float => {
+            // -0.0 equals 0.0, so it has the same key.
+            let bits = (row::float(value) + 0.0).to_bits();
+            let ordered = if bits >> 31 == 1 {
+                !bits
+            } else {
+                bits | 1 << 31
+            };
+            key.extend_from_slice(&ordered.to_be_bytes());
+        }
+        ColumnType::Double => {
+            let bits = (row::double(value) + 0.0).to_bits();
+            let ordered = if bits >> 63 == 1 {
+                !bits
+            } else {
+                bits | 1 << 63
+            };
+            key.extend_from_slice(&ordered.to_be_bytes());
+        }
+        ColumnType::Decimal { precision, scale } => match value {
+            Value::Decimal(number) => decimal::encode(number, precision, scale, key),
+            other => decimal::encode(&Decimal::from(row::integer(other)), precision, scale, key),
+        },
+        ColumnType::Date => {
+            let date = row::date_of(value);
+            let packed =
+                u32::from(date.year) << 9 | u32::from(date.month) << 5 | u32::from(date.day);
+            key.extend_from_slice(&packed.to_be_bytes()[1..]);
+        }
+        ColumnType::Time(fsp) => pack_time(row::time_of(value), fsp, key),
+        ColumnType::DateTime(fsp) => pack_datetime(row::datetime_of(value), fsp, key),
+        ColumnType::Timestamp(fsp) => pack_timestamp(row::datetime_of(value), fsp, key),
+        ColumnType::Year => key.push(row::year_byte(value)),
+        // Handled by `push_string`.
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {}
+    }
 }
 
 /// Appends the parts of `index` of the row with this image. Returns whether any part is NULL.
@@ -23,8 +169,26 @@ pub fn encode_index(
     image: &[u8],
     key: &mut Vec<u8>,
 ) -> Result<bool, Malformed> {
-    let _ = (table, index, image, key);
-    unimplemented!()
+    let positions = index.parts.iter().map(|part| part.column);
+    let raw = row::raw_values(table, image, positions)?;
+    let mut any_null = false;
+    for (&part, bytes) in index.parts.iter().zip(&raw) {
+        let column = &table.columns[usize::from(part.column)];
+        match bytes {
+            None => {
+                any_null = true;
+                encode_part(column, part, &Value::Null, key);
+            }
+            Some(bytes) if column.ty.is_string() => {
+                let start = key.len();
+                mark_value(column, key);
+                push_string(column, part, bytes, key);
+                invert(part, key, start);
+            }
+            Some(bytes) => encode_part(column, part, &row::raw_value(column, bytes)?, key),
+        }
+    }
+    Ok(any_null)
 }
 
 /// How many bytes the first `parts` parts of an index key take: what follows the last part of an
@@ -35,12 +199,143 @@ pub fn parts_length(
     parts: usize,
     key: &[u8],
 ) -> Result<usize, Malformed> {
-    let _ = (table, index, parts, key);
-    unimplemented!()
+    let mut rest = key;
+    for part in index.parts.iter().take(parts) {
+        let column = table
+            .columns
+            .get(usize::from(part.column))
+            .ok_or(Malformed)?;
+        let length = part_length(column, *part, rest).ok_or(Malformed)?;
+        rest = rest.get(length..).ok_or(Malformed)?;
+    }
+    Ok(key.len() - rest.len())
 }
 
-/// The value of one part, where the key holds it whole (numbers, dates; not collated strings).
-pub fn decode_part(column: &Column, part: IndexPart, key: &[u8]) -> Option<Value> {
-    let _ = (column, part, key);
-    unimplemented!()
+/// The length of the part at the start of `key`.
+#[must_use]
+pub fn part_length(column: &Column, part: IndexPart, key: &[u8]) -> Option<usize> {
+    let mask = mask(part);
+    let marker = usize::from(column.nullable);
+    if column.nullable && key.first()? ^ mask == NULL {
+        return Some(1);
+    }
+    let value = key.get(marker..)?;
+    let length = match column.ty {
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
+            match fixed_string(column, part) {
+                Some(length) => length,
+                None => column.collation.sort_key_length(value, part.desc)?,
+            }
+        }
+        ColumnType::Float => 4,
+        ColumnType::Double => 8,
+        ColumnType::Decimal { precision, scale } => decimal::length(precision, scale),
+        ColumnType::Date => 3,
+        ColumnType::Time(fsp) => 3 + fraction_bytes(fsp),
+        ColumnType::DateTime(fsp) => 5 + fraction_bytes(fsp),
+        ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
+        ColumnType::Year => 1,
+        integer => integer.integer_bytes() as usize,
+    };
+    (value.len() >= length).then_some(marker + length)
 }
+
+fn mask(part: IndexPart) -> u8 {
+    if part.desc { 0xFF } else { 0 }
+}
+
+/// Whether `decode_part` gives the values of this part: whether a query that needs only index
+/// columns can do without the row.
+#[must_use]
+pub fn is_decodable(column: &Column, part: IndexPart) -> bool {
+    if column.ty.is_string() {
+        part.prefix.is_none()
+            && matches!(
+                column.collation,
+                super::Collation::Binary | super::Collation::Utf8mb40900Bin
+            )
+    } else {
+        true
+    }
+}
+
+/// The value of the part at the start of `key`, where the key holds it whole (see
+/// `is_decodable`).
+#[must_use]
+pub fn decode_part(column: &Column, part: IndexPart, key: &[u8]) -> Option<Value> {
+    let length = part_length(column, part, key)?;
+    let bytes = key.get(..length)?;
+    if column.nullable && bytes.first()? ^ mask(part) == NULL {
+        return Some(Value::Null);
+    }
+    let bytes = &bytes[usize::from(column.nullable)..];
+    if column.ty.is_string() {
+        if !is_decodable(column, part) {
+            return None;
+        }
+        return Some(Value::Bytes(match fixed_string(column, part) {
+            Some(_) => bytes.iter().map(|byte| byte ^ mask(part)).collect(),
+            None => column.collation.sort_key_text(bytes, part.desc)?,
+        }));
+    }
+    if part.desc {
+        let upright: smallvec::SmallVec<[u8; 32]> = bytes.iter().map(|byte| !byte).collect();
+        decode_fixed(column, &upright)
+    } else {
+        decode_fixed(column, bytes)
+    }
+}
+
+fn decode_fixed(column: &Column, bytes: &[u8]) -> Option<Value> {
+    let number = || {
+        bytes
+            .iter()
+            .fold(0_u64, |n, &byte| n << 8 | u64::from(byte))
+    };
+    Some(match column.ty {
+        ColumnType::Float => {
+            let ordered = number() as u32;
+            let bits = if ordered >> 31 == 1 {
+                ordered & !(1 << 31)
+            } else {
+                !ordered
+            };
+            Value::Float(f32::from_bits(bits))
+        }
+        ColumnType::Double => {
+            let ordered = number();
+            let bits = if ordered >> 63 == 1 {
+                ordered & !(1 << 63)
+            } else {
+                !ordered
+            };
+            Value::Double(f64::from_bits(bits))
+        }
+        ColumnType::Decimal { precision, scale } => {
+            Value::Decimal(Box::new(decimal::decode(bytes, precision, scale)?))
+        }
+        ColumnType::Date => {
+            let packed = number();
+            Value::Date(Date {
+                year: (packed >> 9) as u16,
+                month: (packed >> 5 & 15) as u8,
+                day: (packed & 31) as u8,
+            })
+        }
+        ColumnType::Time(fsp) => Value::Time(unpack_time(bytes, fsp)?),
+        ColumnType::DateTime(fsp) => Value::DateTime(unpack_datetime(bytes, fsp)?),
+        ColumnType::Timestamp(fsp) => Value::DateTime(unpack_timestamp(bytes, fsp)?),
+        ColumnType::Year => Value::UInt(row::year_of(*bytes.first()?)),
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => return None,
+        _ if column.unsigned => Value::UInt(number()),
+        integer => {
+            let unused = 64 - 8 * integer.integer_bytes();
+            // The flipped sign bit back in its place, then the sign extended.
+            let high = number() << unused ^ 1 << 63;
+            Value::Int(high.cast_signed() >> unused)
+        }
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -2,6 +2,7 @@
 //! encodings of a row (the binlog row image, which is also how rows are stored, and ordered keys).
 
 pub mod collation;
+pub mod decimal;
 pub mod key;
 pub mod row;
 pub mod schema;

@@ -1,41 +1,487 @@
 //! The row image: one byte form for rows in the store, in write sets and in the binlog.
 //!
 //! It is the image of a binlog rows event (v2): a bitmap of NULLs, one bit per column, least
-//! significant first, then each non-NULL column in its binlog form.
+//! significant first, then each non-NULL column in its binlog form:
+//!
+//! ```text
+//! TINYINT … BIGINT       1, 2, 3, 4, 8 bytes, little-endian
+//! FLOAT, DOUBLE          IEEE 754, little-endian
+//! DECIMAL                see `decimal`
+//! CHAR, BINARY           length in 1 byte (2 if the column can hold over 255), then the bytes
+//!                        without trailing spaces (zero bytes for BINARY)
+//! VARCHAR, VARBINARY     length in 1 byte (2 if the column can hold over 255), then the bytes
+//! TEXT, BLOB             length in 1–4 bytes, by the type, then the bytes
+//! DATE                   3 bytes little-endian: year << 9 | month << 5 | day
+//! TIME, DATETIME, TIMESTAMP   see `temporal`
+//! YEAR                   1 byte: year - 1900, or 0
+//! ```
 
-use super::{schema::Table, value::Value};
+use super::{
+    decimal,
+    schema::{Column, ColumnType, Table},
+    temporal::{
+        Date, DateTime, Time, fraction_bytes, pack_datetime, pack_time, pack_timestamp,
+        unpack_datetime, unpack_time, unpack_timestamp,
+    },
+    value::{Decimal, Value},
+};
+use smallvec::SmallVec;
+
+/// An image that does not fit its table: damage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed;
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a row image does not fit its table")
+    }
+}
+
+impl std::error::Error for Malformed {}
 
 /// Writes the image of `values`, which are already of the columns' types (see `sql`'s
 /// assignment conversion), to the end of `image`.
 pub fn encode(table: &Table, values: &[Value], image: &mut Vec<u8>) {
-    let _ = (table, values, image);
-    unimplemented!()
+    let bitmap = image.len();
+    image.resize(bitmap + table.columns.len().div_ceil(8), 0);
+    for (position, column) in table.columns.iter().enumerate() {
+        match values.get(position) {
+            None | Some(Value::Null) => image[bitmap + position / 8] |= 1 << (position % 8),
+            Some(value) => encode_value(column, value, image),
+        }
+    }
+}
+
+/// Appends the binlog form of one value that is not NULL.
+fn encode_value(column: &Column, value: &Value, image: &mut Vec<u8>) {
+    match column.ty {
+        ColumnType::TinyInt => image.push(integer(value) as u8),
+        ColumnType::SmallInt => image.extend_from_slice(&integer(value).to_le_bytes()[..2]),
+        ColumnType::MediumInt => image.extend_from_slice(&integer(value).to_le_bytes()[..3]),
+        ColumnType::Int => image.extend_from_slice(&integer(value).to_le_bytes()[..4]),
+        ColumnType::BigInt => image.extend_from_slice(&integer(value).to_le_bytes()),
+        ColumnType::Float => image.extend_from_slice(&float(value).to_le_bytes()),
+        ColumnType::Double => image.extend_from_slice(&double(value).to_le_bytes()),
+        ColumnType::Decimal { precision, scale } => match value {
+            Value::Decimal(number) => decimal::encode(number, precision, scale, image),
+            other => decimal::encode(&Decimal::from(integer(other)), precision, scale, image),
+        },
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
+            let bytes = stored_bytes(column, value);
+            let width = length_bytes(column);
+            image.extend_from_slice(&(bytes.len() as u32).to_le_bytes()[..width]);
+            image.extend_from_slice(bytes);
+        }
+        ColumnType::Date => {
+            let date = date_of(value);
+            let packed =
+                u32::from(date.year) << 9 | u32::from(date.month) << 5 | u32::from(date.day);
+            image.extend_from_slice(&packed.to_le_bytes()[..3]);
+        }
+        ColumnType::Time(fsp) => pack_time(time_of(value), fsp, image),
+        ColumnType::DateTime(fsp) => pack_datetime(datetime_of(value), fsp, image),
+        ColumnType::Timestamp(fsp) => pack_timestamp(datetime_of(value), fsp, image),
+        ColumnType::Year => image.push(year_byte(value)),
+    }
+}
+
+// Values of another type than the column's do not come here: assignment converts. Should one,
+// it is stored as zero rather than taken for a reason to panic.
+
+pub(super) fn integer(value: &Value) -> i64 {
+    match *value {
+        Value::Int(n) => n,
+        Value::UInt(n) => n.cast_signed(),
+        _ => 0,
+    }
+}
+
+pub(super) fn float(value: &Value) -> f32 {
+    match *value {
+        Value::Float(x) => x,
+        _ => double(value) as f32,
+    }
+}
+
+pub(super) fn double(value: &Value) -> f64 {
+    match *value {
+        Value::Double(x) => x,
+        Value::Float(x) => f64::from(x),
+        _ => integer(value) as f64,
+    }
+}
+
+pub(super) fn date_of(value: &Value) -> Date {
+    match *value {
+        Value::Date(date) => date,
+        Value::DateTime(moment) => moment.date,
+        _ => Date::default(),
+    }
+}
+
+pub(super) fn datetime_of(value: &Value) -> DateTime {
+    match *value {
+        Value::DateTime(moment) => moment,
+        Value::Date(date) => date.at_midnight(),
+        _ => DateTime::default(),
+    }
+}
+
+pub(super) fn time_of(value: &Value) -> Time {
+    match *value {
+        Value::Time(time) => time,
+        _ => Time::default(),
+    }
+}
+
+pub(super) fn year_byte(value: &Value) -> u8 {
+    u8::try_from(integer(value) - 1900).unwrap_or(0)
+}
+
+/// The bytes as stored: CHAR without trailing spaces, BINARY without trailing zero bytes, and
+/// nothing longer than the length prefix can say.
+fn stored_bytes<'v>(column: &Column, value: &'v Value) -> &'v [u8] {
+    let Value::Bytes(bytes) = value else {
+        return &[];
+    };
+    let mut bytes = bytes.as_slice();
+    if let ColumnType::Char(_) = column.ty {
+        let padding = if column.is_binary() { 0 } else { b' ' };
+        while let [head @ .., last] = bytes
+            && *last == padding
+        {
+            bytes = head;
+        }
+    }
+    bytes.get(..column.max_bytes() as usize).unwrap_or(bytes)
+}
+
+/// How many bytes the length prefix of a string column has.
+fn length_bytes(column: &Column) -> usize {
+    match column.ty {
+        ColumnType::Text(width) => usize::from(width.clamp(1, 4)),
+        _ => 1 + usize::from(column.max_bytes() > 255),
+    }
+}
+
+/// What follows in an image that is being read.
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+        let (head, rest) = self.bytes.split_at_checked(length).ok_or(Malformed)?;
+        self.bytes = rest;
+        Ok(head)
+    }
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (head, rest) = self.bytes.split_first_chunk().ok_or(Malformed)?;
+        self.bytes = rest;
+        Ok(*head)
+    }
+    /// The bytes of a string column, after its length prefix.
+    fn string(&mut self, column: &Column) -> Result<&'a [u8], Malformed> {
+        let prefix = self.take(length_bytes(column))?;
+        let length = prefix
+            .iter()
+            .rev()
+            .fold(0, |length, &byte| length << 8 | usize::from(byte));
+        self.take(length)
+    }
+    fn skip(&mut self, column: &Column) -> Result<(), Malformed> {
+        match fixed_length(column.ty) {
+            Some(length) => self.take(length)?,
+            None => self.string(column)?,
+        };
+        Ok(())
+    }
+    fn value(&mut self, column: &Column, into: &mut Value) -> Result<(), Malformed> {
+        let number = |signed: i64, unsigned: u64| {
+            if column.unsigned {
+                Value::UInt(unsigned)
+            } else {
+                Value::Int(signed)
+            }
+        };
+        *into = match column.ty {
+            ColumnType::TinyInt => {
+                let [byte] = self.array()?;
+                number(byte.cast_signed().into(), byte.into())
+            }
+            ColumnType::SmallInt => {
+                let n = u16::from_le_bytes(self.array()?);
+                number(n.cast_signed().into(), n.into())
+            }
+            ColumnType::MediumInt => {
+                let [a, b, c] = self.array()?;
+                let high = u32::from_le_bytes([0, a, b, c]);
+                number((high.cast_signed() >> 8).into(), (high >> 8).into())
+            }
+            ColumnType::Int => {
+                let n = u32::from_le_bytes(self.array()?);
+                number(n.cast_signed().into(), n.into())
+            }
+            ColumnType::BigInt => {
+                let n = u64::from_le_bytes(self.array()?);
+                number(n.cast_signed(), n)
+            }
+            ColumnType::Float => Value::Float(f32::from_le_bytes(self.array()?)),
+            ColumnType::Double => Value::Double(f64::from_le_bytes(self.array()?)),
+            ColumnType::Decimal { precision, scale } => {
+                let bytes = self.take(decimal::length(precision, scale))?;
+                let number = decimal::decode(bytes, precision, scale).ok_or(Malformed)?;
+                Value::Decimal(Box::new(number))
+            }
+            ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
+                let bytes = self.string(column)?;
+                return string_value(column, bytes, into);
+            }
+            ColumnType::Date => {
+                let [a, b, c] = self.array()?;
+                let packed = u32::from_le_bytes([a, b, c, 0]);
+                let date = Date {
+                    year: (packed >> 9) as u16,
+                    month: (packed >> 5 & 15) as u8,
+                    day: (packed & 31) as u8,
+                };
+                if date.year > 9999 || date.month > 12 {
+                    return Err(Malformed);
+                }
+                Value::Date(date)
+            }
+            ColumnType::Time(fsp) => {
+                let bytes = self.take(3 + fraction_bytes(fsp))?;
+                Value::Time(unpack_time(bytes, fsp).ok_or(Malformed)?)
+            }
+            ColumnType::DateTime(fsp) => {
+                let bytes = self.take(5 + fraction_bytes(fsp))?;
+                Value::DateTime(unpack_datetime(bytes, fsp).ok_or(Malformed)?)
+            }
+            ColumnType::Timestamp(fsp) => {
+                let bytes = self.take(4 + fraction_bytes(fsp))?;
+                Value::DateTime(unpack_timestamp(bytes, fsp).ok_or(Malformed)?)
+            }
+            ColumnType::Year => {
+                let [byte] = self.array()?;
+                Value::UInt(year_of(byte))
+            }
+        };
+        Ok(())
+    }
+}
+
+pub(super) fn year_of(byte: u8) -> u64 {
+    if byte == 0 { 0 } else { 1900 + u64::from(byte) }
+}
+
+/// Puts a string into `into`, reusing the memory of the string that is there.
+fn string_value(column: &Column, bytes: &[u8], into: &mut Value) -> Result<(), Malformed> {
+    if bytes.len() > column.max_bytes() as usize {
+        return Err(Malformed);
+    }
+    match &mut *into {
+        Value::Bytes(buffer) => {
+            buffer.clear();
+            buffer.extend_from_slice(bytes);
+        }
+        other => *other = Value::Bytes(bytes.to_vec()),
+    }
+    if let (ColumnType::Char(length), true, Value::Bytes(buffer)) =
+        (column.ty, column.is_binary(), into)
+    {
+        buffer.resize(usize::from(length), 0);
+    }
+    Ok(())
+}
+
+/// The bytes of a value of the type, unless each value has its own length.
+fn fixed_length(ty: ColumnType) -> Option<usize> {
+    Some(match ty {
+        ColumnType::TinyInt | ColumnType::Year => 1,
+        ColumnType::SmallInt => 2,
+        ColumnType::MediumInt | ColumnType::Date => 3,
+        ColumnType::Int | ColumnType::Float => 4,
+        ColumnType::BigInt | ColumnType::Double => 8,
+        ColumnType::Decimal { precision, scale } => decimal::length(precision, scale),
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => return None,
+        ColumnType::Time(fsp) => 3 + fraction_bytes(fsp),
+        ColumnType::DateTime(fsp) => 5 + fraction_bytes(fsp),
+        ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
+    })
+}
+
+/// Splits an image into its bitmap of NULLs and what follows.
+fn split<'a>(table: &Table, image: &'a [u8]) -> Result<(&'a [u8], Reader<'a>), Malformed> {
+    let (nulls, bytes) = image
+        .split_at_checked(table.columns.len().div_ceil(8))
+        .ok_or(Malformed)?;
+    Ok((nulls, Reader { bytes }))
+}
+
+fn is_null(nulls: &[u8], position: usize) -> bool {
+    nulls
+        .get(position / 8)
+        .is_some_and(|byte| byte >> (position % 8) & 1 == 1)
 }
 
 /// Reads all columns of an image.
 pub fn decode(table: &Table, image: &[u8]) -> Result<Vec<Value>, Malformed> {
-    let _ = (table, image);
-    unimplemented!()
+    let (nulls, mut reader) = split(table, image)?;
+    let mut row = vec![Value::Null; table.columns.len()];
+    for (position, (column, value)) in table.columns.iter().zip(&mut row).enumerate() {
+        if !is_null(nulls, position) {
+            reader.value(column, value)?;
+        }
+    }
+    if reader.bytes.is_empty() {
+        Ok(row)
+    } else {
+        Err(Malformed)
+    }
 }
 
 /// Reads the columns at the positions `wanted` (ascending) into `row[position]`, leaving the
-/// others alone; the cheap way when a query needs few columns.
+/// others alone; the cheap way when a query needs few columns. Strings reuse the memory of what
+/// was in the row before.
 pub fn decode_some(
     table: &Table,
     image: &[u8],
     wanted: &[u16],
     row: &mut [Value],
 ) -> Result<(), Malformed> {
-    let _ = (table, image, wanted, row);
-    unimplemented!()
+    let (nulls, mut reader) = split(table, image)?;
+    let mut columns = table.columns.iter().enumerate();
+    for &position in wanted {
+        let position = usize::from(position);
+        let into = row.get_mut(position).ok_or(Malformed)?;
+        loop {
+            let (at, column) = columns.next().ok_or(Malformed)?;
+            if at < position {
+                if !is_null(nulls, at) {
+                    reader.skip(column)?;
+                }
+            } else {
+                if is_null(nulls, at) {
+                    *into = Value::Null;
+                } else {
+                    reader.value(column, into)?;
+                }
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// How many bytes the image at the start of `bytes` has (a rows event holds one after another).
 pub fn length(table: &Table, bytes: &[u8]) -> Result<usize, Malformed> {
-    let _ = (table, bytes);
-    unimplemented!()
+    let (nulls, mut reader) = split(table, bytes)?;
+    for (position, column) in table.columns.iter().enumerate() {
+        if !is_null(nulls, position) {
+            reader.skip(column)?;
+        }
+    }
+    Ok(bytes.len() - reader.bytes.len())
 }
 
-/// An image that does not fit its table: damage.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed;
+/// The bytes of the values at `positions` in an image, without their length prefixes; `None` for
+/// NULL. For making keys without decoding rows.
+pub(super) fn raw_values<'a>(
+    table: &Table,
+    image: &'a [u8],
+    positions: impl Iterator<Item = u16> + Clone,
+) -> Result<SmallVec<[Option<&'a [u8]>; 4]>, Malformed> {
+    let (nulls, mut reader) = split(table, image)?;
+    let mut raw: SmallVec<[Option<&[u8]>; 4]> = positions.clone().map(|_| None).collect();
+    let last = positions
+        .clone()
+        .max()
+        .map_or(0, |last| usize::from(last) + 1);
+    if last > table.columns.len() {
+        return Err(Malformed);
+    }
+    for (position, column) in table.columns[..last].iter().enumerate() {
+        if is_null(nulls, position) {
+            continue;
+        }
+        let bytes = match fixed_length(column.ty) {
+            Some(length) => reader.take(length)?,
+            None => reader.string(column)?,
+        };
+        for (wanted, into) in positions.clone().zip(&mut raw) {
+            if usize::from(wanted) == position {
+                *into = Some(bytes);
+            }
+        }
+    }
+    Ok(raw)
+}
+
+/// The value whose binlog form (without a string's length prefix) is `bytes`.
+pub(super) fn raw_value(column: &Column, bytes: &[u8]) -> Result<Value, Malformed> {
+    let mut value = Value::Null;
+    if fixed_length(column.ty).is_some() {
+        Reader { bytes }.value(column, &mut value)?;
+    } else {
+        string_value(column, bytes, &mut value)?;
+    }
+    Ok(value)
+}
+
+/// The column's type code in a table map event, and its metadata there.
+#[must_use]
+pub fn column_type_and_metadata(column: &Column) -> (u8, SmallVec<[u8; 2]>) {
+    let mut metadata = SmallVec::new();
+    let code = match column.ty {
+        ColumnType::TinyInt => 1,
+        ColumnType::SmallInt => 2,
+        ColumnType::MediumInt => 9,
+        ColumnType::Int => 3,
+        ColumnType::BigInt => 8,
+        ColumnType::Float => {
+            metadata.push(4);
+            4
+        }
+        ColumnType::Double => {
+            metadata.push(8);
+            5
+        }
+        ColumnType::Decimal { precision, scale } => {
+            metadata.extend_from_slice(&[precision, scale]);
+            246
+        }
+        ColumnType::Char(_) => {
+            // Two bits of the length hide, inverted, in the type code 254 of the first byte.
+            let length = column.max_bytes() as u16;
+            metadata.extend_from_slice(&[254 ^ ((length & 0x300) >> 4) as u8, length as u8]);
+            254
+        }
+        ColumnType::VarChar(_) => {
+            metadata.extend_from_slice(&(column.max_bytes() as u16).to_le_bytes());
+            15
+        }
+        ColumnType::Text(width) => {
+            metadata.push(width);
+            252
+        }
+        ColumnType::Date => 10,
+        ColumnType::Time(fsp) => {
+            metadata.push(fsp);
+            19
+        }
+        ColumnType::DateTime(fsp) => {
+            metadata.push(fsp);
+            18
+        }
+        ColumnType::Timestamp(fsp) => {
+            metadata.push(fsp);
+            17
+        }
+        ColumnType::Year => 13,
+    };
+    (code, metadata)
+}
+
+#[cfg(test)]
+mod tests;

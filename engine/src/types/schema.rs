@@ -160,3 +160,186 @@ pub struct Database {
     /// The default collation of new tables.
     pub collation: Collation,
 }
+
+impl ColumnType {
+    /// Whether its values are strings.
+    #[must_use]
+    pub fn is_string(self) -> bool {
+        matches!(
+            self,
+            ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_)
+        )
+    }
+    /// Whether its values are whole numbers of fixed width (YEAR is not one of them).
+    #[must_use]
+    pub fn is_integer(self) -> bool {
+        matches!(
+            self,
+            ColumnType::TinyInt
+                | ColumnType::SmallInt
+                | ColumnType::MediumInt
+                | ColumnType::Int
+                | ColumnType::BigInt
+        )
+    }
+    /// Whether its values are dates, times or both.
+    #[must_use]
+    pub fn is_temporal(self) -> bool {
+        matches!(
+            self,
+            ColumnType::Date
+                | ColumnType::Time(_)
+                | ColumnType::DateTime(_)
+                | ColumnType::Timestamp(_)
+        )
+    }
+    /// The bytes of an integer type; 0 for the others.
+    #[must_use]
+    pub fn integer_bytes(self) -> u32 {
+        match self {
+            ColumnType::TinyInt => 1,
+            ColumnType::SmallInt => 2,
+            ColumnType::MediumInt => 3,
+            ColumnType::Int => 4,
+            ColumnType::BigInt => 8,
+            _ => 0,
+        }
+    }
+}
+
+impl Column {
+    /// Whether it holds bytes rather than characters (true also for numbers and dates).
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        self.collation.is_binary()
+    }
+
+    /// The most bytes a value of a string type takes; 0 for other types.
+    #[must_use]
+    pub fn max_bytes(&self) -> u32 {
+        match self.ty {
+            ColumnType::Char(length) => u32::from(length) * self.collation.max_char_bytes(),
+            ColumnType::VarChar(length) => length.saturating_mul(self.collation.max_char_bytes()),
+            ColumnType::Text(1) => 255,
+            ColumnType::Text(2) => 65_535,
+            ColumnType::Text(3) => 16_777_215,
+            ColumnType::Text(_) => u32::MAX,
+            _ => 0,
+        }
+    }
+
+    /// Whether rows and keys made for `self` are valid, as they are, for `new` (so that ALTER
+    /// TABLE need not rewrite them). Nullable key parts have a byte more than others.
+    #[must_use]
+    pub fn same_storage(&self, new: &Column) -> bool {
+        let same_type = match (self.ty, new.ty) {
+            // Longer is the same as long as the length prefix is.
+            (ColumnType::VarChar(old), ColumnType::VarChar(longer)) => {
+                old <= longer && (self.max_bytes() > 255) == (new.max_bytes() > 255)
+            }
+            (old, new) => old == new,
+        };
+        same_type
+            && self.unsigned == new.unsigned
+            && self.nullable == new.nullable
+            && self.collation == new.collation
+    }
+
+    /// The type as SHOW CREATE TABLE writes it: `int unsigned`, `varchar(20)`; without charset
+    /// and collation.
+    #[must_use]
+    pub fn type_text(&self) -> String {
+        let fraction = |name: &str, fsp: u8| {
+            if fsp == 0 {
+                name.to_string()
+            } else {
+                format!("{name}({fsp})")
+            }
+        };
+        let binary = self.is_binary();
+        let mut text = match self.ty {
+            ColumnType::TinyInt => self.integer_text("tinyint"),
+            ColumnType::SmallInt => self.integer_text("smallint"),
+            ColumnType::MediumInt => self.integer_text("mediumint"),
+            ColumnType::Int => self.integer_text("int"),
+            ColumnType::BigInt => self.integer_text("bigint"),
+            ColumnType::Float => "float".to_string(),
+            ColumnType::Double => "double".to_string(),
+            ColumnType::Decimal { precision, scale } => format!("decimal({precision},{scale})"),
+            ColumnType::Char(length) => {
+                format!("{}({length})", if binary { "binary" } else { "char" })
+            }
+            ColumnType::VarChar(length) => {
+                format!("{}({length})", if binary { "varbinary" } else { "varchar" })
+            }
+            ColumnType::Text(width) => {
+                let size = ["tiny", "tiny", "", "medium", "long"];
+                let size = size.get(usize::from(width)).unwrap_or(&"long");
+                format!("{size}{}", if binary { "blob" } else { "text" })
+            }
+            ColumnType::Date => "date".to_string(),
+            ColumnType::Time(fsp) => fraction("time", fsp),
+            ColumnType::DateTime(fsp) => fraction("datetime", fsp),
+            ColumnType::Timestamp(fsp) => fraction("timestamp", fsp),
+            ColumnType::Year => "year".to_string(),
+        };
+        if self.unsigned {
+            text.push_str(" unsigned");
+        }
+        if self.zerofill {
+            text.push_str(" zerofill");
+        }
+        text
+    }
+
+    /// An integer type's name; MySQL shows the display width of `tinyint(1)` and of ZEROFILL
+    /// columns only.
+    fn integer_text(&self, name: &str) -> String {
+        match self.display_width {
+            Some(width) if self.zerofill || (name == "tinyint" && width == 1 && !self.unsigned) => {
+                format!("{name}({width})")
+            }
+            _ if self.zerofill => format!("{name}({})", self.default_width()),
+            _ => name.to_string(),
+        }
+    }
+
+    /// The display width of an integer column for which none was declared.
+    #[must_use]
+    pub fn default_width(&self) -> u8 {
+        let signed = match self.ty {
+            ColumnType::TinyInt => 4,
+            ColumnType::SmallInt => 6,
+            ColumnType::MediumInt => 9,
+            ColumnType::Int => 11,
+            _ => return 20,
+        };
+        // MEDIUMINT UNSIGNED needs as many digits as MEDIUMINT does without its sign.
+        if self.unsigned { signed - 1 } else { signed }
+    }
+}
+
+impl Table {
+    /// The position of the column with this name, in any case.
+    #[must_use]
+    pub fn column_position(&self, name: &str) -> Option<usize> {
+        self.columns
+            .iter()
+            .position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The index with this name, in any case; `PRIMARY` is the primary key.
+    #[must_use]
+    pub fn index_named(&self, name: &str) -> Option<&Index> {
+        self.primary
+            .iter()
+            .chain(&self.indexes)
+            .find(|index| index.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The AUTO_INCREMENT column, if there is one.
+    #[must_use]
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.columns.iter().position(|column| column.auto_increment)
+    }
+}

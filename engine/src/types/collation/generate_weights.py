@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Makes the weight tables beside this file from a running MySQL server.
+
+    generate_weights.py mysql -h127.0.0.1 -P3306 -uroot
+
+The arguments are the command that starts a MySQL client; the server must be MySQL 8.0 or later.
+For every code point it asks WEIGHT_STRING and keeps those that no formula gives (see
+`implicit`). The file is a list of runs, ascending, in LEB128 numbers:
+
+    gap          code points between the end of the last run and the start of this one
+    kind         (weights per code point) * 2 + (1 if the run is longer than one code point)
+    [length, step]   of a longer run: its code points, and how much the first weight grows
+                 from one to the next (zigzag)
+    weights      of the first code point, each as zigzag difference to the weight before
+"""
+import os
+import subprocess
+import sys
+
+QUERY = """SET cte_max_recursion_depth = 2000000;
+WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {last})
+SELECT i, HEX(WEIGHT_STRING(CONVERT(CHAR(i USING utf32) USING utf8mb4) COLLATE {collation}))
+FROM n WHERE i NOT BETWEEN 0xD800 AND 0xDFFF"""
+
+
+def ask(client, collation, last):
+    query = QUERY.format(collation=collation, last=last)
+    text = subprocess.run([*client, "-N", "-e", query], check=True, capture_output=True, text=True)
+    weights = {}
+    for line in text.stdout.splitlines():
+        code, _, digits = line.partition("\t")
+        weights[int(code)] = [int(digits[i : i + 4], 16) for i in range(0, len(digits), 4)]
+    return weights
+
+
+def implicit(code):
+    """The weights that MySQL computes for code points outside the DUCET table."""
+    if 0x17000 <= code <= 0x18AFF:
+        return [0xFB00, (code - 0x17000) | 0x8000]
+    if 0x4E00 <= code <= 0x9FD5 or 0xFA0E <= code <= 0xFA29:
+        base = 0xFB40
+    elif (
+        0x3400 <= code <= 0x4DB5
+        or 0x20000 <= code <= 0x2A6D6
+        or 0x2A700 <= code <= 0x2B734
+        or 0x2B740 <= code <= 0x2B81D
+        or 0x2B820 <= code <= 0x2CEA1
+    ):
+        base = 0xFB80
+    else:
+        base = 0xFBC0
+    return [base + (code >> 15), (code & 0x7FFF) | 0x8000]
+
+
+def hangul(weights, code):
+    """A syllable has the weights of its two or three letters."""
+    syllable = code - 0xAC00
+    letters = [0x1100 + syllable // 588, 0x1161 + syllable % 588 // 28, 0x11A7 + syllable % 28]
+    return sum((weights[letter] for letter in letters if letter != 0x11A7), [])
+
+
+def varint(number):
+    out = bytearray()
+    while number >= 128:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def zigzag(number):
+    return varint(number << 1 if number >= 0 else (-number << 1) - 1)
+
+
+def encode(weights, formula):
+    codes = [code for code in sorted(weights) if weights[code] != formula(code)]
+    out, end, last_weight, i = bytearray(), 0, 0, 0
+    while i < len(codes):
+        code, first, length, step = codes[i], weights[codes[i]], 1, 0
+        while i + length < len(codes) and codes[i + length] == code + length:
+            this, before = weights[codes[i + length]], weights[codes[i + length - 1]]
+            difference = this[0] - before[0] if first and this else 0
+            if len(this) != len(first) or this[1:] != first[1:]:
+                break
+            if length > 1 and difference != step:
+                break
+            step = difference
+            length += 1
+        out += varint(code - end) + varint(len(first) * 2 + (length > 1))
+        if length > 1:
+            out += varint(length) + zigzag(step)
+        for weight in first:
+            out += zigzag(weight - last_weight)
+            last_weight = weight
+        end = code + length
+        i += length
+    return bytes(out)
+
+
+def main():
+    client, here = sys.argv[1:], os.path.dirname(os.path.abspath(__file__))
+    uca = ask(client, "utf8mb4_0900_ai_ci", 0x10FFFF)
+    general = ask(client, "utf8mb4_general_ci", 0xFFFF)
+
+    def uca_formula(code):
+        return hangul(uca, code) if 0xAC00 <= code <= 0xD7A3 else implicit(code)
+
+    for name, weights, formula in [
+        ("utf8mb4_0900_ai_ci", uca, uca_formula),
+        ("utf8mb4_general_ci", general, lambda code: [code]),
+    ]:
+        with open(os.path.join(here, name + ".weights"), "wb") as file:
+            file.write(encode(weights, formula))
+
+
+main()

@@ -1,0 +1,414 @@
+//! Collations: how strings compare, and the sort keys that make bytes compare the same way.
+//!
+//! Strings are UTF-8 in byte slices; a byte that is not UTF-8 counts as U+FFFD. ASCII text, the
+//! usual case, is compared byte by byte without looking at the weight tables.
+
+mod like;
+mod sort_key;
+mod weights;
+
+pub use like::{Pattern, like};
+pub use weights::next_char;
+
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// A character set and its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Collation {
+    /// utf8mb4_0900_ai_ci (id 255), the default: accent- and case-insensitive, no padding.
+    Utf8mb40900AiCi,
+    /// utf8mb4_general_ci (id 45): case-insensitive, trailing spaces do not count.
+    Utf8mb4GeneralCi,
+    /// utf8mb4_bin (id 46): by code point, trailing spaces do not count.
+    Utf8mb4Bin,
+    /// utf8mb4_0900_bin (id 309): by code point, no padding.
+    Utf8mb40900Bin,
+    /// binary (id 63): bytes.
+    Binary,
+}
+
+impl Collation {
+    /// All collations.
+    pub const ALL: [Collation; 5] = [
+        Collation::Utf8mb40900AiCi,
+        Collation::Utf8mb4GeneralCi,
+        Collation::Utf8mb4Bin,
+        Collation::Utf8mb40900Bin,
+        Collation::Binary,
+    ];
+
+    /// MySQL's name of it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Collation::Utf8mb40900AiCi => "utf8mb4_0900_ai_ci",
+            Collation::Utf8mb4GeneralCi => "utf8mb4_general_ci",
+            Collation::Utf8mb4Bin => "utf8mb4_bin",
+            Collation::Utf8mb40900Bin => "utf8mb4_0900_bin",
+            Collation::Binary => "binary",
+        }
+    }
+
+    /// The number it has in the protocol.
+    #[must_use]
+    pub fn id(self) -> u16 {
+        match self {
+            Collation::Utf8mb40900AiCi => 255,
+            Collation::Utf8mb4GeneralCi => 45,
+            Collation::Utf8mb4Bin => 46,
+            Collation::Utf8mb40900Bin => 309,
+            Collation::Binary => 63,
+        }
+    }
+
+    /// The collation with this name, in any case.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Collation> {
+        Collation::ALL
+            .into_iter()
+            .find(|collation| collation.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The collation with this number.
+    #[must_use]
+    pub fn from_id(id: u16) -> Option<Collation> {
+        Collation::ALL
+            .into_iter()
+            .find(|collation| collation.id() == id)
+    }
+
+    /// The name of its character set: `utf8mb4` or `binary`.
+    #[must_use]
+    pub fn charset(self) -> &'static str {
+        if self.is_binary() {
+            "binary"
+        } else {
+            "utf8mb4"
+        }
+    }
+
+    /// Whether its strings are bytes, not characters.
+    #[must_use]
+    pub fn is_binary(self) -> bool {
+        self == Collation::Binary
+    }
+
+    /// Whether it compares as if the shorter string went on with spaces (PAD SPACE).
+    #[must_use]
+    pub fn pads(self) -> bool {
+        matches!(self, Collation::Utf8mb4GeneralCi | Collation::Utf8mb4Bin)
+    }
+
+    /// The most bytes a character takes.
+    #[must_use]
+    pub fn max_char_bytes(self) -> u32 {
+        if self.is_binary() { 1 } else { 4 }
+    }
+
+    /// Compares two strings.
+    #[must_use]
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Collation::Utf8mb40900AiCi => compare_uca(a, b),
+            Collation::Utf8mb4GeneralCi => compare_general(a, b),
+            Collation::Utf8mb4Bin => compare_padded(a, b),
+            Collation::Utf8mb40900Bin | Collation::Binary => a.cmp(b),
+        }
+    }
+
+    /// Whether two strings are the same for the collation.
+    #[must_use]
+    pub fn equal(self, a: &[u8], b: &[u8]) -> bool {
+        a == b || self.compare(a, b).is_eq()
+    }
+
+    /// Appends a key that compares, byte by byte, as the strings do, and equals the key of every
+    /// equal string (so it also serves for hashing); it shows its own end, so that more may
+    /// follow. The form is described in `sort_key.rs`.
+    pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
+        sort_key::push_text(self, text, out);
+        sort_key::push_end(self, out);
+    }
+
+    /// Appends what the sort keys of all strings that begin with `text` begin with (spaces at
+    /// its end left out where the collation pads).
+    pub fn sort_key_prefix(self, text: &[u8], out: &mut Vec<u8>) {
+        sort_key::push_text(self, text, out);
+    }
+
+    /// The length of the sort key at the start of `key`; `None` if it has no end. `inverted`
+    /// keys have all bits flipped.
+    #[must_use]
+    pub fn sort_key_length(self, key: &[u8], inverted: bool) -> Option<usize> {
+        sort_key::length(self, key, if inverted { 0xFF } else { 0 })
+    }
+
+    /// The string a sort key was made of; only binary collations without padding keep it.
+    #[must_use]
+    pub fn sort_key_text(self, key: &[u8], inverted: bool) -> Option<Vec<u8>> {
+        sort_key::decode(self, key, if inverted { 0xFF } else { 0 })
+    }
+
+    /// How many characters the string has (bytes for `binary`).
+    #[must_use]
+    pub fn char_count(self, text: &[u8]) -> usize {
+        if self.is_binary() || text.is_ascii() {
+            return text.len();
+        }
+        let mut rest = text;
+        let mut count = 0;
+        while let Some((_, length)) = next_char(rest) {
+            rest = &rest[length..];
+            count += 1;
+        }
+        count
+    }
+
+    /// The byte position at which `count` characters end, at most the string's length.
+    #[must_use]
+    pub fn char_offset(self, text: &[u8], count: usize) -> usize {
+        if self.is_binary() {
+            return text.len().min(count);
+        }
+        let mut offset = 0;
+        for _ in 0..count {
+            match next_char(&text[offset..]) {
+                Some((_, length)) => offset += length,
+                None => break,
+            }
+        }
+        offset
+    }
+}
+
+fn compare_uca(a: &[u8], b: &[u8]) -> Ordering {
+    let ranks = &sort_key::RANKS.ascii;
+    let mut i = 0;
+    loop {
+        let (x, y) = match (a.get(i), b.get(i)) {
+            (Some(x), Some(y)) => (x, y),
+            (None, None) => return Ordering::Equal,
+            _ => break,
+        };
+        match (ranks.get(usize::from(*x)), ranks.get(usize::from(*y))) {
+            (Some(&x), Some(&y)) if x != 0 && y != 0 => {
+                if x != y {
+                    return x.cmp(&y);
+                }
+            }
+            _ => break,
+        }
+        i += 1;
+    }
+    let mut left = UcaWeights::new(&a[i..]);
+    let mut right = UcaWeights::new(&b[i..]);
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return Ordering::Equal,
+            (x, y) if x != y => return x.cmp(&y),
+            _ => {}
+        }
+    }
+}
+
+/// The weights of a string, one by one.
+struct UcaWeights<'a> {
+    rest: &'a [u8],
+    pending: smallvec::SmallVec<[u16; 8]>,
+}
+
+impl<'a> UcaWeights<'a> {
+    fn new(rest: &'a [u8]) -> Self {
+        UcaWeights {
+            rest,
+            pending: smallvec::SmallVec::new(),
+        }
+    }
+    fn next(&mut self) -> Option<u16> {
+        while self.pending.is_empty() {
+            let (code, length) = next_char(self.rest)?;
+            self.rest = &self.rest[length..];
+            weights::uca(code, |weight| self.pending.push(weight));
+            self.pending.reverse();
+        }
+        self.pending.pop()
+    }
+}
+
+fn compare_general(a: &[u8], b: &[u8]) -> Ordering {
+    let (mut a, mut b) = (sort_key::trim_spaces(a), sort_key::trim_spaces(b));
+    loop {
+        match (next_char(a), next_char(b)) {
+            (None, None) => return Ordering::Equal,
+            (None, Some(_)) => return compare_with_spaces(b).reverse(),
+            (Some(_), None) => return compare_with_spaces(a),
+            (Some((x, x_length)), Some((y, y_length))) => {
+                if x != y {
+                    let order = weights::general(x).cmp(&weights::general(y));
+                    if order.is_ne() {
+                        return order;
+                    }
+                }
+                a = &a[x_length..];
+                b = &b[y_length..];
+            }
+        }
+    }
+}
+
+fn compare_padded(a: &[u8], b: &[u8]) -> Ordering {
+    let (a, b) = (sort_key::trim_spaces(a), sort_key::trim_spaces(b));
+    let common = a.len().min(b.len());
+    a[..common].cmp(&b[..common]).then_with(|| {
+        if a.len() == b.len() {
+            Ordering::Equal
+        } else if a.len() > common {
+            compare_with_spaces(&a[common..])
+        } else {
+            compare_with_spaces(&b[common..]).reverse()
+        }
+    })
+}
+
+/// How the end of a string, itself without trailing spaces, compares with spaces.
+fn compare_with_spaces(rest: &[u8]) -> Ordering {
+    rest.iter()
+        .map(|byte| byte.cmp(&b' '))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLES: &[&str] = &[
+        "",
+        " ",
+        "  ",
+        "\t",
+        "a",
+        "A",
+        "a ",
+        "a\t",
+        "a \t",
+        "a  \t",
+        "a b",
+        "a  b",
+        "a b ",
+        "ab",
+        "aB",
+        "á",
+        "ä",
+        "Äb",
+        "ss",
+        "ß",
+        "Straße",
+        "STRASSE",
+        "zebra",
+        "\0",
+        "\0\0",
+        "a\0",
+        "a\0b",
+        "a\u{1}b",
+        "0",
+        "9",
+        "10",
+        "~",
+        "_",
+        "-",
+        "é",
+        "e\u{301}",
+        "日本",
+        "日本語",
+        "가",
+        "각",
+        "😀",
+        "😁",
+        "ﷺ",
+        "\u{10FFFF}",
+        "\u{FFFD}",
+        "ñ",
+        "n",
+        "o",
+        "Ω",
+        "ω",
+        "ж",
+        "Ж",
+        "ﬁ",
+        "fi",
+        "fj",
+    ];
+
+    #[test]
+    fn sort_keys_compare_as_the_strings() {
+        for collation in Collation::ALL {
+            for a in SAMPLES {
+                for b in SAMPLES {
+                    let (mut x, mut y) = (Vec::new(), Vec::new());
+                    collation.sort_key(a.as_bytes(), &mut x);
+                    collation.sort_key(b.as_bytes(), &mut y);
+                    let order = collation.compare(a.as_bytes(), b.as_bytes());
+                    assert_eq!(order, x.cmp(&y), "{collation:?} {a:?} {b:?} {x:x?} {y:x?}");
+                    assert_eq!(
+                        order,
+                        collation.compare(b.as_bytes(), a.as_bytes()).reverse()
+                    );
+                    assert_eq!(collation.sort_key_length(&x, false), Some(x.len()));
+                    // What follows decides only between equal strings.
+                    x.push(0xFF);
+                    y.push(0);
+                    assert_eq!(order.then(Ordering::Greater), x.cmp(&y));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inverted_keys_end_where_they_end() {
+        for collation in Collation::ALL {
+            for text in SAMPLES {
+                let mut key = Vec::new();
+                collation.sort_key(text.as_bytes(), &mut key);
+                let length = key.len();
+                key.iter_mut().for_each(|byte| *byte = !*byte);
+                key.extend_from_slice(&[0xFF, 0, 0xFF]);
+                assert_eq!(
+                    collation.sort_key_length(&key, true),
+                    Some(length),
+                    "{text:?}"
+                );
+                if let Some(back) = collation.sort_key_text(&key, true) {
+                    assert_eq!(back, text.as_bytes());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn orders_as_mysql() {
+        use Ordering::{Equal, Greater, Less};
+        let compare =
+            |collation: Collation, a: &str, b: &str| collation.compare(a.as_bytes(), b.as_bytes());
+        // SELECT STRCMP(...) of MySQL 9.7.
+        assert_eq!(compare(Collation::Utf8mb40900AiCi, "a", "Á"), Equal);
+        assert_eq!(compare(Collation::Utf8mb40900AiCi, "a", "a "), Less);
+        assert_eq!(compare(Collation::Utf8mb40900AiCi, "ß", "ss"), Equal);
+        assert_eq!(compare(Collation::Utf8mb40900AiCi, "_", "1"), Less);
+        assert_eq!(compare(Collation::Utf8mb4GeneralCi, "a", "a  "), Equal);
+        assert_eq!(compare(Collation::Utf8mb4GeneralCi, "a", "a\t"), Greater);
+        assert_eq!(compare(Collation::Utf8mb4GeneralCi, "ß", "s"), Equal);
+        assert_eq!(compare(Collation::Utf8mb4Bin, "a", "A"), Greater);
+        assert_eq!(compare(Collation::Utf8mb4Bin, "a", "a "), Equal);
+        assert_eq!(compare(Collation::Utf8mb40900Bin, "a", "a "), Less);
+        assert_eq!(compare(Collation::Binary, "a", "a "), Less);
+    }
+
+    #[test]
+    fn ascii_keys_are_short() {
+        let mut key = Vec::new();
+        Collation::Utf8mb40900AiCi.sort_key(b"Hello World", &mut key);
+        assert_eq!(key.len(), 12);
+    }
+}

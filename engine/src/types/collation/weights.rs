@@ -1,0 +1,236 @@
+//! The weight tables, unpacked from the files that `generate_weights.py` makes.
+//!
+//! utf8mb4_0900_ai_ci follows DUCET 9.0: a code point has any number of primary weights (none
+//! if it is ignored, several if it expands). Contractions (several code points with one weight,
+//! as in some Indic scripts) are left out: such sequences sort by their parts.
+
+use std::sync::LazyLock;
+
+/// Code points in a page of a table.
+const PAGE: usize = 256;
+/// U+FFFD, which stands for bytes that are not UTF-8, and in general_ci for code points beyond
+/// U+FFFF.
+pub const REPLACEMENT: u32 = 0xFFFD;
+
+/// Weights by code point, in pages; most code points have none here and follow a formula.
+pub struct Table {
+    /// For each page of code points, its number in `entries`, or none.
+    pages: Vec<Option<u16>>,
+    /// For each code point of the pages there are: where its weights are, or none.
+    entries: Vec<[Option<Entry>; PAGE]>,
+    weights: Vec<u16>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    start: u16,
+    length: u8,
+}
+
+impl Table {
+    /// The weights of a code point, if the table has it.
+    #[inline]
+    pub fn get(&self, code: u32) -> Option<&[u16]> {
+        let code = code as usize;
+        let page = (*self.pages.get(code / PAGE)?)?;
+        let entry = self.entries.get(usize::from(page))?[code % PAGE]?;
+        let start = usize::from(entry.start);
+        self.weights.get(start..start + usize::from(entry.length))
+    }
+
+    /// Unpacks a file. The files are part of the program, and a test reads them whole.
+    fn unpack(file: &[u8]) -> Table {
+        let mut table = Table {
+            pages: vec![None; 0x11_0000 / PAGE],
+            entries: Vec::new(),
+            weights: Vec::new(),
+        };
+        let mut numbers = Numbers(file);
+        let (mut code, mut weight) = (0_usize, 0_i64);
+        while let Some(gap) = numbers.next() {
+            code += gap as usize;
+            let kind = numbers.next().unwrap_or(0);
+            let (length, step) = if kind & 1 == 1 {
+                (numbers.next().unwrap_or(0), numbers.next_signed())
+            } else {
+                (1, 0)
+            };
+            let mut first = Vec::new();
+            for _ in 0..kind / 2 {
+                weight += numbers.next_signed();
+                first.push(weight as u16);
+            }
+            for i in 0..length {
+                table.put(code, &first);
+                code += 1;
+                if let Some(weight) = first.first_mut()
+                    && i + 1 < length
+                {
+                    *weight = (i64::from(*weight) + step) as u16;
+                }
+            }
+        }
+        table
+    }
+
+    fn put(&mut self, code: usize, weights: &[u16]) {
+        let page = self.pages[code / PAGE].get_or_insert_with(|| {
+            self.entries.push([None; PAGE]);
+            (self.entries.len() - 1) as u16
+        });
+        let entry = Entry {
+            start: self.weights.len() as u16,
+            length: weights.len() as u8,
+        };
+        self.entries[usize::from(*page)][code % PAGE] = Some(entry);
+        self.weights.extend_from_slice(weights);
+    }
+}
+
+/// Reads LEB128 numbers.
+struct Numbers<'a>(&'a [u8]);
+
+impl Numbers<'_> {
+    fn next(&mut self) -> Option<u64> {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let (&byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            value |= u64::from(byte & 127) << shift;
+            shift += 7;
+            if byte < 128 {
+                return Some(value);
+            }
+        }
+    }
+    fn next_signed(&mut self) -> i64 {
+        let value = self.next().unwrap_or(0);
+        (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+    }
+}
+
+static UCA: LazyLock<Table> =
+    LazyLock::new(|| Table::unpack(include_bytes!("utf8mb4_0900_ai_ci.weights")));
+static GENERAL: LazyLock<Table> =
+    LazyLock::new(|| Table::unpack(include_bytes!("utf8mb4_general_ci.weights")));
+
+/// The first code point of valid UTF-8, and how many bytes it has; a byte that begins none
+/// counts as U+FFFD. `None` at the end.
+#[inline]
+pub fn next_char(bytes: &[u8]) -> Option<(u32, usize)> {
+    let &first = bytes.first()?;
+    let continuation = |i: usize| {
+        let &byte = bytes.get(i)?;
+        (byte & 0xC0 == 0x80).then_some(u32::from(byte & 0x3F))
+    };
+    let decoded = match first {
+        0..=0x7F => return Some((first.into(), 1)),
+        0xC2..=0xDF => continuation(1).map(|b| (u32::from(first & 0x1F) << 6 | b, 2)),
+        0xE0..=0xEF => continuation(1)
+            .zip(continuation(2))
+            .map(|(b, c)| (u32::from(first & 0x0F) << 12 | b << 6 | c, 3)),
+        0xF0..=0xF4 => continuation(1)
+            .zip(continuation(2))
+            .zip(continuation(3))
+            .map(|((b, c), d)| (u32::from(first & 7) << 18 | b << 12 | c << 6 | d, 4)),
+        _ => None,
+    };
+    Some(decoded.unwrap_or((REPLACEMENT, 1)))
+}
+
+/// The weight of a code point in utf8mb4_general_ci.
+#[inline]
+pub fn general(code: u32) -> u32 {
+    if code > 0xFFFF {
+        return REPLACEMENT;
+    }
+    match GENERAL.get(code) {
+        Some(&[weight]) => weight.into(),
+        _ => code,
+    }
+}
+
+/// Calls `each` with the weights of a code point in utf8mb4_0900_ai_ci.
+#[inline]
+pub fn uca(code: u32, mut each: impl FnMut(u16)) {
+    let table = &*UCA;
+    if let Some(weights) = table.get(code) {
+        weights.iter().copied().for_each(each);
+    } else if (0xAC00..=0xD7A3).contains(&code) {
+        let syllable = code - 0xAC00;
+        let (lead, vowel, tail) = (syllable / 588, syllable % 588 / 28, syllable % 28);
+        for letter in [0x1100 + lead, 0x1161 + vowel, 0x11A7 + tail] {
+            if letter != 0x11A7 {
+                table
+                    .get(letter)
+                    .unwrap_or_default()
+                    .iter()
+                    .copied()
+                    .for_each(&mut each);
+            }
+        }
+    } else {
+        let [base, rest] = implicit(code);
+        each(base);
+        each(rest);
+    }
+}
+
+/// The two weights of a code point that the table does not have (UCA 9.0, 10.1.3).
+fn implicit(code: u32) -> [u16; 2] {
+    let base = match code {
+        0x1_7000..=0x1_8AFF => return [0xFB00, (code - 0x1_7000) as u16 | 0x8000],
+        0x4E00..=0x9FD5 | 0xFA0E..=0xFA29 => 0xFB40,
+        0x3400..=0x4DB5
+        | 0x2_0000..=0x2_A6D6
+        | 0x2_A700..=0x2_B734
+        | 0x2_B740..=0x2_B81D
+        | 0x2_B820..=0x2_CEA1 => 0xFB80,
+        _ => 0xFBC0,
+    };
+    [base + (code >> 15) as u16, (code & 0x7FFF) as u16 | 0x8000]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(c: char) -> Vec<u16> {
+        let mut out = Vec::new();
+        uca(c.into(), |weight| out.push(weight));
+        out
+    }
+
+    #[test]
+    fn weights_as_mysql_has_them() {
+        // HEX(WEIGHT_STRING(...)) of MySQL 9.7.
+        assert_eq!(weights('a'), [0x1C47]);
+        assert_eq!(weights('É'), [0x1CAA]);
+        assert_eq!(weights('ß'), [0x1E71, 0x1E71]);
+        assert_eq!(weights('ﬁ'), [0x1CE5, 0x1D32]);
+        assert_eq!(weights('\u{1}'), []);
+        assert_eq!(weights('가'), [0x3BF5, 0x3C73]);
+        assert_eq!(weights('一'), [0xFB40, 0xCE00]);
+        assert_eq!(weights('\u{17000}'), [0xFB00, 0x8000]);
+        assert_eq!(
+            weights('ﷺ'),
+            [
+                0x2364, 0x239C, 0x23C5, 0x0209, 0x230B, 0x239C, 0x239C, 0x23B1
+            ]
+        );
+        assert_eq!(general('ß'.into()), 0x53);
+        assert_eq!(general('é'.into()), 0x45);
+        assert_eq!(general(0x1_F600), 0xFFFD);
+    }
+
+    #[test]
+    fn decoding_agrees_with_the_standard_library() {
+        for c in '\0'..=char::MAX {
+            let mut buffer = [0; 4];
+            let bytes = c.encode_utf8(&mut buffer).as_bytes();
+            assert_eq!(next_char(bytes), Some((c.into(), bytes.len())));
+        }
+        assert_eq!(next_char(b"\xFFa"), Some((REPLACEMENT, 1)));
+        assert_eq!(next_char(b"\xE2\x82"), Some((REPLACEMENT, 1)));
+    }
+}

@@ -1,0 +1,231 @@
+//! The binary form of DECIMAL(p,s), in rows and in keys: big-endian groups of nine digits, which
+//! compare as bytes the way the numbers compare.
+//!
+//! The digits before and after the point are grouped outwards from the point: nine digits in
+//! four bytes, the 1 to 8 that remain at either end in 1, 1, 2, 2, 3, 3, 4, 4 bytes. The first
+//! bit is set for positive numbers; a negative number is the complement of the positive one.
+
+use super::value::Decimal;
+use bigdecimal::num_bigint::{BigInt, Sign};
+use smallvec::SmallVec;
+
+const GROUP: usize = 9;
+/// Bytes for 0–9 digits.
+const BYTES: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+/// The most digits a DECIMAL has.
+pub const MAX_PRECISION: u8 = 65;
+
+/// The bytes that DECIMAL(precision, scale) takes.
+#[must_use]
+pub fn length(precision: u8, scale: u8) -> usize {
+    let scale = usize::from(scale);
+    let whole = usize::from(precision).saturating_sub(scale);
+    part_length(whole) + part_length(scale)
+}
+
+fn part_length(digits: usize) -> usize {
+    digits / GROUP * 4 + BYTES[digits % GROUP]
+}
+
+/// Appends the binary form. Digits beyond the scale are cut off; a number too large for the
+/// precision becomes the largest one (assignment has refused or clipped it before).
+pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) {
+    let precision = usize::from(precision.min(MAX_PRECISION));
+    let scale = usize::from(scale).min(precision);
+    let (digits, negative) = scaled_digits(value, precision, scale);
+    let start = out.len();
+    let (whole, fraction) = digits.split_at(precision - scale);
+    let (first, groups) = whole.split_at(whole.len() % GROUP);
+    push_group(first, out);
+    for group in groups.chunks(GROUP).chain(fraction.chunks(GROUP)) {
+        push_group(group, out);
+    }
+    if negative {
+        for byte in &mut out[start..] {
+            *byte = !*byte;
+        }
+    }
+    if let Some(byte) = out.get_mut(start) {
+        *byte ^= 0x80;
+    }
+}
+
+/// The last `precision` decimal digits of `value * 10^scale`, and whether it is below zero.
+fn scaled_digits(value: &Decimal, precision: usize, scale: usize) -> (SmallVec<[u8; 96]>, bool) {
+    let mut digits: SmallVec<[u8; 96]> = SmallVec::from_elem(0, precision);
+    let (integer, from_scale) = value.as_bigint_and_exponent();
+    let shift = scale as i64 - from_scale;
+    let (sign, magnitude) = integer.into_parts();
+    if let Ok(small) = u128::try_from(&magnitude)
+        && (-38..=38).contains(&shift)
+        && let Some(mut rest) = shift_small(small, shift)
+    {
+        for digit in digits.iter_mut().rev() {
+            *digit = (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if rest != 0 {
+            digits.fill(9);
+        }
+    } else {
+        let scaled = Decimal::new(BigInt::from_biguint(Sign::Plus, magnitude), from_scale)
+            .with_scale(scale as i64);
+        let text = scaled.as_bigint_and_exponent().0.to_string();
+        if text.len() > precision {
+            digits.fill(9);
+        } else {
+            let start = precision - text.len();
+            for (digit, byte) in digits[start..].iter_mut().zip(text.bytes()) {
+                *digit = byte - b'0';
+            }
+        }
+    }
+    let negative = sign == Sign::Minus && digits.iter().any(|&digit| digit != 0);
+    (digits, negative)
+}
+
+fn shift_small(value: u128, shift: i64) -> Option<u128> {
+    let power = 10_u128.checked_pow(shift.unsigned_abs() as u32)?;
+    if shift >= 0 {
+        value.checked_mul(power)
+    } else {
+        Some(value / power)
+    }
+}
+
+fn push_group(digits: &[u8], out: &mut Vec<u8>) {
+    let value = digits
+        .iter()
+        .fold(0_u32, |value, &digit| value * 10 + u32::from(digit));
+    out.extend_from_slice(&value.to_be_bytes()[4 - BYTES[digits.len()]..]);
+}
+
+/// Reads the binary form; `None` if the bytes are too few or a group is out of range.
+#[must_use]
+pub fn decode(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
+    let whole = usize::from(precision).checked_sub(usize::from(scale))?;
+    let bytes = bytes.get(..length(precision, scale))?;
+    let negative = bytes.first()? & 0x80 == 0;
+    let mask = if negative { 0xFF } else { 0 };
+    let mut reader = Groups {
+        bytes,
+        mask,
+        first: true,
+    };
+    if precision <= 38 {
+        let mut value = 0_u128;
+        for digits in group_sizes(whole, usize::from(scale)) {
+            value = value * 10_u128.pow(digits as u32) + u128::from(reader.next(digits)?);
+        }
+        let value = i128::try_from(value).ok()?;
+        let value = if negative { -value } else { value };
+        return Some(Decimal::new(BigInt::from(value), i64::from(scale)));
+    }
+    let mut value = BigInt::from(0);
+    for digits in group_sizes(whole, usize::from(scale)) {
+        value = value * 10_u64.pow(digits as u32) + reader.next(digits)?;
+    }
+    let value = if negative { -value } else { value };
+    Some(Decimal::new(value, i64::from(scale)))
+}
+
+/// The digits of each group, in the order they are stored.
+fn group_sizes(whole: usize, scale: usize) -> impl Iterator<Item = usize> {
+    let first = whole % GROUP;
+    let last = scale % GROUP;
+    (first > 0)
+        .then_some(first)
+        .into_iter()
+        .chain(std::iter::repeat_n(GROUP, whole / GROUP + scale / GROUP))
+        .chain((last > 0).then_some(last))
+}
+
+struct Groups<'a> {
+    bytes: &'a [u8],
+    mask: u8,
+    first: bool,
+}
+
+impl Groups<'_> {
+    fn next(&mut self, digits: usize) -> Option<u32> {
+        let (group, rest) = self.bytes.split_at_checked(BYTES[digits])?;
+        self.bytes = rest;
+        let mut value = 0;
+        for &byte in group {
+            let mut byte = byte ^ self.mask;
+            if std::mem::take(&mut self.first) {
+                byte ^= 0x80;
+            }
+            value = value << 8 | u32::from(byte);
+        }
+        (value < 10_u32.pow(digits as u32)).then_some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::str::FromStr;
+
+    fn encoded(text: &str, precision: u8, scale: u8) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(
+            &Decimal::from_str(text).unwrap(),
+            precision,
+            scale,
+            &mut out,
+        );
+        out
+    }
+
+    #[test]
+    fn known_form() {
+        // The example of MySQL's manual on DECIMAL(14,4).
+        assert_eq!(
+            encoded("1234567890.1234", 14, 4),
+            [0x81, 0x0D, 0xFB, 0x38, 0xD2, 0x04, 0xD2]
+        );
+        assert_eq!(
+            encoded("-1234567890.1234", 14, 4),
+            [0x7E, 0xF2, 0x04, 0xC7, 0x2D, 0xFB, 0x2D]
+        );
+    }
+
+    #[test]
+    fn numbers_come_back_in_order() {
+        for (precision, scale) in [(1, 0), (5, 2), (9, 9), (10, 0), (18, 9), (38, 10), (65, 30)] {
+            let nines = "9".repeat(usize::from(precision - scale));
+            let tail = "8".repeat(usize::from(scale));
+            let numbers = [
+                format!("-{nines}.{tail}"),
+                format!("-0.{tail}"),
+                "0".into(),
+                format!("0.{tail}"),
+                format!("{nines}.{tail}"),
+            ];
+            let mut previous: Option<(Decimal, Vec<u8>)> = None;
+            for text in numbers {
+                let number = Decimal::from_str(text.trim_end_matches('.')).unwrap();
+                let bytes = encoded(&number.to_plain_string(), precision, scale);
+                assert_eq!(bytes.len(), length(precision, scale));
+                let back = decode(&bytes, precision, scale).unwrap();
+                assert_eq!(back, number);
+                assert_eq!(back.as_bigint_and_exponent().1, i64::from(scale));
+                if let Some((number_before, bytes_before)) = previous {
+                    assert_eq!(number_before.cmp(&number), bytes_before.cmp(&bytes));
+                }
+                previous = Some((number, bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_groups_are_refused() {
+        assert_eq!(decode(&[0xFF, 0xFF, 0xFF, 0xFF], 9, 0), None);
+        assert_eq!(decode(&[0x80], 9, 0), None);
+        assert_eq!(decode(&[], 0, 0), None);
+    }
+}
