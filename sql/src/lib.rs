@@ -5,6 +5,7 @@ pub mod error;
 pub mod expr;
 pub mod lexer;
 pub mod output;
+pub mod password;
 pub mod session;
 pub mod warnings;
 
