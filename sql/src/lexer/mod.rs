@@ -3,10 +3,12 @@
 //! Works on bytes, because a statement may hold binary strings that are not UTF-8. Nothing is
 //! copied: a token is a kind and a place, and its text is a slice of the statement.
 
+mod fingerprint;
 mod literal;
 #[cfg(test)]
 mod tests;
 
+pub use fingerprint::Lifted;
 pub use literal::{name, number, string, string_value};
 
 /// The version that `/*!NNNNN … */` comments are compared with: 9.7.0.

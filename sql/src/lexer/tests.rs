@@ -146,3 +146,84 @@ fn mode_of(seed: u32) -> Mode {
         ..Mode::default()
     }
 }
+
+fn lifted(source: &str) -> Option<(String, usize, usize)> {
+    let mut lifted = Lifted::default();
+    lifted.lift(source.as_bytes(), Mode::default()).then(|| {
+        (
+            String::from_utf8(lifted.key).unwrap(),
+            lifted.values.len(),
+            lifted.places.len(),
+        )
+    })
+}
+
+fn key(source: &str) -> String {
+    lifted(source).unwrap().0
+}
+
+#[test]
+fn lifts_where_it_is_safe() {
+    assert_eq!(
+        key("SELECT 1, a+2 FROM t WHERE id=5 AND s IN ('x',-1.5) ORDER BY 1 LIMIT 10"),
+        "SELECT 1 , a + 2 FROM t WHERE id = ?i AND s IN ( ?s , ?d ) ORDER BY 1 LIMIT ?i"
+    );
+    assert_eq!(
+        key("SELECT SUBSTRING('abc' FROM 2) FROM t GROUP BY a+1 HAVING a+1>1 LIMIT 3"),
+        "SELECT SUBSTRING ( 'abc' FROM 2 ) FROM t GROUP BY a + 1 HAVING a + 1 > 1 LIMIT ?i"
+    );
+    assert_eq!(
+        key("UPDATE t SET k=k-1, d=DATE'2020-01-01', e=d+INTERVAL 1 DAY WHERE id=1e3"),
+        "UPDATE t SET k = k - ?i , d = DATE '2020-01-01' , e = d + INTERVAL 1 DAY WHERE id = ?f"
+    );
+    assert_eq!(
+        key("SELECT * FROM t WHERE CAST(a AS CHAR(3))='x' AND b=(SELECT 1 FROM u WHERE c=2)"),
+        "SELECT * FROM t WHERE CAST ( a AS CHAR ( 3 ) ) = ?s AND b = ( SELECT 1 FROM u WHERE c = ?i )"
+    );
+}
+
+#[test]
+fn folds_rows_that_look_the_same() {
+    assert_eq!(
+        lifted("INSERT INTO t(a,b) VALUES (1,'x'),(-2,NULL),(3,'y')"),
+        Some(("INSERT INTO t ( a , b ) VALUES ( ? , ? )".into(), 6, 2))
+    );
+    assert_eq!(
+        lifted("INSERT INTO t VALUES (1,NOW()),(2,NOW()) ON DUPLICATE KEY UPDATE a=a+7"),
+        Some((
+            "INSERT INTO t VALUES ( ? , NOW ( ) ) ON DUPLICATE KEY UPDATE a = a + ?i".into(),
+            3,
+            2
+        ))
+    );
+    assert_eq!(
+        lifted("INSERT INTO t VALUES (1,2),(2,3),(3,NOW())"),
+        Some((
+            "INSERT INTO t VALUES ( ? , ? ) , ( ? , ? ) , ( ? , NOW ( ) )".into(),
+            5,
+            5
+        ))
+    );
+    assert_eq!(
+        lifted("INSERT INTO t VALUES (DEFAULT),(DEFAULT)")
+            .unwrap()
+            .0,
+        "INSERT INTO t VALUES ( DEFAULT ) , ( DEFAULT )"
+    );
+}
+
+#[test]
+fn leaves_others_alone() {
+    for source in [
+        "SHOW TABLES",
+        "SELECT ?",
+        "SELECT 'a",
+        "SELECT * FROM t WHERE a='x' 'y'",
+        "SELECT (1",
+    ] {
+        assert_eq!(lifted(source), None, "{source}");
+    }
+    let mut walk = Lifted::default();
+    assert!(walk.lift(b"SELECT 1 ; SELECT 2", Mode::default()));
+    assert_eq!(walk.end, 9);
+}
