@@ -6,6 +6,7 @@ pub mod expr;
 pub mod lexer;
 pub mod output;
 pub mod password;
+pub mod parse;
 pub mod session;
 pub mod warnings;
 

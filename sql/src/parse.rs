@@ -1,0 +1,534 @@
+//! From text to sqlparser's syntax tree: our tokens become its tokens, and what its MySQL dialect
+//! does not know is rewritten on the way.
+//!
+//! Each token's place is passed to the library as "line 1, column i + 1", i being its position in
+//! our list: so its error messages lead back to the text (MySQL's "near '…' at line N"), and its
+//! tree leads back to the words of a select list, which name the result's columns.
+
+use crate::{
+    error::SqlError,
+    lexer::{self, Kind, Lexer, Lifted, Mode, Token},
+};
+use sqlparser::{
+    ast::Statement,
+    dialect::MySqlDialect,
+    parser::{Parser, ParserError},
+    tokenizer::{Location, Span, Token as Out, TokenWithSpan},
+};
+
+/// How deep sqlparser may nest. Each level takes it several stack frames.
+const NESTING_MAX: usize = 250;
+/// Operators make trees as deep as there are operators in a row; more are refused.
+const OPERATORS_MAX: usize = 5_000;
+/// Statements with fewer operators and parentheses are parsed on the session's own stack.
+const SHALLOW: usize = 24;
+/// The stack for the others.
+const STACK_BYTES: usize = 256 << 20;
+
+/// A parsed statement, still tied to its text.
+pub struct Parsed<'a> {
+    /// The tree.
+    pub statement: Statement,
+    /// The text it was made of.
+    pub text: Text<'a>,
+    /// UPDATE IGNORE or DELETE IGNORE, which the tree cannot say.
+    pub ignore: bool,
+    /// How many parameters there are.
+    pub parameters: u32,
+}
+
+/// A statement's text and its tokens, in the numbering of the syntax tree's locations.
+pub struct Text<'a> {
+    source: &'a [u8],
+    tokens: Vec<Token>,
+}
+
+impl Text<'_> {
+    /// The texts of the items of the select list whose SELECT is the token `select`.
+    #[must_use]
+    pub fn select_items(&self, select: usize) -> Vec<String> {
+        let mut items = Vec::new();
+        let mut depth = 0;
+        let mut first = None;
+        let mut last = 0;
+        for (i, token) in self.tokens.iter().enumerate().skip(select + 1) {
+            let text = token.text(self.source);
+            match (token.kind, text) {
+                (Kind::Symbol, b"(") => depth += 1,
+                (Kind::Symbol, b")") if depth == 0 => break,
+                (Kind::Symbol, b")") => depth -= 1,
+                (Kind::Symbol, b";") => break,
+                (Kind::Symbol, b",") if depth == 0 => {
+                    items.push(self.between(first, last));
+                    first = None;
+                    continue;
+                }
+                (Kind::Word, _) if depth == 0 && ends_list(text) && !self.is_qualified(i) => break,
+                (Kind::Word, _) if first.is_none() && is_modifier(text) => continue,
+                _ => {}
+            }
+            first = first.or(Some(i));
+            last = i;
+        }
+        items.push(self.between(first, last));
+        items
+    }
+
+    fn is_qualified(&self, i: usize) -> bool {
+        i > 0
+            && self
+                .tokens
+                .get(i - 1)
+                .is_some_and(|t| t.is_symbol(self.source, "."))
+    }
+
+    fn between(&self, first: Option<usize>, last: usize) -> String {
+        let start = first.and_then(|i| self.tokens.get(i));
+        let (Some(start), Some(end)) = (start, self.tokens.get(last)) else {
+            return String::new();
+        };
+        let bytes = self.source.get(start.start..end.end).unwrap_or_default();
+        if first == Some(last) && start.kind == Kind::String {
+            let bytes = lexer::string(bytes, Mode::default());
+            return String::from_utf8_lossy(&bytes).into_owned();
+        }
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// 1064 at a token; past the last one: at the end.
+    fn error_at(&self, index: usize) -> SqlError {
+        let start = self
+            .tokens
+            .get(index)
+            .map_or(self.source.len(), |token| token.start);
+        let before = self.source.get(..start).unwrap_or_default();
+        let near = String::from_utf8_lossy(self.source.get(start..).unwrap_or_default());
+        let near: String = near.trim_end().chars().take(80).collect();
+        let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
+        SqlError::syntax(near, line)
+    }
+}
+
+fn ends_list(word: &[u8]) -> bool {
+    [
+        "FROM",
+        "WHERE",
+        "LIMIT",
+        "UNION",
+        "ORDER",
+        "GROUP",
+        "HAVING",
+        "INTO",
+        "FOR",
+        "EXCEPT",
+        "INTERSECT",
+        "LOCK",
+        "WINDOW",
+    ]
+    .iter()
+    .any(|w| word.eq_ignore_ascii_case(w.as_bytes()))
+}
+
+fn is_modifier(word: &[u8]) -> bool {
+    [
+        "DISTINCT",
+        "ALL",
+        "DISTINCTROW",
+        "SQL_CALC_FOUND_ROWS",
+        "SQL_NO_CACHE",
+        "SQL_SMALL_RESULT",
+        "SQL_BIG_RESULT",
+        "SQL_BUFFER_RESULT",
+        "HIGH_PRIORITY",
+        "STRAIGHT_JOIN",
+    ]
+    .iter()
+    .any(|w| word.eq_ignore_ascii_case(w.as_bytes()))
+}
+
+/// Parses one statement. With `lifted`, its literals are parameters (see `lexer::Lifted`), and
+/// `?` is refused.
+pub fn parse<'a>(
+    source: &'a [u8],
+    mode: Mode,
+    lifted: Option<&Lifted>,
+) -> Result<Parsed<'a>, SqlError> {
+    let mut converter = Converter {
+        source,
+        mode,
+        tokens: Vec::new(),
+        out: Vec::new(),
+        parameters: 0,
+        ignore: false,
+    };
+    let operators = converter.convert(lifted)?;
+    let Converter {
+        tokens,
+        out,
+        parameters,
+        ignore,
+        ..
+    } = converter;
+    let text = Text { source, tokens };
+    if operators > OPERATORS_MAX {
+        return Err(SqlError::nesting_too_deep());
+    }
+    let dialect = MySqlDialect {};
+    let mut parser = Parser::new(&dialect)
+        .with_recursion_limit(if operators > SHALLOW { NESTING_MAX } else { 50 })
+        .with_tokens_with_locations(out);
+    let statement = parser
+        .parse_statement()
+        .map_err(|error| syntax_error(&error, &text))?;
+    let next = parser.next_token();
+    match next.token {
+        Out::EOF | Out::SemiColon => {}
+        _ => return Err(text.error_at(index_of(next.span))),
+    }
+    Ok(Parsed {
+        statement,
+        text,
+        ignore,
+        parameters,
+    })
+}
+
+/// Runs `work` — parsing, planning and dropping the tree of `source` — where the stack suffices
+/// for the depth that the text can have.
+pub fn with_stack<T: Send>(
+    source: &[u8],
+    mode: Mode,
+    work: impl FnOnce() -> Result<T, SqlError> + Send,
+) -> Result<T, SqlError> {
+    let mut lexer = Lexer::new(source, mode);
+    let mut operators = 0;
+    while operators <= SHALLOW {
+        let token = lexer.next_token();
+        if token.kind == Kind::End {
+            return work();
+        }
+        operators += usize::from(deepens(token.kind, token.text(source)));
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .name("deep statement".into());
+        match thread.spawn_scoped(scope, work) {
+            Ok(thread) => match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
+            Err(_) => Err(SqlError::nesting_too_deep()),
+        }
+    })
+}
+
+/// Whether a token can make the tree deeper.
+fn deepens(kind: Kind, text: &[u8]) -> bool {
+    match kind {
+        Kind::Symbol => !matches!(text, b"," | b"." | b";" | b")"),
+        Kind::Word => [
+            "AND", "OR", "XOR", "NOT", "DIV", "MOD", "LIKE", "CASE", "UNION", "IS", "COLLATE",
+        ]
+        .iter()
+        .any(|w| text.eq_ignore_ascii_case(w.as_bytes())),
+        _ => false,
+    }
+}
+
+fn index_of(span: Span) -> usize {
+    usize::try_from(span.start.column)
+        .ok()
+        .and_then(|column| column.checked_sub(1))
+        .unwrap_or(usize::MAX)
+}
+
+fn syntax_error(error: &ParserError, text: &Text) -> SqlError {
+    match error {
+        ParserError::RecursionLimitExceeded => SqlError::nesting_too_deep(),
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+            let column = message
+                .rsplit_once("Column: ")
+                .and_then(|(_, column)| column.trim().parse::<usize>().ok());
+            text.error_at(match column {
+                Some(column) => column.saturating_sub(1),
+                None if message.contains("EOF") => usize::MAX,
+                None => 0,
+            })
+        }
+    }
+}
+
+struct Converter<'a> {
+    source: &'a [u8],
+    mode: Mode,
+    tokens: Vec<Token>,
+    out: Vec<TokenWithSpan>,
+    parameters: u32,
+    ignore: bool,
+}
+
+impl Converter<'_> {
+    /// Converts all tokens and counts those that make the tree deeper.
+    fn convert(&mut self, lifted: Option<&Lifted>) -> Result<usize, SqlError> {
+        let mut lexer = Lexer::new(self.source, self.mode);
+        let mut places = lifted.map_or(&[][..], |l| &l.places[..]).iter();
+        let mut place = places.next();
+        let folded = lifted.and_then(|l| l.folded).unwrap_or((usize::MAX, 0));
+        let mut skip_to = 0;
+        let mut operators = 0;
+        loop {
+            let token = lexer.next_token();
+            if token.kind == Kind::End {
+                break;
+            }
+            if token.start < skip_to || (folded.0..folded.1).contains(&token.start) {
+                continue;
+            }
+            let text = token.text(self.source);
+            operators += usize::from(deepens(token.kind, text));
+            if let Some(&(start, end)) = place
+                && start == token.start
+            {
+                place = places.next();
+                skip_to = end;
+                let whole = Token {
+                    start,
+                    end,
+                    ..token
+                };
+                let name = format!("?{}", self.parameters);
+                self.parameters += 1;
+                self.push(whole, Out::Placeholder(name));
+                continue;
+            }
+            if token.kind == Kind::Word && self.rewrite_word(token, text) {
+                continue;
+            }
+            let Some(out) = self.token(token, text, lifted.is_some()) else {
+                self.tokens.push(token);
+                let text = Text {
+                    source: self.source,
+                    tokens: std::mem::take(&mut self.tokens),
+                };
+                return Err(text.error_at(text.tokens.len() - 1));
+            };
+            self.push(token, out);
+        }
+        Ok(operators)
+    }
+
+    fn push(&mut self, token: Token, out: Out) {
+        self.tokens.push(token);
+        let at = Location {
+            line: 1,
+            column: self.tokens.len() as u64,
+        };
+        self.out.push(TokenWithSpan::new(out, Span::new(at, at)));
+    }
+
+    /// The last words so far, newest first, are these (upper case)?
+    fn follows(&self, words: &[&str]) -> bool {
+        words
+            .iter()
+            .zip(self.tokens.iter().rev())
+            .filter(|(word, token)| token.is_word(self.source, word))
+            .count()
+            == words.len()
+    }
+
+    /// What sqlparser does not know, said in words that it does. True if the word is done with.
+    fn rewrite_word(&mut self, token: Token, text: &[u8]) -> bool {
+        let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+        if is("MODE") && self.follows(&["SHARE", "IN", "LOCK"]) {
+            for _ in 0..3 {
+                self.tokens.pop();
+                self.out.pop();
+            }
+            self.push(token, Out::make_word("FOR", None));
+            self.push(token, Out::make_word("SHARE", None));
+            return true;
+        }
+        let first = self.tokens.first().map(|t| t.text(self.source));
+        let of = |word: &str| first.is_some_and(|f| f.eq_ignore_ascii_case(word.as_bytes()));
+        let leading = self.tokens.len() == 1;
+        if leading && (of("UPDATE") || of("DELETE")) {
+            if is("IGNORE") {
+                self.ignore = true;
+                return true;
+            }
+            return is("LOW_PRIORITY") || is("QUICK");
+        }
+        // INSERT … VALUE (…)
+        if is("VALUE") && (of("INSERT") || of("REPLACE")) {
+            self.push(token, Out::make_word("VALUES", None));
+            return true;
+        }
+        if is("DISTINCTROW") {
+            self.push(token, Out::make_word("DISTINCT", None));
+            return true;
+        }
+        is("SQL_SMALL_RESULT") || is("SQL_BIG_RESULT") || is("SQL_BUFFER_RESULT")
+    }
+
+    fn token(&mut self, token: Token, text: &[u8], lifted: bool) -> Option<Out> {
+        let string = || String::from_utf8_lossy(text).into_owned();
+        Some(match token.kind {
+            Kind::Word => Out::make_word(&string(), None),
+            Kind::QuotedName => Out::make_word(&lexer::name(text), Some('`')),
+            Kind::UserVariable => Out::make_word(&format!("@{}", lexer::name(text)), None),
+            Kind::SystemVariable => Out::make_word(&format!("@@{}", lexer::name(text)), None),
+            Kind::Integer | Kind::Decimal | Kind::Float => Out::Number(string(), false),
+            Kind::String => {
+                let bytes = lexer::string(text, self.mode).into_owned();
+                match String::from_utf8(bytes) {
+                    Ok(string) => Out::SingleQuotedString(string),
+                    // Only a binary string holds such bytes, and hexadecimal ones are binary.
+                    Err(error) => Out::HexStringLiteral(hex(error.as_bytes())),
+                }
+            }
+            Kind::Hex => Out::HexStringLiteral(digits(text)),
+            Kind::Bit => Out::SingleQuotedByteStringLiteral(digits(text)),
+            Kind::Placeholder => {
+                if lifted {
+                    return None;
+                }
+                let name = format!("?{}", self.parameters);
+                self.parameters += 1;
+                Out::Placeholder(name)
+            }
+            Kind::Symbol => self.symbol(text)?,
+            Kind::Invalid | Kind::End => return None,
+        })
+    }
+
+    fn symbol(&self, text: &[u8]) -> Option<Out> {
+        Some(match text {
+            b"(" => Out::LParen,
+            b")" => Out::RParen,
+            b"," => Out::Comma,
+            b"." => Out::Period,
+            b";" => Out::SemiColon,
+            b":" => Out::Colon,
+            b"=" => Out::Eq,
+            b"<>" | b"!=" => Out::Neq,
+            b"<" => Out::Lt,
+            b">" => Out::Gt,
+            b"<=" => Out::LtEq,
+            b">=" => Out::GtEq,
+            b"<=>" => Out::Spaceship,
+            b"+" => Out::Plus,
+            b"-" => Out::Minus,
+            b"*" => Out::Mul,
+            b"/" => Out::Div,
+            b"%" => Out::Mod,
+            b"||" if self.mode.pipes_as_concat => Out::StringConcat,
+            b"||" => Out::make_word("OR", None),
+            b"&&" => Out::make_word("AND", None),
+            b":=" => Out::Assignment,
+            b"&" => Out::Ampersand,
+            b"|" => Out::Pipe,
+            b"^" => Out::Caret,
+            b"~" => Out::Tilde,
+            b"!" => Out::ExclamationMark,
+            b"<<" => Out::ShiftLeft,
+            b">>" => Out::ShiftRight,
+            b"->" => Out::Arrow,
+            b"->>" => Out::LongArrow,
+            b"{" => Out::LBrace,
+            b"}" => Out::RBrace,
+            _ => return None,
+        })
+    }
+}
+
+/// The digits of `x'1F'`, `0x1F`, `b'01'` or `0b01`.
+fn digits(text: &[u8]) -> String {
+    let inner = text.get(2..).unwrap_or_default();
+    let inner = inner.strip_suffix(b"'").unwrap_or(inner);
+    String::from_utf8_lossy(inner).into_owned()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02X}");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(source: &str) -> String {
+        match parse(source.as_bytes(), Mode::default(), None) {
+            Ok(parsed) => format!("{}", parsed.statement),
+            Err(error) => error.message,
+        }
+    }
+
+    #[test]
+    fn errors_show_the_text_they_are_near() {
+        assert!(
+            error("SELECT * FORM t").ends_with("near 'FORM t' at line 1"),
+            "{}",
+            error("SELECT * FORM t")
+        );
+        assert!(error("SELECT *\nFROM t WHERE").ends_with("near '' at line 2"));
+        assert!(error("SELECT 'abc").ends_with("near ''abc' at line 1"));
+        assert!(error("SELECT 1 FROM t )").ends_with("near ')' at line 1"));
+    }
+
+    #[test]
+    fn rewrites_what_the_library_does_not_know() {
+        assert_eq!(
+            error("SELECT a FROM t LOCK IN SHARE MODE"),
+            "SELECT a FROM t FOR SHARE"
+        );
+        assert_eq!(error("SELECT a || b && c"), "SELECT a OR b AND c");
+        let parsed = parse(b"UPDATE IGNORE t SET a = 1", Mode::default(), None).unwrap();
+        assert!(parsed.ignore);
+    }
+
+    #[test]
+    fn select_items_are_the_texts() {
+        let parsed = parse(
+            b"SELECT DISTINCT count( * ), 'x', a+1 AS b, f(1,(2)) FROM t",
+            Mode::default(),
+            None,
+        )
+        .unwrap();
+        assert_eq!(
+            parsed.text.select_items(0),
+            ["count( * )", "x", "a+1 AS b", "f(1,(2))"]
+        );
+    }
+
+    #[test]
+    fn lifted_literals_are_placeholders() {
+        let source = b"INSERT INTO t VALUES (1,'a'),(2,'b') ON DUPLICATE KEY UPDATE a = a + 1";
+        let mut lifted = Lifted::default();
+        assert!(lifted.lift(source, Mode::default()));
+        let parsed = parse(source, Mode::default(), Some(&lifted)).unwrap();
+        assert_eq!(
+            parsed.statement.to_string(),
+            "INSERT INTO t VALUES (?0, ?1) ON DUPLICATE KEY UPDATE a = a + ?2"
+        );
+        assert_eq!(parsed.parameters, 3);
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let deep = format!("SELECT {}1{}", "(".repeat(3000), ")".repeat(3000));
+        let result = with_stack(deep.as_bytes(), Mode::default(), || {
+            parse(deep.as_bytes(), Mode::default(), None).map(|_| ())
+        });
+        assert_eq!(result.unwrap_err().code, 1436);
+        let long = format!("SELECT 1{}", "+1".repeat(4000));
+        let result = with_stack(long.as_bytes(), Mode::default(), || {
+            parse(long.as_bytes(), Mode::default(), None).map(|_| ())
+        });
+        assert!(result.is_ok());
+    }
+}
