@@ -92,6 +92,9 @@ pub struct Column {
     pub comment: String,
     /// The display width that was declared (`int(11)`, `tinyint(1)`), if any.
     pub display_width: Option<u8>,
+    /// Whether its definition named a character set or collation: SHOW CREATE TABLE then writes
+    /// them even where they are the table's own.
+    pub explicit_collation: bool,
 }
 
 /// One column of an index.
@@ -120,6 +123,8 @@ pub struct Index {
     pub comment: String,
     /// INVISIBLE indexes are kept but not used by queries.
     pub visible: bool,
+    /// USING BTREE was written: SHOW CREATE TABLE repeats it.
+    pub using_btree: bool,
 }
 
 /// A table. Its rows live in the tree `rows`, ordered by primary key; a table without a
@@ -148,6 +153,8 @@ pub struct Table {
     pub comment: String,
     /// AUTO_INCREMENT = n of CREATE or ALTER TABLE: the least next value (0 or 1: none given).
     pub auto_increment_min: u64,
+    /// Options that mean nothing here but are shown as they were given: `ROW_FORMAT=DYNAMIC`.
+    pub options: String,
     /// When it was created, in seconds since 1970.
     pub created: u64,
 }
@@ -208,6 +215,31 @@ impl ColumnType {
 }
 
 impl Column {
+    /// A nullable column of this type and name, without anything else said about it. Strings
+    /// are of the default collation.
+    #[must_use]
+    pub fn new(name: &str, ty: ColumnType) -> Column {
+        let collation = if ty.is_string() {
+            Collation::Utf8mb40900AiCi
+        } else {
+            Collation::Binary
+        };
+        Column {
+            name: name.to_string(),
+            ty,
+            unsigned: false,
+            zerofill: false,
+            nullable: true,
+            default: DefaultValue::None,
+            auto_increment: false,
+            on_update_now: false,
+            collation,
+            comment: String::new(),
+            display_width: None,
+            explicit_collation: false,
+        }
+    }
+
     /// Whether it holds bytes rather than characters (true also for numbers and dates).
     #[must_use]
     pub fn is_binary(&self) -> bool {

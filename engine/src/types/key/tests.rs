@@ -17,6 +17,7 @@ pub(crate) fn column(ty: ColumnType, unsigned: bool, collation: Collation) -> Co
         collation,
         comment: String::new(),
         display_width: None,
+        explicit_collation: false,
     }
 }
 
@@ -33,6 +34,7 @@ pub(crate) fn table(columns: Vec<Column>) -> Table {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
+        options: String::new(),
         created: 0,
     }
 }
@@ -251,6 +253,7 @@ fn index_keys_from_images_are_those_from_values() {
             .collect(),
         comment: String::new(),
         visible: true,
+        using_btree: false,
     };
     for step in 0..8 {
         let pick = |values: &Vec<Value>| values[step % values.len()].clone();
