@@ -4,29 +4,44 @@
 //! A query block evaluates all its expressions on one row of slots: the columns of its tables,
 //! the results of its subqueries, its aggregates. Whatever a name, a subquery or an aggregate
 //! stands for, `Scope` says in which slot its value will be; evaluation knows slots only.
+//!
+//! What makes it hard is that MySQL converts everything to everything. Two ideas keep it small:
+//!
+//! - **Values decide, types describe.** An operator looks at the variants of its operands'
+//!   values, not at types fixed in advance, because a parameter has another type at every
+//!   execution. What only the static side knows (which collation to compare with, the shape of
+//!   the result for the client) is worked out once, by `resolve`, and kept in the tree.
+//! - **Rows are borrowed.** Inside, evaluation passes `Cow<Value>`: a column, literal or
+//!   parameter is not copied to be compared; conditions yield truth, not values.
+//!
+//! Conversions that lose something warn or fail by the rules of the place they happen in:
+//! `convert` (in expressions: a warning) and `assign` (storing into a column: an error in strict
+//! mode).
+//!
+//! Rejected: compiling to closures or to a register machine. The usual conditions are one or two
+//! nodes, whose cost is in decoding the row, not in the walk.
 
-use crate::error::SqlError;
-use cohort_engine::types::{Collation, Column, ColumnType, Value};
-use sqlparser::ast;
+mod arithmetic;
+pub mod assign;
+mod compare;
+pub mod context;
+mod convert;
+mod eval;
+pub mod functions;
+mod infer;
+pub mod resolve;
+mod types;
 
-/// What is known of an expression's value before it is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExprType {
-    /// Its type; `None` for NULL and for a parameter whose type is not known yet.
-    pub ty: Option<ColumnType>,
-    /// UNSIGNED.
-    pub unsigned: bool,
-    /// Whether it can be NULL.
-    pub nullable: bool,
-    /// For strings; `Binary` for numbers and dates.
-    pub collation: Collation,
-    /// MySQL's coercibility: 0 explicit COLLATE, 2 column, 4 literal, 5 number, 6 NULL.
-    pub coercibility: u8,
-    /// Display length in characters.
-    pub length: u32,
-    /// Digits after the point; 31 for floating point without fixed digits.
-    pub decimals: u8,
-}
+pub use assign::assign;
+pub use compare::{compare, hash_key, order};
+pub use context::{Environment, EvalContext, SqlMode, Statement, TimeZone, VariableScope};
+pub use convert::{conform, text};
+pub use eval::{eval, holds};
+pub use infer::{infer, is_volatile, visit_operands, visit_operands_mut};
+pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
+pub use types::ExprType;
+
+use cohort_engine::types::{Collation, Value};
 
 /// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +95,9 @@ pub enum BinaryOp {
 pub enum Expr {
     /// A constant.
     Literal(Value, ExprType),
-    /// The value in a slot of the row.
+    /// The value in a slot of the row. A slot of type TIMESTAMP holds UTC, as rows do, and is
+    /// seen in the session's time zone; slots for computed values (derived tables, aggregates,
+    /// sort keys) hold what was seen and take their type from `ExprType::computed`.
     Column {
         /// Position in the row.
         slot: u32,
@@ -105,6 +122,17 @@ pub enum Expr {
         /// The type of the result; for comparisons its `collation` is the one to compare with.
         ty: ExprType,
     },
+    /// `-x`
+    Negate {
+        /// What is negated.
+        expr: Box<Expr>,
+        /// The type of the result.
+        ty: ExprType,
+    },
+    /// `NOT x`
+    Not(Box<Expr>),
+    /// `~x`
+    BitNot(Box<Expr>),
     /// `expr [NOT] IN (list)`.
     In {
         /// What is looked for.
@@ -135,7 +163,7 @@ pub enum Expr {
         expr: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// The escape character.
+        /// The escape character; `None`: a backslash.
         escape: Option<Box<Expr>>,
         /// NOT LIKE.
         negated: bool,
@@ -149,103 +177,65 @@ pub enum Expr {
         /// IS NOT NULL.
         negated: bool,
     },
-    /// Stands for the variants that are still to come (functions, CASE, casts, variables).
-    Unfinished,
-}
-
-/// What a subquery is used for.
-pub enum SubqueryUse {
-    /// Its one value.
-    Scalar,
-    /// Whether it has rows: 0 or 1.
-    Exists,
-    /// `left IN (subquery)`: 1, 0 or NULL. Several expressions on the left for a row.
-    In(Vec<Expr>),
-    /// `left op ANY (subquery)`.
-    Any(Expr, BinaryOp),
-    /// `left op ALL (subquery)`.
-    All(Expr, BinaryOp),
-}
-
-/// What names mean where an expression stands.
-pub trait Scope {
-    /// A column name of one to three parts: 1054 if there is none, 1052 if there are several.
-    fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError>;
-    /// A parameter: `?` (numbered by the parser as the placeholders `?0`, `?1`, …).
-    fn parameter(&mut self, index: u32) -> Result<Expr, SqlError>;
-    /// Plans a subquery and says in which slot its result will be. Negation is the caller's.
-    fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Expr, SqlError>;
-    /// Called for every function before the table of functions is looked at: aggregates,
-    /// VALUES(column) and DEFAULT(column) are the scope's. `None`: an ordinary function.
-    fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError>;
-}
-
-/// Resolves a parsed expression.
-pub fn resolve(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
-    let _ = (expr, scope);
-    unimplemented!()
-}
-
-/// The type of an expression.
-#[must_use]
-pub fn infer(expr: &Expr) -> ExprType {
-    let _ = expr;
-    unimplemented!()
-}
-
-/// Calls `visit` with each direct operand of an expression.
-pub fn visit_operands(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
-    let _ = (expr, visit);
-    unimplemented!()
-}
-
-/// The same, to change operands.
-pub fn visit_operands_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
-    let _ = (expr, visit);
-    unimplemented!()
-}
-
-/// Whether an expression must be evaluated for each row even if it names no column (RAND,
-/// UUID, SLEEP, assignments to user variables).
-#[must_use]
-pub fn is_volatile(expr: &Expr) -> bool {
-    let _ = expr;
-    unimplemented!()
-}
-
-/// What evaluation needs of the statement and its session.
-pub struct EvalContext<'a> {
-    /// The values of the statement's parameters.
-    pub params: &'a [Value],
-    // time, time zone, sql_mode, user variables, warnings, …
-}
-
-/// Evaluates an expression on a row.
-pub fn eval(expr: &Expr, row: &[Value], ctx: &mut EvalContext) -> Result<Value, SqlError> {
-    let _ = (expr, row, ctx);
-    unimplemented!()
-}
-
-/// Whether a condition holds: not for NULL. The fast way for predicates.
-pub fn holds(condition: &Expr, row: &[Value], ctx: &mut EvalContext) -> Result<bool, SqlError> {
-    let _ = (condition, row, ctx);
-    unimplemented!()
-}
-
-/// How two values compare by MySQL's rules for comparing any types; `None` if either is NULL.
-pub fn compare(
-    left: &Value,
-    right: &Value,
-    collation: Collation,
-    ctx: &mut EvalContext,
-) -> Result<Option<std::cmp::Ordering>, SqlError> {
-    let _ = (left, right, collation, ctx);
-    unimplemented!()
-}
-
-/// Converts a value for storing it in a column: strict mode errors (1264, 1406, 1366, 1292,
-/// 1048), else warnings and the nearest value. A TIMESTAMP leaves the session's time zone here.
-pub fn assign(column: &Column, value: Value, ctx: &mut EvalContext) -> Result<Value, SqlError> {
-    let _ = (column, value, ctx);
-    unimplemented!()
+    /// `expr IS [NOT] TRUE | FALSE | UNKNOWN`.
+    IsTruth {
+        /// What is tested.
+        expr: Box<Expr>,
+        /// TRUE, FALSE or (`None`) UNKNOWN.
+        truth: Option<bool>,
+        /// IS NOT.
+        negated: bool,
+    },
+    /// `CASE [operand] WHEN … THEN … ELSE … END`; IF, IFNULL, NULLIF and COALESCE as well.
+    Case {
+        /// What is compared with each WHEN.
+        operand: Option<Box<Expr>>,
+        /// The collation of that comparison.
+        collation: Collation,
+        /// WHEN and THEN.
+        branches: Vec<(Expr, Expr)>,
+        /// ELSE; without it NULL.
+        otherwise: Option<Box<Expr>>,
+        /// The type of the result.
+        ty: ExprType,
+    },
+    /// CAST, CONVERT, BINARY and COLLATE: a conversion to `ty`.
+    Cast {
+        /// What is converted.
+        expr: Box<Expr>,
+        /// To what.
+        ty: ExprType,
+    },
+    /// A call of a function.
+    Function {
+        /// Which one.
+        function: &'static functions::Function,
+        /// Its arguments.
+        args: Vec<Expr>,
+        /// The type of the result.
+        ty: ExprType,
+    },
+    /// `@name`
+    UserVariable {
+        /// Its name in lower case.
+        name: String,
+        /// Its type as of now; at execution it may have another.
+        ty: ExprType,
+    },
+    /// `@name := expr`
+    SetUserVariable {
+        /// Its name in lower case.
+        name: String,
+        /// What is assigned.
+        expr: Box<Expr>,
+    },
+    /// `@@name`
+    SystemVariable {
+        /// Whose value.
+        scope: VariableScope,
+        /// Its name in lower case.
+        name: String,
+        /// Its type.
+        ty: ExprType,
+    },
 }

@@ -1,0 +1,220 @@
+//! What an evaluation may know and change.
+
+use crate::{error::SqlError, warnings::Warnings};
+use cohort_engine::types::{Collation, DateTime, Value, temporal::SECOND};
+
+/// The session's time zone: so many seconds east of UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TimeZone {
+    /// Seconds to add to UTC.
+    pub offset_seconds: i32,
+}
+
+impl TimeZone {
+    /// The local time of a UTC moment (the zero date stays itself).
+    #[must_use]
+    pub fn to_local(self, utc: DateTime) -> DateTime {
+        self.shift(utc, 1)
+    }
+    /// The UTC moment of a local time (the zero date stays itself).
+    #[must_use]
+    pub fn to_utc(self, local: DateTime) -> DateTime {
+        self.shift(local, -1)
+    }
+    fn shift(self, moment: DateTime, sign: i64) -> DateTime {
+        if self.offset_seconds == 0 || moment.date.is_zero() {
+            return moment;
+        }
+        moment
+            .add_micros(sign * i64::from(self.offset_seconds) * SECOND)
+            .unwrap_or(moment)
+    }
+}
+
+/// The modes of sql_mode that evaluation and assignment look at, as a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SqlMode(pub u32);
+
+impl SqlMode {
+    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES.
+    pub const STRICT: SqlMode = SqlMode(1);
+    /// NO_ZERO_DATE
+    pub const NO_ZERO_DATE: SqlMode = SqlMode(2);
+    /// NO_ZERO_IN_DATE
+    pub const NO_ZERO_IN_DATE: SqlMode = SqlMode(4);
+    /// ERROR_FOR_DIVISION_BY_ZERO
+    pub const ERROR_FOR_DIVISION_BY_ZERO: SqlMode = SqlMode(8);
+    /// ANSI_QUOTES
+    pub const ANSI_QUOTES: SqlMode = SqlMode(16);
+    /// PIPES_AS_CONCAT
+    pub const PIPES_AS_CONCAT: SqlMode = SqlMode(32);
+    /// NO_BACKSLASH_ESCAPES
+    pub const NO_BACKSLASH_ESCAPES: SqlMode = SqlMode(64);
+    /// NO_UNSIGNED_SUBTRACTION
+    pub const NO_UNSIGNED_SUBTRACTION: SqlMode = SqlMode(128);
+    /// ALLOW_INVALID_DATES
+    pub const ALLOW_INVALID_DATES: SqlMode = SqlMode(256);
+    /// PAD_CHAR_TO_FULL_LENGTH
+    pub const PAD_CHAR_TO_FULL_LENGTH: SqlMode = SqlMode(512);
+    /// ONLY_FULL_GROUP_BY
+    pub const ONLY_FULL_GROUP_BY: SqlMode = SqlMode(1024);
+    /// NO_AUTO_VALUE_ON_ZERO
+    pub const NO_AUTO_VALUE_ON_ZERO: SqlMode = SqlMode(2048);
+    /// TIME_TRUNCATE_FRACTIONAL
+    pub const TIME_TRUNCATE_FRACTIONAL: SqlMode = SqlMode(4096);
+    /// HIGH_NOT_PRECEDENCE
+    pub const HIGH_NOT_PRECEDENCE: SqlMode = SqlMode(8192);
+    /// IGNORE_SPACE
+    pub const IGNORE_SPACE: SqlMode = SqlMode(16_384);
+    /// NO_ENGINE_SUBSTITUTION
+    pub const NO_ENGINE_SUBSTITUTION: SqlMode = SqlMode(32_768);
+    /// REAL_AS_FLOAT
+    pub const REAL_AS_FLOAT: SqlMode = SqlMode(65_536);
+    /// STRICT_ALL_TABLES, beside `STRICT`, to tell it from STRICT_TRANS_TABLES.
+    pub const STRICT_ALL: SqlMode = SqlMode(131_072);
+    /// NO_DIR_IN_CREATE
+    pub const NO_DIR_IN_CREATE: SqlMode = SqlMode(262_144);
+
+    /// MySQL's default.
+    pub const DEFAULT: SqlMode = SqlMode(
+        SqlMode::STRICT.0
+            | SqlMode::NO_ZERO_DATE.0
+            | SqlMode::NO_ZERO_IN_DATE.0
+            | SqlMode::ERROR_FOR_DIVISION_BY_ZERO.0
+            | SqlMode::ONLY_FULL_GROUP_BY.0
+            | SqlMode::NO_ENGINE_SUBSTITUTION.0,
+    );
+
+    /// Whether all modes of `modes` are on.
+    #[must_use]
+    pub fn has(self, modes: SqlMode) -> bool {
+        self.0 & modes.0 == modes.0
+    }
+    /// With these modes on.
+    #[must_use]
+    pub fn with(self, modes: SqlMode) -> SqlMode {
+        SqlMode(self.0 | modes.0)
+    }
+    /// With these modes off.
+    #[must_use]
+    pub fn without(self, modes: SqlMode) -> SqlMode {
+        SqlMode(self.0 & !modes.0)
+    }
+}
+
+/// The facts that do not change while a statement runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Statement<'a> {
+    /// When it started: microseconds since 1970, UTC.
+    pub now_micros: i64,
+    /// @@time_zone
+    pub time_zone: TimeZone,
+    /// @@sql_mode
+    pub sql_mode: SqlMode,
+    /// @@collation_connection
+    pub collation: Collation,
+    /// @@max_allowed_packet: no string gets longer.
+    pub max_allowed_packet: u64,
+    /// @@div_precision_increment
+    pub div_precision_increment: u8,
+    /// CONNECTION_ID()
+    pub connection_id: u64,
+    /// DATABASE()
+    pub database: Option<&'a str>,
+    /// USER(): `name@host` of the client.
+    pub user: &'a str,
+    /// CURRENT_USER(): `name@host` of the account.
+    pub current_user: &'a str,
+    /// VERSION()
+    pub version: &'a str,
+    /// LAST_INSERT_ID(), as of before the statement.
+    pub last_insert_id: u64,
+    /// ROW_COUNT() of the statement before.
+    pub row_count: i64,
+    /// FOUND_ROWS() of the statement before.
+    pub found_rows: u64,
+}
+
+impl Statement<'_> {
+    /// NOW(6) in the session's time zone.
+    #[must_use]
+    pub fn now(&self) -> DateTime {
+        let utc = DateTime::from_unix_micros(self.now_micros).unwrap_or_default();
+        self.time_zone.to_local(utc)
+    }
+}
+
+/// Where `@@name` is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VariableScope {
+    /// `@@name`: the session's value if it has one, else the global one.
+    Any,
+    /// `@@session.name`
+    Session,
+    /// `@@global.name`
+    Global,
+}
+
+/// The part of the session that expressions read and write.
+pub trait Environment {
+    /// `@name`, by its name in lower case.
+    fn user_variable(&self, name: &str) -> Option<(Value, Collation)>;
+    /// `@name := value`
+    fn set_user_variable(&mut self, name: &str, value: Value, collation: Collation);
+    /// `@@name`; 1193 if there is none.
+    fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value, SqlError>;
+    /// LAST_INSERT_ID(value)
+    fn set_last_insert_id(&mut self, id: u64);
+    /// The time of day now, not at the statement's start (SYSDATE): microseconds since 1970.
+    fn clock_micros(&self) -> i64;
+    /// 64 random bits.
+    fn random(&mut self) -> u64;
+    /// Waits so long, without holding a slot; true if KILL cut it short.
+    fn sleep(&mut self, micros: u64) -> bool;
+    /// Whether the statement was killed; asked now and then by what may take long.
+    fn is_killed(&self) -> bool;
+}
+
+/// Everything an evaluation may use. Cheap to make: one per statement.
+pub struct EvalContext<'a> {
+    /// The parameters of the statement.
+    pub params: &'a [Value],
+    /// The statement's facts.
+    pub statement: &'a Statement<'a>,
+    /// The session.
+    pub environment: &'a mut dyn Environment,
+    /// Where warnings go.
+    pub warnings: &'a mut Warnings,
+    /// The number of the row that is being stored, from 1, for error texts.
+    pub row_number: u64,
+    /// INSERT IGNORE and the like: assignments warn where they would fail.
+    pub ignore: bool,
+    /// The states of RAND(seed), by the place of the call.
+    pub(super) seeds: Vec<(usize, (u32, u32))>,
+}
+
+impl<'a> EvalContext<'a> {
+    /// A context for one statement.
+    pub fn new(
+        params: &'a [Value],
+        statement: &'a Statement<'a>,
+        environment: &'a mut dyn Environment,
+        warnings: &'a mut Warnings,
+    ) -> EvalContext<'a> {
+        EvalContext {
+            params,
+            statement,
+            environment,
+            warnings,
+            row_number: 1,
+            ignore: false,
+            seeds: Vec::new(),
+        }
+    }
+
+    /// Whether data that does not fit is an error rather than a warning.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        !self.ignore && self.statement.sql_mode.has(SqlMode::STRICT)
+    }
+}

@@ -1,0 +1,138 @@
+//! The types of expressions, and walking them.
+
+use super::{BinaryOp, Expr, ExprType};
+
+/// The type of an expression.
+#[must_use]
+pub fn infer(expr: &Expr) -> ExprType {
+    match expr {
+        Expr::Literal(_, ty)
+        | Expr::Column { ty, .. }
+        | Expr::Parameter { ty, .. }
+        | Expr::Negate { ty, .. }
+        | Expr::Case { ty, .. }
+        | Expr::Cast { ty, .. }
+        | Expr::Function { ty, .. }
+        | Expr::UserVariable { ty, .. }
+        | Expr::SystemVariable { ty, .. } => *ty,
+        // A comparison keeps its collation in its type; the result is a number nonetheless.
+        Expr::Binary { op, ty, .. } if op.is_comparison() => {
+            ExprType::boolean().nullable_if(ty.nullable)
+        }
+        Expr::Binary { ty, .. } => *ty,
+        Expr::Not(operand) => ExprType::boolean().nullable_if(infer(operand).nullable),
+        Expr::BitNot(operand) => ExprType::bigint(true).nullable_if(infer(operand).nullable),
+        Expr::IsNull { .. } | Expr::IsTruth { .. } => ExprType::boolean(),
+        Expr::In { .. } | Expr::Between { .. } | Expr::Like { .. } => {
+            let mut nullable = false;
+            visit_operands(expr, &mut |operand| nullable |= infer(operand).nullable);
+            ExprType::boolean().nullable_if(nullable)
+        }
+        Expr::SetUserVariable { expr, .. } => infer(expr),
+    }
+}
+
+impl BinaryOp {
+    /// `=`, `<=>`, `<>`, `<`, `<=`, `>`, `>=`
+    #[must_use]
+    pub fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            BinaryOp::Eq
+                | BinaryOp::NullSafeEq
+                | BinaryOp::NotEq
+                | BinaryOp::Lt
+                | BinaryOp::LtEq
+                | BinaryOp::Gt
+                | BinaryOp::GtEq
+        )
+    }
+}
+
+/// Implements both walks: `$($mutability)?` is `mut` or nothing.
+macro_rules! operands {
+    ($expr:expr, $visit:expr, $iter:ident $(, $mutability:tt)?) => {
+        match $expr {
+            Expr::Literal(..)
+            | Expr::Column { .. }
+            | Expr::Parameter { .. }
+            | Expr::UserVariable { .. }
+            | Expr::SystemVariable { .. } => {}
+            Expr::Binary { left, right, .. } => {
+                $visit(left);
+                $visit(right);
+            }
+            Expr::Not(expr)
+            | Expr::BitNot(expr)
+            | Expr::Negate { expr, .. }
+            | Expr::IsNull { expr, .. }
+            | Expr::IsTruth { expr, .. }
+            | Expr::Cast { expr, .. }
+            | Expr::SetUserVariable { expr, .. } => $visit(expr),
+            Expr::In { expr, list, .. } => {
+                $visit(expr);
+                list.$iter().for_each($visit);
+            }
+            Expr::Between {
+                expr, low, high, ..
+            } => {
+                $visit(expr);
+                $visit(low);
+                $visit(high);
+            }
+            Expr::Like {
+                expr,
+                pattern,
+                escape,
+                ..
+            } => {
+                $visit(expr);
+                $visit(pattern);
+                if let Some(escape) = escape {
+                    $visit(escape);
+                }
+            }
+            Expr::Case {
+                operand,
+                branches,
+                otherwise,
+                ..
+            } => {
+                if let Some(operand) = operand {
+                    $visit(operand);
+                }
+                for (when, then) in branches {
+                    $visit(when);
+                    $visit(then);
+                }
+                if let Some(otherwise) = otherwise {
+                    $visit(otherwise);
+                }
+            }
+            Expr::Function { args, .. } => args.$iter().for_each($visit),
+        }
+    };
+}
+
+/// Calls `visit` with each direct operand of an expression.
+pub fn visit_operands(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
+    operands!(expr, visit, iter);
+}
+
+/// The same, to change operands.
+pub fn visit_operands_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
+    operands!(expr, visit, iter_mut, mut);
+}
+
+/// Whether an expression must be evaluated for each row even if it names no column (RAND,
+/// UUID, SLEEP, assignments to user variables).
+#[must_use]
+pub fn is_volatile(expr: &Expr) -> bool {
+    let mut volatile = match expr {
+        Expr::SetUserVariable { .. } => true,
+        Expr::Function { function, .. } => function.volatile,
+        _ => false,
+    };
+    visit_operands(expr, &mut |operand| volatile |= is_volatile(operand));
+    volatile
+}

@@ -1,0 +1,263 @@
+//! The static type of an expression, and how it is told to a client.
+
+use crate::output::ColumnMeta;
+use cohort_engine::types::{Collation, Column, ColumnType};
+
+/// COERCIBILITY(): how strongly a string holds to its collation; the smaller number wins.
+pub mod coercibility {
+    /// A COLLATE clause.
+    pub const EXPLICIT: u8 = 0;
+    /// Two columns of different collations put together.
+    pub const NONE: u8 = 1;
+    /// A column.
+    pub const IMPLICIT: u8 = 2;
+    /// USER(), VERSION() and the like.
+    pub const SYSTEM: u8 = 3;
+    /// A literal or parameter.
+    pub const LITERAL: u8 = 4;
+    /// A number or date.
+    pub const NUMERIC: u8 = 5;
+    /// NULL.
+    pub const IGNORABLE: u8 = 6;
+}
+
+/// What an expression yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExprType {
+    /// Its type; `None` for NULL and for a parameter whose type is not known yet.
+    pub ty: Option<ColumnType>,
+    /// For integers.
+    pub unsigned: bool,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+    /// For strings; `Binary` for all others.
+    pub collation: Collation,
+    /// How strongly it holds to the collation: see `coercibility`.
+    pub coercibility: u8,
+    /// Characters it takes at most when printed (bytes for binary strings).
+    pub length: u32,
+    /// Digits after the point; 31 for floating point without fixed digits.
+    pub decimals: u8,
+}
+
+/// `decimals` of floating point numbers.
+pub const NOT_FIXED: u8 = 31;
+
+impl ExprType {
+    /// The type of NULL.
+    #[must_use]
+    pub fn null() -> ExprType {
+        ExprType {
+            ty: None,
+            unsigned: false,
+            nullable: true,
+            collation: Collation::Binary,
+            coercibility: coercibility::IGNORABLE,
+            length: 0,
+            decimals: 0,
+        }
+    }
+
+    fn numeric(ty: ColumnType, unsigned: bool, length: u32, decimals: u8) -> ExprType {
+        ExprType {
+            ty: Some(ty),
+            unsigned,
+            nullable: false,
+            collation: Collation::Binary,
+            coercibility: coercibility::NUMERIC,
+            length,
+            decimals,
+        }
+    }
+
+    /// A BIGINT.
+    #[must_use]
+    pub fn bigint(unsigned: bool) -> ExprType {
+        ExprType::numeric(
+            ColumnType::BigInt,
+            unsigned,
+            if unsigned { 20 } else { 21 },
+            0,
+        )
+    }
+
+    /// The INT of one digit that comparisons yield.
+    #[must_use]
+    pub fn boolean() -> ExprType {
+        ExprType::numeric(ColumnType::Int, false, 1, 0)
+    }
+
+    /// An INT of so many characters.
+    #[must_use]
+    pub fn int(length: u32) -> ExprType {
+        ExprType::numeric(ColumnType::Int, false, length, 0)
+    }
+
+    /// A DOUBLE.
+    #[must_use]
+    pub fn double() -> ExprType {
+        ExprType::numeric(ColumnType::Double, false, 23, NOT_FIXED)
+    }
+
+    /// A DECIMAL, cut to what DECIMAL can hold.
+    #[must_use]
+    pub fn decimal(precision: u32, scale: u32) -> ExprType {
+        let scale = scale.min(30) as u8;
+        let precision = precision.clamp(1, 65).max(u32::from(scale)) as u8;
+        let whole = precision - scale;
+        let length = u32::from(precision) + 1 + u32::from(scale > 0) + u32::from(whole == 0);
+        ExprType::numeric(
+            ColumnType::Decimal { precision, scale },
+            false,
+            length,
+            scale,
+        )
+    }
+
+    /// A string of at most so many characters.
+    #[must_use]
+    pub fn string(length: u32, collation: Collation, coercibility: u8) -> ExprType {
+        let max_bytes = length.saturating_mul(collation.max_char_bytes());
+        let ty = match max_bytes {
+            0..=65_535 => ColumnType::VarChar(length),
+            65_536..=16_777_215 => ColumnType::Text(3),
+            _ => ColumnType::Text(4),
+        };
+        ExprType {
+            ty: Some(ty),
+            unsigned: false,
+            nullable: false,
+            collation,
+            coercibility,
+            length,
+            decimals: NOT_FIXED,
+        }
+    }
+
+    /// DATE, TIME, DATETIME, TIMESTAMP or YEAR.
+    #[must_use]
+    pub fn temporal(ty: ColumnType) -> ExprType {
+        let (length, fsp) = match ty {
+            ColumnType::Time(fsp) => (10, fsp),
+            ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => (19, fsp),
+            ColumnType::Year => (4, 0),
+            _ => (10, 0),
+        };
+        let length = length + if fsp > 0 { u32::from(fsp) + 1 } else { 0 };
+        ExprType::numeric(ty, ty == ColumnType::Year, length, fsp)
+    }
+
+    /// The type of a table's column.
+    #[must_use]
+    pub fn of_column(column: &Column) -> ExprType {
+        let mut ty = match column.ty {
+            ColumnType::Char(length) => {
+                ExprType::string(length.into(), column.collation, coercibility::IMPLICIT)
+            }
+            ColumnType::VarChar(length) => {
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
+            ColumnType::Text(_) => {
+                let length = column.max_bytes() / column.collation.max_char_bytes();
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
+            ColumnType::Float => ExprType::numeric(column.ty, false, 12, NOT_FIXED),
+            ColumnType::Double => ExprType::numeric(column.ty, false, 22, NOT_FIXED),
+            ColumnType::Decimal { precision, scale } => {
+                let sign = u32::from(!column.unsigned);
+                let length = u32::from(precision) + sign + u32::from(scale > 0);
+                ExprType::numeric(column.ty, false, length, scale)
+            }
+            ColumnType::Date
+            | ColumnType::Time(_)
+            | ColumnType::DateTime(_)
+            | ColumnType::Timestamp(_)
+            | ColumnType::Year => ExprType::temporal(column.ty),
+            _ => {
+                let width = column
+                    .display_width
+                    .unwrap_or_else(|| column.default_width());
+                ExprType::numeric(column.ty, column.unsigned, width.into(), 0)
+            }
+        };
+        ty.ty = Some(column.ty);
+        ty.unsigned = column.unsigned || column.ty == ColumnType::Year;
+        ty.nullable = column.nullable;
+        if column.ty.is_string() {
+            ty.decimals = 0;
+        }
+        ty
+    }
+
+    /// The type of a slot that holds the computed value: a TIMESTAMP has become local time.
+    #[must_use]
+    pub fn computed(mut self) -> ExprType {
+        if let Some(ColumnType::Timestamp(fsp)) = self.ty {
+            self.ty = Some(ColumnType::DateTime(fsp));
+        }
+        self
+    }
+
+    /// The same, possibly NULL.
+    #[must_use]
+    pub fn or_null(mut self) -> ExprType {
+        self.nullable = true;
+        self
+    }
+
+    /// The same, NULL if `nullable`.
+    #[must_use]
+    pub fn nullable_if(mut self, nullable: bool) -> ExprType {
+        self.nullable |= nullable;
+        self
+    }
+
+    /// Whether it yields strings.
+    #[must_use]
+    pub fn is_string(&self) -> bool {
+        self.ty.is_some_and(ColumnType::is_string)
+    }
+
+    /// Whether it yields DATE, TIME, DATETIME or TIMESTAMP.
+    #[must_use]
+    pub fn is_temporal(&self) -> bool {
+        self.ty.is_some_and(ColumnType::is_temporal)
+    }
+
+    /// Whether it yields whole numbers.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        self.ty
+            .is_some_and(|ty| ty.is_integer() || ty == ColumnType::Year)
+    }
+
+    /// The description of a result column of this type; the caller adds what it knows of tables
+    /// and keys.
+    #[must_use]
+    pub fn meta(&self, name: &str) -> ColumnMeta {
+        const BLOB: u16 = 16;
+        const BINARY: u16 = 128;
+        let blob = matches!(self.ty, Some(ColumnType::Text(_)));
+        let mut flags = 0;
+        if blob {
+            flags |= BLOB;
+        }
+        if self.collation.is_binary() && self.ty.is_some() {
+            flags |= BINARY;
+        }
+        ColumnMeta {
+            database: String::new(),
+            table: String::new(),
+            original_table: String::new(),
+            name: name.to_string(),
+            original_name: String::new(),
+            ty: self.ty,
+            unsigned: self.unsigned,
+            not_null: !self.nullable,
+            collation: self.collation,
+            length: self.length.saturating_mul(self.collation.max_char_bytes()),
+            decimals: self.decimals,
+            flags,
+        }
+    }
+}
