@@ -1,0 +1,265 @@
+//! The checkpoint thread: seals the active delta and merges it into the Base.
+//!
+//! The order of steps is what makes a crash at any of them harmless:
+//!
+//! 1. remember the log's position: recovery may begin there, because every commit after the seal
+//!    comes later in the log;
+//! 2. inside the log's critical section, put a fresh delta in place of the active one: all commits
+//!    up to the last placed Seq are in the sealed one, all others will be in the new one;
+//! 3. wait until that Seq is durable and applied: the Base must never be ahead of the log;
+//! 4. merge, and commit the Base together with that Seq, the position and the dictionary as of it;
+//! 5. publish the view without the sealed delta;
+//! 6. let the log purge what recovery no longer needs.
+
+use super::{TxnError, dictionary::Dictionary, engine::Inner, meta};
+use crate::{
+    Seq,
+    log::Position,
+    store::{Delta, View, merge},
+    types::TreeId,
+};
+use parking_lot::{Condvar, Mutex};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// How often the thread looks whether a quiet delta should be merged.
+const TICK: Duration = Duration::from_millis(500);
+
+#[derive(Default)]
+struct State {
+    requested: bool,
+    stop: bool,
+    /// Checkpoints completed or failed so far.
+    rounds: u64,
+    failure: Option<String>,
+}
+
+/// What others ask of the checkpoint thread, and what it tells.
+#[derive(Default)]
+pub(super) struct Checkpointer {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Serialises checkpoints and direct writes to the Base.
+    pub exclusive: Mutex<Retired>,
+    asked: AtomicBool,
+    /// Trees that a DDL dropped at a Seq; they leave the Base with that Seq.
+    doomed: Mutex<Vec<(Seq, TreeId)>>,
+    pub checkpoints: AtomicU64,
+    pub keys_done: AtomicU64,
+    pub keys_total: AtomicU64,
+    pub delays: AtomicU64,
+    pub delay_us: AtomicU64,
+}
+
+/// Deltas that snapshots may still use. The thread drops them when it is the last to hold them,
+/// because freeing a large one takes long.
+#[derive(Default)]
+pub(super) struct Retired {
+    deltas: Vec<Arc<Delta>>,
+    /// The version of the dictionary that the Base has.
+    dictionary: Option<u64>,
+}
+
+impl Checkpointer {
+    /// Wants a checkpoint soon.
+    pub fn request(&self) {
+        if !self.asked.swap(true, Ordering::AcqRel) {
+            self.state.lock().requested = true;
+            self.changed.notify_all();
+        }
+    }
+    /// Ends the thread.
+    pub fn stop(&self) {
+        self.state.lock().stop = true;
+        self.changed.notify_all();
+    }
+    /// Waits until the checkpoint in progress, or the next one, is over.
+    pub fn wait_for_merge(&self) {
+        let mut state = self.state.lock();
+        let round = state.rounds;
+        while state.rounds == round && !state.stop && state.failure.is_none() {
+            self.changed.wait(&mut state);
+        }
+    }
+    /// Why there are no checkpoints any more.
+    pub fn failure(&self) -> Option<String> {
+        self.state.lock().failure.clone()
+    }
+    /// Counts a delayed commit.
+    pub fn count_delay(&self, us: u64) {
+        self.delays.fetch_add(1, Ordering::Relaxed);
+        self.delay_us.fetch_add(us, Ordering::Relaxed);
+    }
+    /// The Base loses these trees when it has the commit `seq`.
+    pub fn doom(&self, seq: Seq, trees: Vec<TreeId>) {
+        let doomed = trees.into_iter().map(|tree| (seq, tree));
+        self.doomed.lock().extend(doomed);
+    }
+    fn take_doomed(&self, seq: Seq) -> Vec<TreeId> {
+        let mut doomed = self.doomed.lock();
+        let due = |entry: &mut (Seq, TreeId)| entry.0 <= seq;
+        doomed.extract_if(.., due).map(|(_, tree)| tree).collect()
+    }
+    fn finished(&self, result: &Result<(), TxnError>) {
+        let mut state = self.state.lock();
+        state.rounds += 1;
+        if let Err(error) = result {
+            state.failure.get_or_insert_with(|| format!("{error:?}"));
+        }
+        self.changed.notify_all();
+    }
+    /// Sleeps until asked or a tick is over; returns whether it was asked, or `None` to stop.
+    fn sleep(&self) -> Option<bool> {
+        let mut state = self.state.lock();
+        if !state.requested && !state.stop {
+            self.changed.wait_for(&mut state, TICK);
+        }
+        if state.stop {
+            return None;
+        }
+        self.asked.store(false, Ordering::Release);
+        Some(std::mem::take(&mut state.requested))
+    }
+}
+
+/// The thread's loop. It holds the engine only while it works, so that the engine can end.
+pub(super) fn run(engine: &Weak<Inner>) {
+    let mut quiet_since: Option<(i64, u64)> = None;
+    loop {
+        let Some(inner) = engine.upgrade() else {
+            return;
+        };
+        let Some(asked) = inner.checkpointer.sleep() else {
+            return;
+        };
+        if inner.checkpointer.failure().is_some() {
+            continue;
+        }
+        inner.registry.advance(inner.log.visible());
+        let versions = inner.views.load().active.versions();
+        let now = inner.env.monotonic_nanos() / 1_000_000;
+        let quiet = match quiet_since {
+            Some((before, since)) if before == versions => {
+                now.saturating_sub(since) >= inner.options.quiet_checkpoint_ms && versions > 0
+            }
+            _ => {
+                quiet_since = Some((versions, now));
+                false
+            }
+        };
+        if asked || quiet {
+            // The failure is kept; writers get it when the delta is full.
+            let _ = inner.checkpoint_now();
+        }
+    }
+}
+
+/// What was sealed.
+struct Sealed {
+    delta: Arc<Delta>,
+    seq: Seq,
+    position: Position,
+    dictionary: Arc<Dictionary>,
+}
+
+impl Inner {
+    /// Merges everything committed so far into the Base.
+    pub fn checkpoint_now(&self) -> Result<(), TxnError> {
+        let mut retired = self.checkpointer.exclusive.lock();
+        self.checkpoint_locked(&mut retired)
+    }
+    /// As `checkpoint_now`, for a caller that holds the Base's lock.
+    pub fn checkpoint_locked(&self, retired: &mut Retired) -> Result<(), TxnError> {
+        if let Some(error) = self.checkpointer.failure() {
+            return Err(TxnError::Storage(error));
+        }
+        let view = self.views.load();
+        let known = self.placed.lock().version();
+        if view.active.is_empty() && view.sealed.is_none() && retired.dictionary == Some(known) {
+            return Ok(());
+        }
+        drop(view);
+        let result = self.seal().and_then(|sealed| self.merge(&sealed, retired));
+        self.checkpointer.finished(&result);
+        retired.deltas.retain(|delta| Arc::strong_count(delta) > 1);
+        result
+    }
+    fn seal(&self) -> Result<Sealed, TxnError> {
+        let position = self.log.position();
+        let sealed = {
+            let _gate = self.seal_gate.write();
+            self.log.exclusive(|seq| {
+                let view = self.views.load_full();
+                let delta = Arc::clone(&view.active);
+                self.views.store(Arc::new(View {
+                    active: Arc::new(Delta::new(delta.generation + 1)),
+                    sealed: Some(Arc::clone(&delta)),
+                    base: Arc::clone(&view.base),
+                }));
+                Sealed {
+                    delta,
+                    seq,
+                    position,
+                    dictionary: Arc::clone(&self.placed.lock()),
+                }
+            })
+        };
+        self.log.wait_visible(sealed.seq)?;
+        self.log.wait_durable(sealed.seq)?;
+        Ok(sealed)
+    }
+    fn merge(&self, sealed: &Sealed, retired: &mut Retired) -> Result<(), TxnError> {
+        let wanted: HashSet<_> = sealed.dictionary.trees().collect();
+        let keys = u64::try_from(sealed.delta.versions()).unwrap_or(0);
+        self.checkpointer.keys_total.store(keys, Ordering::Relaxed);
+        self.checkpointer.keys_done.store(0, Ordering::Relaxed);
+        let write = self.base.write()?;
+        let done = &self.checkpointer.keys_done;
+        merge(&sealed.delta, &write, |tree| wanted.contains(&tree), done)?;
+        let generation = sealed.delta.generation;
+        for state in sealed.dictionary.states() {
+            state.rows_merged(generation);
+        }
+        let version = sealed.dictionary.version();
+        if retired.dictionary != Some(version) {
+            meta::write_dictionary(&write, &sealed.dictionary)?;
+        }
+        for tree in self.checkpointer.take_doomed(sealed.seq) {
+            write.drop_tree(tree)?;
+        }
+        let header = meta::Header {
+            format: meta::FORMAT,
+            applied: sealed.seq,
+            position: sealed.position,
+            next_id: self.next_id.load(Ordering::Relaxed),
+        };
+        meta::write_header(&write, &header, &sealed.dictionary)?;
+        write.commit()?;
+        retired.dictionary = Some(version);
+        self.publish_base(Some(&sealed.delta))?;
+        retired.deltas.push(Arc::clone(&sealed.delta));
+        self.log.set_recovery_floor(sealed.position);
+        self.checkpointer
+            .checkpoints
+            .fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+    /// Publishes a view of the Base as it is on disk now, without the delta that went into it.
+    pub fn publish_base(&self, merged: Option<&Arc<Delta>>) -> Result<(), TxnError> {
+        let base = Arc::new(self.base.snapshot()?);
+        let view = self.views.load_full();
+        let gone = |delta: &Arc<Delta>| merged.is_some_and(|merged| Arc::ptr_eq(merged, delta));
+        self.views.store(Arc::new(View {
+            active: Arc::clone(&view.active),
+            sealed: view.sealed.clone().filter(|sealed| !gone(sealed)),
+            base,
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Commit: the only place where the log and the store meet.
+//!
+//! The steps are those of the design: encode outside any lock; take the Seq, and with it the
+//! active delta, inside the log's critical section; apply to that delta; tell the log so; only
+//! then release the locks (by the caller), so that the next writer of a row builds on this
+//! version and comes later in the same log; wait for the fsync.
+//!
+//! A big transaction would hold up everyone behind it between its Seq and its last applied row,
+//! because nothing later becomes visible before. It applies first, with versions whose stamp is a
+//! shared cell, and the cell gets the Seq inside the critical section. A seal must not come in
+//! between: its delta would go to the Base without these versions. So it holds the seal gate.
+
+use super::{TxnError, engine::Inner, owner::WaitFor, transaction::Txn};
+use crate::{
+    Seq,
+    log::{Batch, Ticket},
+    store::{Delta, Overlay, Stamp},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// Transactions with more changed keys than this apply before they take their Seq.
+const BIG: usize = 256;
+
+/// The horizon for pruning is recomputed when it is so many commits old.
+const HORIZON_AGE: Seq = 64;
+
+impl Txn {
+    /// Gives the changes their place in the log and makes them the newest versions.
+    pub(super) fn place(&mut self, database: &str) -> Result<Ticket, TxnError> {
+        self.engine.make_room(self)?;
+        let session = u32::try_from(self.owner.session).unwrap_or(u32::MAX);
+        let mut batch = Batch::new(database, session);
+        let table_at = |place: usize| self.tables.get(place).map(|used| &*used.table);
+        self.writes.encode(&mut batch, table_at)?;
+        let counts = self.writes.row_counts(self.tables.len());
+        let overlay = self.writes.take_overlay();
+        let (mut ticket, delta) = if overlay.len() > BIG {
+            self.engine.place_big(batch, overlay)?
+        } else {
+            self.engine.place_small(batch, overlay)?
+        };
+        for (used, rows) in self.tables.iter().zip(counts) {
+            if rows != 0 {
+                used.state.count_rows(delta.generation, rows);
+            }
+        }
+        ticket.applied();
+        self.engine.after_commit(ticket.seq(), &delta);
+        Ok(ticket)
+    }
+}
+
+impl Inner {
+    fn place_small(
+        &self,
+        batch: Batch,
+        overlay: Overlay,
+    ) -> Result<(Ticket, Arc<Delta>), TxnError> {
+        let (ticket, delta) = self
+            .log
+            .commit(batch, |_| Arc::clone(&self.views.load().active))?;
+        let seq = ticket.seq();
+        let horizon = self.registry.horizon();
+        for (key, value) in overlay {
+            delta.push(key, Stamp::At(seq), value, &horizon);
+        }
+        Ok((ticket, delta))
+    }
+    fn place_big(&self, batch: Batch, overlay: Overlay) -> Result<(Ticket, Arc<Delta>), TxnError> {
+        let _gate = self.seal_gate.read();
+        let delta = Arc::clone(&self.views.load().active);
+        let cell = Arc::new(AtomicU64::new(0));
+        let horizon = self.registry.horizon();
+        for (key, value) in overlay {
+            delta.push(key, Stamp::Later(Arc::clone(&cell)), value, &horizon);
+        }
+        let (ticket, ()) = self
+            .log
+            .commit(batch, |seq| cell.store(seq, Ordering::Release))?;
+        Ok((ticket, delta))
+    }
+    /// Lets the pruner and the checkpointer know, now and then.
+    fn after_commit(&self, seq: Seq, delta: &Delta) {
+        if seq.is_multiple_of(HORIZON_AGE) {
+            self.registry.advance(self.log.visible());
+        }
+        if delta.bytes() > self.options.delta_bytes {
+            self.checkpointer.request();
+        }
+    }
+    /// Back-pressure: when the active delta is full and the one before is still being merged,
+    /// writers are slowed, the more the fuller it is; at twice its size they wait for the merge.
+    fn make_room(&self, txn: &Txn) -> Result<(), TxnError> {
+        /// The longest delay of one commit before it waits.
+        const DELAY_US_MAX: u64 = 5_000;
+        let view = self.views.load();
+        let limit = self.options.delta_bytes.max(1);
+        let used = view.active.bytes();
+        if used <= limit {
+            return Ok(());
+        }
+        if let Some(error) = self.checkpointer.failure() {
+            return Err(TxnError::Storage(error));
+        }
+        if view.sealed.is_none() {
+            return Ok(());
+        }
+        drop(view);
+        txn.owner.waiting.pause(WaitFor::Store);
+        let begin = self.env.monotonic_nanos();
+        if used >= limit.saturating_mul(2) {
+            self.checkpointer.wait_for_merge();
+        } else {
+            let excess = (used - limit) as u64;
+            let delay = DELAY_US_MAX * excess / limit as u64;
+            std::thread::sleep(Duration::from_micros(delay));
+        }
+        let waited = self.env.monotonic_nanos().saturating_sub(begin);
+        self.checkpointer.count_delay(waited / 1_000);
+        txn.owner.waiting.resume(WaitFor::Store);
+        Ok(())
+    }
+}

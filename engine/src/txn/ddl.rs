@@ -1,0 +1,328 @@
+//! Schema changes.
+//!
+//! Every one is: take the exclusive metadata locks, in the order of the tables' numbers; build
+//! what has to be built; turn the change into dictionary records; commit them together with the
+//! statement; publish the new dictionary once that is durable; let go of the locks. Whoever waits
+//! for a lock then finds the new definition, or none.
+
+use super::{
+    TxnError, build,
+    descriptor::Descriptor,
+    dictionary::{self, Dictionary, Record, TableState},
+    engine::{Engine, Inner},
+    lock::Target,
+    owner::{Owner, WaitFor},
+    writes::row_numbers_key,
+};
+use crate::{
+    Seq,
+    log::Batch,
+    types::{Table, TableId, TreeId, schema::Database},
+};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+/// How a DDL statement is written to the binlog.
+pub struct DdlStatement {
+    /// The default database of the session.
+    pub database: String,
+    /// The statement's text.
+    pub text: String,
+}
+
+/// One schema change; several of them in one DDL statement are one commit.
+pub enum SchemaChange {
+    /// CREATE DATABASE or ALTER DATABASE.
+    PutDatabase(Database),
+    /// DROP DATABASE, with its tables.
+    DropDatabase(String),
+    /// CREATE TABLE; ids and trees already set from `Engine::new_id`.
+    CreateTable(Table),
+    /// DROP TABLE, all at once.
+    DropTables(Vec<TableId>),
+    /// TRUNCATE: same definition, new id and empty trees.
+    Truncate(TableId),
+    /// RENAME TABLE: (table, new database, new name), all at once.
+    Rename(Vec<(TableId, String, String)>),
+    /// A definition change that leaves rows as they are (comments, defaults, index drop or
+    /// rename, new indexes): indexes whose tree is new are built from the rows.
+    AlterInPlace {
+        /// The table before.
+        old: TableId,
+        /// The table after, with the same `id` and `rows`.
+        new: Table,
+    },
+    /// A change that rewrites every row: `convert` maps an old image to a new one.
+    Rebuild {
+        /// The table before.
+        old: TableId,
+        /// The table after, with a new `id` and new trees.
+        new: Table,
+        /// Converts a row image; an error refuses the change.
+        convert: Box<RowConversion>,
+    },
+    /// A change to the internal key-value records that sql keeps (users, persisted variables):
+    /// `None` deletes.
+    Records(Vec<(Vec<u8>, Option<Vec<u8>>)>),
+}
+
+/// Converts an old row image to a new one, or says why it cannot, as an opaque error for the
+/// caller of `change_schema` to carry through `TxnError::Conversion`.
+pub type RowConversion = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + Send;
+
+/// The exclusive metadata locks of one DDL; dropping them lets go.
+struct Barred {
+    descriptor: Arc<Descriptor>,
+    owner: Arc<Owner>,
+    tables: Vec<Arc<TableState>>,
+}
+
+impl Drop for Barred {
+    fn drop(&mut self) {
+        for table in &self.tables {
+            table.metadata_lock.release_exclusive(&self.descriptor);
+        }
+        self.descriptor.changes.store(0, Ordering::Relaxed);
+        Arc::clone(&self.descriptor).give_back(&self.owner);
+    }
+}
+
+impl Engine {
+    /// Performs a schema change: takes the exclusive metadata locks, builds what must be built,
+    /// logs `statement` as a query event together with the new definitions, and returns when it
+    /// is durable. Fails with `TableChanged` if the dictionary is not any more what the change
+    /// takes it to be.
+    pub fn change_schema(
+        &self,
+        owner: &Arc<Owner>,
+        change: SchemaChange,
+        statement: &DdlStatement,
+        lock_wait_ms: u64,
+    ) -> Result<Seq, TxnError> {
+        let inner = &self.inner;
+        let barred = inner.bar(owner, &change, statement, lock_wait_ms)?;
+        let mut change = change;
+        let mut next_row = None;
+        let dictionary = inner.dictionary.load_full();
+        match &mut change {
+            SchemaChange::AlterInPlace { old, new } => {
+                let (before, _) = dictionary.entry(*old).ok_or(TxnError::TableChanged)?;
+                build::new_indexes(inner, before, new, &barred.descriptor)?;
+            }
+            SchemaChange::Rebuild { old, new, convert } => {
+                let (before, state) = dictionary.entry(*old).ok_or(TxnError::TableChanged)?;
+                let next = state.auto_increment.load(Ordering::Relaxed);
+                let keeps = new.columns.iter().any(|column| column.auto_increment);
+                if keeps {
+                    new.auto_increment_min = new.auto_increment_min.max(next);
+                }
+                let convert = convert.as_mut();
+                let next = build::rebuild(inner, before, new, convert, &barred.descriptor)?;
+                next_row = Some((new.id, next));
+            }
+            _ => {}
+        }
+        let seq = inner.commit_change(&barred, change, next_row, statement)?;
+        drop(barred);
+        Ok(seq)
+    }
+}
+
+impl Inner {
+    /// Takes the exclusive metadata locks that a change needs.
+    fn bar(
+        &self,
+        owner: &Arc<Owner>,
+        change: &SchemaChange,
+        statement: &DdlStatement,
+        lock_wait_ms: u64,
+    ) -> Result<Barred, TxnError> {
+        /// A DDL is never a deadlock's victim if a transaction can be.
+        const WEIGHT: u64 = 1 << 62;
+        let descriptor = Descriptor::take(owner, &self.registry);
+        *descriptor.statement.lock() = Some(Arc::from(statement.text.as_str()));
+        descriptor.changes.store(WEIGHT, Ordering::Relaxed);
+        let deadline = Instant::now().checked_add(Duration::from_millis(lock_wait_ms));
+        let mut barred = Barred {
+            descriptor,
+            owner: Arc::clone(owner),
+            tables: Vec::new(),
+        };
+        let dictionary = self.dictionary.load_full();
+        for id in affected(&dictionary, change) {
+            let (_, state) = dictionary.entry(id).ok_or(TxnError::TableChanged)?;
+            barred.tables.push(Arc::clone(state));
+            while let Err(waiter) = state.metadata_lock.exclusive_or_wait(&barred.descriptor) {
+                let target = Target::Change(Arc::clone(state));
+                self.locks.wait(&waiter, target, deadline)?;
+            }
+        }
+        Ok(barred)
+    }
+    /// Logs the change and publishes the new dictionary.
+    fn commit_change(
+        &self,
+        barred: &Barred,
+        change: SchemaChange,
+        next_row: Option<(TableId, u64)>,
+        statement: &DdlStatement,
+    ) -> Result<Seq, TxnError> {
+        let owner = &barred.owner;
+        let _one_at_a_time = self.ddl.lock();
+        let before = Arc::clone(&self.placed.lock());
+        let locked: BTreeSet<TableId> = barred.tables.iter().map(|table| table.id).collect();
+        if affected(&before, &change) != locked {
+            return Err(TxnError::TableChanged);
+        }
+        let records = self.records(&before, change)?;
+        let mut after = Dictionary::clone(&before);
+        let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
+        let mut batch = Batch::new(&statement.database, session);
+        for (key, value) in &records {
+            after.apply(key, value.as_deref(), 0)?;
+            batch.internal(key, value.as_deref());
+        }
+        if let Some((id, next)) = next_row
+            && let Some((table, state)) = after.entry(id)
+        {
+            state.next_row.store(next, Ordering::Relaxed);
+            let rows = self.views.load().base.tree_len(table.rows)?;
+            state.base_rows.store(rows.cast_signed(), Ordering::Relaxed);
+            let last = (next - 1).to_le_bytes();
+            batch.internal(&row_numbers_key(id), Some(&last));
+        }
+        batch.query(&statement.text);
+        let (mut ticket, after) = self.log.commit(batch, |seq| {
+            after.stamp(seq);
+            let after = Arc::new(after);
+            *self.placed.lock() = Arc::clone(&after);
+            after
+        })?;
+        ticket.applied();
+        let seq = ticket.seq();
+        owner.waiting.pause(WaitFor::Log);
+        let result = self.log.wait(ticket);
+        owner.waiting.resume(WaitFor::Log);
+        result?;
+        self.dictionary.store(Arc::clone(&after));
+        let kept: BTreeSet<TreeId> = after.trees().collect();
+        let gone: Vec<TreeId> = before.trees().filter(|tree| !kept.contains(tree)).collect();
+        for tree in &gone {
+            self.locks.forget(*tree);
+        }
+        self.checkpointer.doom(seq, gone);
+        Ok(seq)
+    }
+    /// What the change is in records; checks that it still fits.
+    fn records(
+        &self,
+        dictionary: &Dictionary,
+        change: SchemaChange,
+    ) -> Result<Vec<Record>, TxnError> {
+        let table = |id| dictionary.table_by_id(id).ok_or(TxnError::TableChanged);
+        let free = |database: &str, name: &str| {
+            let known = dictionary.database(database).is_some();
+            if known && dictionary.table(database, name).is_none() {
+                return Ok(());
+            }
+            Err(TxnError::TableChanged)
+        };
+        let mut records = Vec::new();
+        match change {
+            SchemaChange::PutDatabase(database) => {
+                records.push(dictionary::put_database(&database))
+            }
+            SchemaChange::DropDatabase(name) => {
+                let tables = dictionary.tables(&name);
+                records.extend(tables.map(|table| dictionary::drop_table(table.id)));
+                records.push(dictionary::drop_database(&name));
+            }
+            SchemaChange::CreateTable(mut new) => {
+                free(&new.database, &new.name)?;
+                new.since = 0;
+                records.push(dictionary::put_table(&new));
+            }
+            SchemaChange::DropTables(ids) => {
+                for id in ids {
+                    table(id)?;
+                    records.push(dictionary::drop_table(id));
+                }
+            }
+            SchemaChange::Truncate(id) => {
+                let new = self.emptied(table(id)?);
+                records.push(dictionary::drop_table(id));
+                records.push(dictionary::put_table(&new));
+            }
+            SchemaChange::Rename(renames) => {
+                // Names can be swapped: a name is free if its table is renamed as well.
+                let renamed: BTreeSet<TableId> = renames.iter().map(|(id, _, _)| *id).collect();
+                for (id, database, name) in renames {
+                    let mut new = Table::clone(table(id)?);
+                    let other = dictionary.table(&database, &name);
+                    let moves = other.is_none_or(|other| renamed.contains(&other.id));
+                    if dictionary.database(&database).is_none() || !moves {
+                        return Err(TxnError::TableChanged);
+                    }
+                    new.database = database;
+                    new.name = name;
+                    records.push(dictionary::put_table(&new));
+                }
+            }
+            SchemaChange::AlterInPlace { old, mut new } => {
+                let before = table(old)?;
+                let built = new
+                    .indexes
+                    .iter()
+                    .any(|index| before.indexes.iter().all(|known| known.tree != index.tree));
+                new.since = if built { 0 } else { before.since };
+                records.push(dictionary::put_table(&new));
+            }
+            SchemaChange::Rebuild { old, mut new, .. } => {
+                table(old)?;
+                new.since = 0;
+                records.push(dictionary::drop_table(old));
+                records.push(dictionary::put_table(&new));
+            }
+            SchemaChange::Records(changes) => {
+                let keyed = |(key, value): (Vec<u8>, _)| (dictionary::record_key(&key), value);
+                records.extend(changes.into_iter().map(keyed));
+            }
+        }
+        Ok(records)
+    }
+    /// The same definition with new numbers and without rows.
+    fn emptied(&self, table: &Table) -> Table {
+        let new_id = || self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut new = table.clone();
+        new.id = new_id();
+        new.rows = new_id();
+        new.since = 0;
+        new.auto_increment_min = 0;
+        if let Some(primary) = &mut new.primary {
+            primary.tree = new.rows;
+        }
+        for index in &mut new.indexes {
+            index.tree = new_id();
+        }
+        new
+    }
+}
+
+/// The tables that a change needs for itself, by number.
+fn affected(dictionary: &Dictionary, change: &SchemaChange) -> BTreeSet<TableId> {
+    match change {
+        SchemaChange::PutDatabase(_) | SchemaChange::CreateTable(_) | SchemaChange::Records(_) => {
+            BTreeSet::new()
+        }
+        SchemaChange::DropDatabase(name) => dictionary.tables(name).map(|table| table.id).collect(),
+        SchemaChange::DropTables(ids) => ids.iter().copied().collect(),
+        SchemaChange::Truncate(id) => BTreeSet::from([*id]),
+        SchemaChange::Rename(renames) => renames.iter().map(|(id, _, _)| *id).collect(),
+        SchemaChange::AlterInPlace { old, .. } | SchemaChange::Rebuild { old, .. } => {
+            BTreeSet::from([*old])
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The data dictionary: databases, tables, and the internal records that `sql` keeps.
+//!
+//! A schema change is a list of records, put or deleted. The same records, in the same bytes, are
+//! what a DDL writes to the log beside its statement, what recovery replays, and what the Base
+//! keeps in its `meta` tree:
+//!
+//! | key | value |
+//! |---|---|
+//! | `d` name | JSON of [`Database`] |
+//! | `t` table number, 4 bytes big endian | JSON of [`Table`]; `since` 0 means the commit that carries the record |
+//! | `r` key | an internal record of `sql`, as it is |
+
+use super::{TxnError, lock::mdl::MetadataLock};
+use crate::{
+    Seq,
+    types::{Table, TableId, TreeId, schema::Database},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Bound,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
+
+/// A record as it is logged: put, or (`None`) deleted.
+pub(super) type Record = (Vec<u8>, Option<Vec<u8>>);
+
+const DATABASE: u8 = b'd';
+const TABLE: u8 = b't';
+const RECORD: u8 = b'r';
+
+/// What is known of a table beside its definition, shared by all its definitions.
+pub(super) struct TableState {
+    /// The table's number.
+    pub id: TableId,
+    pub metadata_lock: MetadataLock,
+    /// The next AUTO_INCREMENT value.
+    pub auto_increment: AtomicU64,
+    /// The next hidden row number, for tables without a primary key.
+    pub next_row: AtomicU64,
+    /// Rows in the Base.
+    pub base_rows: AtomicI64,
+    /// Rows that the delta of an even and of an odd generation adds.
+    pub delta_rows: [AtomicI64; 2],
+}
+
+impl TableState {
+    fn new(id: TableId) -> Arc<TableState> {
+        Arc::new(TableState {
+            id,
+            metadata_lock: MetadataLock::default(),
+            auto_increment: AtomicU64::new(1),
+            next_row: AtomicU64::new(1),
+            base_rows: AtomicI64::new(0),
+            delta_rows: Default::default(),
+        })
+    }
+    /// Counts rows that a commit added to the delta of this generation.
+    pub fn count_rows(&self, generation: u64, rows: i64) {
+        let [even, odd] = &self.delta_rows;
+        let counter = if generation.is_multiple_of(2) {
+            even
+        } else {
+            odd
+        };
+        counter.fetch_add(rows, Ordering::Relaxed);
+    }
+    /// About how many rows there are.
+    pub fn rows(&self) -> u64 {
+        let delta: i64 = self
+            .delta_rows
+            .iter()
+            .map(|rows| rows.load(Ordering::Relaxed))
+            .sum();
+        u64::try_from(self.base_rows.load(Ordering::Relaxed) + delta).unwrap_or(0)
+    }
+    /// A checkpoint has taken over the delta of this generation.
+    pub fn rows_merged(&self, generation: u64) {
+        let [even, odd] = &self.delta_rows;
+        let counter = if generation.is_multiple_of(2) {
+            even
+        } else {
+            odd
+        };
+        let rows = counter.swap(0, Ordering::Relaxed);
+        self.base_rows.fetch_add(rows, Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone)]
+struct Entry {
+    table: Arc<Table>,
+    state: Arc<TableState>,
+}
+
+#[derive(Clone)]
+struct DatabaseEntry {
+    database: Database,
+    tables: BTreeMap<String, Arc<Table>>,
+}
+
+/// All databases, tables and internal records, as of one Seq. Immutable; a DDL makes a new one.
+#[derive(Clone, Default)]
+pub struct Dictionary {
+    version: u64,
+    databases: BTreeMap<String, DatabaseEntry>,
+    by_id: HashMap<TableId, Entry>,
+    records: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Dictionary {
+    /// A number that grows with every change: cached plans are valid for one version.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+    /// All databases, by name.
+    pub fn databases(&self) -> impl Iterator<Item = &Database> {
+        self.databases.values().map(|entry| &entry.database)
+    }
+    /// A database by its name (case-sensitive, as MySQL on Linux).
+    #[must_use]
+    pub fn database(&self, name: &str) -> Option<&Database> {
+        self.databases.get(name).map(|entry| &entry.database)
+    }
+    /// The tables of a database, by name.
+    pub fn tables(&self, database: &str) -> impl Iterator<Item = &Arc<Table>> {
+        let entry = self.databases.get(database);
+        entry.into_iter().flat_map(|entry| entry.tables.values())
+    }
+    /// A table by its name (case-sensitive, as MySQL on Linux).
+    #[must_use]
+    pub fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
+        self.databases.get(database)?.tables.get(name)
+    }
+    /// A table by its number.
+    #[must_use]
+    pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
+        self.by_id.get(&id).map(|entry| &entry.table)
+    }
+    /// An internal record.
+    #[must_use]
+    pub fn record(&self, key: &[u8]) -> Option<&[u8]> {
+        self.records.get(key).map(Vec::as_slice)
+    }
+    /// All internal records whose keys begin so.
+    pub fn records(&self, prefix: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let bounds = (Bound::Included(prefix), Bound::Unbounded);
+        self.records
+            .range::<[u8], _>(bounds)
+            .take_while(move |(key, _)| key.starts_with(prefix))
+            .map(|(key, value)| (key.as_slice(), value.as_slice()))
+    }
+
+    /// A table's definition and state.
+    pub(super) fn entry(&self, id: TableId) -> Option<(&Arc<Table>, &Arc<TableState>)> {
+        self.by_id
+            .get(&id)
+            .map(|entry| (&entry.table, &entry.state))
+    }
+    /// All tables' states.
+    pub(super) fn states(&self) -> impl Iterator<Item = &Arc<TableState>> {
+        self.by_id.values().map(|entry| &entry.state)
+    }
+    /// All tables' definitions.
+    pub(super) fn all_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.by_id.values().map(|entry| &entry.table)
+    }
+    /// All trees that tables own.
+    pub(super) fn trees(&self) -> impl Iterator<Item = TreeId> {
+        self.by_id
+            .values()
+            .flat_map(|entry| table_trees(&entry.table))
+    }
+    /// The next free number.
+    pub(super) fn next_id(&self) -> u32 {
+        let ids = self.by_id.keys().copied().chain(self.trees());
+        ids.max().map_or(1, |last| last.saturating_add(1))
+    }
+    /// Applies a record of the commit `seq` (0: not known yet, see `stamp`).
+    pub(super) fn apply(
+        &mut self,
+        key: &[u8],
+        value: Option<&[u8]>,
+        seq: Seq,
+    ) -> Result<(), TxnError> {
+        self.version += 1;
+        match key.split_first() {
+            Some((&DATABASE, name)) => self.apply_database(name, value),
+            Some((&TABLE, id)) => self.apply_table(id, value, seq),
+            Some((&RECORD, key)) => {
+                match value {
+                    Some(value) => self.records.insert(key.to_vec(), value.to_vec()),
+                    None => self.records.remove(key),
+                };
+                Ok(())
+            }
+            _ => Err(TxnError::Corrupt(format!(
+                "an unknown dictionary record {key:02x?}"
+            ))),
+        }
+    }
+    fn apply_database(&mut self, name: &[u8], value: Option<&[u8]>) -> Result<(), TxnError> {
+        let name = String::from_utf8_lossy(name).into_owned();
+        match value {
+            None => {
+                self.databases.remove(&name);
+            }
+            Some(value) => {
+                let database: Database = parse(value)?;
+                match self.databases.get_mut(&name) {
+                    Some(entry) => entry.database = database,
+                    None => {
+                        let tables = BTreeMap::new();
+                        self.databases
+                            .insert(name, DatabaseEntry { database, tables });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+    fn apply_table(&mut self, id: &[u8], value: Option<&[u8]>, seq: Seq) -> Result<(), TxnError> {
+        let id = <[u8; 4]>::try_from(id)
+            .map(TableId::from_be_bytes)
+            .map_err(|_| TxnError::Corrupt("a table record without number".to_owned()))?;
+        let old = self.by_id.remove(&id);
+        if let Some(old) = &old
+            && let Some(entry) = self.databases.get_mut(&old.table.database)
+            && entry
+                .tables
+                .get(&old.table.name)
+                .is_some_and(|table| table.id == id)
+        {
+            entry.tables.remove(&old.table.name);
+        }
+        let Some(value) = value else {
+            return Ok(());
+        };
+        let mut table: Table = parse(value)?;
+        if table.since == 0 {
+            table.since = seq;
+        }
+        let state = old.map_or_else(|| TableState::new(id), |old| old.state);
+        state
+            .auto_increment
+            .fetch_max(table.auto_increment_min, Ordering::Relaxed);
+        let table = Arc::new(table);
+        let Some(entry) = self.databases.get_mut(&table.database) else {
+            return Err(TxnError::Corrupt(format!(
+                "table {} is in no database",
+                table.name
+            )));
+        };
+        entry.tables.insert(table.name.clone(), Arc::clone(&table));
+        self.by_id.insert(id, Entry { table, state });
+        Ok(())
+    }
+    /// Sets `since` of the tables whose records were applied before their Seq was known.
+    pub(super) fn stamp(&mut self, seq: Seq) {
+        for entry in self
+            .by_id
+            .values_mut()
+            .filter(|entry| entry.table.since == 0)
+        {
+            let mut table = Table::clone(&entry.table);
+            table.since = seq;
+            entry.table = Arc::new(table);
+            if let Some(database) = self.databases.get_mut(&entry.table.database) {
+                let name = entry.table.name.clone();
+                database.tables.insert(name, Arc::clone(&entry.table));
+            }
+        }
+    }
+    /// Everything as records, for the Base.
+    pub(super) fn to_records(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let databases = self.databases().map(put_database);
+        let tables = self.by_id.values().map(|entry| put_table(&entry.table));
+        let records = self
+            .records
+            .iter()
+            .map(|(key, value)| (record_key(key), Some(value.clone())));
+        databases
+            .chain(tables)
+            .chain(records)
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect()
+    }
+}
+
+fn parse<'a, T: serde::Deserialize<'a>>(value: &'a [u8]) -> Result<T, TxnError> {
+    serde_json::from_slice(value)
+        .map_err(|error| TxnError::Corrupt(format!("a damaged dictionary record: {error}")))
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Vec<u8> {
+    // Definitions have no maps with keys that JSON lacks, so this cannot fail.
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+fn keyed(kind: u8, key: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(1 + key.len());
+    bytes.push(kind);
+    bytes.extend_from_slice(key);
+    bytes
+}
+
+/// Whether this key of the log or of `meta` is the dictionary's.
+pub(super) fn is_dictionary_key(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&DATABASE | &TABLE | &RECORD))
+}
+
+/// The trees a table owns.
+pub(super) fn table_trees(table: &Table) -> impl Iterator<Item = TreeId> {
+    std::iter::once(table.rows).chain(table.indexes.iter().map(|index| index.tree))
+}
+
+/// The record that creates or changes a database.
+pub(super) fn put_database(database: &Database) -> Record {
+    (
+        keyed(DATABASE, database.name.as_bytes()),
+        Some(json(database)),
+    )
+}
+
+/// The record that drops a database.
+pub(super) fn drop_database(name: &str) -> Record {
+    (keyed(DATABASE, name.as_bytes()), None)
+}
+
+/// The record that creates or changes a table.
+pub(super) fn put_table(table: &Table) -> Record {
+    (keyed(TABLE, &table.id.to_be_bytes()), Some(json(table)))
+}
+
+/// The record that drops a table.
+pub(super) fn drop_table(id: TableId) -> Record {
+    (keyed(TABLE, &id.to_be_bytes()), None)
+}
+
+/// The key of an internal record of `sql`.
+pub(super) fn record_key(key: &[u8]) -> Vec<u8> {
+    keyed(RECORD, key)
+}

@@ -1,0 +1,447 @@
+//! The locks of one tree: row locks with their queues, and range locks.
+
+use super::super::{
+    LockMode,
+    descriptor::Descriptor,
+    owner::{Waiter, Woken},
+};
+use crate::types::TreeId;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    ops::Bound,
+    sync::Arc,
+};
+
+/// What a row lock is named: the row's key or, in a unique index, the entry's parts without the
+/// key of its row.
+pub(in super::super) type Name = SmallVec<[u8; 24]>;
+
+/// The lock table of one tree.
+pub(in super::super) struct TreeLocks {
+    /// Its number.
+    pub tree: TreeId,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    rows: BTreeMap<Name, RowLock>,
+    ranges: Vec<(Arc<Descriptor>, Ranges)>,
+    inserts: Vec<BlockedInsert>,
+}
+
+#[derive(Default)]
+struct RowLock {
+    holders: SmallVec<[(Arc<Descriptor>, LockMode); 1]>,
+    queue: VecDeque<Request>,
+}
+
+struct Request {
+    waiter: Arc<Waiter>,
+    mode: LockMode,
+    /// The requester holds it shared already.
+    upgrade: bool,
+}
+
+/// An insert that waits for others' range locks to go.
+struct BlockedInsert {
+    waiter: Arc<Waiter>,
+    position: Name,
+}
+
+/// The range locks of one transaction: low → high (exclusive; `None`: everything above), not
+/// overlapping.
+#[derive(Default)]
+struct Ranges(BTreeMap<Name, Option<Name>>);
+
+impl Ranges {
+    fn covers(&self, position: &[u8]) -> bool {
+        let bounds = (Bound::Unbounded, Bound::Included(position));
+        let before = self.0.range::<[u8], _>(bounds).next_back();
+        before.is_some_and(|(_, high)| high.as_ref().is_none_or(|high| position < &high[..]))
+    }
+    fn add(&mut self, low: &[u8], high: Option<&[u8]>) {
+        let mut low: Name = low.into();
+        let mut high: Option<Name> = high.map(Into::into);
+        // Swallow all that touch it.
+        loop {
+            let touching = {
+                let up_to = match &high {
+                    Some(high) => Bound::Included(&high[..]),
+                    None => Bound::Unbounded,
+                };
+                let before = self
+                    .0
+                    .range::<[u8], _>((Bound::Unbounded, up_to))
+                    .next_back();
+                before.and_then(|(start, end)| {
+                    let touches = end.as_ref().is_none_or(|end| *end >= low);
+                    touches.then(|| start.clone())
+                })
+            };
+            let Some(start) = touching else { break };
+            if let Some(end) = self.0.remove(&start) {
+                high = match (high, end) {
+                    (Some(high), Some(end)) => Some(high.max(end)),
+                    _ => None,
+                };
+            }
+            low = low.min(start);
+        }
+        self.0.insert(low, high);
+    }
+}
+
+/// What an attempt to lock came to.
+pub(in super::super) enum Attempt {
+    /// The transaction held it already.
+    Held,
+    /// It is held now.
+    Granted,
+    /// It is queued; sleep on the waiter.
+    Queued(Arc<Waiter>),
+    /// Others hold it, and the caller does not want to wait.
+    Refused,
+}
+
+fn compatible(a: LockMode, b: LockMode) -> bool {
+    a == LockMode::Shared && b == LockMode::Shared
+}
+
+impl RowLock {
+    fn held_by(&self, who: &Arc<Descriptor>) -> Option<LockMode> {
+        let holder = self
+            .holders
+            .iter()
+            .find(|(holder, _)| Arc::ptr_eq(holder, who));
+        holder.map(|(_, mode)| *mode)
+    }
+    fn admits(&self, who: &Arc<Descriptor>, mode: LockMode) -> bool {
+        self.holders
+            .iter()
+            .all(|(holder, held)| Arc::ptr_eq(holder, who) || compatible(*held, mode))
+    }
+    fn hold(&mut self, who: &Arc<Descriptor>, mode: LockMode) {
+        match self
+            .holders
+            .iter_mut()
+            .find(|(holder, _)| Arc::ptr_eq(holder, who))
+        {
+            Some((_, held)) => *held = mode,
+            None => self.holders.push((Arc::clone(who), mode)),
+        }
+    }
+    /// Grants what can be granted, first come first served; tells whom to wake.
+    fn hand_over(&mut self, woken: &mut SmallVec<[Arc<Waiter>; 4]>) {
+        while let Some(next) = self.queue.front() {
+            if !self.admits(&next.waiter.descriptor, next.mode) {
+                return;
+            }
+            let Some(next) = self.queue.pop_front() else {
+                return;
+            };
+            if next.waiter.grant() {
+                self.hold(&next.waiter.descriptor, next.mode);
+                woken.push(next.waiter);
+            }
+        }
+    }
+    fn is_free(&self) -> bool {
+        self.holders.is_empty() && self.queue.is_empty()
+    }
+}
+
+impl State {
+    fn range_conflict(&self, who: &Arc<Descriptor>, position: &[u8]) -> bool {
+        self.ranges
+            .iter()
+            .any(|(owner, ranges)| !Arc::ptr_eq(owner, who) && ranges.covers(position))
+    }
+    fn lock_row(
+        &mut self,
+        who: &Arc<Descriptor>,
+        name: &[u8],
+        mode: LockMode,
+        wait: bool,
+    ) -> Attempt {
+        let Some(row) = self.rows.get_mut(name) else {
+            let mut row = RowLock::default();
+            row.hold(who, mode);
+            self.rows.insert(name.into(), row);
+            return Attempt::Granted;
+        };
+        let held = row.held_by(who);
+        if held == Some(LockMode::Exclusive) || held == Some(mode) {
+            return Attempt::Held;
+        }
+        let upgrade = held.is_some();
+        if (upgrade || row.queue.is_empty()) && row.admits(who, mode) {
+            row.hold(who, mode);
+            return if upgrade {
+                Attempt::Held
+            } else {
+                Attempt::Granted
+            };
+        }
+        if !wait {
+            return Attempt::Refused;
+        }
+        let waiter = Waiter::new(who);
+        let request = Request {
+            waiter: Arc::clone(&waiter),
+            mode,
+            upgrade,
+        };
+        if upgrade {
+            // It could never get it behind others who wait for it to go.
+            let place = row.queue.iter().take_while(|other| other.upgrade).count();
+            row.queue.insert(place, request);
+        } else {
+            row.queue.push_back(request);
+        }
+        Attempt::Queued(waiter)
+    }
+    fn release_row(
+        &mut self,
+        who: &Arc<Descriptor>,
+        name: &[u8],
+        woken: &mut SmallVec<[Arc<Waiter>; 4]>,
+    ) {
+        if let Some(row) = self.rows.get_mut(name) {
+            row.holders.retain(|(holder, _)| !Arc::ptr_eq(holder, who));
+            row.hand_over(woken);
+            if row.is_free() {
+                self.rows.remove(name);
+            }
+        }
+    }
+}
+
+fn wake(woken: SmallVec<[Arc<Waiter>; 4]>) {
+    for waiter in woken {
+        waiter.wake();
+    }
+}
+
+impl TreeLocks {
+    pub fn new(tree: TreeId) -> TreeLocks {
+        TreeLocks {
+            tree,
+            state: Mutex::default(),
+        }
+    }
+    /// Locks the row `name`, or queues for it if `wait`.
+    pub fn lock(&self, who: &Arc<Descriptor>, name: &[u8], mode: LockMode, wait: bool) -> Attempt {
+        self.state.lock().lock_row(who, name, mode, wait)
+    }
+    /// Locks `name` exclusively for inserting an entry at `position`, which also must not lie in
+    /// another transaction's range lock. `owned`: a wait for the name has just ended in this
+    /// call, so that holding it says nothing yet about ranges.
+    pub fn lock_insert(
+        &self,
+        who: &Arc<Descriptor>,
+        name: &[u8],
+        position: &[u8],
+        owned: bool,
+    ) -> Attempt {
+        let mut state = self.state.lock();
+        let held = state.rows.get(name).and_then(|row| row.held_by(who));
+        if held == Some(LockMode::Exclusive) && !owned {
+            // Range lockers have seen this lock, or wait for it.
+            return Attempt::Held;
+        }
+        if !state.ranges.is_empty() && state.range_conflict(who, position) {
+            let waiter = Waiter::new(who);
+            state.inserts.push(BlockedInsert {
+                waiter: Arc::clone(&waiter),
+                position: position.into(),
+            });
+            return Attempt::Queued(waiter);
+        }
+        state.lock_row(who, name, LockMode::Exclusive, true)
+    }
+    /// Adds a range lock, unless another transaction holds a row lock X in it (an insert that is
+    /// not committed, above all) and not `force`: then returns that lock's name, to be waited
+    /// for.
+    pub fn lock_range(
+        &self,
+        who: &Arc<Descriptor>,
+        low: &[u8],
+        high: Option<&[u8]>,
+        force: bool,
+    ) -> Result<(), Name> {
+        let mut state = self.state.lock();
+        if !force {
+            let high = high.map_or(Bound::Unbounded, Bound::Excluded);
+            let inside = state.rows.range::<[u8], _>((Bound::Included(low), high));
+            // The name of a unique entry is a prefix of its position, so it can come before.
+            let before = state
+                .rows
+                .range::<[u8], _>((Bound::Unbounded, Bound::Excluded(low)));
+            let before = before
+                .rev()
+                .take(1)
+                .filter(|(name, _)| low.starts_with(name));
+            let foreign = before.chain(inside).find(|(_, row)| {
+                row.holders
+                    .iter()
+                    .any(|(holder, mode)| *mode == LockMode::Exclusive && !Arc::ptr_eq(holder, who))
+            });
+            if let Some((name, _)) = foreign {
+                return Err(name.clone());
+            }
+        }
+        let found = state
+            .ranges
+            .iter()
+            .position(|(owner, _)| Arc::ptr_eq(owner, who));
+        let index = found.unwrap_or_else(|| {
+            state.ranges.push((Arc::clone(who), Ranges::default()));
+            state.ranges.len() - 1
+        });
+        if let Some((_, ranges)) = state.ranges.get_mut(index) {
+            ranges.add(low, high);
+        }
+        Ok(())
+    }
+    /// Releases one row lock.
+    pub fn release(&self, who: &Arc<Descriptor>, name: &[u8]) {
+        self.release_all(who, std::iter::once(name), false);
+    }
+    /// Releases row locks and, if `ranges`, the transaction's range locks.
+    pub fn release_all<'a>(
+        &self,
+        who: &Arc<Descriptor>,
+        names: impl Iterator<Item = &'a [u8]>,
+        ranges: bool,
+    ) {
+        let mut woken = SmallVec::new();
+        let mut retried: Vec<BlockedInsert> = Vec::new();
+        {
+            let mut state = self.state.lock();
+            for name in names {
+                state.release_row(who, name, &mut woken);
+            }
+            if ranges {
+                state.ranges.retain(|(owner, _)| !Arc::ptr_eq(owner, who));
+                retried = std::mem::take(&mut state.inserts);
+            }
+        }
+        wake(woken);
+        for insert in retried {
+            insert.waiter.retry();
+        }
+    }
+    /// Takes back a request whose wait ended without the lock. Returns true if it was granted
+    /// after all.
+    pub fn cancel(&self, waiter: &Arc<Waiter>, name: &[u8]) -> bool {
+        let mut woken = SmallVec::new();
+        {
+            let mut state = self.state.lock();
+            if waiter.is_granted() {
+                return true;
+            }
+            state
+                .inserts
+                .retain(|insert| !Arc::ptr_eq(&insert.waiter, waiter));
+            if let Some(row) = state.rows.get_mut(name) {
+                row.queue
+                    .retain(|request| !Arc::ptr_eq(&request.waiter, waiter));
+                row.hand_over(&mut woken);
+                if row.is_free() {
+                    state.rows.remove(name);
+                }
+            }
+        }
+        wake(woken);
+        false
+    }
+    /// Whom a waiting request waits for. Of those before it in the queue only the nearest ones
+    /// are named, up to the first X: that one waits for all others itself.
+    pub fn blockers(&self, waiter: &Arc<Waiter>, name: &[u8]) -> Vec<Arc<Descriptor>> {
+        let state = self.state.lock();
+        let who = &waiter.descriptor;
+        let mut blockers = Vec::new();
+        if let Some(insert) = state
+            .inserts
+            .iter()
+            .find(|i| Arc::ptr_eq(&i.waiter, waiter))
+        {
+            for (owner, ranges) in &state.ranges {
+                if !Arc::ptr_eq(owner, who) && ranges.covers(&insert.position) {
+                    blockers.push(Arc::clone(owner));
+                }
+            }
+            return blockers;
+        }
+        let Some(row) = state.rows.get(name) else {
+            return blockers;
+        };
+        let place = row
+            .queue
+            .iter()
+            .position(|r| Arc::ptr_eq(&r.waiter, waiter));
+        let Some((place, request)) = place.and_then(|p| Some((p, row.queue.get(p)?))) else {
+            return blockers;
+        };
+        for (holder, held) in &row.holders {
+            if !Arc::ptr_eq(holder, who) && !compatible(*held, request.mode) {
+                blockers.push(Arc::clone(holder));
+            }
+        }
+        for other in row.queue.iter().take(place).rev() {
+            if !compatible(other.mode, request.mode) {
+                blockers.push(Arc::clone(&other.waiter.descriptor));
+            }
+            if other.mode == LockMode::Exclusive {
+                break;
+            }
+        }
+        blockers
+    }
+    /// Lists all locks and requests.
+    pub fn list(&self, found: &mut Vec<super::LockInfo>) {
+        let state = self.state.lock();
+        for (name, row) in &state.rows {
+            let holders = row.holders.iter().map(|(who, mode)| (who, *mode, true));
+            let waiters = row
+                .queue
+                .iter()
+                .map(|request| (&request.waiter.descriptor, request.mode, false));
+            for (who, mode, granted) in holders.chain(waiters) {
+                let kind = super::LockKind::Row {
+                    mode,
+                    key: name.to_vec(),
+                };
+                found.push(super::LockInfo::new(who, self.tree, kind, granted));
+            }
+        }
+        for (who, ranges) in &state.ranges {
+            for (low, high) in &ranges.0 {
+                let kind = super::LockKind::Range {
+                    low: low.to_vec(),
+                    high: high.as_ref().map(|high| high.to_vec()),
+                };
+                found.push(super::LockInfo::new(who, self.tree, kind, true));
+            }
+        }
+        for insert in &state.inserts {
+            let kind = super::LockKind::Insert {
+                key: insert.position.to_vec(),
+            };
+            found.push(super::LockInfo::new(
+                &insert.waiter.descriptor,
+                self.tree,
+                kind,
+                false,
+            ));
+        }
+    }
+}
+
+/// Whether a wait's end means that the lock may be held or tried again.
+pub(in super::super) fn goes_on(woken: Woken) -> bool {
+    matches!(woken, Woken::Granted | Woken::Retry)
+}

@@ -1,0 +1,123 @@
+//! What the Base's `meta` tree holds, beside the dictionary's records (see `dictionary`).
+//!
+//! | key | value |
+//! |---|---|
+//! | `m` | JSON of [`Header`] |
+//! | `c` table number, 4 bytes big endian | next AUTO_INCREMENT value, next hidden row number: 8 bytes little endian each |
+
+use super::{
+    TxnError,
+    dictionary::{Dictionary, TableState, is_dictionary_key},
+};
+use crate::{
+    Seq,
+    log::Position,
+    store::base::{BaseSnapshot, BaseWrite},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+};
+
+/// The version of the data directory's format that this program reads and writes.
+pub(super) const FORMAT: u32 = 1;
+
+const HEADER: &[u8] = b"m";
+const COUNTERS: u8 = b'c';
+
+/// What the Base as a whole is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    /// See `FORMAT`; 0 in a Base that was never written.
+    pub format: u32,
+    /// It holds all commits up to this one and nothing of later ones.
+    pub applied: Seq,
+    /// Where in the log to begin looking for later ones.
+    pub position: Position,
+    /// The next number for a table or tree.
+    pub next_id: u32,
+}
+
+/// Replaces the dictionary.
+pub(super) fn write_dictionary(write: &BaseWrite, dictionary: &Dictionary) -> Result<(), TxnError> {
+    let mut meta = write.meta()?;
+    let records = dictionary.to_records();
+    let kept: HashSet<&[u8]> = records.iter().map(|(key, _)| key.as_slice()).collect();
+    for key in meta.keys()? {
+        let counters_of = |id: &[u8]| {
+            let id = id.try_into().map_or(0, u32::from_be_bytes);
+            dictionary.entry(id).is_some()
+        };
+        let gone = match key.split_first() {
+            Some((&COUNTERS, id)) => !counters_of(id),
+            _ => is_dictionary_key(&key) && !kept.contains(key.as_slice()),
+        };
+        if gone {
+            meta.remove(&key)?;
+        }
+    }
+    for (key, value) in &records {
+        meta.put(key, value)?;
+    }
+    Ok(())
+}
+
+/// Replaces the header and the tables' counters.
+pub(super) fn write_header(
+    write: &BaseWrite,
+    header: &Header,
+    dictionary: &Dictionary,
+) -> Result<(), TxnError> {
+    let mut meta = write.meta()?;
+    for state in dictionary.states() {
+        let mut key = vec![COUNTERS];
+        key.extend_from_slice(&state.id.to_be_bytes());
+        let mut value = Vec::with_capacity(16);
+        value.extend_from_slice(&state.auto_increment.load(Ordering::Relaxed).to_le_bytes());
+        value.extend_from_slice(&state.next_row.load(Ordering::Relaxed).to_le_bytes());
+        meta.put(&key, &value)?;
+    }
+    let json = serde_json::to_vec(header)
+        .map_err(|error| TxnError::Corrupt(format!("the base's header: {error}")))?;
+    meta.put(HEADER, &json)?;
+    Ok(())
+}
+
+/// Reads all of it.
+pub(super) fn read(base: &BaseSnapshot) -> Result<(Header, Dictionary), TxnError> {
+    let mut header = Header::default();
+    let mut dictionary = Dictionary::default();
+    let mut counters = Vec::new();
+    for (key, value) in base.meta()? {
+        if key == HEADER {
+            header = serde_json::from_slice(&value)
+                .map_err(|error| TxnError::Corrupt(format!("the base's header: {error}")))?;
+        } else if is_dictionary_key(&key) {
+            dictionary.apply(&key, Some(&value), 0)?;
+        } else if let Some((&COUNTERS, id)) = key.split_first() {
+            counters.push((id.try_into().map_or(0, u32::from_be_bytes), value));
+        }
+    }
+    for (id, value) in counters {
+        if let Some((_, state)) = dictionary.entry(id) {
+            read_counters(state, &value);
+        }
+    }
+    for table in dictionary.all_tables() {
+        if let Some((_, state)) = dictionary.entry(table.id) {
+            let rows = base.tree_len(table.rows)?;
+            state.base_rows.store(rows.cast_signed(), Ordering::Relaxed);
+        }
+    }
+    Ok((header, dictionary))
+}
+
+fn read_counters(state: &Arc<TableState>, value: &[u8]) {
+    let number = |place: usize| {
+        let bytes = value.get(place * 8..place * 8 + 8).unwrap_or_default();
+        bytes.try_into().map_or(0, u64::from_le_bytes)
+    };
+    state.auto_increment.fetch_max(number(0), Ordering::Relaxed);
+    state.next_row.fetch_max(number(1), Ordering::Relaxed);
+}

@@ -1,0 +1,350 @@
+//! Reading in a transaction: plain reads from the snapshot, locking reads of the newest versions.
+
+use super::{
+    LockMode, OnConflict, Read, TxnError,
+    transaction::{TreeKind, Txn},
+};
+use crate::{
+    Seq,
+    store::{Batch, Cursor, TreeKey, View, Window},
+    types::{Index, Table, TreeId, key},
+};
+use std::sync::Arc;
+
+/// A range of keys: from `low` (inclusive) to `high` (exclusive, `None` for the end of the tree).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// First key.
+    pub low: Vec<u8>,
+    /// First key after the range.
+    pub high: Option<Vec<u8>>,
+}
+
+/// The first key after all that begin with `prefix`; `None`: there is none.
+pub(super) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
+    let mut next = prefix.get(..=last)?.to_vec();
+    *next.last_mut()? += 1;
+    Some(next)
+}
+
+/// Where the key of the row begins in an index entry's key.
+pub(super) fn row_key_start(table: &Table, index: &Index, entry: &[u8]) -> Result<usize, TxnError> {
+    key::parts_length(table, index, index.parts.len(), entry)
+        .ok()
+        .filter(|start| *start <= entry.len())
+        .ok_or_else(|| {
+            TxnError::Corrupt(format!(
+                "a damaged entry in index {} of table {}",
+                index.name, table.name
+            ))
+        })
+}
+
+impl Txn {
+    /// One row or index entry by its whole key. The value replaces the contents of `value`;
+    /// false if there is none.
+    pub fn get(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        read: Read,
+        value: &mut Vec<u8>,
+    ) -> Result<bool, TxnError> {
+        match read {
+            Read::Plain => self.get_plain(&TreeKey::new(tree, key), value),
+            Read::Locking(mode, conflict) => self.get_locking(tree, key, mode, conflict, value),
+        }
+    }
+    fn get_own(&mut self, key: &TreeKey, value: &mut Vec<u8>) -> Option<bool> {
+        let overlay = self.writes.overlay();
+        if overlay.is_empty() {
+            return None;
+        }
+        let own = overlay.get(key)?;
+        value.clear();
+        value.extend_from_slice(own.as_deref().unwrap_or_default());
+        let exists = own.is_some();
+        self.note_own_read();
+        Some(exists)
+    }
+    fn get_plain(&mut self, key: &TreeKey, value: &mut Vec<u8>) -> Result<bool, TxnError> {
+        if let Some(exists) = self.get_own(key, value) {
+            return Ok(exists);
+        }
+        let snapshot = self.snapshot();
+        let (exists, _) = snapshot.view.get(key, snapshot.seq, value)?;
+        Ok(exists)
+    }
+    /// The version of a row that everyone can see by now, which the transaction need not see
+    /// itself: see `disregard_read`.
+    pub fn get_visible(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &mut Vec<u8>,
+    ) -> Result<bool, TxnError> {
+        let (view, seq) = self.engine.visible_view();
+        let (exists, _) = view.get(&TreeKey::new(tree, key), seq, value)?;
+        Ok(exists)
+    }
+    /// The newest version, own changes included, of a key whose lock is held.
+    pub(super) fn get_newest(
+        &mut self,
+        key: &TreeKey,
+        value: &mut Vec<u8>,
+    ) -> Result<bool, TxnError> {
+        if let Some(exists) = self.get_own(key, value) {
+            return Ok(exists);
+        }
+        let view = self.engine.views.load();
+        let (exists, seq) = view.get(key, Seq::MAX, value)?;
+        drop(view);
+        self.note_read(seq);
+        Ok(exists)
+    }
+    fn get_locking(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        mode: LockMode,
+        conflict: OnConflict,
+        value: &mut Vec<u8>,
+    ) -> Result<bool, TxnError> {
+        if !self.lock(tree, key, mode, conflict)? {
+            return Ok(false);
+        }
+        let exists = self.get_newest(&TreeKey::new(tree, key), value)?;
+        if !exists && !self.writes.overlay().contains_key(&TreeKey::new(tree, key)) {
+            // Nothing to lock but the place where it would be.
+            if !self.reads_committed() {
+                let mut high = key.to_vec();
+                high.push(0);
+                self.lock_range(tree, key, Some(&high), OnConflict::Skip)?;
+            }
+            self.unlock_if_new(tree, key);
+        }
+        Ok(exists)
+    }
+    /// Begins a scan of `range` of a tree, backwards if `reverse`. A locking scan of an index
+    /// locks ranges of the index and the rows that its entries belong to; `get` those rows with
+    /// the same `read`.
+    pub fn scan(&mut self, tree: TreeId, range: KeyRange, reverse: bool, read: Read) -> Scan {
+        let kind = match read {
+            Read::Plain => TreeKind::Rows,
+            Read::Locking(..) => self.tree_kind(tree),
+        };
+        Scan {
+            unique_point: is_unique_point(&kind, &range),
+            kind,
+            window: Window::new(tree, &range.low, range.high.as_deref(), reverse),
+            read,
+            cursor: None,
+            ahead: Batch::default(),
+        }
+    }
+}
+
+/// Whether the range can hold at most one entry of a unique index.
+fn is_unique_point(kind: &TreeKind, range: &KeyRange) -> bool {
+    let Some((table, index)) = kind.index().filter(|(_, index)| index.unique) else {
+        return false;
+    };
+    let whole = key::parts_length(table, index, index.parts.len(), &range.low)
+        .is_ok_and(|length| length == range.low.len());
+    let ends = match (&range.high, successor(&range.low)) {
+        (Some(high), Some(end)) => *high <= end,
+        (_, None) => true,
+        (None, _) => false,
+    };
+    whole && ends && !has_null(table, index, &range.low)
+}
+
+/// Whether one of the parts of a unique index's key is NULL: then it is not unique.
+fn has_null(table: &Table, index: &Index, parts: &[u8]) -> bool {
+    let mut start = 0;
+    for (position, part) in index.parts.iter().enumerate() {
+        let nullable = table
+            .columns
+            .get(usize::from(part.column))
+            .is_none_or(|c| c.nullable);
+        let marker = if part.desc { 0xff } else { 0 };
+        if nullable && parts.get(start).is_none_or(|byte| *byte == marker) {
+            return true;
+        }
+        match key::parts_length(table, index, position + 1, parts) {
+            Ok(end) => start = end,
+            Err(_) => return true,
+        }
+    }
+    false
+}
+
+/// A position in a scan. It borrows nothing: pass the transaction to every step.
+pub struct Scan {
+    window: Window,
+    read: Read,
+    kind: TreeKind,
+    unique_point: bool,
+    /// For plain reads: its place in the layers.
+    cursor: Option<Cursor>,
+    /// For locking reads: what was there before the locks were taken.
+    ahead: Batch,
+}
+
+impl Scan {
+    /// Replaces the contents of `batch` with the next rows, at most `limit` of them; an empty
+    /// batch is the end. A locking scan locks each row (and, from REPEATABLE READ up, the range
+    /// it passed) before it returns it, and returns the version it locked.
+    pub fn next(&mut self, txn: &mut Txn, batch: &mut Batch, limit: usize) -> Result<(), TxnError> {
+        batch.clear();
+        if limit == 0 {
+            return Ok(());
+        }
+        match self.read {
+            Read::Plain => self.next_plain(txn, batch, limit),
+            Read::Locking(mode, conflict) => {
+                while batch.is_empty() && !self.window.is_empty() {
+                    self.next_locking(txn, batch, limit, mode, conflict)?;
+                }
+                Ok(())
+            }
+        }
+    }
+    fn next_plain(
+        &mut self,
+        txn: &mut Txn,
+        batch: &mut Batch,
+        limit: usize,
+    ) -> Result<(), TxnError> {
+        let window = &self.window;
+        let cursor = self.cursor.get_or_insert_with(|| {
+            let snapshot = txn.snapshot();
+            Cursor::new(Arc::clone(&snapshot.view), snapshot.seq, window.clone())
+        });
+        cursor.next(txn.writes.overlay(), batch, limit)?;
+        if txn.has_changes() {
+            txn.note_own_read();
+        }
+        Ok(())
+    }
+    /// Reads ahead, locks the range passed, reads again what is in it by now, then locks the
+    /// rows one by one and returns their newest versions.
+    fn next_locking(
+        &mut self,
+        txn: &mut Txn,
+        batch: &mut Batch,
+        limit: usize,
+        mode: LockMode,
+        conflict: OnConflict,
+    ) -> Result<(), TxnError> {
+        let mut view = txn.engine.views.load_full();
+        let mut rest = self.look_ahead(txn, &view, self.window.clone(), limit)?;
+        let point_found = self.unique_point && self.ahead.len() == 1;
+        if !txn.reads_committed() && !point_found {
+            let passed = self.passed(&rest);
+            let tree = passed.low.tree();
+            let high = (passed.high.tree() == tree).then(|| passed.high.key());
+            txn.lock_range(tree, passed.low.key(), high, conflict)?;
+            view = txn.engine.views.load_full();
+            let rest_inside = self.look_ahead(txn, &view, passed, limit)?;
+            if !rest_inside.is_empty() {
+                // More has come into the range than the caller wants now.
+                if self.window.reverse {
+                    rest.high = rest_inside.high;
+                } else {
+                    rest.low = rest_inside.low;
+                }
+            }
+        }
+        let ahead = std::mem::take(&mut self.ahead);
+        let mut value = Vec::new();
+        for row in 0..ahead.len() {
+            let (key, seen) = ahead.get(row);
+            if self.lock_row(txn, &view, key, seen, &mut value, mode, conflict)? {
+                batch.push(key, &value);
+            }
+        }
+        self.ahead = ahead;
+        self.window = rest;
+        Ok(())
+    }
+    /// Fills `ahead` from `window`; returns what is left of it.
+    fn look_ahead(
+        &mut self,
+        txn: &mut Txn,
+        view: &Arc<View>,
+        window: Window,
+        limit: usize,
+    ) -> Result<Window, TxnError> {
+        self.ahead.clear();
+        let mut cursor = Cursor::new(Arc::clone(view), Seq::MAX, window);
+        let newest = cursor.next(txn.writes.overlay(), &mut self.ahead, limit)?;
+        txn.note_read(newest);
+        if txn.has_changes() {
+            txn.note_own_read();
+        }
+        Ok(cursor.window().clone())
+    }
+    /// The part of the window that is not in `rest`.
+    fn passed(&self, rest: &Window) -> Window {
+        let mut passed = self.window.clone();
+        if rest.is_empty() {
+            return passed;
+        }
+        if passed.reverse {
+            passed.low = rest.high.clone();
+        } else {
+            passed.high = rest.low.clone();
+        }
+        passed
+    }
+    /// Locks the row of an entry and reads the entry's newest version; false: it is gone, or to
+    /// be skipped.
+    #[expect(clippy::too_many_arguments, reason = "one step of one loop")]
+    fn lock_row(
+        &self,
+        txn: &mut Txn,
+        view: &Arc<View>,
+        key: &[u8],
+        seen: &[u8],
+        value: &mut Vec<u8>,
+        mode: LockMode,
+        conflict: OnConflict,
+    ) -> Result<bool, TxnError> {
+        let tree = self.window.low.tree();
+        let (row_tree, row_key) = match self.kind.index() {
+            None => (tree, key),
+            Some((table, index)) => {
+                let start = row_key_start(table, index, key)?;
+                (table.rows, key.get(start..).unwrap_or_default())
+            }
+        };
+        if !txn.lock(row_tree, row_key, mode, conflict)? {
+            return Ok(false);
+        }
+        let exists = read_locked(txn, view, &TreeKey::new(tree, key), seen, value)?;
+        if !exists && txn.reads_committed() {
+            txn.unlock_if_new(row_tree, row_key);
+        }
+        Ok(exists)
+    }
+}
+
+/// The newest version of a key whose lock is held now and which was `seen` in `view` before.
+fn read_locked(
+    txn: &mut Txn,
+    view: &Arc<View>,
+    key: &TreeKey,
+    seen: &[u8],
+    value: &mut Vec<u8>,
+) -> Result<bool, TxnError> {
+    let now = txn.engine.views.load_full();
+    if !now.same(view) || !now.deltas_empty() || txn.has_changes() {
+        return txn.get_newest(key, value);
+    }
+    // Nothing was committed since: what was seen came from the Base and is there still.
+    value.clear();
+    value.extend_from_slice(seen);
+    Ok(true)
+}

@@ -1,0 +1,154 @@
+//! What the engine tells about itself.
+
+use super::{TxnError, engine::Inner, lock::LockStats, read::KeyRange};
+use crate::{Seq, log, store::Cursor, store::Window, types::TreeId};
+use std::sync::{Arc, atomic::Ordering};
+
+/// Counters since the start, and gauges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EngineStats {
+    /// The log's.
+    pub log: log::Status,
+    /// Row lock waits.
+    pub locks: LockStats,
+    /// The newest commit that is visible.
+    pub visible: Seq,
+    /// The oldest Seq that a snapshot holds (`visible`, if there is none).
+    pub oldest_snapshot: Seq,
+    /// Memory of the active delta, in bytes.
+    pub delta_bytes: u64,
+    /// Versions in the active delta.
+    pub delta_versions: u64,
+    /// Memory of the sealed delta, in bytes; 0 when no checkpoint is running.
+    pub sealed_bytes: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+    /// Keys that the running or last checkpoint has merged.
+    pub checkpoint_keys_done: u64,
+    /// Keys it has to merge, about.
+    pub checkpoint_keys_total: u64,
+    /// Commits that were slowed because the delta was full.
+    pub delayed_commits: u64,
+    /// By how much together, in microseconds.
+    pub delay_us: u64,
+}
+
+/// A transaction, as others see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionInfo {
+    /// The connection.
+    pub session: u64,
+    /// Its number; 0 if it has no locks.
+    pub transaction: u64,
+    /// When it took its first lock, in microseconds since 1970; 0 if it has none.
+    pub since_us: u64,
+    /// Its snapshot.
+    pub snapshot: Option<Seq>,
+    /// Rows it has changed.
+    pub changes: u64,
+    /// Its statement.
+    pub statement: String,
+}
+
+pub(super) fn collect(inner: &Inner) -> EngineStats {
+    let view = inner.views.load();
+    let visible = inner.log.visible();
+    let snapshots = inner.registry.all();
+    let oldest = snapshots
+        .iter()
+        .filter_map(|descriptor| descriptor.snapshot())
+        .min();
+    let checkpointer = &inner.checkpointer;
+    EngineStats {
+        log: inner.log.status(),
+        locks: inner.locks.stats(),
+        visible,
+        oldest_snapshot: oldest.unwrap_or(visible),
+        delta_bytes: view.active.bytes() as u64,
+        delta_versions: u64::try_from(view.active.versions()).unwrap_or(0),
+        sealed_bytes: view
+            .sealed
+            .as_ref()
+            .map_or(0, |sealed| sealed.bytes() as u64),
+        checkpoints: checkpointer.checkpoints.load(Ordering::Relaxed),
+        checkpoint_keys_done: checkpointer.keys_done.load(Ordering::Relaxed),
+        checkpoint_keys_total: checkpointer.keys_total.load(Ordering::Relaxed),
+        delayed_commits: checkpointer.delays.load(Ordering::Relaxed),
+        delay_us: checkpointer.delay_us.load(Ordering::Relaxed),
+    }
+}
+
+pub(super) fn transactions(inner: &Inner) -> Vec<TransactionInfo> {
+    let descriptors = inner.registry.all();
+    let active = descriptors.iter().filter_map(|descriptor| {
+        let snapshot = descriptor.snapshot();
+        let id = descriptor.id.load(Ordering::Relaxed);
+        let idle = snapshot.is_none() && descriptor.tables.lock().is_empty();
+        if idle && !descriptor.has_locks.load(Ordering::Relaxed) {
+            return None;
+        }
+        Some(TransactionInfo {
+            session: descriptor.session,
+            transaction: id,
+            since_us: descriptor.since_us.load(Ordering::Relaxed),
+            snapshot,
+            changes: descriptor.changes.load(Ordering::Relaxed),
+            statement: descriptor.statement_text(),
+        })
+    });
+    let mut active: Vec<TransactionInfo> = active.collect();
+    active.sort_by_key(|info| info.session);
+    active
+}
+
+/// So many entries are counted; beyond that the rest is estimated.
+const COUNTED: usize = 128;
+
+/// Counts a short range; of a long one, tells how far its ends are apart between the ends of the
+/// tree, taking keys for evenly spread.
+pub(super) fn range_estimate(
+    inner: &Inner,
+    tree: TreeId,
+    range: &KeyRange,
+) -> Result<u64, TxnError> {
+    let view = inner.views.load_full();
+    let window = Window::new(tree, &range.low, range.high.as_deref(), false);
+    let mut batch = crate::store::Batch::default();
+    let mut cursor = Cursor::new(Arc::clone(&view), Seq::MAX, window);
+    cursor.next(&Default::default(), &mut batch, COUNTED)?;
+    if batch.len() < COUNTED {
+        return Ok(batch.len() as u64);
+    }
+    let end_key = |reverse: bool| -> Result<Vec<u8>, TxnError> {
+        let mut batch = crate::store::Batch::default();
+        let window = Window::new(tree, &[], None, reverse);
+        Cursor::new(Arc::clone(&view), Seq::MAX, window).next(
+            &Default::default(),
+            &mut batch,
+            1,
+        )?;
+        Ok(if batch.is_empty() {
+            Vec::new()
+        } else {
+            batch.get(0).0.to_vec()
+        })
+    };
+    let (first, last) = (end_key(false)?, end_key(true)?);
+    let shared = first.iter().zip(&last).take_while(|(a, b)| a == b).count();
+    let place = |key: &[u8]| -> f64 {
+        let mut bytes = [0; 8];
+        for (to, from) in bytes.iter_mut().zip(key.iter().skip(shared)) {
+            *to = *from;
+        }
+        u64::from_be_bytes(bytes) as f64
+    };
+    let low = place(range.low.as_slice().max(&first));
+    let high = match &range.high {
+        Some(high) => place(high.as_slice().min(&last)),
+        None => place(&last),
+    };
+    let span = (place(&last) - place(&first)).max(1.0);
+    let total = view.base.tree_len(tree)? as f64 + view.active.versions() as f64;
+    let share = ((high - low) / span).clamp(0.0, 1.0);
+    Ok(((total * share) as u64).max(COUNTED as u64))
+}

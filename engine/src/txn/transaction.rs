@@ -1,0 +1,519 @@
+//! A transaction: its snapshot, its locks, its end.
+
+use super::{
+    Isolation, LockMode, OnConflict, TxnError, TxnOptions,
+    descriptor::Descriptor,
+    dictionary::TableState,
+    engine::Inner,
+    lock::{
+        Target,
+        tree::{Attempt, Name, TreeLocks},
+    },
+    owner::{Owner, WaitFor, Waiter, Woken},
+    writes::{Savepoint, WriteSet},
+};
+use crate::{
+    Seq,
+    store::View,
+    types::{Index, Table, TreeId},
+};
+use smallvec::SmallVec;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+/// A transaction. Dropping it rolls it back.
+pub struct Txn {
+    pub(super) engine: Arc<Inner>,
+    pub(super) owner: Arc<Owner>,
+    pub(super) descriptor: Arc<Descriptor>,
+    pub(super) options: TxnOptions,
+    pub(super) snapshot: Option<Snapshot>,
+    pub(super) tables: SmallVec<[Used; 2]>,
+    pub(super) writes: WriteSet,
+    held: Vec<HeldLock>,
+    /// The lock tables it used, each once.
+    lock_trees: SmallVec<[LockTree; 4]>,
+    /// How many locks it had when the statement began.
+    statement_locks: usize,
+    /// What it met in locking reads and must not tell before it is durable.
+    depends: Seq,
+    /// The same for the last locking read alone, which the caller may still take back.
+    last_read: Seq,
+    /// What was taken back: it matters again when the transaction reads its own writes.
+    disregarded: Seq,
+}
+
+/// What plain reads see.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    pub view: Arc<View>,
+    pub seq: Seq,
+}
+
+/// A table the transaction uses: it holds its shared metadata lock.
+pub(super) struct Used {
+    pub table: Arc<Table>,
+    pub state: Arc<TableState>,
+}
+
+struct LockTree {
+    locks: Arc<TreeLocks>,
+    /// It has range locks there.
+    ranges: bool,
+}
+
+struct HeldLock {
+    /// Position in `lock_trees`.
+    tree: usize,
+    name: Name,
+}
+
+/// What a tree holds.
+pub(super) enum TreeKind {
+    /// The rows of a table.
+    Rows,
+    /// The entries of an index.
+    Entries(Arc<Table>, usize),
+}
+
+impl TreeKind {
+    /// The index, for entries.
+    pub fn index(&self) -> Option<(&Arc<Table>, &Index)> {
+        match self {
+            TreeKind::Rows => None,
+            TreeKind::Entries(table, position) => Some((table, table.indexes.get(*position)?)),
+        }
+    }
+}
+
+impl Txn {
+    pub(super) fn new(engine: &Arc<Inner>, owner: &Arc<Owner>, options: TxnOptions) -> Txn {
+        Txn {
+            engine: Arc::clone(engine),
+            owner: Arc::clone(owner),
+            descriptor: Descriptor::take(owner, &engine.registry),
+            options,
+            snapshot: None,
+            tables: SmallVec::new(),
+            writes: WriteSet::default(),
+            held: Vec::new(),
+            lock_trees: SmallVec::new(),
+            statement_locks: 0,
+            depends: 0,
+            last_read: 0,
+            disregarded: 0,
+        }
+    }
+    /// Marks the start of a statement: under READ COMMITTED plain reads get a new snapshot;
+    /// `text` is what others are told when they wait for this transaction's locks.
+    pub fn start_statement(&mut self, text: &Arc<str>) {
+        *self.descriptor.statement.lock() = Some(Arc::clone(text));
+        self.statement_locks = self.held.len();
+        self.writes.start_statement();
+        if self.reads_committed() && self.snapshot.take().is_some() {
+            self.descriptor.clear_snapshot();
+        }
+    }
+    /// READ COMMITTED or below: a snapshot per statement, no range locks.
+    pub(super) fn reads_committed(&self) -> bool {
+        matches!(
+            self.options.isolation,
+            Isolation::ReadCommitted | Isolation::ReadUncommitted
+        )
+    }
+    /// Takes the snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT); otherwise the first
+    /// plain read takes it.
+    pub fn take_snapshot(&mut self) {
+        if self.snapshot.is_none() {
+            self.snapshot = Some(self.engine.snapshot(&self.descriptor));
+        }
+    }
+    /// The snapshot, taken if there is none yet.
+    pub(super) fn snapshot(&mut self) -> &Snapshot {
+        let (engine, descriptor) = (&self.engine, &self.descriptor);
+        self.snapshot
+            .get_or_insert_with(|| engine.snapshot(descriptor))
+    }
+    /// The shared metadata lock on a table, kept to the end of the transaction, so that no DDL
+    /// changes it meanwhile. Fails with `TableChanged` if the snapshot is older than the table,
+    /// and returns the current definition (`None`: it is gone; resolve the name again).
+    pub fn use_table(&mut self, table: &Arc<Table>) -> Result<Option<Arc<Table>>, TxnError> {
+        if let Some(used) = self.tables.iter().find(|used| used.table.id == table.id) {
+            return Ok(Some(Arc::clone(&used.table)));
+        }
+        let deadline = self.deadline();
+        loop {
+            let dictionary = self.engine.dictionary.load();
+            let Some((_, state)) = dictionary.entry(table.id) else {
+                return Ok(None);
+            };
+            let state = Arc::clone(state);
+            drop(dictionary);
+            if !state.metadata_lock.try_shared()
+                && let Err(waiter) = state.metadata_lock.shared_or_wait(&self.descriptor)
+            {
+                self.wait(&waiter, Target::Use(state), deadline)?;
+                continue;
+            }
+            self.descriptor.tables.lock().push(state.id);
+            // Only now nothing can change the definition.
+            let dictionary = self.engine.dictionary.load();
+            let Some((current, _)) = dictionary.entry(table.id) else {
+                self.unuse(&state);
+                return Ok(None);
+            };
+            let snapshot = self.snapshot.as_ref();
+            if snapshot.is_some_and(|snapshot| snapshot.seq < current.since) {
+                self.unuse(&state);
+                return Err(TxnError::TableChanged);
+            }
+            let current = Arc::clone(current);
+            let table = Arc::clone(&current);
+            self.tables.push(Used { table, state });
+            return Ok(Some(current));
+        }
+    }
+    fn unuse(&self, state: &TableState) {
+        self.descriptor.tables.lock().retain(|id| *id != state.id);
+        state.metadata_lock.release_shared();
+    }
+    /// Position of a used table.
+    pub(super) fn used(&self, table: &Table) -> Result<usize, TxnError> {
+        let place = self
+            .tables
+            .iter()
+            .position(|used| used.table.id == table.id);
+        place.ok_or_else(|| {
+            TxnError::Corrupt(format!("table {} is written but not in use", table.name))
+        })
+    }
+    /// What is in a tree.
+    pub(super) fn tree_kind(&self, tree: TreeId) -> TreeKind {
+        for used in &self.tables {
+            if used.table.rows == tree {
+                return TreeKind::Rows;
+            }
+            let place = used
+                .table
+                .indexes
+                .iter()
+                .position(|index| index.tree == tree);
+            if let Some(place) = place {
+                return TreeKind::Entries(Arc::clone(&used.table), place);
+            }
+        }
+        TreeKind::Rows
+    }
+
+    // Locks.
+
+    fn deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(Duration::from_millis(self.options.lock_wait_ms))
+    }
+    /// Sleeps; a deadlock ends the whole transaction.
+    fn wait(
+        &mut self,
+        waiter: &Arc<Waiter>,
+        target: Target,
+        deadline: Option<Instant>,
+    ) -> Result<Woken, TxnError> {
+        let result = self.engine.locks.wait(waiter, target, deadline);
+        if matches!(result, Err(TxnError::Deadlock)) {
+            self.give_up();
+        }
+        result
+    }
+    fn lock_tree(&mut self, tree: TreeId) -> usize {
+        let found = self
+            .lock_trees
+            .iter()
+            .position(|known| known.locks.tree == tree);
+        found.unwrap_or_else(|| {
+            let locks = self.engine.locks.tree(tree);
+            self.lock_trees.push(LockTree {
+                locks,
+                ranges: false,
+            });
+            self.lock_trees.len() - 1
+        })
+    }
+    /// Locks a row by name. Returns false if others hold it and it is to be skipped.
+    pub(super) fn lock(
+        &mut self,
+        tree: TreeId,
+        name: &[u8],
+        mode: LockMode,
+        conflict: OnConflict,
+    ) -> Result<bool, TxnError> {
+        self.descriptor.identify(|| self.engine.locks.now_us());
+        let place = self.lock_tree(tree);
+        let Some(known) = self.lock_trees.get(place) else {
+            return Ok(false);
+        };
+        let wait = conflict == OnConflict::Wait;
+        match known.locks.lock(&self.descriptor, name, mode, wait) {
+            Attempt::Held => return Ok(true),
+            Attempt::Granted => {}
+            Attempt::Refused if conflict == OnConflict::Fail => return Err(TxnError::Nowait),
+            Attempt::Refused => return Ok(false),
+            Attempt::Queued(waiter) => {
+                let target = Target::Row(Arc::clone(&known.locks), name.into());
+                let deadline = self.deadline();
+                self.wait(&waiter, target, deadline)?;
+            }
+        }
+        let name = name.into();
+        self.held.push(HeldLock { tree: place, name });
+        Ok(true)
+    }
+    /// Locks `name` X for inserting at `position`, waiting for others' range locks there.
+    pub(super) fn lock_insert(
+        &mut self,
+        tree: TreeId,
+        name: &[u8],
+        position: &[u8],
+    ) -> Result<(), TxnError> {
+        self.descriptor.identify(|| self.engine.locks.now_us());
+        let place = self.lock_tree(tree);
+        let mut owned = false;
+        let mut deadline = None;
+        loop {
+            let Some(known) = self.lock_trees.get(place) else {
+                return Ok(());
+            };
+            let attempt = known
+                .locks
+                .lock_insert(&self.descriptor, name, position, owned);
+            match attempt {
+                Attempt::Held | Attempt::Refused => return Ok(()),
+                Attempt::Granted => {
+                    let name = name.into();
+                    self.held.push(HeldLock { tree: place, name });
+                    return Ok(());
+                }
+                Attempt::Queued(waiter) => {
+                    let target = Target::Row(Arc::clone(&known.locks), name.into());
+                    let until = *deadline.get_or_insert_with(|| self.deadline());
+                    if self.wait(&waiter, target, until)? == Woken::Granted {
+                        let name = name.into();
+                        self.held.push(HeldLock { tree: place, name });
+                        owned = true;
+                    }
+                }
+            }
+        }
+    }
+    /// Locks the range `low..high` against inserts, after waiting for pending ones. `conflict`
+    /// says what to do about those.
+    pub(super) fn lock_range(
+        &mut self,
+        tree: TreeId,
+        low: &[u8],
+        high: Option<&[u8]>,
+        conflict: OnConflict,
+    ) -> Result<(), TxnError> {
+        /// So often a range locker lets others insert before it bars them.
+        const PATIENCE: usize = 3;
+        self.descriptor.identify(|| self.engine.locks.now_us());
+        let place = self.lock_tree(tree);
+        let mut barred = false;
+        for round in 0.. {
+            let Some(known) = self.lock_trees.get_mut(place) else {
+                return Ok(());
+            };
+            let locks = Arc::clone(&known.locks);
+            if !barred && (round >= PATIENCE || conflict == OnConflict::Skip) {
+                known.ranges = true;
+                let _ = locks.lock_range(&self.descriptor, low, high, true);
+                barred = true;
+            }
+            if conflict == OnConflict::Skip {
+                return Ok(());
+            }
+            let pending = match locks.lock_range(&self.descriptor, low, high, false) {
+                Ok(()) => {
+                    known.ranges = true;
+                    return Ok(());
+                }
+                Err(pending) => pending,
+            };
+            // Having held its lock for a moment is proof that the insert is over.
+            let before = self.held.len();
+            self.lock(tree, &pending, LockMode::Shared, conflict)?;
+            if self.held.len() > before {
+                self.release_last();
+            }
+        }
+        Ok(())
+    }
+    fn release_last(&mut self) {
+        if let Some(lock) = self.held.pop()
+            && let Some(known) = self.lock_trees.get(lock.tree)
+        {
+            known.locks.release(&self.descriptor, &lock.name);
+        }
+    }
+    /// Releases the lock `name` if this statement took it last.
+    pub(super) fn unlock_if_new(&mut self, tree: TreeId, name: &[u8]) {
+        let Some(last) = self.held.last() else { return };
+        let mine = self
+            .lock_trees
+            .get(last.tree)
+            .is_some_and(|known| known.locks.tree == tree);
+        if mine && last.name.as_slice() == name && self.held.len() > self.statement_locks {
+            self.release_last();
+        }
+    }
+    /// Gives back the lock of the row that a locking read returned, when the statement's
+    /// condition did not want it: only done under READ COMMITTED and below, and only if this
+    /// statement took it.
+    pub fn unlock_row(&mut self, tree: TreeId, key: &[u8]) {
+        if !self.reads_committed() {
+            return;
+        }
+        let new = self.held.get(self.statement_locks..).unwrap_or_default();
+        let place = new.iter().rposition(|lock| {
+            let known = self.lock_trees.get(lock.tree);
+            lock.name.as_slice() == key && known.is_some_and(|known| known.locks.tree == tree)
+        });
+        if let Some(place) = place {
+            let last = self.held.len() - 1;
+            self.held.swap(self.statement_locks + place, last);
+            self.release_last();
+        }
+    }
+    fn release_locks(&mut self) {
+        /// So many locks go at once: others wait for the table's mutex meanwhile.
+        const CHUNK: usize = 512;
+        let mut rest = self.held.as_slice();
+        while let Some(first) = rest.first() {
+            let same = rest
+                .iter()
+                .take_while(|lock| lock.tree == first.tree)
+                .count();
+            let (now, later) = rest.split_at(same.min(CHUNK));
+            if let Some(known) = self.lock_trees.get(first.tree) {
+                let names = now.iter().map(|lock| lock.name.as_slice());
+                known.locks.release_all(&self.descriptor, names, false);
+            }
+            rest = later;
+        }
+        for known in self.lock_trees.iter().filter(|known| known.ranges) {
+            known
+                .locks
+                .release_all(&self.descriptor, std::iter::empty(), true);
+        }
+        self.held.clear();
+        self.lock_trees.clear();
+        self.statement_locks = 0;
+    }
+
+    // Reads that met versions which are not durable yet.
+
+    /// Notes that a locking read met the version `seq`.
+    pub(super) fn note_read(&mut self, seq: Seq) {
+        self.depends = self.depends.max(self.last_read);
+        self.last_read = if seq > self.engine.log.visible() {
+            seq
+        } else {
+            0
+        };
+    }
+    /// Notes that a read returned something this transaction wrote.
+    pub(super) fn note_own_read(&mut self) {
+        self.depends = self.depends.max(self.disregarded);
+    }
+    /// Whether the last locking read met a version that not everyone can see yet, so that a
+    /// reply that depends on it has to wait.
+    #[must_use]
+    pub fn read_newer(&self) -> bool {
+        self.last_read > self.engine.log.visible()
+    }
+    /// Says that no reply will depend on what the last locking read met: the caller has compared
+    /// it with `get_visible`. An UPDATE of a hot row does so, for instance: "one row matched, one
+    /// changed" is true of either version, and its reply need not wait.
+    pub fn disregard_read(&mut self) {
+        self.disregarded = self.disregarded.max(self.last_read);
+        self.last_read = 0;
+    }
+    /// Waits until everything this transaction has read by locking reads and updates is durable;
+    /// to be called before a reply with such contents leaves the server (`commit` does it too).
+    pub fn wait_for_reads(&mut self) -> Result<(), TxnError> {
+        let depends = self.depends.max(self.last_read);
+        self.depends = 0;
+        self.last_read = 0;
+        if depends <= self.engine.log.visible() {
+            return Ok(());
+        }
+        self.owner.waiting.pause(WaitFor::Log);
+        let result = self.engine.log.wait_visible(depends);
+        self.owner.waiting.resume(WaitFor::Log);
+        result.map_err(Into::into)
+    }
+
+    // Its changes and its end.
+
+    /// A mark to return to, for SAVEPOINT and for rolling back a failed statement.
+    #[must_use]
+    pub fn savepoint(&self) -> Savepoint {
+        self.writes.savepoint()
+    }
+    /// Undoes all changes since the mark. Locks stay (MySQL keeps them too).
+    pub fn rollback_to(&mut self, mark: &Savepoint) {
+        self.writes.rollback_to(mark);
+        self.note_changes();
+    }
+    pub(super) fn note_changes(&self) {
+        let changes = self.writes.len() as u64;
+        self.descriptor.changes.store(changes, Ordering::Relaxed);
+    }
+    /// Whether it has written anything.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        !self.writes.is_empty()
+    }
+    /// Makes the changes durable and returns their Seq (`None`: there were none). Returns when
+    /// they are durable and visible. `database` is the session's, for the binlog's BEGIN event.
+    pub fn commit(mut self, database: &str) -> Result<Option<Seq>, TxnError> {
+        if !self.has_changes() {
+            self.give_up();
+            return self.wait_for_reads().map(|()| None);
+        }
+        let ticket = self.place(database)?;
+        self.give_up();
+        let seq = ticket.seq();
+        self.owner.waiting.pause(WaitFor::Log);
+        let result = self.engine.log.wait(ticket);
+        self.owner.waiting.resume(WaitFor::Log);
+        result.map(|()| Some(seq)).map_err(Into::into)
+    }
+    /// Gives everything up.
+    pub fn rollback(self) {}
+    /// Lets go of locks, tables, snapshot and changes.
+    pub(super) fn give_up(&mut self) {
+        self.release_locks();
+        if !self.tables.is_empty() {
+            self.descriptor.tables.lock().clear();
+            for used in self.tables.drain(..) {
+                used.state.metadata_lock.release_shared();
+            }
+        }
+        if self.snapshot.take().is_some() {
+            self.descriptor.clear_snapshot();
+        }
+        if self.descriptor.id.load(Ordering::Relaxed) != 0 {
+            self.writes = WriteSet::default();
+            self.descriptor.changes.store(0, Ordering::Relaxed);
+            self.descriptor.has_locks.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        self.give_up();
+        Arc::clone(&self.descriptor).give_back(&self.owner);
+    }
+}

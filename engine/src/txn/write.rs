@@ -1,0 +1,317 @@
+//! Inserting, updating and deleting rows, with their index entries.
+
+use super::{
+    LockMode, OnConflict, TxnError,
+    read::{row_key_start, successor},
+    transaction::Txn,
+};
+use crate::{
+    Seq,
+    log::RowsKind,
+    store::{Batch, Cursor, TreeKey, Window},
+    types::{Index, Table, key},
+};
+use std::sync::{Arc, atomic::Ordering};
+
+/// The entry of one row in one index.
+pub(super) struct Entry {
+    /// Its key: the index's parts, then the row's key.
+    pub key: Vec<u8>,
+    /// How many bytes the parts take.
+    pub parts: usize,
+    /// Whether entries with the same parts are refused.
+    pub unique: bool,
+}
+
+impl Entry {
+    /// Derives it from a row's image.
+    pub fn derive(
+        table: &Table,
+        index: &Index,
+        image: &[u8],
+        row_key: &[u8],
+    ) -> Result<Entry, TxnError> {
+        let mut key = Vec::with_capacity(32 + row_key.len());
+        let null =
+            key::encode_index(table, index, image, &mut key).map_err(|_| malformed(table))?;
+        let parts = key.len();
+        key.extend_from_slice(row_key);
+        Ok(Entry {
+            key,
+            parts,
+            unique: index.unique && !null,
+        })
+    }
+    /// What its lock is named.
+    fn name(&self) -> &[u8] {
+        let length = if self.unique {
+            self.parts
+        } else {
+            self.key.len()
+        };
+        self.key.get(..length).unwrap_or_default()
+    }
+}
+
+fn malformed(table: &Table) -> TxnError {
+    TxnError::Corrupt(format!("a row that does not fit table {}", table.name))
+}
+
+/// The key of a row with this image; `None`: the table has no primary key.
+pub(super) fn primary_key(table: &Table, image: &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
+    let Some(primary) = &table.primary else {
+        return Ok(None);
+    };
+    let mut key = Vec::with_capacity(16);
+    key::encode_index(table, primary, image, &mut key).map_err(|_| malformed(table))?;
+    Ok(Some(key))
+}
+
+/// The hidden key of a row of a table without primary key.
+pub(super) fn hidden_key(number: u64) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+fn hidden_number(table: &Table, key: &[u8]) -> u64 {
+    match (&table.primary, <[u8; 8]>::try_from(key)) {
+        (None, Ok(bytes)) => u64::from_be_bytes(bytes),
+        _ => 0,
+    }
+}
+
+impl Txn {
+    fn may_write(&self) -> Result<(), TxnError> {
+        if self.options.read_only {
+            return Err(TxnError::ReadOnly);
+        }
+        Ok(())
+    }
+    fn check_size(&self) -> Result<(), TxnError> {
+        let limit = self.engine.max_transaction_bytes.load(Ordering::Relaxed);
+        if self.writes.bytes() as u64 > limit {
+            return Err(TxnError::TooLarge);
+        }
+        self.note_changes();
+        Ok(())
+    }
+    /// Inserts a row. On a duplicate the row's key in the conflicting index is looked up with
+    /// `find_duplicate`; nothing was written.
+    pub fn insert(&mut self, table: &Arc<Table>, image: &[u8]) -> Result<(), TxnError> {
+        self.may_write()?;
+        let used = self.used(table)?;
+        let key = match primary_key(table, image)? {
+            Some(key) => {
+                self.claim_row(table, &key)?;
+                key
+            }
+            None => {
+                let number = self.next_row_number(used);
+                let key = hidden_key(number);
+                self.lock_insert(table.rows, &key, &key)?;
+                key
+            }
+        };
+        let entries = self.claim_entries(table, image, &key, None)?;
+        let number = hidden_number(table, &key);
+        self.writes
+            .change(RowsKind::Write, used, &[], image, number);
+        self.put_row(table, &key, Some(image));
+        self.put_entries(table, entries, Some(&[]));
+        self.check_size()
+    }
+    fn next_row_number(&self, used: usize) -> u64 {
+        let state = self.tables.get(used).map(|used| &used.state);
+        state.map_or(1, |state| state.next_row.fetch_add(1, Ordering::Relaxed))
+    }
+    /// Locks the place of a new row, which must be free.
+    fn claim_row(&mut self, table: &Table, key: &[u8]) -> Result<(), TxnError> {
+        self.lock_insert(table.rows, key, key)?;
+        let mut value = Vec::new();
+        if self.get_newest(&TreeKey::new(table.rows, key), &mut value)? {
+            return Err(TxnError::DuplicateKey {
+                index: "PRIMARY".to_owned(),
+            });
+        }
+        Ok(())
+    }
+    /// Locks the places of a row's new index entries; the unique ones must be free but for
+    /// `replaced`, the key of the row that gives way.
+    fn claim_entries(
+        &mut self,
+        table: &Table,
+        image: &[u8],
+        row_key: &[u8],
+        replaced: Option<&[u8]>,
+    ) -> Result<Vec<Entry>, TxnError> {
+        let mut entries = Vec::with_capacity(table.indexes.len());
+        for index in &table.indexes {
+            let entry = Entry::derive(table, index, image, row_key)?;
+            self.claim_entry(table, index, &entry, replaced)?;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+    fn claim_entry(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        entry: &Entry,
+        replaced: Option<&[u8]>,
+    ) -> Result<(), TxnError> {
+        self.lock_insert(index.tree, entry.name(), &entry.key)?;
+        if !entry.unique {
+            return Ok(());
+        }
+        match self.unique_owner(table, index, entry.name())? {
+            Some(owner) if replaced != Some(owner.as_slice()) => Err(TxnError::DuplicateKey {
+                index: index.name.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+    /// The key of the row that has these values in a unique index, as of now.
+    fn unique_owner(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        parts: &[u8],
+    ) -> Result<Option<Vec<u8>>, TxnError> {
+        let window = Window::new(index.tree, parts, successor(parts).as_deref(), false);
+        let view = self.engine.views.load_full();
+        let mut batch = Batch::default();
+        let mut cursor = Cursor::new(view, Seq::MAX, window);
+        let newest = cursor.next(self.writes.overlay(), &mut batch, 1)?;
+        self.note_read(newest);
+        if batch.is_empty() {
+            return Ok(None);
+        }
+        let (key, _) = batch.get(0);
+        let start = row_key_start(table, index, key)?;
+        Ok(Some(key.get(start..).unwrap_or_default().to_vec()))
+    }
+    /// The key of the row that stands in the way of inserting `image`, locked X: for REPLACE and
+    /// ON DUPLICATE KEY UPDATE.
+    pub fn find_duplicate(
+        &mut self,
+        table: &Arc<Table>,
+        image: &[u8],
+        index: &str,
+    ) -> Result<Option<Vec<u8>>, TxnError> {
+        let mut value = Vec::new();
+        if index == "PRIMARY" {
+            let Some(key) = primary_key(table, image)? else {
+                return Ok(None);
+            };
+            let row = TreeKey::new(table.rows, &key);
+            self.lock(table.rows, &key, LockMode::Exclusive, OnConflict::Wait)?;
+            return Ok(self.get_newest(&row, &mut value)?.then_some(key));
+        }
+        let Some(index) = table.indexes.iter().find(|other| other.name == index) else {
+            return Ok(None);
+        };
+        let entry = Entry::derive(table, index, image, &[])?;
+        self.lock(
+            index.tree,
+            entry.name(),
+            LockMode::Exclusive,
+            OnConflict::Wait,
+        )?;
+        let Some(key) = self.unique_owner(table, index, entry.name())? else {
+            return Ok(None);
+        };
+        self.lock(table.rows, &key, LockMode::Exclusive, OnConflict::Wait)?;
+        let row = TreeKey::new(table.rows, &key);
+        Ok(self.get_newest(&row, &mut value)?.then_some(key))
+    }
+    /// Replaces the row `before` (locked X by the caller's read) with `after`; the primary key
+    /// may change. For a table without primary key `key` is the row's hidden key as scanned.
+    pub fn update(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        before: &[u8],
+        after: &[u8],
+    ) -> Result<(), TxnError> {
+        self.may_write()?;
+        let used = self.used(table)?;
+        self.lock(table.rows, key, LockMode::Exclusive, OnConflict::Wait)?;
+        let new_key = primary_key(table, after)?.unwrap_or_else(|| key.to_vec());
+        let moved = new_key != key;
+        if moved {
+            self.claim_row(table, &new_key)?;
+        }
+        let mut gone = Vec::new();
+        let mut come = Vec::new();
+        for index in &table.indexes {
+            let old = Entry::derive(table, index, before, key)?;
+            let new = Entry::derive(table, index, after, &new_key)?;
+            if old.key == new.key {
+                continue;
+            }
+            self.lock_gone(index, &old)?;
+            self.claim_entry(table, index, &new, Some(key))?;
+            gone.push((index.tree, old));
+            come.push((index.tree, new));
+        }
+        let number = hidden_number(table, key);
+        self.writes
+            .change(RowsKind::Update, used, before, after, number);
+        if moved {
+            self.put_row(table, key, None);
+        }
+        self.put_row(table, &new_key, Some(after));
+        for (tree, entry) in gone {
+            self.writes.put(TreeKey::new(tree, &entry.key), None);
+        }
+        for (tree, entry) in come {
+            self.writes
+                .put(TreeKey::new(tree, &entry.key), Some(Arc::from([])));
+        }
+        self.check_size()
+    }
+    /// Deletes the row `before` (locked X by the caller's read).
+    pub fn delete(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        before: &[u8],
+    ) -> Result<(), TxnError> {
+        self.may_write()?;
+        let used = self.used(table)?;
+        self.lock(table.rows, key, LockMode::Exclusive, OnConflict::Wait)?;
+        let mut entries = Vec::with_capacity(table.indexes.len());
+        for index in &table.indexes {
+            let entry = Entry::derive(table, index, before, key)?;
+            self.lock_gone(index, &entry)?;
+            entries.push(entry);
+        }
+        let number = hidden_number(table, key);
+        self.writes
+            .change(RowsKind::Delete, used, before, &[], number);
+        self.put_row(table, key, None);
+        self.put_entries(table, entries, None);
+        self.check_size()
+    }
+    /// Others may not take a unique value before its removal is committed.
+    fn lock_gone(&mut self, index: &Index, entry: &Entry) -> Result<(), TxnError> {
+        if entry.unique {
+            self.lock(
+                index.tree,
+                entry.name(),
+                LockMode::Exclusive,
+                OnConflict::Wait,
+            )?;
+        }
+        Ok(())
+    }
+    fn put_row(&mut self, table: &Table, key: &[u8], image: Option<&[u8]>) {
+        self.writes
+            .put(TreeKey::new(table.rows, key), image.map(Arc::from));
+    }
+    fn put_entries(&mut self, table: &Table, entries: Vec<Entry>, value: Option<&[u8]>) {
+        for (index, entry) in table.indexes.iter().zip(entries) {
+            self.writes
+                .put(TreeKey::new(index.tree, &entry.key), value.map(Arc::from));
+        }
+    }
+}

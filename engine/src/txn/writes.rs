@@ -1,0 +1,193 @@
+//! A transaction's write set: what it changed, not yet committed.
+
+use super::TxnError;
+use crate::{
+    log::{Batch, RowsKind},
+    store::{Overlay, TreeKey},
+    types::Table,
+};
+use std::{ops::Range, sync::Arc};
+
+/// One row change, for the log. Images are ranges of `WriteSet::images`.
+struct Change {
+    kind: RowsKind,
+    /// Position in the transaction's list of tables.
+    table: u32,
+    before: Range<usize>,
+    after: Range<usize>,
+    /// The hidden row number, for tables without a primary key; else 0.
+    row_number: u64,
+    /// Counts the statements of the transaction.
+    statement: u32,
+}
+
+/// What a key was in the overlay before a change: nothing, or this.
+struct Undo {
+    key: TreeKey,
+    before: Option<Option<Arc<[u8]>>>,
+}
+
+/// Changes, in two forms: an overlay over the store by key, rows and index entries, so that the
+/// transaction reads what it wrote; and the row changes in order, for the log.
+#[derive(Default)]
+pub(super) struct WriteSet {
+    overlay: Overlay,
+    undo: Vec<Undo>,
+    changes: Vec<Change>,
+    images: Vec<u8>,
+    statement: u32,
+}
+
+/// A mark in a transaction's changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Savepoint {
+    undo: usize,
+    changes: usize,
+    images: usize,
+}
+
+/// What a change of the write set takes beyond its bytes, about.
+const CHANGE_BYTES: usize = 200;
+
+/// The internal record that holds the hidden row numbers of a transaction's changes of one table
+/// without primary key, in their order, 8 bytes little endian each: this byte and the table's
+/// number, 4 bytes big endian.
+pub(super) const ROW_NUMBERS: u8 = b'n';
+
+impl WriteSet {
+    /// What it put over the store.
+    pub fn overlay(&self) -> &Overlay {
+        &self.overlay
+    }
+    /// Takes the overlay, for applying it.
+    pub fn take_overlay(&mut self) -> Overlay {
+        std::mem::take(&mut self.overlay)
+    }
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+    /// How many rows were changed.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+    /// Memory it takes, about, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.images.len() * 2 + self.undo.len() * CHANGE_BYTES
+    }
+    /// The next changes belong to another statement.
+    pub fn start_statement(&mut self) {
+        self.statement = self.statement.wrapping_add(1);
+    }
+    /// Puts or (`None`) deletes a key.
+    pub fn put(&mut self, key: TreeKey, value: Option<Arc<[u8]>>) {
+        let before = self.overlay.insert(key.clone(), value);
+        self.undo.push(Undo { key, before });
+    }
+    /// Notes a row change for the log.
+    pub fn change(
+        &mut self,
+        kind: RowsKind,
+        table: usize,
+        before: &[u8],
+        after: &[u8],
+        row_number: u64,
+    ) {
+        let start = self.images.len();
+        self.images.extend_from_slice(before);
+        let middle = self.images.len();
+        self.images.extend_from_slice(after);
+        self.changes.push(Change {
+            kind,
+            table: u32::try_from(table).unwrap_or(u32::MAX),
+            before: start..middle,
+            after: middle..self.images.len(),
+            row_number,
+            statement: self.statement,
+        });
+    }
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            undo: self.undo.len(),
+            changes: self.changes.len(),
+            images: self.images.len(),
+        }
+    }
+    /// Undoes everything since the mark.
+    pub fn rollback_to(&mut self, mark: &Savepoint) {
+        while self.undo.len() > mark.undo {
+            let Some(undo) = self.undo.pop() else { break };
+            match undo.before {
+                Some(value) => self.overlay.insert(undo.key, value),
+                None => self.overlay.remove(&undo.key),
+            };
+        }
+        self.changes.truncate(mark.changes);
+        self.images.truncate(mark.images);
+    }
+    /// The rows added less those deleted, by position in the list of tables.
+    pub fn row_counts(&self, tables: usize) -> Vec<i64> {
+        let mut counts = vec![0; tables];
+        for change in &self.changes {
+            let count = match change.kind {
+                RowsKind::Write => 1,
+                RowsKind::Update => 0,
+                RowsKind::Delete => -1,
+            };
+            if let Some(total) = counts.get_mut(change.table as usize) {
+                *total += count;
+            }
+        }
+        counts
+    }
+    /// Writes it as log events.
+    pub fn encode<'a>(
+        &self,
+        batch: &mut Batch,
+        table_at: impl Fn(usize) -> Option<&'a Table>,
+    ) -> Result<(), TxnError> {
+        self.encode_row_numbers(batch, &table_at);
+        let mut statement = None;
+        for change in &self.changes {
+            if statement.is_some_and(|statement| statement != change.statement) {
+                batch.end_statement();
+            }
+            statement = Some(change.statement);
+            let before = self.images.get(change.before.clone()).unwrap_or_default();
+            let after = self.images.get(change.after.clone()).unwrap_or_default();
+            let Some(table) = table_at(change.table as usize) else {
+                return Err(TxnError::Corrupt("a change of an unknown table".to_owned()));
+            };
+            match change.kind {
+                RowsKind::Write => batch.insert(table, after),
+                RowsKind::Update => batch.update(table, before, after),
+                RowsKind::Delete => batch.delete(table, before),
+            }
+        }
+        Ok(())
+    }
+    fn encode_row_numbers<'a>(
+        &self,
+        batch: &mut Batch,
+        table_at: &impl Fn(usize) -> Option<&'a Table>,
+    ) {
+        if self.changes.iter().all(|change| change.row_number == 0) {
+            return;
+        }
+        let mut by_table: std::collections::BTreeMap<u32, Vec<u8>> = Default::default();
+        for change in self.changes.iter().filter(|change| change.row_number != 0) {
+            let numbers = by_table.entry(change.table).or_default();
+            numbers.extend_from_slice(&change.row_number.to_le_bytes());
+        }
+        for (table, numbers) in by_table {
+            if let Some(table) = table_at(table as usize) {
+                batch.internal(&row_numbers_key(table.id), Some(&numbers));
+            }
+        }
+    }
+}
+
+/// The key of that record.
+pub(super) fn row_numbers_key(table: u32) -> [u8; 5] {
+    let [a, b, c, d] = table.to_be_bytes();
+    [ROW_NUMBERS, a, b, c, d]
+}
