@@ -8,6 +8,7 @@ pub mod output;
 pub mod password;
 pub mod parse;
 pub mod session;
+pub mod text;
 pub mod warnings;
 
 pub use error::SqlError;

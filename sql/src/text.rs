@@ -1,0 +1,230 @@
+//! The text form of values: what the text protocol sends, and what CAST AS CHAR makes.
+
+use cohort_engine::types::{Date, DateTime, Time, Value};
+use std::io::Write;
+
+/// `ColumnMeta::decimals` of floating point without fixed digits.
+pub const DECIMALS_NOT_FIXED: u8 = 31;
+/// Numbers from 10¹⁵ up and below 10⁻¹⁵ are written with an exponent.
+const PLAIN_DIGITS: i32 = 15;
+
+/// Appends the text of `value`; of NULL, nothing. `decimals` is how many digits of a second, or of
+/// floating point with fixed digits, are written.
+pub fn put(value: &Value, decimals: u8, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::Int(n) => put_int(*n, out),
+        Value::UInt(n) => put_uint(*n, out),
+        Value::Float(x) => put_float(*x, decimals, out),
+        Value::Double(x) => put_double(*x, decimals, out),
+        // Writing to a Vec cannot fail, here and below.
+        Value::Decimal(d) => out.extend_from_slice(d.to_plain_string().as_bytes()),
+        Value::Bytes(bytes) => out.extend_from_slice(bytes),
+        Value::Date(date) => put_date(*date, out),
+        Value::Time(time) => put_time(*time, decimals, out),
+        Value::DateTime(moment) => put_datetime(*moment, decimals, out),
+    }
+}
+
+/// Appends a signed integer.
+pub fn put_int(n: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+}
+
+/// Appends an unsigned integer.
+pub fn put_uint(n: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+}
+
+/// Appends a DOUBLE: the shortest digits that read back as the same number, or `decimals` of them
+/// after the point.
+pub fn put_double(x: f64, decimals: u8, out: &mut Vec<u8>) {
+    if decimals < DECIMALS_NOT_FIXED {
+        let _ = write!(out, "{x:.*}", usize::from(decimals));
+    } else {
+        put_scientific(&format!("{x:e}"), out);
+    }
+}
+
+/// Appends a FLOAT: six digits, or `decimals` of them after the point.
+pub fn put_float(x: f32, decimals: u8, out: &mut Vec<u8>) {
+    let x = f64::from(x);
+    if decimals < DECIMALS_NOT_FIXED {
+        let _ = write!(out, "{x:.*}", usize::from(decimals));
+    } else {
+        put_scientific(&format!("{x:.5e}"), out);
+    }
+}
+
+/// Writes `[-]d[.ddd]e[-]n` as MySQL lays numbers out.
+fn put_scientific(text: &str, out: &mut Vec<u8>) {
+    let (negative, text) = text.strip_prefix('-').map_or((false, text), |t| (true, t));
+    if negative {
+        out.push(b'-');
+    }
+    let Some((mantissa, exponent)) = text.split_once('e') else {
+        out.extend_from_slice(text.as_bytes()); // NaN and infinity, which SQL does not make
+        return;
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    // The digits are all significant; `point` is where the decimal point is among them.
+    let digits = || whole.bytes().chain(fraction.bytes());
+    let point = exponent + 1;
+    let count = 1 + fraction.len() as i32;
+    if !(1 - PLAIN_DIGITS..=PLAIN_DIGITS).contains(&point) {
+        out.extend_from_slice(whole.as_bytes());
+        if !fraction.is_empty() {
+            out.push(b'.');
+            out.extend_from_slice(fraction.as_bytes());
+        }
+        out.push(b'e');
+        put_int(i64::from(exponent), out);
+    } else if point <= 0 {
+        out.extend_from_slice(b"0.");
+        out.extend((point..0).map(|_| b'0'));
+        out.extend(digits());
+    } else if point >= count {
+        out.extend(digits());
+        out.extend((count..point).map(|_| b'0'));
+    } else {
+        out.extend(digits().take(point as usize));
+        out.push(b'.');
+        out.extend(digits().skip(point as usize));
+    }
+}
+
+/// Appends `YYYY-MM-DD`.
+pub fn put_date(date: Date, out: &mut Vec<u8>) {
+    put_two((date.year / 100) as u8, out);
+    put_two((date.year % 100) as u8, out);
+    out.push(b'-');
+    put_two(date.month, out);
+    out.push(b'-');
+    put_two(date.day, out);
+}
+
+/// Appends `[-]HH:MM:SS[.ffffff]`, with three digits of hours if need be.
+pub fn put_time(time: Time, decimals: u8, out: &mut Vec<u8>) {
+    if time.micros < 0 {
+        out.push(b'-');
+    }
+    let (hours, minutes, seconds, micros) = time.parts();
+    if hours < 100 {
+        put_two(hours as u8, out);
+    } else {
+        put_uint(u64::from(hours), out);
+    }
+    put_rest_of_time(minutes, seconds, micros, decimals, out);
+}
+
+/// Appends `YYYY-MM-DD HH:MM:SS[.ffffff]`.
+pub fn put_datetime(moment: DateTime, decimals: u8, out: &mut Vec<u8>) {
+    put_date(moment.date, out);
+    out.push(b' ');
+    let (hours, minutes, seconds, micros) = moment.parts();
+    put_two(hours as u8, out);
+    put_rest_of_time(minutes, seconds, micros, decimals, out);
+}
+
+fn put_rest_of_time(minutes: u8, seconds: u8, micros: u32, decimals: u8, out: &mut Vec<u8>) {
+    out.push(b':');
+    put_two(minutes, out);
+    out.push(b':');
+    put_two(seconds, out);
+    if decimals > 0 {
+        out.push(b'.');
+        let mut unit = 100_000;
+        for _ in 0..decimals.min(6) {
+            out.push(b'0' + (micros / unit % 10) as u8);
+            unit /= 10;
+        }
+    }
+}
+
+fn put_two(n: u8, out: &mut Vec<u8>) {
+    out.push(b'0' + n / 10 % 10);
+    out.push(b'0' + n % 10);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &Value, decimals: u8) -> String {
+        let mut out = Vec::new();
+        put(value, decimals, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn floating_point_as_mysql_prints_it() {
+        let of_mysql = [
+            (1e14, "100000000000000"),
+            (1e15, "1e15"),
+            (123_456_789_012_345_678e0, "1.2345678901234568e17"),
+            (1e-14, "0.00000000000001"),
+            (1e-15, "0.000000000000001"),
+            (1e-16, "1e-16"),
+            (1.5e300, "1.5e300"),
+            (-1e100, "-1e100"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (-0.0, "-0"),
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (1200.0, "1200"),
+            (999_999_999_999_999e0, "999999999999999"),
+        ];
+        for (x, expected) in of_mysql {
+            assert_eq!(text(&Value::Double(x), DECIMALS_NOT_FIXED), expected);
+        }
+        let of_mysql = [
+            (1.234_567_9, "1.23457"),
+            (16_777_216.0, "16777200"),
+            (1e-7, "0.0000001"),
+            (123_456.7, "123457"),
+            (1_234_567.8, "1234570"),
+            (1e20, "1e20"),
+        ];
+        for (x, expected) in of_mysql {
+            assert_eq!(text(&Value::Float(x), DECIMALS_NOT_FIXED), expected);
+        }
+        assert_eq!(text(&Value::Double(2.5), 3), "2.500");
+        assert_eq!(text(&Value::Float(0.1), 2), "0.10");
+    }
+
+    #[test]
+    fn dates_and_times() {
+        let date = Date {
+            year: 987,
+            month: 6,
+            day: 5,
+        };
+        assert_eq!(text(&Value::Date(date), 0), "0987-06-05");
+        let moment = DateTime {
+            date,
+            micros: 3_723_000_450,
+        };
+        assert_eq!(text(&Value::DateTime(moment), 0), "0987-06-05 01:02:03");
+        assert_eq!(
+            text(&Value::DateTime(moment), 6),
+            "0987-06-05 01:02:03.000450"
+        );
+        let time = Time {
+            micros: -(100 * 3600 + 61) * 1_000_000 - 120_000,
+        };
+        assert_eq!(text(&Value::Time(time), 2), "-100:01:01.12");
+        assert_eq!(text(&Value::Time(Time { micros: 0 }), 0), "00:00:00");
+    }
+
+    #[test]
+    fn exact_numbers() {
+        assert_eq!(text(&Value::Int(i64::MIN), 0), "-9223372036854775808");
+        assert_eq!(text(&Value::UInt(u64::MAX), 0), "18446744073709551615");
+        let decimal = |s: &str| Value::Decimal(Box::new(s.parse().unwrap()));
+        assert_eq!(text(&decimal("-12.3400"), 4), "-12.3400");
+        assert_eq!(text(&decimal("0.00"), 2), "0.00");
+        assert_eq!(text(&decimal("1e3"), 0), "1000");
+    }
+}
