@@ -1,0 +1,90 @@
+//! What the protocol needs from the server behind it.
+
+use cohort_engine::types::Value;
+use cohort_sql::{
+    SqlError,
+    output::Output,
+    session::{Identity, Prepared},
+};
+use std::time::Duration;
+
+/// Where a client comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The host names and addresses accounts may give for it, best first; never empty for a
+    /// socket of ours.
+    pub hosts: Vec<String>,
+    /// The port at its end; none for a Unix socket.
+    pub port: Option<u16>,
+}
+
+impl Peer {
+    /// The host as errors and the process list show it.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.hosts.first().map_or("", String::as_str)
+    }
+}
+
+/// How a user proves who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The user part of the account, as CURRENT_USER() shows it.
+    pub user: String,
+    /// Its host pattern.
+    pub host: String,
+    /// `caching_sha2_password` or `mysql_native_password`.
+    pub plugin: String,
+    /// The stored form of the password, as in mysql.user; empty for none.
+    pub authentication_string: String,
+}
+
+/// One client's session.
+pub trait Handler {
+    /// COM_QUERY.
+    fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError>;
+    /// COM_STMT_PREPARE.
+    fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError>;
+    /// COM_STMT_EXECUTE.
+    fn execute(
+        &mut self,
+        id: u32,
+        parameters: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError>;
+    /// COM_STMT_CLOSE.
+    fn close(&mut self, id: u32);
+    /// COM_INIT_DB.
+    fn use_database(&mut self, name: &str) -> Result<(), SqlError>;
+    /// COM_RESET_CONNECTION, and COM_CHANGE_USER with the new user.
+    fn reset(&mut self, who: Option<Identity>);
+    /// The status flags now.
+    fn status(&self) -> u16;
+    /// How long the client may stay silent: wait_timeout, or interactive_timeout for such a
+    /// client.
+    fn idle_timeout(&self, interactive: bool) -> Duration;
+    /// The longest packet the client may send.
+    fn max_allowed_packet(&self) -> usize;
+    /// Whether the connection is to end (KILL CONNECTION, COMMIT RELEASE).
+    fn is_over(&self) -> bool;
+}
+
+/// What all connections share.
+pub trait Backend: Send + Sync + 'static {
+    /// A client's session.
+    type Session: Handler;
+    /// What the server calls itself in the handshake.
+    fn server_version(&self) -> &str;
+    /// The account a user from such a place logs in with.
+    fn account(&self, user: &str, peer: &Peer) -> Option<Account>;
+    /// Begins the session of a client that has logged in.
+    fn open(&self, id: u64, who: Identity, found_rows: bool) -> Self::Session;
+    /// The line COM_STATISTICS asks for.
+    fn statistics(&self) -> String;
+    /// Whether the server is about to stop: no connection begins another command.
+    fn is_stopping(&self) -> bool;
+    /// Takes the right to execute.
+    fn acquire_slot(&self);
+    /// Gives it back.
+    fn release_slot(&self);
+}

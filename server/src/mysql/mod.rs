@@ -1,0 +1,29 @@
+//! MySQL's client/server protocol 4.1: bytes in, bytes out.
+//!
+//! Each connection is served by blocking reads on a thread of its own. The bytes of one command
+//! are parsed in place in the connection's read buffer, and the reply is encoded into its write
+//! buffer and leaves with one write if it fits ([`packet`]). The modules follow a connection's
+//! life: [`handshake`] and [`auth`] admit it, [`connection`] obeys its commands, [`parameters`]
+//! decodes what COM_STMT_EXECUTE carries, and [`reply`] encodes results.
+//!
+//! 1. Nothing here knows SQL: it is all behind [`Handler`] and [`Backend`], which the tests also
+//!    implement with canned answers.
+//! 2. Bytes from the client never panic and never make us allocate more than twice what has
+//!    really arrived, nor more than `max_allowed_packet`.
+//! 3. A slot (the right to execute) is held while a command is executed, never while bytes are
+//!    read from or written to the client.
+
+pub mod auth;
+pub mod connection;
+pub mod constants;
+pub mod handler;
+pub mod handshake;
+pub mod packet;
+pub mod parameters;
+pub mod reply;
+pub mod stream;
+
+#[cfg(test)]
+mod tests;
+
+pub use handler::{Account, Backend, Handler, Peer};

@@ -1,0 +1,441 @@
+//! Packets: three bytes of length, one of sequence, then the payload.
+//!
+//! A payload of 2²⁴−1 bytes or more is sent in pieces of 2²⁴−1, the last one shorter (perhaps
+//! empty). The sequence number starts at 0 with each command and counts the packets of both
+//! sides.
+
+use std::{
+    io::{self, Read, Write},
+    ops::Range,
+};
+
+/// The longest piece of a payload.
+pub const PIECE: usize = 0xff_ffff;
+const HEADER: usize = 4;
+/// What a connection keeps between commands; a larger buffer is given back.
+const KEEP: usize = 64 * 1024;
+const FIRST: usize = 4 * 1024;
+
+/// Why no packet could be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The client has gone, in good order or not.
+    Closed,
+    /// It stayed silent too long.
+    Timeout,
+    /// The packet is longer than it may be (1153).
+    TooLarge,
+    /// A sequence number was wrong (1156).
+    OutOfOrder,
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> ReadError {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ReadError::Timeout,
+            _ => ReadError::Closed,
+        }
+    }
+}
+
+/// Reads packets, and lends them out in place.
+///
+/// `buffer[start..end]` was received and not yet looked at.
+#[derive(Debug)]
+pub struct Reader {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Where the last packet's payload is.
+    payload: Range<usize>,
+    /// The number the next packet must have.
+    pub sequence: u8,
+    /// All bytes received so far.
+    pub received: u64,
+}
+
+impl Reader {
+    /// An empty reader.
+    #[must_use]
+    pub fn new() -> Reader {
+        Reader {
+            buffer: vec![0; FIRST],
+            start: 0,
+            end: 0,
+            payload: 0..0,
+            sequence: 0,
+            received: 0,
+        }
+    }
+
+    /// Receives the next packet, whose payload may have `max` bytes.
+    pub fn next(&mut self, stream: &mut impl Read, max: usize) -> Result<(), ReadError> {
+        self.payload = 0..0;
+        self.shrink();
+        let (mut offset, mut length) = self.piece(stream, 0, max)?;
+        if length == PIECE {
+            // Take the headers out, so that the payload is in one piece.
+            let mut last = length;
+            while last == PIECE {
+                let (next, more) = self.piece(stream, offset + length, max - length)?;
+                let from = self.start + next;
+                self.buffer
+                    .copy_within(from..from + more, self.start + offset + length);
+                let moved = next - (offset + length);
+                self.buffer
+                    .copy_within(from + more..self.end, from + more - moved);
+                self.end -= moved;
+                length += more;
+                last = more;
+            }
+        }
+        offset += self.start;
+        self.start = offset + length;
+        self.payload = offset..offset + length;
+        Ok(())
+    }
+
+    /// The payload of the packet received last.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        &self.buffer[self.payload.clone()]
+    }
+
+    /// Receives one piece that begins `at` bytes after `start`; where its payload begins (also
+    /// relative to `start`) and how long it is.
+    fn piece(
+        &mut self,
+        stream: &mut impl Read,
+        at: usize,
+        max: usize,
+    ) -> Result<(usize, usize), ReadError> {
+        self.fill(stream, at + HEADER)?;
+        let header = &self.buffer[self.start + at..self.start + at + HEADER];
+        let length =
+            usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+        if header[3] != self.sequence {
+            return Err(ReadError::OutOfOrder);
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+        if length > max {
+            return Err(ReadError::TooLarge);
+        }
+        self.fill(stream, at + HEADER + length)?;
+        Ok((at + HEADER, length))
+    }
+
+    /// Receives until `wanted` bytes are there after `start`.
+    fn fill(&mut self, stream: &mut impl Read, wanted: usize) -> Result<(), ReadError> {
+        while self.end - self.start < wanted {
+            if self.start + wanted > self.buffer.len() {
+                if self.start > 0 {
+                    self.buffer.copy_within(self.start..self.end, 0);
+                    self.end -= self.start;
+                    self.start = 0;
+                }
+                // Doubling with what arrives: a claimed length alone costs no memory.
+                if self.end == self.buffer.len() {
+                    let length = (self.buffer.len() * 2).min(wanted.max(FIRST));
+                    self.buffer.resize(length.max(self.end + 1), 0);
+                }
+            }
+            match stream.read(&mut self.buffer[self.end..]) {
+                Ok(0) => return Err(ReadError::Closed),
+                Ok(n) => {
+                    self.end += n;
+                    self.received += n as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts again at the front, and gives back what a long packet needed.
+    fn shrink(&mut self) {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            if self.buffer.len() > KEEP {
+                self.buffer = vec![0; FIRST];
+            }
+        }
+    }
+}
+
+impl Default for Reader {
+    fn default() -> Reader {
+        Reader::new()
+    }
+}
+
+/// Collects packets, and writes them when told.
+#[derive(Debug)]
+pub struct Writer {
+    /// The bytes to send; a packet under way begins at `open`.
+    pub buffer: Vec<u8>,
+    open: usize,
+    /// The number of the next packet.
+    pub sequence: u8,
+    /// All bytes sent so far.
+    pub sent: u64,
+}
+
+impl Writer {
+    /// An empty writer.
+    #[must_use]
+    pub fn new() -> Writer {
+        Writer {
+            buffer: Vec::with_capacity(FIRST),
+            open: 0,
+            sequence: 0,
+            sent: 0,
+        }
+    }
+
+    /// Begins a packet; its payload is what is pushed to `buffer` until `end`.
+    pub fn begin(&mut self) {
+        self.open = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; HEADER]);
+    }
+
+    /// Ends the packet: sets its header, and splits it if it is too long for one.
+    pub fn end(&mut self) {
+        let length = self.buffer.len() - self.open - HEADER;
+        if length < PIECE {
+            self.header(self.open, length);
+            return;
+        }
+        let payload = self.buffer.split_off(self.open + HEADER);
+        self.buffer.truncate(self.open);
+        for piece in payload.chunks(PIECE) {
+            self.piece(piece);
+        }
+        if payload.len() % PIECE == 0 {
+            self.piece(&[]);
+        }
+    }
+
+    fn piece(&mut self, piece: &[u8]) {
+        let at = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; HEADER]);
+        self.buffer.extend_from_slice(piece);
+        self.header(at, piece.len());
+    }
+
+    fn header(&mut self, at: usize, length: usize) {
+        let bytes = (length as u32).to_le_bytes();
+        self.buffer[at..at + HEADER].copy_from_slice(&[
+            bytes[0],
+            bytes[1],
+            bytes[2],
+            self.sequence,
+        ]);
+        self.sequence = self.sequence.wrapping_add(1);
+    }
+
+    /// Sends everything.
+    pub fn flush(&mut self, stream: &mut impl Write) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let result = stream.write_all(&self.buffer);
+        self.sent += self.buffer.len() as u64;
+        self.buffer.clear();
+        if self.buffer.capacity() > KEEP {
+            self.buffer.shrink_to(FIRST);
+        }
+        result
+    }
+}
+
+impl Default for Writer {
+    fn default() -> Writer {
+        Writer::new()
+    }
+}
+
+/// Appends a length-encoded integer.
+pub fn put_lenenc(out: &mut Vec<u8>, n: u64) {
+    match n {
+        0..=250 => out.push(n as u8),
+        251..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&(n as u16).to_le_bytes());
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&(n as u32).to_le_bytes()[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&n.to_le_bytes());
+        }
+    }
+}
+
+/// Appends a string with its length before it.
+pub fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_lenenc(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Takes apart a payload from outside: every step says `None` rather than read past the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a>(pub &'a [u8]);
+
+impl<'a> Cursor<'a> {
+    /// The next `n` bytes.
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(n)?;
+        self.0 = tail;
+        Some(head)
+    }
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+    /// One byte.
+    pub fn u8(&mut self) -> Option<u8> {
+        self.array().map(u8::from_le_bytes)
+    }
+    /// Two bytes.
+    pub fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+    /// Four bytes.
+    pub fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+    /// Eight bytes.
+    pub fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+    /// A length-encoded integer.
+    pub fn lenenc(&mut self) -> Option<u64> {
+        match self.u8()? {
+            n @ 0..=250 => Some(u64::from(n)),
+            0xfc => self.u16().map(u64::from),
+            0xfd => {
+                let [a, b, c] = self.array()?;
+                Some(u64::from(u32::from_le_bytes([a, b, c, 0])))
+            }
+            0xfe => self.u64(),
+            _ => None,
+        }
+    }
+    /// A string with its length before it.
+    pub fn string(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.lenenc()?).ok()?;
+        self.take(length)
+    }
+    /// A string that a zero byte ends.
+    pub fn until_zero(&mut self) -> Option<&'a [u8]> {
+        let length = self.0.iter().position(|&b| b == 0)?;
+        let string = self.take(length);
+        self.take(1);
+        string
+    }
+    /// All that is left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives its bytes out in small uneven portions, as a network may.
+    struct Trickle<'a>(&'a [u8], usize);
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = self.1 * 31 % 65_521 + 1;
+            let n = self.1.min(buffer.len()).min(self.0.len());
+            buffer[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let lengths = [
+            0,
+            1,
+            5,
+            250,
+            4092,
+            4096,
+            70_000,
+            PIECE - 1,
+            PIECE,
+            PIECE + 1,
+            2 * PIECE,
+        ];
+        let mut writer = Writer::new();
+        let payload = |n: usize| (0..n).map(|i| (i * 7 + n) as u8).collect::<Vec<_>>();
+        for n in lengths {
+            writer.begin();
+            writer.buffer.extend_from_slice(&payload(n));
+            writer.end();
+        }
+        let mut bytes = Vec::new();
+        writer.flush(&mut bytes).unwrap();
+        assert_eq!(writer.sent, bytes.len() as u64);
+        let mut stream = Trickle(&bytes, 1);
+        let mut reader = Reader::new();
+        for n in lengths {
+            reader.next(&mut stream, 1 << 26).unwrap();
+            assert!(reader.payload() == payload(n), "{n}");
+        }
+        assert!(matches!(
+            reader.next(&mut stream, 100),
+            Err(ReadError::Closed)
+        ));
+    }
+
+    #[test]
+    fn limits_hold() {
+        let mut reader = Reader::new();
+        let big = [0xff, 0xff, 0xff, 0, 1, 2];
+        assert!(matches!(
+            reader.next(&mut &big[..], 1000),
+            Err(ReadError::TooLarge)
+        ));
+        // A claim of 16 MiB of which six bytes come costs next to nothing.
+        let mut reader = Reader::new();
+        assert!(matches!(
+            reader.next(&mut &big[..], 1 << 30),
+            Err(ReadError::Closed)
+        ));
+        assert!(reader.buffer.len() <= 2 * FIRST);
+        let mut reader = Reader::new();
+        let order = [1, 0, 0, 7, 1];
+        assert!(matches!(
+            reader.next(&mut &order[..], 1000),
+            Err(ReadError::OutOfOrder)
+        ));
+    }
+
+    #[test]
+    fn integers_round_trip() {
+        for n in [
+            0,
+            250,
+            251,
+            0xffff,
+            0x1_0000,
+            0xff_ffff,
+            0x100_0000,
+            u64::MAX,
+        ] {
+            let mut out = Vec::new();
+            put_lenenc(&mut out, n);
+            let mut cursor = Cursor(&out);
+            assert_eq!(cursor.lenenc(), Some(n));
+            assert!(cursor.rest().is_empty());
+            assert_eq!(Cursor(&out[..out.len() - 1]).lenenc(), None);
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Results, outwards: column definitions, text and binary rows, OK, EOF and error packets, all
+//! encoded straight into the connection's write buffer.
+
+use super::{
+    Backend,
+    constants::{capability, column},
+    packet::{Writer, put_lenenc, put_string},
+    stream::Stream,
+};
+use cohort_engine::types::{Collation, ColumnType, Date, Time, Value};
+use cohort_sql::{
+    ColumnMeta, Done, Output, SqlError,
+    text::{self, put_uint},
+};
+use std::io;
+
+/// So much is collected before it is sent in the middle of a result.
+const FLUSH: usize = 32 * 1024;
+/// The number of the collation `binary`, which numbers and dates have too.
+const BINARY_COLLATION: u16 = 63;
+const NULL_TEXT: u8 = 0xfb;
+const EOF: u8 = 0xfe;
+
+mod flag {
+    pub const NOT_NULL: u16 = 1;
+    pub const UNSIGNED: u16 = 32;
+    pub const ZEROFILL: u16 = 64;
+    pub const BINARY: u16 = 128;
+}
+
+/// How replies are encoded for one client.
+#[derive(Clone, Copy, Debug)]
+pub struct Dialect {
+    /// The capabilities both sides have.
+    pub capabilities: u32,
+    /// The number of the collation the client wants its strings in.
+    pub collation: u16,
+}
+
+impl Dialect {
+    fn deprecates_eof(self) -> bool {
+        self.capabilities & capability::DEPRECATE_EOF != 0
+    }
+}
+
+/// What encoding a value needs to know of its column.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    ty: u8,
+    decimals: u8,
+    /// Integers are filled up with zeros to this width; 0 for no filling.
+    width: u32,
+}
+
+impl Kind {
+    fn of(meta: &ColumnMeta) -> Kind {
+        let ty = wire_type(meta.ty);
+        let zerofill = meta.flags & flag::ZEROFILL != 0;
+        Kind {
+            ty,
+            decimals: meta.decimals,
+            width: match ty {
+                column::YEAR => 4,
+                _ if zerofill => meta.length,
+                _ => 0,
+            },
+        }
+    }
+}
+
+/// The type of a column on the wire.
+fn wire_type(ty: Option<ColumnType>) -> u8 {
+    match ty {
+        None => column::NULL,
+        Some(ColumnType::TinyInt) => column::TINY,
+        Some(ColumnType::SmallInt) => column::SHORT,
+        Some(ColumnType::MediumInt) => column::INT24,
+        Some(ColumnType::Int) => column::LONG,
+        Some(ColumnType::BigInt) => column::LONGLONG,
+        Some(ColumnType::Float) => column::FLOAT,
+        Some(ColumnType::Double) => column::DOUBLE,
+        Some(ColumnType::Decimal { .. }) => column::NEWDECIMAL,
+        Some(ColumnType::Char(_)) => column::STRING,
+        Some(ColumnType::VarChar(_)) => column::VAR_STRING,
+        Some(ColumnType::Text(_)) => column::BLOB,
+        Some(ColumnType::Date) => column::DATE,
+        Some(ColumnType::Time(_)) => column::TIME,
+        Some(ColumnType::DateTime(_)) => column::DATETIME,
+        Some(ColumnType::Timestamp(_)) => column::TIMESTAMP,
+        Some(ColumnType::Year) => column::YEAR,
+    }
+}
+
+/// Appends an OK packet.
+pub fn put_ok(writer: &mut Writer, done: &Done) {
+    put_ok_like(writer, 0, done);
+}
+
+fn put_ok_like(writer: &mut Writer, header: u8, done: &Done) {
+    writer.begin();
+    let out = &mut writer.buffer;
+    out.push(header);
+    put_lenenc(out, done.affected_rows);
+    put_lenenc(out, done.last_insert_id);
+    out.extend_from_slice(&done.status.to_le_bytes());
+    out.extend_from_slice(&done.warnings.to_le_bytes());
+    if !done.info.is_empty() {
+        put_string(out, done.info.as_bytes());
+    }
+    writer.end();
+}
+
+/// Appends what ends a list of rows.
+pub fn put_end_of_rows(writer: &mut Writer, dialect: Dialect, done: &Done) {
+    if dialect.deprecates_eof() {
+        put_ok_like(writer, EOF, done);
+    } else {
+        put_eof(writer, done.status, done.warnings);
+    }
+}
+
+fn put_eof(writer: &mut Writer, status: u16, warnings: u16) {
+    writer.begin();
+    writer.buffer.push(EOF);
+    writer.buffer.extend_from_slice(&warnings.to_le_bytes());
+    writer.buffer.extend_from_slice(&status.to_le_bytes());
+    writer.end();
+}
+
+/// Appends an error packet.
+pub fn put_error(writer: &mut Writer, error: &SqlError) {
+    writer.begin();
+    writer.buffer.push(0xff);
+    writer.buffer.extend_from_slice(&error.code.to_le_bytes());
+    writer.buffer.push(b'#');
+    writer.buffer.extend_from_slice(&error.state);
+    writer.buffer.extend_from_slice(error.message.as_bytes());
+    writer.end();
+}
+
+/// Appends the definitions of columns, and the EOF that older clients expect after them.
+pub fn put_columns(writer: &mut Writer, dialect: Dialect, columns: &[ColumnMeta], status: u16) {
+    for meta in columns {
+        put_column(writer, dialect, meta);
+    }
+    if !dialect.deprecates_eof() && !columns.is_empty() {
+        put_eof(writer, status, 0);
+    }
+}
+
+fn put_column(writer: &mut Writer, dialect: Dialect, meta: &ColumnMeta) {
+    let mut flags = meta.flags;
+    if meta.not_null {
+        flags |= flag::NOT_NULL;
+    }
+    if meta.unsigned {
+        flags |= flag::UNSIGNED;
+    }
+    let collation = match meta.collation {
+        Collation::Binary => BINARY_COLLATION,
+        _ => dialect.collation,
+    };
+    writer.begin();
+    let out = &mut writer.buffer;
+    put_string(out, b"def");
+    put_string(out, meta.database.as_bytes());
+    put_string(out, meta.table.as_bytes());
+    put_string(out, meta.original_table.as_bytes());
+    put_string(out, meta.name.as_bytes());
+    put_string(out, meta.original_name.as_bytes());
+    put_definition(
+        out,
+        collation,
+        meta.length,
+        wire_type(meta.ty),
+        flags,
+        meta.decimals,
+    );
+    writer.end();
+}
+
+fn put_definition(
+    out: &mut Vec<u8>,
+    collation: u16,
+    length: u32,
+    ty: u8,
+    flags: u16,
+    decimals: u8,
+) {
+    out.push(0x0c); // the length of what follows
+    out.extend_from_slice(&collation.to_le_bytes());
+    out.extend_from_slice(&length.to_le_bytes());
+    out.push(ty);
+    out.extend_from_slice(&flags.to_le_bytes());
+    out.extend_from_slice(&[decimals, 0, 0]);
+}
+
+/// Appends the definitions of a statement's parameters: all we can say is that each is one.
+pub fn put_parameters(writer: &mut Writer, dialect: Dialect, count: u16, status: u16) {
+    for _ in 0..count {
+        writer.begin();
+        for part in ["def", "", "", "", "?", ""] {
+            put_string(&mut writer.buffer, part.as_bytes());
+        }
+        let ty = column::VAR_STRING;
+        put_definition(&mut writer.buffer, BINARY_COLLATION, 0, ty, flag::BINARY, 0);
+        writer.end();
+    }
+    if !dialect.deprecates_eof() && count > 0 {
+        put_eof(writer, status, 0);
+    }
+}
+
+/// The `Output` of one command: encodes what the session reports.
+pub struct Reply<'a, B: Backend> {
+    /// Where the packets go.
+    pub writer: &'a mut Writer,
+    /// Where they are sent when they become many.
+    pub stream: &'a Stream,
+    /// Whose slot is given back meanwhile.
+    pub backend: &'a B,
+    /// How they are encoded.
+    pub dialect: Dialect,
+    /// The columns of the result under way; kept by the connection, to save the allocation.
+    pub kinds: &'a mut Vec<Kind>,
+    /// Binary rows, for prepared statements.
+    pub binary: bool,
+    /// The status flags at the beginning.
+    pub status: u16,
+    /// Between `columns` and `end`.
+    pub in_rows: bool,
+    /// The client could not be written to: nothing more can be.
+    pub broken: bool,
+}
+
+impl<B: Backend> Output for Reply<'_, B> {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
+        self.kinds.clear();
+        self.kinds.extend(columns.iter().map(Kind::of));
+        self.in_rows = true;
+        self.writer.begin();
+        put_lenenc(&mut self.writer.buffer, columns.len() as u64);
+        self.writer.end();
+        put_columns(self.writer, self.dialect, columns, self.status);
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        self.writer.begin();
+        let out = &mut self.writer.buffer;
+        if self.binary {
+            put_binary_row(out, self.kinds, row)?;
+        } else {
+            for (kind, value) in self.kinds.iter().zip(row) {
+                put_text_value(out, *kind, value);
+            }
+        }
+        self.writer.end();
+        self.flush_if_long()
+    }
+
+    fn end(&mut self, done: &Done) -> io::Result<()> {
+        if std::mem::take(&mut self.in_rows) {
+            put_end_of_rows(self.writer, self.dialect, done);
+        } else {
+            put_ok(self.writer, done);
+        }
+        self.flush_if_long()
+    }
+}
+
+impl<B: Backend> Reply<'_, B> {
+    fn flush_if_long(&mut self) -> io::Result<()> {
+        if self.writer.buffer.len() < FLUSH {
+            return Ok(());
+        }
+        // A slow client must not hold the right to execute.
+        self.backend.release_slot();
+        let result = self.writer.flush(&mut &*self.stream);
+        self.backend.acquire_slot();
+        self.broken |= result.is_err();
+        result
+    }
+}
+
+fn put_text_value(out: &mut Vec<u8>, kind: Kind, value: &Value) {
+    match value {
+        Value::Null => out.push(NULL_TEXT),
+        Value::Bytes(bytes) => put_string(out, bytes),
+        _ => {
+            let at = out.len();
+            out.push(0);
+            put_filled(out, kind, value);
+            set_length(out, at);
+        }
+    }
+}
+
+/// Sets the length, left open at `at`, of the string that follows it.
+fn set_length(out: &mut Vec<u8>, at: usize) {
+    let length = out.len() - at - 1;
+    if length <= 250 {
+        out[at] = length as u8;
+    } else {
+        let string = out.split_off(at + 1);
+        out.truncate(at);
+        put_string(out, &string);
+    }
+}
+
+fn put_filled(out: &mut Vec<u8>, kind: Kind, value: &Value) {
+    let digits = match value {
+        Value::Int(n) if *n >= 0 => n.unsigned_abs(),
+        Value::UInt(n) => *n,
+        _ => return text::put(value, kind.decimals, out),
+    };
+    let start = out.len();
+    put_uint(digits, out);
+    let missing = (kind.width as usize).saturating_sub(out.len() - start);
+    if missing > 0 {
+        out.splice(start..start, std::iter::repeat_n(b'0', missing));
+    }
+}
+
+/// Appends a row of the binary protocol: a zero, a bitmap of NULLs that begins at its third bit,
+/// and the values.
+fn put_binary_row(out: &mut Vec<u8>, kinds: &[Kind], row: &[Value]) -> io::Result<()> {
+    out.push(0);
+    let bitmap = out.len();
+    out.resize(bitmap + (kinds.len() + 9) / 8, 0);
+    for (i, (kind, value)) in kinds.iter().zip(row).enumerate() {
+        if value.is_null() {
+            out[bitmap + (i + 2) / 8] |= 1 << ((i + 2) % 8);
+        } else {
+            put_binary_value(out, *kind, value).ok_or_else(|| {
+                io::Error::other(format!("{value:?} in a column of wire type {}", kind.ty))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// `None` if the value is not of the column's type: a bug, which must not become a wrong answer.
+fn put_binary_value(out: &mut Vec<u8>, kind: Kind, value: &Value) -> Option<()> {
+    let integer = || match value {
+        Value::Int(n) => Some(n.cast_unsigned()),
+        Value::UInt(n) => Some(*n),
+        _ => None,
+    };
+    match kind.ty {
+        column::TINY => out.push(integer()? as u8),
+        column::SHORT | column::YEAR => out.extend_from_slice(&(integer()? as u16).to_le_bytes()),
+        column::LONG | column::INT24 => out.extend_from_slice(&(integer()? as u32).to_le_bytes()),
+        column::LONGLONG => out.extend_from_slice(&integer()?.to_le_bytes()),
+        column::FLOAT => out.extend_from_slice(&float(value)?.to_le_bytes()),
+        column::DOUBLE => out.extend_from_slice(&double(value)?.to_le_bytes()),
+        column::DATE | column::DATETIME | column::TIMESTAMP => match value {
+            Value::Date(date) => put_binary_datetime(out, *date, None),
+            Value::DateTime(m) => put_binary_datetime(out, m.date, Some(m.parts())),
+            _ => return None,
+        },
+        column::TIME => match value {
+            Value::Time(time) => put_binary_time(out, *time),
+            _ => return None,
+        },
+        _ => put_text_value(out, kind, value),
+    }
+    Some(())
+}
+
+fn float(value: &Value) -> Option<f32> {
+    match value {
+        Value::Float(x) => Some(*x),
+        Value::Double(x) => Some(*x as f32),
+        _ => None,
+    }
+}
+
+fn double(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(x) => Some(f64::from(*x)),
+        Value::Double(x) => Some(*x),
+        _ => None,
+    }
+}
+
+/// Length 0, 4, 7 or 11, by what is not zero.
+fn put_binary_datetime(out: &mut Vec<u8>, date: Date, clock: Option<(u32, u8, u8, u32)>) {
+    let (hours, minutes, seconds, micros) = clock.unwrap_or_default();
+    let no_clock = (hours, minutes, seconds) == (0, 0, 0);
+    let length = match (date == Date::default(), no_clock, micros) {
+        (true, true, 0) => 0,
+        (_, true, 0) => 4,
+        (_, _, 0) => 7,
+        _ => 11,
+    };
+    out.push(length);
+    if length >= 4 {
+        out.extend_from_slice(&date.year.to_le_bytes());
+        out.extend_from_slice(&[date.month, date.day]);
+    }
+    if length >= 7 {
+        out.extend_from_slice(&[hours as u8, minutes, seconds]);
+    }
+    if length >= 11 {
+        out.extend_from_slice(&micros.to_le_bytes());
+    }
+}
+
+/// Length 0, 8 or 12: sign, days, hours, minutes, seconds and perhaps microseconds.
+fn put_binary_time(out: &mut Vec<u8>, time: Time) {
+    let (hours, minutes, seconds, micros) = time.parts();
+    let length = match (time.micros, micros) {
+        (0, _) => 0,
+        (_, 0) => 8,
+        _ => 12,
+    };
+    out.push(length);
+    if length >= 8 {
+        out.push(u8::from(time.micros < 0));
+        out.extend_from_slice(&(hours / 24).to_le_bytes());
+        out.extend_from_slice(&[(hours % 24) as u8, minutes, seconds]);
+    }
+    if length >= 12 {
+        out.extend_from_slice(&micros.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests;
