@@ -13,6 +13,5 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
 /// Appends a value's text form, as a client sees it; nothing for NULL. `decimals` are the digits
 /// of a fraction of a time or floating point number that are shown (31: as many as needed).
 pub fn text(value: &Value, decimals: u8, out: &mut Vec<u8>) {
-    let _ = (value, decimals, out);
-    unimplemented!()
+    crate::text::put(value, decimals, out);
 }
