@@ -1,7 +1,30 @@
 //! A transaction on its way into the log: its events, encoded but for what only its place in the
 //! log decides.
+//!
+//! ```text
+//! row changes:  GTID, QUERY "BEGIN", (TABLE_MAP, rows events…)…, IGNORABLE?, XID
+//! DDL:          GTID, IGNORABLE?, QUERY text
+//! ```
+//!
+//! The rows events of one statement on one table share a table map; the last of them says that
+//! the statement ends. A statement that changes several tables becomes several such runs: a
+//! reader then never needs to know more than one table at a time.
 
-use crate::types::Table;
+use super::{
+    LogError,
+    event::{self, HEADER, SIZE_MAX, STATEMENT_END, begin, finish, kind, lenenc, offset},
+};
+use crate::{
+    Seq,
+    types::{Table, TableId},
+};
+
+/// Rows events are closed when they have so many bytes of rows (MySQL: binlog_row_event_max_size).
+const ROWS_MAX: usize = 8192;
+/// Room for a GTID event before the others: its length depends on theirs.
+const GTID_MAX: usize = event::offset::COMMITTED + 7 + 9 + 4 + event::CHECKSUM;
+/// The form of our own event's body.
+pub(super) const RECORDS_VERSION: u8 = 1;
 
 /// What a rows event did to its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,49 +37,239 @@ pub enum RowsKind {
     Delete,
 }
 
+impl RowsKind {
+    fn event_type(self) -> u8 {
+        match self {
+            RowsKind::Write => kind::WRITE_ROWS,
+            RowsKind::Update => kind::UPDATE_ROWS,
+            RowsKind::Delete => kind::DELETE_ROWS,
+        }
+    }
+}
+
+/// The rows event that takes further rows.
+struct OpenRows {
+    table: TableId,
+    kind: RowsKind,
+    event: usize,
+    rows: usize,
+}
+
 /// A transaction's events. Either row changes, or one DDL statement; both with internal records.
-pub struct Batch {}
+pub struct Batch {
+    /// `GTID_MAX` bytes, then whole events, then perhaps one open rows event.
+    bytes: Vec<u8>,
+    open: Option<OpenRows>,
+    records: Vec<u8>,
+    database: Box<str>,
+    session: u32,
+    ddl: Option<String>,
+    /// Size of the largest event.
+    largest: usize,
+    /// Where the GTID event begins, and where the number goes besides; known when completed.
+    start: usize,
+    number_at: usize,
+}
 
 impl Batch {
     /// An empty transaction of a session with this default database and connection id.
     #[must_use]
     pub fn new(database: &str, session: u32) -> Batch {
-        let _ = (database, session);
-        unimplemented!()
+        let mut bytes = Vec::with_capacity(1024);
+        bytes.resize(GTID_MAX, 0);
+        Batch {
+            bytes,
+            open: None,
+            records: Vec::new(),
+            database: database.into(),
+            session,
+            ddl: None,
+            largest: 0,
+            start: 0,
+            number_at: 0,
+        }
     }
+
     /// Records one inserted row.
     pub fn insert(&mut self, table: &Table, after: &[u8]) {
-        let _ = (table, after);
-        unimplemented!()
+        self.rows(table, RowsKind::Write, &[after]);
     }
+
     /// Records one updated row.
     pub fn update(&mut self, table: &Table, before: &[u8], after: &[u8]) {
-        let _ = (table, before, after);
-        unimplemented!()
+        self.rows(table, RowsKind::Update, &[before, after]);
     }
+
     /// Records one deleted row.
     pub fn delete(&mut self, table: &Table, before: &[u8]) {
-        let _ = (table, before);
-        unimplemented!()
+        self.rows(table, RowsKind::Delete, &[before]);
     }
+
+    fn rows(&mut self, table: &Table, kind: RowsKind, images: &[&[u8]]) {
+        let added: usize = images.iter().map(|image| image.len()).sum();
+        match &self.open {
+            Some(open) if open.table == table.id => {
+                let size = self.bytes.len() - open.rows;
+                if open.kind != kind || size > 0 && size + added > ROWS_MAX {
+                    self.close_rows(0);
+                    self.open_rows(table, kind);
+                }
+            }
+            _ => {
+                self.end_statement();
+                if self.bytes.len() == GTID_MAX {
+                    let (session, database) = (self.session, &self.database);
+                    event::query_event(&mut self.bytes, session, database, "BEGIN", false);
+                }
+                event::table_map(&mut self.bytes, table);
+                self.open_rows(table, kind);
+            }
+        }
+        for image in images {
+            self.bytes.extend_from_slice(image);
+        }
+    }
+
+    fn open_rows(&mut self, table: &Table, kind: RowsKind) {
+        let out = &mut self.bytes;
+        let event = begin(out, kind.event_type(), 0);
+        out.extend_from_slice(&u64::from(table.id).to_le_bytes()[..6]);
+        out.extend_from_slice(&0_u16.to_le_bytes()); // flags, see close_rows
+        out.extend_from_slice(&2_u16.to_le_bytes()); // no extra data
+        let columns = table.columns.len();
+        lenenc(out, columns as u64);
+        let images = if kind == RowsKind::Update { 2 } else { 1 };
+        out.resize(out.len() + images * columns.div_ceil(8), 0xff);
+        let rows = out.len();
+        self.open = Some(OpenRows {
+            table: table.id,
+            kind,
+            event,
+            rows,
+        });
+    }
+
+    fn close_rows(&mut self, flags: u16) {
+        if let Some(open) = self.open.take() {
+            let at = open.event + HEADER + 6;
+            if let Some(field) = self.bytes.get_mut(at..at + 2) {
+                field.copy_from_slice(&flags.to_le_bytes());
+            }
+            finish(&mut self.bytes, open.event);
+            self.largest = self.largest.max(self.bytes.len() - open.event);
+        }
+    }
+
     /// Marks the end of a statement: its last rows event says so, and the next row change begins
     /// with a table map of its own.
     pub fn end_statement(&mut self) {
-        unimplemented!()
+        self.close_rows(STATEMENT_END);
     }
+
     /// Records a DDL statement; such a batch takes no row changes.
     pub fn query(&mut self, text: &str) {
-        let _ = text;
-        unimplemented!()
+        debug_assert!(self.bytes.len() == GTID_MAX);
+        self.ddl = Some(text.to_owned());
     }
+
     /// Records an internal record: put, or (`None`) deleted.
     pub fn internal(&mut self, key: &[u8], value: Option<&[u8]>) {
-        let _ = (key, value);
-        unimplemented!()
+        lenenc(&mut self.records, key.len() as u64);
+        self.records.extend_from_slice(key);
+        self.records.push(u8::from(value.is_some()));
+        let value = value.unwrap_or_default();
+        lenenc(&mut self.records, value.len() as u64);
+        self.records.extend_from_slice(value);
     }
+
     /// How many bytes it will take in the log, about.
     #[must_use]
     pub fn size(&self) -> usize {
-        unimplemented!()
+        self.bytes.len() + self.records.len()
+    }
+
+    /// Ends the transaction: all but its number and place is known now.
+    pub(super) fn complete(&mut self, source: &[u8; 16], now: u64) -> Result<(), LogError> {
+        self.end_statement();
+        let out = &mut self.bytes;
+        if self.ddl.is_none() && out.len() == GTID_MAX {
+            event::query_event(out, self.session, &self.database, "BEGIN", false);
+        }
+        if !self.records.is_empty() {
+            let start = begin(out, kind::IGNORABLE, event::IGNORABLE);
+            out.push(RECORDS_VERSION);
+            out.extend_from_slice(&self.records);
+            finish(out, start);
+            self.largest = self.largest.max(out.len() - start);
+        }
+        if let Some(text) = &self.ddl {
+            let start = out.len();
+            let number_at = event::query_event(out, self.session, &self.database, text, true);
+            self.number_at = number_at.unwrap_or(start);
+            self.largest = self.largest.max(out.len() - start);
+        } else {
+            let start = begin(out, kind::XID, 0);
+            self.number_at = out.len();
+            out.extend_from_slice(&[0; 8]);
+            finish(out, start);
+        }
+        if self.largest > SIZE_MAX {
+            return Err(LogError(format!(
+                "an event of {} bytes is more than the binary log can hold ({SIZE_MAX})",
+                self.largest
+            )));
+        }
+        self.put_gtid(source, now);
+        Ok(())
+    }
+
+    fn put_gtid(&mut self, source: &[u8; 16], now: u64) {
+        let mut gtid = Vec::with_capacity(GTID_MAX);
+        begin(&mut gtid, kind::GTID, 0);
+        // 1: the transaction may hold statements.
+        gtid.push(u8::from(self.ddl.is_some()));
+        gtid.extend_from_slice(source);
+        gtid.extend_from_slice(&[0; 8]); // the number
+        gtid.push(2); // a logical clock follows
+        gtid.extend_from_slice(&[0; 16]);
+        gtid.extend_from_slice(&now.to_le_bytes()[..7]);
+        // The length counts this event, too, and with it itself.
+        let others = (self.bytes.len() - GTID_MAX + gtid.len() + 4 + event::CHECKSUM) as u64;
+        let own = match others {
+            0..=249 => 1,
+            250..=0xfffc => 3,
+            0xfffd..=0xff_fffb => 4,
+            _ => 9,
+        };
+        lenenc(&mut gtid, others + own);
+        gtid.extend_from_slice(&SERVER_VERSION_NUMBER.to_le_bytes());
+        finish(&mut gtid, 0);
+        self.start = GTID_MAX - gtid.len();
+        if let Some(field) = self.bytes.get_mut(self.start..GTID_MAX) {
+            field.copy_from_slice(&gtid);
+        }
+    }
+
+    /// Puts the commit's number where it belongs.
+    pub(super) fn number(&mut self, seq: Seq) {
+        for at in [self.start + offset::GNO, self.number_at] {
+            if let Some(field) = self.bytes.get_mut(at..at + 8) {
+                field.copy_from_slice(&seq.to_le_bytes());
+            }
+        }
+    }
+
+    /// The events of a completed batch.
+    pub(super) fn events(&self) -> &[u8] {
+        self.bytes.get(self.start..).unwrap_or_default()
+    }
+
+    /// The same, to be sealed in place.
+    pub(super) fn events_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(self.start..).unwrap_or_default()
     }
 }
+
+/// immediate_server_version of the GTID events: the MySQL version whose dialect the DDL
+/// statements in the log are in.
+const SERVER_VERSION_NUMBER: u32 = 90_700;

@@ -2,9 +2,20 @@
 
 mod batch;
 mod commit;
+mod event;
+mod files;
+mod group;
+mod keeper;
+mod read;
+mod recover;
+mod replay;
+mod seal;
+#[cfg(test)]
+mod tests;
+mod writer;
 
 pub use batch::{Batch, RowsKind};
-pub use commit::{Log, LogError, Options, Status, Ticket};
+pub use commit::{Log, LogError, Options, Status, Ticket, canonical_name};
 
 use crate::Seq;
 use serde::{Deserialize, Serialize};
@@ -83,14 +94,16 @@ pub struct Replayed<'a> {
     pub seq: Seq,
     /// When it was committed, in microseconds since 1970.
     pub committed_micros: u64,
+    /// Where it begins; a recovery can begin here that needs this commit and later ones.
+    pub position: Position,
+    /// Its events; all were found whole.
     events: &'a [u8],
 }
 
 impl<'a> Replayed<'a> {
     /// What it did, in order.
-    pub fn changes(&self) -> impl Iterator<Item = Change<'a>> {
-        let _ = self.events;
-        std::iter::empty()
+    pub fn changes(&self) -> impl Iterator<Item = Change<'a>> + use<'a> {
+        replay::Changes::new(self.events)
     }
 }
 

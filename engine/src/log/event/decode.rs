@@ -1,0 +1,182 @@
+//! Reading events. The bytes may be anything: damage is an answer, never a panic.
+
+use super::{CHECKSUM, Cursor, HEADER, IN_USE, SIZE_MAX, kind, offset};
+use crate::log::RowsKind;
+
+/// A whole event with a right checksum.
+#[derive(Clone, Copy)]
+pub(in crate::log) struct Event<'a> {
+    pub(in crate::log) timestamp: u32,
+    pub(in crate::log) kind: u8,
+    pub(in crate::log) server_id: u32,
+    /// Of header, body and checksum.
+    pub(in crate::log) size: usize,
+    pub(in crate::log) body: &'a [u8],
+}
+
+/// Why there is no event at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::log) enum Flaw {
+    /// It would need so many bytes, and there are fewer.
+    Short(usize),
+    /// The header cannot be one.
+    Header,
+    /// The checksum is not that of the bytes.
+    Checksum,
+}
+
+impl<'a> Event<'a> {
+    /// The event at the start of `bytes`, which are those at `position` of a file.
+    pub(in crate::log) fn parse(bytes: &'a [u8], position: u64) -> Result<Event<'a>, Flaw> {
+        let event = Event::parse_header(bytes, position)?;
+        let whole = bytes.get(..event.size).ok_or(Flaw::Short(event.size))?;
+        let (summed, sum) = whole
+            .split_at_checked(event.size - CHECKSUM)
+            .ok_or(Flaw::Header)?;
+        if checksum(summed).to_le_bytes() != *sum {
+            return Err(Flaw::Checksum);
+        }
+        let body = summed.get(HEADER..).ok_or(Flaw::Header)?;
+        Ok(Event { body, ..event })
+    }
+
+    /// The first of `bytes`, which are whole events, and the others.
+    pub(in crate::log) fn split_first(bytes: &'a [u8]) -> Option<(Event<'a>, &'a [u8])> {
+        let end = bytes.get(offset::END..offset::END + 4)?.try_into().ok()?;
+        let size = bytes.get(offset::SIZE..offset::SIZE + 4)?.try_into().ok()?;
+        let position = u32::from_le_bytes(end).wrapping_sub(u32::from_le_bytes(size));
+        let event = Event::parse_header(bytes, u64::from(position)).ok()?;
+        let (whole, rest) = bytes.split_at_checked(event.size)?;
+        let body = whole.get(HEADER..event.size - CHECKSUM)?;
+        Some((Event { body, ..event }, rest))
+    }
+
+    /// As `parse`, but the body is neither there nor checked: for what was checked before.
+    pub(in crate::log) fn parse_header(bytes: &'a [u8], position: u64) -> Result<Event<'a>, Flaw> {
+        if bytes.len() < HEADER {
+            return Err(Flaw::Short(HEADER));
+        }
+        let mut cursor = Cursor(bytes);
+        let mut next = |bytes| cursor.integer(bytes).ok_or(Flaw::Short(HEADER));
+        let timestamp = next(4)? as u32;
+        let kind = next(1)? as u8;
+        let server_id = next(4)? as u32;
+        let size = next(4)? as usize;
+        let end = next(4)? as u32;
+        if !(HEADER + CHECKSUM..=SIZE_MAX).contains(&size)
+            || end != (position.wrapping_add(size as u64)) as u32
+        {
+            return Err(Flaw::Header);
+        }
+        Ok(Event {
+            timestamp,
+            kind,
+            server_id,
+            size,
+            body: &[],
+        })
+    }
+}
+
+/// The checksum of an event's header and body.
+pub(in crate::log) fn checksum(event: &[u8]) -> u32 {
+    let in_use = event
+        .get(offset::FLAGS)
+        .is_some_and(|f| f & IN_USE as u8 != 0);
+    if event.get(offset::TYPE) != Some(&kind::FORMAT_DESCRIPTION) || !in_use {
+        return crc32fast::hash(event);
+    }
+    let mut closed = event.to_vec();
+    if let Some(flags) = closed.get_mut(offset::FLAGS) {
+        *flags &= !(IN_USE as u8);
+    }
+    crc32fast::hash(&closed)
+}
+
+/// What a GTID event says about its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::log) struct Gtid {
+    pub(in crate::log) source: [u8; 16],
+    pub(in crate::log) number: u64,
+    pub(in crate::log) last_committed: u64,
+    pub(in crate::log) sequence_number: u64,
+    pub(in crate::log) committed_micros: u64,
+    /// Bytes of all its events, this one included.
+    pub(in crate::log) length: u64,
+}
+
+impl Gtid {
+    pub(in crate::log) fn decode(body: &[u8]) -> Option<Gtid> {
+        const ORIGINAL_FOLLOWS: u64 = 1 << 55;
+        let mut cursor = Cursor(body);
+        cursor.u8()?;
+        let source = cursor.take(16)?.try_into().ok()?;
+        let number = cursor.u64()?;
+        cursor.u8()?;
+        let last_committed = cursor.u64()?;
+        let sequence_number = cursor.u64()?;
+        let committed = cursor.integer(7)?;
+        if committed & ORIGINAL_FOLLOWS != 0 {
+            cursor.take(7)?;
+        }
+        Some(Gtid {
+            source,
+            number,
+            last_committed,
+            sequence_number,
+            committed_micros: committed & !ORIGINAL_FOLLOWS,
+            length: cursor.lenenc()?,
+        })
+    }
+}
+
+/// Database and text of a QUERY event.
+pub(in crate::log) fn query(body: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut cursor = Cursor(body);
+    cursor.take(8)?;
+    let database_length = usize::from(cursor.u8()?);
+    cursor.take(2)?;
+    let variables_length = usize::from(cursor.u16()?);
+    cursor.take(variables_length)?;
+    let database = cursor.take(database_length)?;
+    cursor.u8()?;
+    Some((database, cursor.0))
+}
+
+/// Table id, kind and images of a rows event (version 2) with full images.
+pub(in crate::log) fn rows<'a>(event: &Event<'a>) -> Option<(u64, RowsKind, &'a [u8])> {
+    let kind = match event.kind {
+        kind::WRITE_ROWS => RowsKind::Write,
+        kind::UPDATE_ROWS => RowsKind::Update,
+        kind::DELETE_ROWS => RowsKind::Delete,
+        _ => return None,
+    };
+    let mut cursor = Cursor(event.body);
+    let table = cursor.integer(6)?;
+    cursor.u16()?;
+    let extra = usize::from(cursor.u16()?);
+    cursor.take(extra.checked_sub(2)?)?;
+    let columns = usize::try_from(cursor.lenenc()?).ok()?;
+    let bitmaps = if kind == RowsKind::Update { 2 } else { 1 };
+    for _ in 0..bitmaps {
+        let bitmap = cursor.take(columns.div_ceil(8))?;
+        let full = (0..columns).all(|i| bitmap.get(i / 8).is_some_and(|b| b >> (i % 8) & 1 == 1));
+        if !full {
+            return None;
+        }
+    }
+    Some((table, kind, cursor.0))
+}
+
+/// The sources and intervals (first, one after the last) of a PREVIOUS_GTIDS event.
+pub(in crate::log) fn previous_gtids(body: &[u8]) -> Option<Vec<([u8; 16], u64, u64)>> {
+    let mut cursor = Cursor(body);
+    let mut intervals = Vec::new();
+    for _ in 0..cursor.u64()? {
+        let source: [u8; 16] = cursor.take(16)?.try_into().ok()?;
+        for _ in 0..cursor.u64()? {
+            intervals.push((source, cursor.u64()?, cursor.u64()?));
+        }
+    }
+    Some(intervals)
+}

@@ -1,0 +1,116 @@
+//! Writing events, but for what only their place decides (time, server, position, checksum).
+
+use super::{CHECKSUM, HEADER, SUPPRESS_USE, kind, offset};
+
+/// The collation number of `utf8mb4_0900_ai_ci`: what sessions and the server use.
+const UTF8MB4_0900_AI_CI: u16 = 255;
+/// sql_mode as MySQL 9's default, in its bits: ONLY_FULL_GROUP_BY, STRICT_TRANS_TABLES,
+/// NO_ZERO_IN_DATE, NO_ZERO_DATE, ERROR_FOR_DIVISION_BY_ZERO, NO_ENGINE_SUBSTITUTION.
+const SQL_MODE: u64 = 0x45a0_0020;
+
+/// Begins an event at the end of `out`; returns where.
+pub(in crate::log) fn begin(out: &mut Vec<u8>, kind: u8, flags: u16) -> usize {
+    let start = out.len();
+    let mut header = [0; HEADER];
+    header[offset::TYPE] = kind;
+    header[offset::FLAGS..].copy_from_slice(&flags.to_le_bytes());
+    out.extend_from_slice(&header);
+    start
+}
+
+/// Ends the event that began at `start`: leaves room for its checksum and notes its size.
+pub(in crate::log) fn finish(out: &mut Vec<u8>, start: usize) {
+    out.extend_from_slice(&[0; CHECKSUM]);
+    let size = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
+    if let Some(field) = out.get_mut(start + offset::SIZE..start + offset::SIZE + 4) {
+        field.copy_from_slice(&size.to_le_bytes());
+    }
+}
+
+/// Appends a length-encoded integer.
+pub(in crate::log) fn lenenc(out: &mut Vec<u8>, value: u64) {
+    let bytes = value.to_le_bytes();
+    match value {
+        0..=250 => out.push(bytes[0]),
+        251..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&bytes[..2]);
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&bytes[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// Appends a QUERY event: BEGIN (`ddl` false), or a DDL statement, whose commit number will have
+/// to be put at the returned offset.
+pub(in crate::log) fn query_event(
+    out: &mut Vec<u8>,
+    session: u32,
+    database: &str,
+    text: &str,
+    ddl: bool,
+) -> Option<usize> {
+    let start = begin(out, kind::QUERY, if ddl { 0 } else { SUPPRESS_USE });
+    out.extend_from_slice(&session.to_le_bytes());
+    out.extend_from_slice(&[0; 4]); // execution time in seconds
+    out.push(u8::try_from(database.len()).unwrap_or(0));
+    out.extend_from_slice(&[0; 2]); // error code
+    let variables_length = out.len();
+    out.extend_from_slice(&[0; 2]);
+    let variables = out.len();
+    out.extend_from_slice(&[0, 0, 0, 0, 0]); // Q_FLAGS2: all checks on
+    out.push(1); // Q_SQL_MODE
+    out.extend_from_slice(&SQL_MODE.to_le_bytes());
+    out.extend_from_slice(b"\x06\x03std"); // Q_CATALOG_NZ
+    out.push(4); // Q_CHARSET: client, connection, server
+    for _ in 0..3 {
+        out.extend_from_slice(&UTF8MB4_0900_AI_CI.to_le_bytes());
+    }
+    let mut number_at = None;
+    if ddl {
+        out.push(17); // Q_DDL_LOGGED_WITH_XID
+        number_at = Some(out.len());
+        out.extend_from_slice(&[0; 8]);
+    }
+    out.push(18); // Q_DEFAULT_COLLATION_FOR_UTF8MB4
+    out.extend_from_slice(&UTF8MB4_0900_AI_CI.to_le_bytes());
+    if ddl {
+        out.extend_from_slice(&[19, 0]); // Q_SQL_REQUIRE_PRIMARY_KEY: off
+        out.extend_from_slice(&[20, 0]); // Q_DEFAULT_TABLE_ENCRYPTION: off
+    }
+    let length = (out.len() - variables) as u16;
+    if let Some(field) = out.get_mut(variables_length..variables) {
+        field.copy_from_slice(&length.to_le_bytes());
+    }
+    if u8::try_from(database.len()).is_ok() {
+        out.extend_from_slice(database.as_bytes());
+    }
+    out.push(0);
+    out.extend_from_slice(text.as_bytes());
+    finish(out, start);
+    number_at
+}
+
+/// A ROTATE event: the log goes on in the file `next`.
+pub(in crate::log) fn rotate(next: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    begin(&mut out, kind::ROTATE, 0);
+    out.extend_from_slice(&(super::MAGIC.len() as u64).to_le_bytes());
+    out.extend_from_slice(next.as_bytes());
+    finish(&mut out, 0);
+    out
+}
+
+/// A STOP event: the server was shut down.
+pub(in crate::log) fn stop() -> Vec<u8> {
+    let mut out = Vec::new();
+    begin(&mut out, kind::STOP, 0);
+    finish(&mut out, 0);
+    out
+}

@@ -1,0 +1,81 @@
+//! Binlog v4 events, byte for byte as MySQL 8 and 9 write them.
+//!
+//! An event is a header of 19 bytes, a body that depends on its type, and a CRC32 of both:
+//!
+//! ```text
+//! 0  timestamp    u32  seconds since 1970
+//! 4  type         u8
+//! 5  server id    u32
+//! 9  size         u32  of header, body and checksum
+//! 13 end position u32  of the first byte after the event, modulo 2^32
+//! 17 flags        u16
+//! 19 body
+//! .. checksum     u32
+//! ```
+//!
+//! All integers are little-endian. Format: MySQL's "Replication event" pages of its source
+//! documentation (libbinlogevents); compared with files of MySQL 9.7.
+
+mod cursor;
+mod decode;
+mod describe;
+mod encode;
+mod header;
+mod table_map;
+
+pub(super) use cursor::Cursor;
+pub(super) use decode::{Event, Flaw, Gtid, checksum, previous_gtids, query, rows};
+pub(super) use describe::describe;
+pub(super) use encode::{begin, finish, lenenc, query_event, rotate, stop};
+pub(super) use header::{FileHeader, FileHeaderFlaw};
+pub(super) use table_map::table_map;
+
+/// Bytes of an event's header.
+pub(super) const HEADER: usize = 19;
+/// Bytes of an event's checksum.
+pub(super) const CHECKSUM: usize = 4;
+/// The first bytes of every file.
+pub(super) const MAGIC: [u8; 4] = *b"\xfebin";
+/// No event is larger: MySQL's own tools refuse more (1 GiB, the limit of max_allowed_packet).
+pub(super) const SIZE_MAX: usize = 1 << 30;
+
+/// The event types Cohort writes.
+pub(super) mod kind {
+    pub(crate) const QUERY: u8 = 2;
+    pub(crate) const STOP: u8 = 3;
+    pub(crate) const ROTATE: u8 = 4;
+    pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
+    pub(crate) const XID: u8 = 16;
+    pub(crate) const TABLE_MAP: u8 = 19;
+    pub(crate) const IGNORABLE: u8 = 28;
+    pub(crate) const WRITE_ROWS: u8 = 30;
+    pub(crate) const UPDATE_ROWS: u8 = 31;
+    pub(crate) const DELETE_ROWS: u8 = 32;
+    pub(crate) const GTID: u8 = 33;
+    pub(crate) const PREVIOUS_GTIDS: u8 = 35;
+}
+
+/// Event flag of a format description: the file is in use or was not closed. It does not count
+/// for the checksum, so that it can be cleared in place.
+pub(super) const IN_USE: u16 = 0x1;
+/// Event flag: a USE before this statement would be wrong or needless.
+pub(super) const SUPPRESS_USE: u16 = 0x8;
+/// Event flag: readers that do not know the type skip the event.
+pub(super) const IGNORABLE: u16 = 0x80;
+/// Flag of a rows event: the last one of its statement.
+pub(super) const STATEMENT_END: u16 = 0x1;
+
+/// Where the position-dependent fields are.
+pub(super) mod offset {
+    pub(crate) const TYPE: usize = 4;
+    pub(crate) const SERVER_ID: usize = 5;
+    pub(crate) const SIZE: usize = 9;
+    pub(crate) const END: usize = 13;
+    pub(crate) const FLAGS: usize = 17;
+    /// In a GTID event: the transaction's number.
+    pub(crate) const GNO: usize = super::HEADER + 1 + 16;
+    /// In a GTID event: last_committed, followed by sequence_number.
+    pub(crate) const CLOCK: usize = GNO + 8 + 1;
+    /// In a GTID event: the commit's time, 7 bytes of microseconds.
+    pub(crate) const COMMITTED: usize = CLOCK + 16;
+}

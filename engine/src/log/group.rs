@@ -1,0 +1,155 @@
+//! The group that is being filled, and how its members learn what became of it.
+
+use super::Batch;
+use crate::Seq;
+use parking_lot::Mutex;
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst},
+    },
+};
+
+/// Batches from this size on are not copied into the group's buffer but written from their own.
+const LARGE: usize = 64 << 10;
+/// A buffer that grew beyond this is not kept for the next group.
+const SPARE_MAX: usize = 4 << 20;
+
+const PENDING: u32 = 0;
+const VISIBLE: u32 = 1;
+const FAILED: u32 = 2;
+
+/// What the members of a group share.
+pub(super) struct Group {
+    /// The futex of the group: pending, visible or failed.
+    state: AtomicU32,
+    /// Members whose changes are not yet where readers find them.
+    unapplied: AtomicU32,
+    /// Whether all members are placed, written and (if so configured) synced.
+    written: AtomicBool,
+    /// The last member's number; known when the group is taken.
+    last: AtomicU64,
+}
+
+impl Group {
+    fn new() -> Arc<Group> {
+        Arc::new(Group {
+            state: AtomicU32::new(PENDING),
+            unapplied: AtomicU32::new(0),
+            written: AtomicBool::new(false),
+            last: AtomicU64::new(0),
+        })
+    }
+
+    /// One more member is applied. True if that was all the group waited for.
+    pub(super) fn applied(&self) -> bool {
+        // SeqCst here and in `written`: of two that come last at once, one sees the other.
+        self.unapplied.fetch_sub(1, SeqCst) == 1 && self.written.load(SeqCst)
+    }
+
+    pub(super) fn written(&self) {
+        self.written.store(true, SeqCst);
+    }
+
+    /// Waits for the outcome: whether the group became visible.
+    pub(super) fn wait(&self) -> bool {
+        loop {
+            match self.state.load(SeqCst) {
+                PENDING => atomic_wait::wait(&self.state, PENDING),
+                state => return state == VISIBLE,
+            }
+        }
+    }
+
+    fn finish(&self, state: u32) {
+        self.state.store(state, SeqCst);
+        atomic_wait::wake_all(&self.state);
+    }
+}
+
+/// The group that takes members.
+pub(super) struct Open {
+    pub(super) group: Arc<Group>,
+    /// The events of all small batches, in order.
+    pub(super) bytes: Vec<u8>,
+    /// Large batches, each with how many of `bytes` go before it.
+    pub(super) large: Vec<(usize, Batch)>,
+    pub(super) commits: u64,
+}
+
+impl Open {
+    pub(super) fn new(spare: Vec<u8>) -> Open {
+        Open {
+            group: Group::new(),
+            bytes: spare,
+            large: Vec::new(),
+            commits: 0,
+        }
+    }
+
+    /// Adds a member.
+    pub(super) fn push(&mut self, batch: Batch) {
+        self.commits += 1;
+        self.group.unapplied.fetch_add(1, SeqCst);
+        if batch.events().len() < LARGE {
+            self.bytes.extend_from_slice(batch.events());
+        } else {
+            self.large.push((self.bytes.len(), batch));
+        }
+    }
+
+    /// The buffer, for the next group.
+    pub(super) fn into_spare(mut self) -> Vec<u8> {
+        if self.bytes.capacity() > SPARE_MAX {
+            return Vec::new();
+        }
+        self.bytes.clear();
+        self.bytes
+    }
+}
+
+/// The groups that are being written, or written and not yet visible, oldest first.
+#[derive(Default)]
+pub(super) struct InFlight(Mutex<VecDeque<Arc<Group>>>);
+
+impl InFlight {
+    /// A group was taken to be written; `last` is its last member.
+    pub(super) fn push(&self, group: &Arc<Group>, last: Seq) {
+        group.last.store(last, SeqCst);
+        self.0.lock().push_back(Arc::clone(group));
+    }
+
+    /// Makes all groups visible that can be: written and applied, and all before them too.
+    /// `visible` is set before anybody is woken.
+    pub(super) fn publish(&self, visible: &AtomicU64) {
+        let mut groups = self.0.lock();
+        while let Some(group) = groups.pop_front() {
+            if !group.written.load(SeqCst) || group.unapplied.load(SeqCst) > 0 {
+                groups.push_front(group);
+                return;
+            }
+            visible.store(group.last.load(SeqCst), SeqCst);
+            group.finish(VISIBLE);
+        }
+    }
+
+    /// The group that makes `seq` visible, if it is here.
+    pub(super) fn find(&self, seq: Seq) -> Option<Arc<Group>> {
+        let groups = self.0.lock();
+        let group = groups.iter().find(|g| g.last.load(SeqCst) >= seq);
+        group.map(Arc::clone)
+    }
+
+    /// Fails what is not written, and the group that was open.
+    pub(super) fn fail(&self, open: &Group) {
+        self.0.lock().retain(|group| {
+            let written = group.written.load(SeqCst);
+            if !written {
+                group.finish(FAILED);
+            }
+            written
+        });
+        open.finish(FAILED);
+    }
+}

@@ -1,0 +1,239 @@
+//! Reading files: event after event, and whole transactions.
+
+use super::{
+    EventInfo, LogError, batch,
+    event::{self, Cursor, Event, Flaw, Gtid, HEADER, MAGIC, kind},
+    file_name,
+    files::Directory,
+};
+use crate::env::{File, Mode};
+use std::io;
+
+/// How much is read at once.
+const CHUNK: usize = 4 << 20;
+
+/// A place in a file, and some of the bytes from there on.
+pub(super) struct Reader<'a> {
+    file: &'a File,
+    /// What lies from here on is not read.
+    end: u64,
+    buffer: Vec<u8>,
+    /// Where in the file the buffer begins.
+    buffer_at: u64,
+    /// Where in the buffer the reader is.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(file: &'a File, position: u64, end: u64) -> Reader<'a> {
+        Reader {
+            file,
+            end,
+            buffer: Vec::new(),
+            buffer_at: position,
+            at: 0,
+        }
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.buffer_at + self.at as u64
+    }
+
+    /// The bytes from here on: at least so many, unless the file ends before.
+    pub(super) fn bytes(&mut self, wanted: usize) -> io::Result<&[u8]> {
+        let have = self.buffer.len() - self.at;
+        if have < wanted {
+            self.buffer.drain(..self.at);
+            self.buffer_at += self.at as u64;
+            self.at = 0;
+            let left = self.end.saturating_sub(self.buffer_at + have as u64);
+            let more = (wanted - have).max(CHUNK);
+            let more = more.min(usize::try_from(left).unwrap_or(usize::MAX));
+            self.buffer.resize(have + more, 0);
+            let fresh = self.buffer.get_mut(have..).unwrap_or_default();
+            let got = self.file.read_at(fresh, self.buffer_at + have as u64)?;
+            self.buffer.truncate(have + got);
+        }
+        Ok(self.buffer.get(self.at..).unwrap_or_default())
+    }
+
+    /// Goes on; the bytes must have been looked at.
+    pub(super) fn skip(&mut self, count: usize) {
+        self.at = (self.at + count).min(self.buffer.len());
+    }
+
+    /// The event here.
+    pub(super) fn event(&mut self) -> io::Result<Result<Event<'_>, Flaw>> {
+        let position = self.position();
+        let bytes = self.bytes(HEADER)?;
+        let size = match Event::parse_header(bytes, position) {
+            Ok(event) => event.size,
+            Err(flaw) => return Ok(Err(flaw)),
+        };
+        Ok(Event::parse(self.bytes(size)?, position))
+    }
+}
+
+/// What is found between transactions.
+pub(super) enum Next {
+    /// A whole transaction, of `Gtid::length` bytes.
+    Transaction(Gtid),
+    /// ROTATE or STOP: the file ends.
+    End,
+    /// The event at this position is not whole.
+    Flaw(u64),
+    /// The event at this position is whole, but not what Cohort writes there.
+    Foreign(u64, &'static str),
+}
+
+impl Reader<'_> {
+    /// Looks at what is here, without going on.
+    pub(super) fn next(&mut self) -> io::Result<Next> {
+        let start = self.position();
+        let left = self.end.saturating_sub(start);
+        let gtid = match self.event()? {
+            Err(_) => return Ok(Next::Flaw(start)),
+            Ok(event) => match event.kind {
+                kind::ROTATE | kind::STOP => return Ok(Next::End),
+                kind::GTID => Gtid::decode(event.body).filter(|g| g.length >= event.size as u64),
+                _ => return Ok(Next::Foreign(start, "no transaction begins here")),
+            },
+        };
+        let Some(gtid) = gtid else {
+            return Ok(Next::Foreign(start, "this is no GTID event of Cohort's"));
+        };
+        if gtid.length > left {
+            // The rest was torn off; find the first event that is not whole.
+            return self.flaw_in(start, left);
+        }
+        let length = usize::try_from(gtid.length).unwrap_or(usize::MAX);
+        let events = self.bytes(length)?.get(..length).unwrap_or_default();
+        Ok(match whole(events, start) {
+            Ok(()) => Next::Transaction(gtid),
+            Err(WholeError::Flaw(at)) => Next::Flaw(at),
+            Err(WholeError::Foreign(at, why)) => Next::Foreign(at, why),
+        })
+    }
+
+    /// The flaw in a transaction that claims to be longer than the file.
+    fn flaw_in(&mut self, start: u64, left: u64) -> io::Result<Next> {
+        let length = usize::try_from(left).unwrap_or(usize::MAX);
+        let events = self.bytes(length)?;
+        Ok(match whole(events, start) {
+            Err(WholeError::Flaw(at)) => Next::Flaw(at),
+            _ => Next::Flaw(start + left),
+        })
+    }
+}
+
+enum WholeError {
+    Flaw(u64),
+    Foreign(u64, &'static str),
+}
+
+/// Whether `bytes`, at `position`, are exactly the events of one transaction.
+fn whole(mut bytes: &[u8], mut position: u64) -> Result<(), WholeError> {
+    let mut first = true;
+    loop {
+        let event = Event::parse(bytes, position).map_err(|_| WholeError::Flaw(position))?;
+        let foreign = |why| Err(WholeError::Foreign(position, why));
+        let sound = match event.kind {
+            kind::GTID => first,
+            kind::QUERY => event::query(event.body).is_some(),
+            kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
+                event::rows(&event).is_some()
+            }
+            kind::IGNORABLE => Records::of(event.body).all(|record| record.is_some()),
+            kind::TABLE_MAP | kind::XID => true,
+            _ => return foreign("an event of this type has no place in a transaction"),
+        };
+        if !sound {
+            return foreign("its fields do not fit its type");
+        }
+        bytes = bytes.get(event.size..).unwrap_or_default();
+        let ends = match event.kind {
+            kind::XID => true,
+            kind::QUERY => event::query(event.body).is_some_and(|(_, text)| text != b"BEGIN"),
+            _ => false,
+        };
+        match (ends, bytes.is_empty()) {
+            (true, true) => return Ok(()),
+            (true, false) => return foreign("the transaction ends before its length"),
+            (false, true) => return foreign("the transaction goes on beyond its length"),
+            (false, false) => {}
+        }
+        position += event.size as u64;
+        first = false;
+    }
+}
+
+/// The records of one of Cohort's own events; `None` for bytes that are none.
+pub(super) struct Records<'a>(Option<Cursor<'a>>);
+
+impl<'a> Records<'a> {
+    pub(super) fn of(body: &'a [u8]) -> Records<'a> {
+        match body.split_first() {
+            Some((&batch::RECORDS_VERSION, records)) => Records(Some(Cursor(records))),
+            // A version to come: one bad record.
+            _ => Records(Some(Cursor(&[0xff]))),
+        }
+    }
+}
+
+/// A key and its value, or that it was deleted.
+pub(super) type Record<'a> = (&'a [u8], Option<&'a [u8]>);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Option<Record<'a>>;
+
+    fn next(&mut self) -> Option<Option<Record<'a>>> {
+        let mut cursor = self.0.filter(|cursor| !cursor.0.is_empty())?;
+        let mut record = || {
+            let key = cursor.lenenc_bytes()?;
+            let put = cursor.u8()?;
+            let value = cursor.lenenc_bytes()?;
+            Some((key, (put != 0).then_some(value)))
+        };
+        let record = record();
+        self.0 = record.map(|_| cursor);
+        Some(record)
+    }
+}
+
+/// SHOW BINLOG EVENTS: the events of a file of which the first `size` bytes are written.
+pub(super) fn events(
+    directory: &Directory,
+    number: u64,
+    size: u64,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<EventInfo>, LogError> {
+    let name = file_name(number);
+    let failed = |error: io::Error| LogError(format!("cannot read {name}: {error}"));
+    let file = directory.open(number, Mode::Existing).map_err(failed)?;
+    let mut reader = Reader::new(&file, from.max(MAGIC.len() as u64), size);
+    let mut events = Vec::new();
+    while events.len() < limit && reader.position() < size {
+        let position = reader.position();
+        let event = match reader.event().map_err(failed)? {
+            Ok(event) => event,
+            // A caller's position; ours begin where events do.
+            Err(_) => {
+                return Err(LogError(format!(
+                    "no event begins at position {position} of {name}"
+                )));
+            }
+        };
+        let (event_type, info) = event::describe(&event);
+        let length = event.size;
+        events.push(EventInfo {
+            position,
+            event_type,
+            server_id: event.server_id,
+            end: position + length as u64,
+            info,
+        });
+        reader.skip(length);
+    }
+    Ok(events)
+}

@@ -1,0 +1,73 @@
+//! The last step before events are written: what only their place decides.
+
+use super::event::{CHECKSUM, checksum, kind, offset};
+
+/// The commit-order clock of a file, as MySQL counts it: commits are numbered from 1, and each
+/// tells the last one that was durable when its group was begun. The commits of a group share it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    pub(super) last_committed: u64,
+    pub(super) sequence_number: u64,
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    if let Some(field) = bytes.get_mut(at..at + value.len()) {
+        field.copy_from_slice(value);
+    }
+}
+
+/// Completes the events in `bytes`, which will be at `position`: time, server, end position and
+/// checksum.
+pub(super) fn events(bytes: &mut [u8], position: u64, timestamp: u32, server_id: u32) {
+    walk(bytes, position, server_id, |event| {
+        put(event, 0, &timestamp.to_le_bytes());
+    });
+}
+
+/// Completes the transactions in `bytes`: as `events`, with the time of each commit, and the
+/// clock.
+pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, clock: &mut Clock) {
+    let mut timestamp = [0; 4];
+    walk(bytes, position, server_id, |event| {
+        if event.get(offset::TYPE) == Some(&kind::GTID) {
+            clock.sequence_number += 1;
+            put(event, offset::CLOCK, &clock.last_committed.to_le_bytes());
+            put(
+                event,
+                offset::CLOCK + 8,
+                &clock.sequence_number.to_le_bytes(),
+            );
+            let mut micros = [0; 8];
+            if let Some(field) = event.get(offset::COMMITTED..offset::COMMITTED + 7) {
+                micros[..7].copy_from_slice(field);
+            }
+            let seconds = u64::from_le_bytes(micros) / 1_000_000;
+            timestamp = (seconds as u32).to_le_bytes();
+        }
+        put(event, 0, &timestamp);
+    });
+}
+
+fn walk(
+    mut bytes: &mut [u8],
+    mut position: u64,
+    server_id: u32,
+    mut complete: impl FnMut(&mut [u8]),
+) {
+    while let Some(size) = bytes.get(offset::SIZE..offset::SIZE + 4) {
+        let size = size.try_into().map_or(0, u32::from_le_bytes) as usize;
+        // Our own events: a size that does not fit would be a mistake of the encoder.
+        debug_assert!(size <= bytes.len() && size > CHECKSUM);
+        let Some((event, rest)) = bytes.split_at_mut_checked(size) else {
+            return;
+        };
+        position += size as u64;
+        complete(event);
+        put(event, offset::SERVER_ID, &server_id.to_le_bytes());
+        put(event, offset::END, &(position as u32).to_le_bytes());
+        if let Some((summed, sum)) = event.split_last_chunk_mut::<CHECKSUM>() {
+            *sum = checksum(summed).to_le_bytes();
+        }
+        bytes = rest;
+    }
+}

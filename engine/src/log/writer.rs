@@ -1,0 +1,258 @@
+//! The log thread: takes the open group, completes its events, writes and syncs it, makes it
+//! visible; goes to the next file when one is full.
+
+use super::{
+    FileInfo, LogError, Position,
+    commit::Shared,
+    event::{self, FileHeader},
+    group::Open,
+    keeper::{self, Filled, Prepared},
+    seal::{self, Clock},
+};
+use crate::{Seq, env::File};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+/// What the log thread finds to do.
+pub(super) struct Work {
+    open: Open,
+    /// The last commit placed.
+    last: Seq,
+    rotate: bool,
+    sync: bool,
+}
+
+/// The file being written to, and where. Only the log thread has it.
+pub(super) struct Writer {
+    pub(super) shared: Arc<Shared>,
+    pub(super) number: u64,
+    pub(super) file: File,
+    pub(super) filled: Arc<Filled>,
+    pub(super) position: u64,
+    pub(super) clock: Clock,
+    /// Whether anything was written since the last fdatasync.
+    pub(super) dirty: bool,
+    /// Groups written since the last fdatasync.
+    pub(super) unsynced_groups: u64,
+    /// The last commit written.
+    pub(super) written: Seq,
+    /// The keeper is not asked again before this position.
+    pub(super) ask_at: u64,
+}
+
+impl Writer {
+    /// The thread. Ends when told to, or when the log fails.
+    pub(super) fn run(mut self) {
+        let mut spare = Vec::new();
+        while let Some(mut work) = self.next_work(std::mem::take(&mut spare)) {
+            if let Err(error) = self.perform(&mut work) {
+                self.shared.fail(&error);
+                return;
+            }
+            spare = work.open.into_spare();
+        }
+        if let Err(error) = self.stop() {
+            self.shared.fail(&error);
+        }
+    }
+
+    /// Takes the open group, or sleeps until there is something to do.
+    fn next_work(&self, spare: Vec<u8>) -> Option<Work> {
+        let shared = &self.shared;
+        loop {
+            let mut section = shared.section.lock();
+            if section.open.commits > 0 || section.rotate || section.sync {
+                let open = std::mem::replace(&mut section.open, Open::new(spare));
+                if open.commits > 0 {
+                    shared.in_flight.push(&open.group, section.last);
+                }
+                return Some(Work {
+                    open,
+                    last: section.last,
+                    rotate: std::mem::take(&mut section.rotate),
+                    sync: std::mem::take(&mut section.sync),
+                });
+            }
+            if section.closing {
+                return None;
+            }
+            shared.asleep.store(1, Relaxed);
+            drop(section);
+            while shared.asleep.load(Relaxed) == 1 {
+                atomic_wait::wait(&shared.asleep, 1);
+            }
+        }
+    }
+
+    fn perform(&mut self, work: &mut Work) -> Result<(), LogError> {
+        let full = self.position >= self.shared.max_size.load(Relaxed);
+        if (work.rotate || full)
+            && let Some(next) = self.shared.keeper.take_prepared()
+        {
+            self.rotate(next)?;
+        }
+        if work.open.commits > 0 {
+            let start = self.position;
+            self.write(&mut work.open)?;
+            self.written = work.last;
+            self.unsynced_groups += 1;
+            let every = self.shared.sync_binlog.load(Relaxed);
+            let due = every > 0 && self.unsynced_groups >= every;
+            if due || work.sync {
+                self.sync()?;
+            }
+            let count = |counter: &std::sync::atomic::AtomicU64, n| counter.fetch_add(n, Relaxed);
+            let counters = &self.shared.counters;
+            count(&counters.commits, work.open.commits);
+            count(&counters.groups, 1);
+            count(&counters.bytes, self.position - start);
+            let most = &counters.group_commits_max;
+            most.fetch_max(work.open.commits, Relaxed);
+            self.shared.reached(
+                Position {
+                    file: self.number,
+                    offset: start,
+                },
+                self.position,
+                self.unsynced_groups == 0,
+            );
+            work.open.group.written();
+            self.shared.in_flight.publish(&self.shared.visible);
+        } else if work.sync && self.unsynced_groups > 0 {
+            self.sync()?;
+        }
+        self.ask_keeper();
+        Ok(())
+    }
+
+    /// Writes a group: one write, but for large members, which are written from where they are.
+    fn write(&mut self, open: &mut Open) -> Result<(), LogError> {
+        let server_id = self.shared.server_id;
+        let Open { bytes, large, .. } = open;
+        let mut rest = &mut bytes[..];
+        let mut taken = 0;
+        for (before, batch) in large {
+            let (part, after) = rest
+                .split_at_mut_checked(*before - taken)
+                .unwrap_or_default();
+            (rest, taken) = (after, *before);
+            for events in [part, batch.events_mut()] {
+                seal::transactions(events, self.position, server_id, &mut self.clock);
+                self.put(events)?;
+            }
+        }
+        seal::transactions(rest, self.position, server_id, &mut self.clock);
+        self.put(rest)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let end = self.position + bytes.len() as u64;
+        self.filled.claim(end);
+        self.dirty = true;
+        self.file
+            .write_at(bytes, self.position)
+            .map_err(|error| self.failed("write to", &error))?;
+        self.position = end;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), LogError> {
+        self.file
+            .sync_data()
+            .map_err(|error| self.failed("sync", &error))?;
+        self.shared.counters.fsyncs.fetch_add(1, Relaxed);
+        self.unsynced_groups = 0;
+        self.dirty = false;
+        self.clock.last_committed = self.clock.sequence_number;
+        self.shared.synced(self.written);
+        Ok(())
+    }
+
+    /// Goes on in another file. Its first bytes become durable with the first group in it.
+    fn rotate(&mut self, next: Prepared) -> Result<(), LogError> {
+        // The new file's header says that the old one is whole, so it must be.
+        if self.dirty {
+            self.sync()?;
+        }
+        let shared = &self.shared;
+        let (left, end) = (self.number, self.position);
+        let created = (shared.keeper.env().wall_micros() / 1_000_000) as u32;
+        let header = shared.header(created, self.written).encode();
+        self.number = next.number;
+        self.file = next.file;
+        self.filled = next.filled;
+        self.position = 0;
+        self.clock = Clock::default();
+        self.ask_at = 0;
+        self.put(&header)?;
+        let shared = &self.shared;
+        shared.files.set_size(left, end);
+        shared.files.begin(FileInfo {
+            number: self.number,
+            size: self.position,
+            after: self.written,
+            created: u64::from(created),
+        });
+        shared.keeper.left(left, end);
+        shared.rotated(self.number, self.position);
+        Ok(())
+    }
+
+    fn ask_keeper(&mut self) {
+        if self.position < self.ask_at {
+            return;
+        }
+        let shared = &self.shared;
+        let ahead = shared.ahead;
+        shared
+            .keeper
+            .fill_ahead(self.number, &self.filled, self.position);
+        let max_size = shared.max_size.load(Relaxed);
+        if self.position + ahead.max(max_size / 8) >= max_size {
+            shared.keeper.prepare_after(self.number);
+        }
+        self.ask_at = self.position + ahead / 8;
+    }
+
+    /// A clean end: the file is cut to its length and says that the server stopped.
+    fn stop(&mut self) -> Result<(), LogError> {
+        let shared = &self.shared;
+        let now = (shared.keeper.env().wall_micros() / 1_000_000) as u32;
+        let mut stop = event::stop();
+        seal::events(&mut stop, self.position, now, shared.server_id);
+        // No zeros of the keeper's can come any more: it has stopped.
+        keeper::close_file(shared.keeper.directory(), self.number, self.position, &stop)
+            .map_err(|error| self.failed("close", &error))
+    }
+
+    fn failed(&self, what: &str, error: &io::Error) -> LogError {
+        let name = self.shared.keeper.directory().path_of(self.number);
+        let advice = if error.kind() == io::ErrorKind::StorageFull {
+            "free space on this disk and restart the server"
+        } else {
+            "check the disk and restart the server"
+        };
+        LogError(format!(
+            "cannot {what} {}: {error}; nothing more is committed: {advice}",
+            name.display()
+        ))
+    }
+}
+
+impl super::commit::Shared {
+    /// The beginning of a file after the commit `after`.
+    pub(super) fn header(&self, created: u32, after: Seq) -> FileHeader {
+        FileHeader {
+            server_version: self.server_version.clone(),
+            server_id: self.server_id,
+            created,
+            source: self.source,
+            after,
+        }
+    }
+}
