@@ -259,6 +259,8 @@ impl Log {
         let begun = recover::begin(&directory, &options, found.number + 1, found.last, &files)?;
         files.push(begun.info);
         let number = found.number + 1;
+        // Small files, as tests have them, need few zeros.
+        let ahead = options.preallocate.min(options.max_binlog_size / 4);
         let end = Position {
             file: number,
             offset: begun.position,
@@ -282,13 +284,13 @@ impl Log {
             keeper: Keeper::new(
                 directory,
                 options.server_id,
-                options.preallocate,
+                ahead,
                 options.expire_logs_seconds,
             ),
             counters: Counters::default(),
             sync_binlog: AtomicU64::new(options.sync_binlog),
             max_size: AtomicU64::new(options.max_binlog_size),
-            ahead: options.preallocate,
+            ahead,
             server_version: options.server_version,
             server_id: options.server_id,
             source: options.server_uuid,

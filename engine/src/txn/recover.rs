@@ -62,12 +62,11 @@ impl Engine {
         let mut recovery = Recovery::new(base, &options)?;
         let header = recovery.header.clone();
         let log_options = log::Options {
-            server_version: options.server_version.clone(),
             server_id: options.server_id,
-            server_uuid,
             sync_binlog: options.sync_binlog,
             max_binlog_size: options.max_binlog_size,
             expire_logs_seconds: options.expire_logs_seconds,
+            ..log::Options::new(&options.server_version, server_uuid)
         };
         let log = Log::open(
             env,
