@@ -47,6 +47,7 @@ errors! {
     1017 b"HY000" file_not_found(name, errno, why) "Can't find file: '{name}' (errno: {errno} - {why})";
     1022 b"23000" duplicate_key_written(table) "Can't write; duplicate key in table '{table}'";
     1025 b"HY000" rename_failed(from, to, why) "Error on rename of '{from}' to '{to}' ({why})";
+    1030 b"HY000" storage_failed(why) "Got error '{why}' from storage engine";
     1036 b"HY000" table_read_only(table) "Table '{table}' is read only";
     1038 b"HY001" out_of_sort_memory() "Out of sort memory, consider increasing server sort buffer size";
     1040 b"08004" too_many_connections() "Too many connections";
@@ -250,12 +251,13 @@ impl SqlError {
         }
     }
 
-    /// 1064 near the rest `near` of the statement `sql`, from which it is a slice.
+    /// 1064 near the text from `offset` on.
     #[must_use]
-    pub fn syntax_at(sql: &str, near: &str) -> SqlError {
-        let offset = sql.len().saturating_sub(near.len());
-        let before = sql.as_bytes().get(..offset).unwrap_or_default();
+    pub fn syntax_at(sql: &[u8], offset: usize) -> SqlError {
+        let (before, near) = sql.split_at(offset.min(sql.len()));
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        // 80 characters have at most 320 bytes.
+        let near = String::from_utf8_lossy(near.get(..320).unwrap_or(near));
         let shown: String = near.chars().take(80).collect();
         SqlError::syntax(shown, line)
     }
@@ -279,7 +281,7 @@ impl From<TxnError> for SqlError {
             TxnError::ReadOnly => SqlError::read_only_transaction(),
             TxnError::TableChanged => SqlError::table_definition_changed(),
             TxnError::Killed => SqlError::query_interrupted(),
-            TxnError::Storage(why) => SqlError::unknown_error(why),
+            TxnError::Storage(why) => SqlError::storage_failed(why),
             TxnError::Corrupt(why) => SqlError::internal(why),
             TxnError::Conversion(why) => SqlError::unknown_error(why),
         }
@@ -302,7 +304,7 @@ mod tests {
     #[test]
     fn syntax_errors_show_the_line_and_at_most_80_characters() {
         let sql = format!("SELECT 1\nFRO {}", "x".repeat(100));
-        let error = SqlError::syntax_at(&sql, &sql[9..]);
+        let error = SqlError::syntax_at(sql.as_bytes(), 9);
         assert!(
             error
                 .message

@@ -1,6 +1,9 @@
 //! SQL on the engine: lexer and parser, planner, executor, and the session that holds the state
 //! of a client's transaction.
 
+pub mod catalog;
+pub mod command;
+pub mod ddl;
 pub mod error;
 pub mod expr;
 pub mod lexer;
@@ -8,7 +11,9 @@ pub mod output;
 pub mod parse;
 pub mod password;
 pub mod session;
+pub mod status;
 pub mod text;
+pub mod variables;
 pub mod warnings;
 
 pub use error::SqlError;

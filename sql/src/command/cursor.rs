@@ -1,0 +1,283 @@
+//! A place in the tokens of a statement, for parsers by recursive descent.
+
+use crate::{
+    error::SqlError,
+    lexer::{self, Kind, Lexer, Mode, Token},
+};
+use cohort_engine::types::Value;
+
+/// What a parser returns.
+pub type Parsed<T> = Result<T, SqlError>;
+
+/// The tokens of a statement and a place among them.
+pub struct Cursor<'a> {
+    source: &'a [u8],
+    tokens: Vec<Token>,
+    at: usize,
+    mode: Mode,
+}
+
+/// Stands behind the last token.
+const fn end_token(offset: usize) -> Token {
+    Token {
+        kind: Kind::End,
+        start: offset,
+        end: offset,
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// At the first token of a statement.
+    #[must_use]
+    pub fn new(source: &'a [u8], mode: Mode) -> Cursor<'a> {
+        Cursor {
+            source,
+            tokens: Lexer::tokens(source, mode),
+            at: 0,
+            mode,
+        }
+    }
+    /// The token here.
+    #[must_use]
+    pub fn peek(&self) -> Token {
+        self.peek_at(0)
+    }
+    /// The token so many after this one.
+    #[must_use]
+    pub fn peek_at(&self, ahead: usize) -> Token {
+        let token = self.tokens.get(self.at + ahead).copied();
+        token.unwrap_or_else(|| end_token(self.source.len()))
+    }
+    /// Steps over a token and returns it.
+    pub fn next(&mut self) -> Token {
+        let token = self.peek();
+        self.at = (self.at + 1).min(self.tokens.len());
+        token
+    }
+    /// Whether all tokens were read.
+    #[must_use]
+    pub fn at_end(&self) -> bool {
+        self.peek().kind == Kind::End
+    }
+    /// Whether this keyword (in upper case) is here.
+    #[must_use]
+    pub fn is(&self, keyword: &str) -> bool {
+        self.peek().is_word(self.source, keyword)
+    }
+    /// Whether these keywords follow one another here.
+    #[must_use]
+    pub fn are(&self, keywords: &[&str]) -> bool {
+        let mut words = keywords.iter().enumerate();
+        words.all(|(ahead, word)| self.peek_at(ahead).is_word(self.source, word))
+    }
+    /// Steps over a keyword if it is here.
+    pub fn eat(&mut self, keyword: &str) -> bool {
+        let found = self.is(keyword);
+        self.at += usize::from(found);
+        found
+    }
+    /// Steps over these keywords if all of them are here.
+    pub fn eat_all(&mut self, keywords: &[&str]) -> bool {
+        let found = self.are(keywords);
+        if found {
+            self.at += keywords.len();
+        }
+        found
+    }
+    /// Steps over the first of these keywords that is here and returns its position.
+    pub fn eat_any(&mut self, keywords: &[&str]) -> Option<usize> {
+        keywords.iter().position(|keyword| self.eat(keyword))
+    }
+    /// Steps over a keyword that must be here.
+    pub fn expect(&mut self, keyword: &str) -> Parsed<()> {
+        if self.eat(keyword) {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
+    }
+    /// Whether this mark is here.
+    #[must_use]
+    pub fn is_symbol(&self, symbol: &str) -> bool {
+        self.peek().is_symbol(self.source, symbol)
+    }
+    /// Steps over a mark if it is here.
+    pub fn eat_symbol(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        self.at += usize::from(found);
+        found
+    }
+    /// Steps over a mark that must be here.
+    pub fn expect_symbol(&mut self, symbol: &str) -> Parsed<()> {
+        if self.eat_symbol(symbol) {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
+    }
+    /// 1064 at this place.
+    #[must_use]
+    pub fn error(&self) -> SqlError {
+        SqlError::syntax_at(self.source, self.peek().start)
+    }
+    /// The end of the statement must be here.
+    pub fn expect_end(&self) -> Parsed<()> {
+        if self.at_end() {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
+    }
+
+    /// The text of a token.
+    #[must_use]
+    pub fn text(&self, token: Token) -> &'a [u8] {
+        self.source.get(token.start..token.end).unwrap_or_default()
+    }
+    /// The text from a token to the one before this place, without the space around it.
+    #[must_use]
+    pub fn text_since(&self, first: Token) -> String {
+        let last = self
+            .at
+            .checked_sub(1)
+            .and_then(|last| self.tokens.get(last));
+        let end = last.map_or(first.start, |last| last.end);
+        let bytes = self.source.get(first.start..end).unwrap_or_default();
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+    /// The text from this place to the end of the statement.
+    #[must_use]
+    pub fn rest(&self) -> &'a [u8] {
+        self.source.get(self.peek().start..).unwrap_or_default()
+    }
+    /// Steps to the end and returns what was stepped over.
+    pub fn take_rest(&mut self) -> String {
+        let rest = String::from_utf8_lossy(self.rest()).into_owned();
+        self.at = self.tokens.len();
+        rest
+    }
+    /// Steps over an expression, which ends before a comma or a closing parenthesis of the level
+    /// it began on, or before one of these keywords, and returns its text.
+    pub fn take_expression(&mut self, until: &[&str]) -> Parsed<String> {
+        let first = self.peek();
+        let mut depth = 0_usize;
+        while !self.at_end() {
+            if depth == 0
+                && (self.is_symbol(",")
+                    || self.is_symbol(")")
+                    || until.iter().any(|keyword| self.is(keyword)))
+            {
+                break;
+            }
+            if self.is_symbol("(") {
+                depth += 1;
+            } else if self.is_symbol(")") {
+                depth -= 1;
+            }
+            self.next();
+        }
+        if self.peek().start == first.start || depth > 0 {
+            return Err(self.error());
+        }
+        Ok(self.text_since(first))
+    }
+
+    /// A name, quoted or not. Reserved words must be quoted.
+    pub fn name(&mut self) -> Parsed<String> {
+        let token = self.peek();
+        let is_name = match token.kind {
+            Kind::QuotedName => true,
+            Kind::Word => !super::reserved::is_reserved(self.text(token)),
+            _ => false,
+        };
+        if !is_name {
+            return Err(self.error());
+        }
+        self.any_name()
+    }
+    /// A name, even if it is a reserved word (after a point, for instance).
+    pub fn any_name(&mut self) -> Parsed<String> {
+        let token = self.peek();
+        if !matches!(token.kind, Kind::Word | Kind::QuotedName) {
+            return Err(self.error());
+        }
+        self.next();
+        Ok(lexer::name(self.text(token)).into_owned())
+    }
+    /// Whether a string is here.
+    #[must_use]
+    pub fn is_string(&self) -> bool {
+        self.peek().kind == Kind::String
+    }
+    /// A string.
+    pub fn string(&mut self) -> Parsed<String> {
+        let token = self.peek();
+        if token.kind != Kind::String {
+            return Err(self.error());
+        }
+        self.next();
+        let mut bytes = lexer::string(self.text(token), self.mode).into_owned();
+        // Strings side by side are one.
+        while self.is_string() {
+            let token = self.next();
+            bytes.extend_from_slice(&lexer::string(self.text(token), self.mode));
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+    /// A name or a string: how MySQL takes character sets, engines, users.
+    pub fn name_or_string(&mut self) -> Parsed<String> {
+        if self.is_string() {
+            self.string()
+        } else {
+            self.any_name()
+        }
+    }
+    /// A whole number without a sign.
+    pub fn unsigned(&mut self) -> Parsed<u64> {
+        let token = self.peek();
+        let number = match token.kind {
+            Kind::Integer => lexer::number(token.kind, self.text(token)),
+            _ => None,
+        };
+        let number = match number {
+            Some(Value::Int(n)) => u64::try_from(n).ok(),
+            Some(Value::UInt(n)) => Some(n),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| self.error())?;
+        self.next();
+        Ok(number)
+    }
+    /// The name of a user variable, without its `@`.
+    pub fn user_variable(&mut self) -> Parsed<String> {
+        let token = self.peek();
+        if token.kind != Kind::UserVariable {
+            return Err(self.error());
+        }
+        self.next();
+        Ok(lexer::name(self.text(token)).into_owned())
+    }
+    /// `name` or `database.name`.
+    pub fn table(&mut self) -> Parsed<super::TableName> {
+        let first = self.name()?;
+        if self.eat_symbol(".") {
+            let name = self.any_name()?;
+            return Ok(super::TableName {
+                database: Some(first),
+                name,
+            });
+        }
+        Ok(super::TableName {
+            database: None,
+            name: first,
+        })
+    }
+    /// A list with commas between its items.
+    pub fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = vec![item(self)?];
+        while self.eat_symbol(",") {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+}

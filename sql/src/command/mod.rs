@@ -1,0 +1,481 @@
+//! The statements that are not queries, DML or DDL: transaction control, variables, SHOW,
+//! administration, users. The syntax tree, and a parser by recursive descent on the lexer.
+//!
+//! They have a grammar of their own because the SQL library knows few of them, and because most
+//! of a session's cheap statements (BEGIN, COMMIT, SET) are among them.
+
+mod account;
+mod cursor;
+mod parse;
+mod reserved;
+mod show;
+
+pub use cursor::{Cursor, Parsed};
+pub use parse::parse;
+
+use crate::variables;
+use cohort_engine::txn::Isolation;
+
+/// A table's name with or without its database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableName {
+    /// The database before the point.
+    pub database: Option<String>,
+    /// The table.
+    pub name: String,
+}
+
+/// What follows a COMMIT or ROLLBACK; `None` where the statement leaves it to completion_type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// AND CHAIN: a transaction like this one begins at once.
+    pub chain: Option<bool>,
+    /// RELEASE: the session ends.
+    pub release: Option<bool>,
+}
+
+/// Whose value of a variable is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetScope {
+    /// GLOBAL, @@GLOBAL.
+    Global,
+    /// SESSION, LOCAL, @@SESSION., or nothing.
+    Session,
+    /// @@name: for transaction characteristics the next transaction only.
+    Next,
+}
+
+/// One assignment of a SET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assignment {
+    /// A system variable.
+    System {
+        /// Whose.
+        scope: SetScope,
+        /// Its name.
+        name: String,
+        /// The expression's text; `None` for DEFAULT.
+        value: Option<String>,
+    },
+    /// `@name = expression`.
+    User {
+        /// Its name.
+        name: String,
+        /// The expression's text.
+        value: String,
+    },
+    /// NAMES; `None` for DEFAULT.
+    Names {
+        /// The character set.
+        charset: Option<String>,
+        /// COLLATE.
+        collation: Option<String>,
+    },
+    /// CHARACTER SET; `None` for DEFAULT.
+    CharacterSet(Option<String>),
+}
+
+/// Which rows a SHOW wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// All.
+    #[default]
+    None,
+    /// LIKE this pattern.
+    Like(String),
+    /// WHERE this expression holds; its text.
+    Where(String),
+}
+
+/// What a SHOW shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// DATABASES.
+    Databases,
+    /// \[FULL\] TABLES.
+    Tables {
+        /// FULL.
+        full: bool,
+        /// FROM.
+        database: Option<String>,
+    },
+    /// TABLE STATUS.
+    TableStatus {
+        /// FROM.
+        database: Option<String>,
+    },
+    /// \[FULL\] COLUMNS, DESCRIBE.
+    Columns {
+        /// FULL.
+        full: bool,
+        /// Of which table.
+        table: TableName,
+    },
+    /// INDEX.
+    Index(TableName),
+    /// CREATE TABLE.
+    CreateTable(TableName),
+    /// CREATE DATABASE.
+    CreateDatabase {
+        /// Which.
+        name: String,
+        /// IF NOT EXISTS, which is part of the text shown.
+        if_not_exists: bool,
+    },
+    /// CREATE USER.
+    CreateUser(UserName),
+    /// VARIABLES.
+    Variables {
+        /// GLOBAL.
+        global: bool,
+    },
+    /// STATUS.
+    Status {
+        /// GLOBAL.
+        global: bool,
+    },
+    /// PROCESSLIST.
+    ProcessList {
+        /// FULL: whole statements.
+        full: bool,
+    },
+    /// WARNINGS or ERRORS.
+    Warnings {
+        /// Only errors.
+        errors: bool,
+        /// Rows to leave out.
+        offset: u64,
+        /// Rows at most.
+        limit: u64,
+    },
+    /// COUNT(*) WARNINGS or ERRORS.
+    CountWarnings {
+        /// Only errors.
+        errors: bool,
+    },
+    /// ENGINE INNODB STATUS.
+    EngineStatus,
+    /// ENGINES.
+    Engines,
+    /// PLUGINS.
+    Plugins,
+    /// PRIVILEGES.
+    Privileges,
+    /// COLLATION.
+    Collations,
+    /// CHARACTER SET.
+    CharacterSets,
+    /// OPEN TABLES, EVENTS, TRIGGERS, PROCEDURE STATUS, FUNCTION STATUS: always empty here.
+    Nothing(&'static [&'static str]),
+    /// GRANTS; `None` for the current user.
+    Grants(Option<UserName>),
+    /// BINARY LOGS.
+    BinaryLogs,
+    /// BINARY LOG STATUS, MASTER STATUS.
+    BinaryLogStatus,
+    /// BINLOG EVENTS.
+    BinlogEvents {
+        /// IN.
+        file: Option<String>,
+        /// FROM.
+        position: u64,
+        /// Events to leave out.
+        offset: u64,
+        /// Events at most.
+        limit: u64,
+    },
+    /// REPLICAS, REPLICA STATUS: none here.
+    Replicas,
+    /// REPLICA STATUS.
+    ReplicaStatus,
+}
+
+/// `name`@`host`, as in CREATE USER.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UserName {
+    /// The name.
+    pub user: String,
+    /// The pattern of hosts.
+    pub host: String,
+    /// CURRENT_USER(): user and host are the session's.
+    pub current: bool,
+}
+
+/// How a user proves who it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Authentication {
+    /// IDENTIFIED WITH.
+    pub plugin: Option<String>,
+    /// BY: the password.
+    pub password: Option<String>,
+    /// AS: what the plugin stores.
+    pub stored: Option<String>,
+}
+
+/// One user of CREATE or ALTER USER.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserSpec {
+    /// Who.
+    pub name: UserName,
+    /// IDENTIFIED; `None` if nothing is said.
+    pub authentication: Option<Authentication>,
+}
+
+/// What PURGE BINARY LOGS removes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purge {
+    /// Files before this one.
+    To(String),
+    /// Files last written before this time: the expression's text.
+    Before(String),
+}
+
+/// The administration of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableAdmin {
+    /// ANALYZE TABLE.
+    Analyze,
+    /// CHECK TABLE.
+    Check,
+    /// OPTIMIZE TABLE.
+    Optimize,
+    /// REPAIR TABLE.
+    Repair,
+    /// CHECKSUM TABLE.
+    Checksum,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// BEGIN, START TRANSACTION.
+    Begin {
+        /// READ ONLY or READ WRITE.
+        read_only: Option<bool>,
+        /// WITH CONSISTENT SNAPSHOT.
+        snapshot: bool,
+    },
+    /// COMMIT.
+    Commit(Completion),
+    /// ROLLBACK.
+    Rollback(Completion),
+    /// SAVEPOINT.
+    Savepoint(String),
+    /// ROLLBACK TO.
+    RollbackTo(String),
+    /// RELEASE SAVEPOINT.
+    ReleaseSavepoint(String),
+    /// SET TRANSACTION.
+    SetTransaction {
+        /// Whose.
+        scope: SetScope,
+        /// ISOLATION LEVEL.
+        isolation: Option<Isolation>,
+        /// READ ONLY or READ WRITE.
+        read_only: Option<bool>,
+    },
+    /// SET.
+    Set(Vec<Assignment>),
+    /// USE.
+    Use(String),
+    /// SHOW.
+    Show(Show, Filter),
+    /// KILL.
+    Kill {
+        /// The connection, not only its query.
+        connection: bool,
+        /// The expression's text.
+        id: String,
+    },
+    /// FLUSH, which writes what is buffered; BINARY LOGS also rotates.
+    Flush {
+        /// BINARY LOGS or LOGS.
+        logs: bool,
+        /// STATUS.
+        status: bool,
+        /// TABLES WITH READ LOCK.
+        read_lock: bool,
+    },
+    /// PURGE BINARY LOGS.
+    Purge(Purge),
+    /// PREPARE.
+    Prepare {
+        /// The statement's name.
+        name: String,
+        /// Its text, or the user variable that holds it.
+        source: PrepareSource,
+    },
+    /// EXECUTE.
+    Execute {
+        /// The statement's name.
+        name: String,
+        /// USING: user variables.
+        parameters: Vec<String>,
+    },
+    /// DEALLOCATE PREPARE.
+    Deallocate(String),
+    /// LOCK TABLES.
+    LockTables,
+    /// UNLOCK TABLES.
+    UnlockTables,
+    /// ANALYZE TABLE and the like.
+    TableAdmin(TableAdmin, Vec<TableName>),
+    /// DO: the expressions' text.
+    Do(String),
+    /// CREATE USER.
+    CreateUser {
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+        /// Who.
+        users: Vec<UserSpec>,
+    },
+    /// ALTER USER.
+    AlterUser {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Who.
+        users: Vec<UserSpec>,
+    },
+    /// DROP USER.
+    DropUser {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Who.
+        users: Vec<UserName>,
+    },
+    /// RENAME USER.
+    RenameUser(Vec<(UserName, UserName)>),
+    /// SET PASSWORD; `None` for the current user.
+    SetPassword {
+        /// Whose.
+        user: Option<UserName>,
+        /// The new one.
+        password: String,
+    },
+    /// GRANT ALL ON *.*.
+    Grant {
+        /// To whom.
+        users: Vec<UserName>,
+        /// WITH GRANT OPTION.
+        grant_option: bool,
+        /// Only USAGE: nothing.
+        usage: bool,
+    },
+    /// REVOKE ALL.
+    Revoke(Vec<UserName>),
+}
+
+/// What PREPARE prepares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrepareSource {
+    /// FROM 'text'.
+    Text(String),
+    /// FROM @variable.
+    Variable(String),
+}
+
+impl Command {
+    /// Whether it commits the transaction before it runs.
+    #[must_use]
+    pub fn commits_implicitly(&self) -> bool {
+        matches!(
+            self,
+            Command::Flush { .. }
+                | Command::TableAdmin(..)
+                | Command::CreateUser { .. }
+                | Command::AlterUser { .. }
+                | Command::DropUser { .. }
+                | Command::RenameUser(_)
+                | Command::SetPassword { .. }
+                | Command::Grant { .. }
+                | Command::Revoke(_)
+                | Command::LockTables
+        )
+    }
+    /// The name of its counter, after `Com_`.
+    #[must_use]
+    pub fn counter(&self) -> &'static str {
+        match self {
+            Command::Begin { .. } => "begin",
+            Command::Commit(_) => "commit",
+            Command::Rollback(_) => "rollback",
+            Command::Savepoint(_) => "savepoint",
+            Command::RollbackTo(_) => "rollback_to_savepoint",
+            Command::ReleaseSavepoint(_) => "release_savepoint",
+            Command::SetTransaction { .. } | Command::Set(_) => "set_option",
+            Command::Use(_) => "change_db",
+            Command::Show(show, _) => show.counter(),
+            Command::Kill { .. } => "kill",
+            Command::Flush { .. } => "flush",
+            Command::Purge(Purge::To(_)) => "purge",
+            Command::Purge(Purge::Before(_)) => "purge_before_date",
+            Command::Prepare { .. } => "prepare_sql",
+            Command::Execute { .. } => "execute_sql",
+            Command::Deallocate(_) => "dealloc_sql",
+            Command::LockTables => "lock_tables",
+            Command::UnlockTables => "unlock_tables",
+            Command::TableAdmin(TableAdmin::Analyze, _) => "analyze",
+            Command::TableAdmin(TableAdmin::Check, _) => "check",
+            Command::TableAdmin(TableAdmin::Optimize, _) => "optimize",
+            Command::TableAdmin(TableAdmin::Repair, _) => "repair",
+            Command::TableAdmin(TableAdmin::Checksum, _) => "checksum",
+            Command::Do(_) => "do",
+            Command::CreateUser { .. } => "create_user",
+            Command::AlterUser { .. } => "alter_user",
+            Command::DropUser { .. } => "drop_user",
+            Command::RenameUser(_) => "rename_user",
+            Command::SetPassword { .. } => "set_password",
+            Command::Grant { .. } => "grant",
+            Command::Revoke(_) => "revoke",
+        }
+    }
+}
+
+impl Show {
+    fn counter(&self) -> &'static str {
+        match self {
+            Show::Databases => "show_databases",
+            Show::Tables { .. } => "show_tables",
+            Show::TableStatus { .. } => "show_table_status",
+            Show::Columns { .. } => "show_fields",
+            Show::Index(_) => "show_keys",
+            Show::CreateTable(_) => "show_create_table",
+            Show::CreateDatabase { .. } => "show_create_db",
+            Show::CreateUser(_) => "show_create_user",
+            Show::Variables { .. } => "show_variables",
+            Show::Status { .. } => "show_status",
+            Show::ProcessList { .. } => "show_processlist",
+            Show::Warnings { errors: true, .. } | Show::CountWarnings { errors: true } => {
+                "show_errors"
+            }
+            Show::Warnings { .. } | Show::CountWarnings { .. } => "show_warnings",
+            Show::EngineStatus => "show_engine_status",
+            Show::Engines => "show_storage_engines",
+            Show::Plugins => "show_plugins",
+            Show::Privileges => "show_privileges",
+            Show::Collations => "show_collations",
+            Show::CharacterSets => "show_charsets",
+            Show::Nothing(_) => "show_open_tables",
+            Show::Grants(_) => "show_grants",
+            Show::BinaryLogs => "show_binlogs",
+            Show::BinaryLogStatus => "show_binary_log_status",
+            Show::BinlogEvents { .. } => "show_binlog_events",
+            Show::Replicas => "show_replicas",
+            Show::ReplicaStatus => "show_replica_status",
+        }
+    }
+}
+
+/// The spelling of a level in variables.
+#[must_use]
+pub fn isolation_name(level: Isolation) -> &'static str {
+    match level {
+        Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+/// What the parser must know of a session.
+pub type Mode = variables::SqlMode;

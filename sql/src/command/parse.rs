@@ -1,0 +1,498 @@
+//! The parser of commands, except SHOW and those about users.
+
+use super::{
+    Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
+    account, show,
+};
+use crate::{error::SqlError, lexer::Kind};
+use cohort_engine::txn::Isolation;
+
+/// Parses a statement. `None`: it is not a command but a query, DML or DDL.
+pub fn parse(cursor: &mut Cursor) -> Parsed<Option<Command>> {
+    let Some(command) = command(cursor)? else {
+        return Ok(None);
+    };
+    cursor.expect_end()?;
+    Ok(Some(command))
+}
+
+fn command(c: &mut Cursor) -> Parsed<Option<Command>> {
+    if c.eat("BEGIN") {
+        c.eat("WORK");
+        return Ok(Some(Command::Begin {
+            read_only: None,
+            snapshot: false,
+        }));
+    }
+    if c.eat("COMMIT") {
+        return Ok(Some(Command::Commit(completion(c)?)));
+    }
+    if c.eat("ROLLBACK") {
+        return rollback(c).map(Some);
+    }
+    if c.eat("SET") {
+        return set(c).map(Some);
+    }
+    if c.eat("START") {
+        return start(c).map(Some);
+    }
+    if c.eat("SAVEPOINT") {
+        return Ok(Some(Command::Savepoint(c.name()?)));
+    }
+    if c.eat("RELEASE") {
+        c.expect("SAVEPOINT")?;
+        return Ok(Some(Command::ReleaseSavepoint(c.name()?)));
+    }
+    if c.eat("USE") {
+        return Ok(Some(Command::Use(c.any_name()?)));
+    }
+    if c.eat("SHOW") {
+        return show::show(c).map(Some);
+    }
+    if c.eat("DO") {
+        return Ok(Some(Command::Do(c.take_rest())));
+    }
+    match describe(c)? {
+        Some(command) => Ok(Some(command)),
+        None => administration(c),
+    }
+}
+
+/// DESCRIBE, DESC and EXPLAIN of a table; of a statement they are the planner's.
+fn describe(c: &mut Cursor) -> Parsed<Option<Command>> {
+    let is_describe = c.is("DESCRIBE") || c.is("DESC") || c.is("EXPLAIN");
+    if !is_describe || !matches!(c.peek_at(1).kind, Kind::Word | Kind::QuotedName) {
+        return Ok(None);
+    }
+    const STATEMENTS: [&str; 13] = [
+        "SELECT",
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "REPLACE",
+        "TABLE",
+        "WITH",
+        "VALUES",
+        "ANALYZE",
+        "EXTENDED",
+        "PARTITIONS",
+        "FORMAT",
+        "FOR",
+    ];
+    let next = c.text(c.peek_at(1));
+    if STATEMENTS
+        .iter()
+        .any(|word| next.eq_ignore_ascii_case(word.as_bytes()))
+    {
+        return Ok(None);
+    }
+    c.next();
+    show::describe(c).map(Some)
+}
+
+fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
+    let command = if c.eat("KILL") {
+        let connection = !c.eat("QUERY");
+        if connection {
+            c.eat("CONNECTION");
+        }
+        Command::Kill {
+            connection,
+            id: c.take_rest(),
+        }
+    } else if c.eat("FLUSH") {
+        flush(c)?
+    } else if c.eat("PURGE") {
+        purge(c)?
+    } else if c.eat("PREPARE") {
+        prepare(c)?
+    } else if c.eat("EXECUTE") {
+        let name = c.name()?;
+        let parameters = if c.eat("USING") {
+            c.list(Cursor::user_variable)?
+        } else {
+            Vec::new()
+        };
+        Command::Execute { name, parameters }
+    } else if c.eat_all(&["DEALLOCATE", "PREPARE"]) || c.eat_all(&["DROP", "PREPARE"]) {
+        Command::Deallocate(c.name()?)
+    } else if c.eat("LOCK") {
+        lock(c)?
+    } else if c.eat("UNLOCK") {
+        unlock(c)?
+    } else if let Some(what) = table_admin(c) {
+        let tables = c.list(Cursor::table)?;
+        admin_options(c);
+        Command::TableAdmin(what, tables)
+    } else if let Some(command) = account::account(c)? {
+        command
+    } else {
+        return refused(c);
+    };
+    Ok(Some(command))
+}
+
+/// Statements of MySQL that are not there at all: 1235 says so instead of a syntax error.
+fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
+    const REFUSED: [&str; 17] = [
+        "CALL",
+        "XA",
+        "HANDLER",
+        "LOAD",
+        "CHANGE",
+        "STOP",
+        "RESET",
+        "INSTALL",
+        "UNINSTALL",
+        "BINLOG",
+        "CACHE",
+        "CLONE",
+        "HELP",
+        "IMPORT",
+        "SIGNAL",
+        "RESIGNAL",
+        "GET",
+    ];
+    let word = String::from_utf8_lossy(c.text(c.peek())).to_ascii_uppercase();
+    if c.peek().kind == Kind::Word && REFUSED.contains(&word.as_str()) {
+        return Err(SqlError::not_supported(word));
+    }
+    Ok(None)
+}
+
+/// `[WORK] [AND [NO] CHAIN] [[NO] RELEASE]`
+fn completion(c: &mut Cursor) -> Parsed<Completion> {
+    c.eat("WORK");
+    let mut completion = Completion::default();
+    if c.eat("AND") {
+        let no = c.eat("NO");
+        c.expect("CHAIN")?;
+        completion.chain = Some(!no);
+    }
+    if c.eat_all(&["NO", "RELEASE"]) {
+        completion.release = Some(false);
+    } else if completion.chain != Some(true) && c.eat("RELEASE") {
+        completion.release = Some(true);
+    }
+    Ok(completion)
+}
+
+fn rollback(c: &mut Cursor) -> Parsed<Command> {
+    if c.are(&["WORK", "TO"]) {
+        c.next();
+    }
+    if c.eat("TO") {
+        c.eat("SAVEPOINT");
+        return Ok(Command::RollbackTo(c.name()?));
+    }
+    Ok(Command::Rollback(completion(c)?))
+}
+
+fn start(c: &mut Cursor) -> Parsed<Command> {
+    if c.is("REPLICA") || c.is("SLAVE") || c.is("GROUP_REPLICATION") {
+        return Err(SqlError::not_supported("replication from another server"));
+    }
+    c.expect("TRANSACTION")?;
+    let (mut read_only, mut snapshot) = (None, false);
+    if !c.at_end() {
+        c.list(|c| {
+            if c.eat_all(&["WITH", "CONSISTENT", "SNAPSHOT"]) {
+                snapshot = true;
+                return Ok(());
+            }
+            if read_only.is_some() {
+                return Err(c.error());
+            }
+            read_only = Some(access_mode(c)?);
+            Ok(())
+        })?;
+    }
+    Ok(Command::Begin {
+        read_only,
+        snapshot,
+    })
+}
+
+/// READ ONLY or READ WRITE.
+fn access_mode(c: &mut Cursor) -> Parsed<bool> {
+    c.expect("READ")?;
+    match c.eat_any(&["ONLY", "WRITE"]) {
+        Some(which) => Ok(which == 0),
+        None => Err(c.error()),
+    }
+}
+
+fn set(c: &mut Cursor) -> Parsed<Command> {
+    if c.eat("PASSWORD") {
+        return account::set_password(c);
+    }
+    if c.is("ROLE") || c.are(&["DEFAULT", "ROLE"]) {
+        return Err(SqlError::not_supported("roles"));
+    }
+    let scope = match c.eat_any(&["GLOBAL", "SESSION", "LOCAL"]) {
+        Some(0) => Some(SetScope::Global),
+        Some(_) => Some(SetScope::Session),
+        None => None,
+    };
+    if c.eat("TRANSACTION") {
+        return set_transaction(c, scope.unwrap_or(SetScope::Next));
+    }
+    let mut assignments = vec![assignment(c, scope)?];
+    while c.eat_symbol(",") {
+        let scope = match c.eat_any(&["GLOBAL", "SESSION", "LOCAL"]) {
+            Some(0) => Some(SetScope::Global),
+            Some(_) => Some(SetScope::Session),
+            None => None,
+        };
+        assignments.push(assignment(c, scope)?);
+    }
+    Ok(Command::Set(assignments))
+}
+
+fn set_transaction(c: &mut Cursor, scope: SetScope) -> Parsed<Command> {
+    let (mut isolation, mut read_only) = (None, None);
+    c.list(|c| {
+        if isolation.is_none() && c.eat("ISOLATION") {
+            c.expect("LEVEL")?;
+            isolation = Some(level(c)?);
+        } else if read_only.is_none() {
+            read_only = Some(access_mode(c)?);
+        } else {
+            return Err(c.error());
+        }
+        Ok(())
+    })?;
+    Ok(Command::SetTransaction {
+        scope,
+        isolation,
+        read_only,
+    })
+}
+
+fn level(c: &mut Cursor) -> Parsed<Isolation> {
+    if c.eat_all(&["READ", "UNCOMMITTED"]) {
+        Ok(Isolation::ReadUncommitted)
+    } else if c.eat_all(&["READ", "COMMITTED"]) {
+        Ok(Isolation::ReadCommitted)
+    } else if c.eat_all(&["REPEATABLE", "READ"]) {
+        Ok(Isolation::RepeatableRead)
+    } else if c.eat("SERIALIZABLE") {
+        Ok(Isolation::Serializable)
+    } else {
+        Err(c.error())
+    }
+}
+
+fn assignment(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<Assignment> {
+    let kind = c.peek().kind;
+    if scope.is_none() && kind == Kind::UserVariable {
+        let name = c.user_variable()?;
+        assign_sign(c)?;
+        return Ok(Assignment::User {
+            name,
+            value: c.take_expression(&[])?,
+        });
+    }
+    if scope.is_none() && c.eat("NAMES") {
+        return names(c);
+    }
+    if scope.is_none() && (c.eat_all(&["CHARACTER", "SET"]) || c.eat("CHARSET")) {
+        let charset = if c.eat("DEFAULT") {
+            None
+        } else {
+            Some(c.name_or_string()?)
+        };
+        return Ok(Assignment::CharacterSet(charset));
+    }
+    if c.is("PERSIST") || c.is("PERSIST_ONLY") {
+        return Err(SqlError::not_supported("SET PERSIST"));
+    }
+    let (scope, name) = variable(c, scope)?;
+    assign_sign(c)?;
+    let is_default =
+        c.is("DEFAULT") && (c.peek_at(1).kind == Kind::End || c.text(c.peek_at(1)) == b",");
+    if is_default {
+        c.next();
+        return Ok(Assignment::System {
+            scope,
+            name,
+            value: None,
+        });
+    }
+    Ok(Assignment::System {
+        scope,
+        name,
+        value: Some(c.take_expression(&[])?),
+    })
+}
+
+/// `name`, `@@name`, `@@scope.name`.
+fn variable(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<(SetScope, String)> {
+    if c.peek().kind != Kind::SystemVariable {
+        let name = c.any_name()?;
+        if c.eat_symbol(".") {
+            // Structured variables and those of components.
+            return Err(SqlError::unknown_variable(format_args!(
+                "{name}.{}",
+                c.any_name()?
+            )));
+        }
+        return Ok((scope.unwrap_or(SetScope::Session), name));
+    }
+    let token = c.next();
+    let first = crate::lexer::name(c.text(token)).into_owned();
+    if !c.eat_symbol(".") {
+        return Ok((SetScope::Next, first));
+    }
+    let scope = match first.to_ascii_uppercase().as_str() {
+        "GLOBAL" => SetScope::Global,
+        "SESSION" | "LOCAL" => SetScope::Session,
+        "PERSIST" | "PERSIST_ONLY" => return Err(SqlError::not_supported("SET PERSIST")),
+        _ => return Err(SqlError::unknown_variable(first)),
+    };
+    Ok((scope, c.any_name()?))
+}
+
+fn assign_sign(c: &mut Cursor) -> Parsed<()> {
+    if c.eat_symbol("=") {
+        Ok(())
+    } else {
+        c.expect_symbol(":=")
+    }
+}
+
+fn names(c: &mut Cursor) -> Parsed<Assignment> {
+    if c.eat("DEFAULT") {
+        return Ok(Assignment::Names {
+            charset: None,
+            collation: None,
+        });
+    }
+    let charset = Some(c.name_or_string()?);
+    let collation = if c.eat("COLLATE") {
+        Some(c.name_or_string()?)
+    } else {
+        None
+    };
+    Ok(Assignment::Names { charset, collation })
+}
+
+fn flush(c: &mut Cursor) -> Parsed<Command> {
+    let _ = c.eat("NO_WRITE_TO_BINLOG") || c.eat("LOCAL");
+    let (mut logs, mut status, mut read_lock) = (false, false, false);
+    if c.eat("TABLES") || c.eat("TABLE") {
+        read_lock = c.eat_all(&["WITH", "READ", "LOCK"]);
+        if !c.at_end() {
+            c.list(Cursor::table)?;
+            if c.eat_all(&["WITH", "READ", "LOCK"]) || c.eat_all(&["FOR", "EXPORT"]) {
+                read_lock = true;
+            }
+        }
+        return Ok(Command::Flush {
+            logs,
+            status,
+            read_lock,
+        });
+    }
+    c.list(|c| {
+        if c.eat_all(&["BINARY", "LOGS"]) || c.eat("LOGS") {
+            logs = true;
+        } else if c.eat("STATUS") {
+            status = true;
+        } else {
+            let others: [&[&str]; 8] = [
+                &["PRIVILEGES"],
+                &["HOSTS"],
+                &["ENGINE", "LOGS"],
+                &["ERROR", "LOGS"],
+                &["GENERAL", "LOGS"],
+                &["SLOW", "LOGS"],
+                &["USER_RESOURCES"],
+                &["OPTIMIZER_COSTS"],
+            ];
+            if !others.iter().any(|words| c.eat_all(words)) {
+                return Err(c.error());
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Command::Flush {
+        logs,
+        status,
+        read_lock,
+    })
+}
+
+fn purge(c: &mut Cursor) -> Parsed<Command> {
+    if !c.eat("BINARY") {
+        c.expect("MASTER")?;
+    }
+    c.expect("LOGS")?;
+    if c.eat("TO") {
+        return Ok(Command::Purge(Purge::To(c.string()?)));
+    }
+    c.expect("BEFORE")?;
+    Ok(Command::Purge(Purge::Before(c.take_rest())))
+}
+
+fn prepare(c: &mut Cursor) -> Parsed<Command> {
+    let name = c.name()?;
+    c.expect("FROM")?;
+    let source = if c.is_string() {
+        PrepareSource::Text(c.string()?)
+    } else {
+        PrepareSource::Variable(c.user_variable()?)
+    };
+    Ok(Command::Prepare { name, source })
+}
+
+fn lock(c: &mut Cursor) -> Parsed<Command> {
+    if c.is("INSTANCE") {
+        return Err(SqlError::not_supported("LOCK INSTANCE"));
+    }
+    if c.eat_any(&["TABLES", "TABLE"]).is_none() {
+        return Err(c.error());
+    }
+    c.take_rest();
+    Ok(Command::LockTables)
+}
+
+fn unlock(c: &mut Cursor) -> Parsed<Command> {
+    if c.eat_any(&["TABLES", "TABLE"]).is_none() {
+        return Err(c.error());
+    }
+    Ok(Command::UnlockTables)
+}
+
+fn table_admin(c: &mut Cursor) -> Option<TableAdmin> {
+    const KINDS: [(&str, TableAdmin); 5] = [
+        ("ANALYZE", TableAdmin::Analyze),
+        ("CHECK", TableAdmin::Check),
+        ("OPTIMIZE", TableAdmin::Optimize),
+        ("REPAIR", TableAdmin::Repair),
+        ("CHECKSUM", TableAdmin::Checksum),
+    ];
+    for (word, kind) in KINDS {
+        for option in [None, Some("NO_WRITE_TO_BINLOG"), Some("LOCAL")] {
+            for table in ["TABLE", "TABLES"] {
+                let words: Vec<&str> = [Some(word), option, Some(table)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                if c.eat_all(&words) {
+                    return Some(kind);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// FOR UPGRADE, QUICK and the like, which change nothing.
+fn admin_options(c: &mut Cursor) {
+    c.eat_all(&["FOR", "UPGRADE"]);
+    while c
+        .eat_any(&["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED", "USE_FRM"])
+        .is_some()
+    {}
+}

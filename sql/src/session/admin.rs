@@ -1,0 +1,158 @@
+//! Running commands: those on transactions and variables are next door, SHOW in its own module.
+
+use super::Session;
+use crate::{
+    command::{Command, Purge, TableAdmin, TableName},
+    error::SqlError,
+    output::Output,
+};
+use cohort_engine::types::Value;
+use std::sync::Arc;
+
+impl Session {
+    /// Runs a command.
+    pub(super) fn command(
+        &mut self,
+        command: &Command,
+        text: &Arc<str>,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        match command {
+            Command::Begin {
+                read_only,
+                snapshot,
+            } => self.begin(*read_only, *snapshot)?,
+            Command::Commit(completion) => self.complete(true, *completion)?,
+            Command::Rollback(completion) => self.complete(false, *completion)?,
+            Command::Savepoint(name) => self.savepoint(name.clone()),
+            Command::RollbackTo(name) => self.rollback_to(name)?,
+            Command::ReleaseSavepoint(name) => self.release_savepoint(name)?,
+            Command::SetTransaction {
+                scope,
+                isolation,
+                read_only,
+            } => {
+                self.set_transaction(*scope, *isolation, *read_only)?;
+            }
+            Command::Set(assignments) => self.set(assignments, params)?,
+            Command::Use(name) => self.use_database(name)?,
+            Command::Show(..) => return Err(SqlError::not_supported("SHOW")),
+            Command::Kill { connection, id } => self.kill(*connection, id, params)?,
+            Command::Flush {
+                logs,
+                status,
+                read_lock,
+            } => self.flush(*logs, *status, *read_lock)?,
+            Command::Purge(purge) => self.purge(purge, params)?,
+            Command::Prepare { name, source } => self.prepare_named(name, source)?,
+            Command::Execute { name, parameters } => {
+                return self.execute_named(name, parameters, out);
+            }
+            Command::Deallocate(name) => self.deallocate(name)?,
+            Command::LockTables => return Err(SqlError::not_supported("LOCK TABLES")),
+            Command::UnlockTables => {}
+            Command::TableAdmin(what, tables) => return self.table_admin(*what, tables, out),
+            Command::Do(expressions) => {
+                self.evaluate(expressions, params)?;
+            }
+            _ => self.account_command(command, text)?,
+        }
+        self.done(0, String::new(), out)
+    }
+
+    fn account_command(&mut self, command: &Command, text: &Arc<str>) -> Result<(), SqlError> {
+        let _ = (command, text);
+        Err(SqlError::not_supported("users"))
+    }
+
+    /// KILL: the owner of a session may end it, others need privileges.
+    fn kill(&mut self, connection: bool, id: &str, params: &[Value]) -> Result<(), SqlError> {
+        let id = match self.evaluate(id, params)?.as_slice() {
+            [Value::Int(id)] => u64::try_from(*id).unwrap_or(0),
+            [Value::UInt(id)] => *id,
+            _ => return Err(SqlError::set_constants_only()),
+        };
+        let instance = Arc::clone(&self.state.instance);
+        let Some(entry) = instance.sessions.find(id) else {
+            return Err(SqlError::unknown_thread(id));
+        };
+        if !self.state.privileged && entry.activity.lock().user != self.state.who.user {
+            return Err(SqlError::kill_denied(id));
+        }
+        instance.sessions.kill(&entry, connection);
+        if id == self.state.id {
+            return Err(SqlError::query_interrupted());
+        }
+        Ok(())
+    }
+
+    fn need_privileges(&self, name: &str) -> Result<(), SqlError> {
+        if self.state.privileged {
+            Ok(())
+        } else {
+            Err(SqlError::privilege_needed(name))
+        }
+    }
+
+    /// FLUSH. Everything committed is durable already; what is left is to begin a new log file
+    /// and to set counters back.
+    fn flush(&mut self, logs: bool, status: bool, read_lock: bool) -> Result<(), SqlError> {
+        self.need_privileges("RELOAD")?;
+        if read_lock {
+            return Err(SqlError::not_supported("FLUSH TABLES WITH READ LOCK"));
+        }
+        if logs {
+            self.state
+                .instance
+                .engine
+                .log()
+                .rotate()
+                .map_err(log_error)?;
+        }
+        if status {
+            self.state.counters().reset();
+        }
+        Ok(())
+    }
+
+    /// PURGE BINARY LOGS. Files that recovery needs stay.
+    fn purge(&mut self, purge: &Purge, params: &[Value]) -> Result<(), SqlError> {
+        self.need_privileges("BINLOG_ADMIN")?;
+        let engine = Arc::clone(&self.state.instance.engine);
+        match purge {
+            Purge::To(name) => {
+                if engine.log().purge_to(name).map_err(log_error)?.is_none() {
+                    return Err(SqlError::unknown_binary_log());
+                }
+            }
+            Purge::Before(expression) => {
+                let expression = format!("UNIX_TIMESTAMP({expression})");
+                let seconds = match self.evaluate(&expression, params)?.as_slice() {
+                    [Value::Int(n)] => u64::try_from(*n).unwrap_or(0),
+                    [Value::UInt(n)] => *n,
+                    [Value::Decimal(n)] => n.to_string().parse::<f64>().map_or(0, |n| n as u64),
+                    _ => return Err(SqlError::wrong_arguments("PURGE LOGS BEFORE")),
+                };
+                engine.log().purge_before(seconds).map_err(log_error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE.
+    fn table_admin(
+        &mut self,
+        what: TableAdmin,
+        tables: &[TableName],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        let _ = (what, tables, out);
+        Err(SqlError::not_supported("table administration"))
+    }
+}
+
+/// The log refused.
+fn log_error(error: cohort_engine::log::LogError) -> SqlError {
+    SqlError::storage_failed(format_args!("{error:?}"))
+}

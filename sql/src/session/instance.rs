@@ -1,0 +1,98 @@
+//! What all sessions of a server share.
+
+use super::registry::Registry;
+use crate::{
+    error::SqlError,
+    variables::{self, Globals, Variable},
+};
+use cohort_engine::{env::Env, txn::Engine, types::Value};
+use parking_lot::Mutex;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// Called when a global variable was set; an error refuses the value. The server applies
+/// variables that are its own this way (thread pools, timeouts), as the engine's are applied here.
+pub type VariableHook = Box<dyn Fn(&str, &Value) -> Result<(), SqlError> + Send + Sync>;
+
+/// What all sessions of a server share: the engine, global variables, counters, plan cache,
+/// the list of sessions.
+pub struct Instance {
+    /// The open database.
+    pub engine: Arc<Engine>,
+    /// Global variables.
+    pub globals: Globals,
+    /// Who is connected.
+    pub sessions: Registry,
+    /// When the instance was made, in microseconds since 1970.
+    pub started_micros: u64,
+    /// How many prepared statements there are.
+    prepared: AtomicU64,
+    hooks: Mutex<Vec<VariableHook>>,
+}
+
+impl Instance {
+    /// An instance on an open engine.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>) -> Arc<Instance> {
+        let started_micros = engine.env().wall_micros();
+        Arc::new(Instance {
+            engine,
+            globals: Globals::default(),
+            sessions: Registry::default(),
+            started_micros,
+            prepared: AtomicU64::new(0),
+            hooks: Mutex::new(Vec::new()),
+        })
+    }
+    /// The door to time and files.
+    #[must_use]
+    pub fn env(&self) -> &Env {
+        self.engine.env()
+    }
+    /// The global value of a variable.
+    #[must_use]
+    pub fn global(&self, variable: &Variable) -> Value {
+        self.globals.values().get(variable.id).clone()
+    }
+    /// Gives a variable its value at start, from the server's configuration, whether it is
+    /// dynamic or not: 1193 if there is none of this name, 1231 or 1232 for a bad value.
+    pub fn configure(&self, name: &str, value: &Value) -> Result<(), SqlError> {
+        let variable = variables::find(name)?;
+        let (value, _) = variable.convert(value)?;
+        self.globals.set(variable.id, value);
+        Ok(())
+    }
+    /// Sets a global variable while running, after `Variable::convert`.
+    pub fn set_global(&self, variable: &Variable, value: Value) -> Result<(), SqlError> {
+        for hook in self.hooks.lock().iter() {
+            hook(variable.name, &value)?;
+        }
+        self.globals.set(variable.id, value);
+        Ok(())
+    }
+    /// Adds a hook that sees every global variable that is set.
+    pub fn on_set_global(&self, hook: VariableHook) {
+        self.hooks.lock().push(hook);
+    }
+    /// Counts a prepared statement: 1461 if there are max_prepared_stmt_count.
+    pub(super) fn statement_prepared(&self) -> Result<(), SqlError> {
+        let max = self.globals.values().number("max_prepared_stmt_count");
+        let current = self.prepared.fetch_add(1, Ordering::Relaxed);
+        if current >= max {
+            self.statements_closed(1);
+            return Err(SqlError::too_many_prepared(max));
+        }
+        Ok(())
+    }
+    /// Uncounts prepared statements.
+    pub(super) fn statements_closed(&self, count: u64) {
+        self.prepared.fetch_sub(count, Ordering::Relaxed);
+    }
+    /// How many prepared statements there are.
+    #[must_use]
+    pub fn prepared(&self) -> u64 {
+        self.prepared.load(Ordering::Relaxed)
+    }
+}

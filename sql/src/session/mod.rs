@@ -1,0 +1,448 @@
+//! A client's session: its transaction, variables and prepared statements.
+//!
+//! Every statement goes through the same steps, whether it comes as text, prepared, or from
+//! EXECUTE: `begin_statement` (clock, counters, process list), `compile`, `run`, `end_statement`
+//! (warnings, ROW_COUNT). Queries and DML are the planner's; commands are run here.
+
+mod admin;
+mod instance;
+mod prepared;
+mod query;
+mod registry;
+mod set;
+mod state;
+mod transaction;
+
+pub use instance::{Instance, VariableHook};
+pub use prepared::Prepared;
+pub use registry::{Activity, Entry, Registry};
+pub use state::{Identity, State};
+
+use crate::{
+    command::{self, Command, Cursor},
+    error::SqlError,
+    lexer::{Kind, Lexer},
+    output::{ColumnMeta, Done, Output},
+    status::Counter,
+    warnings::{Level, Warnings},
+};
+use cohort_engine::{
+    txn::{Owner, Waiting},
+    types::Value,
+};
+use prepared::Statements;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use transaction::Transaction;
+
+/// The protocol's server status flags.
+pub mod status_flags {
+    /// A transaction is open.
+    pub const IN_TRANS: u16 = 1;
+    /// autocommit is on.
+    pub const AUTOCOMMIT: u16 = 2;
+    /// Another result follows.
+    pub const MORE_RESULTS: u16 = 8;
+    /// NO_BACKSLASH_ESCAPES is on: clients must quote accordingly.
+    pub const NO_BACKSLASH_ESCAPES: u16 = 512;
+    /// The open transaction is read-only.
+    pub const IN_TRANS_READONLY: u16 = 8192;
+}
+
+/// A compiled statement.
+pub(crate) struct Statement {
+    /// Its text.
+    text: Arc<str>,
+    /// How many `?` it has.
+    parameters: u16,
+    what: Compiled,
+}
+
+/// What a statement was compiled to.
+enum Compiled {
+    Command(Command),
+    Query(query::Query),
+    Schema(crate::ddl::Statement),
+}
+
+impl Statement {
+    /// PREPARE, EXECUTE and DEALLOCATE cannot themselves be prepared.
+    fn is_dynamic(&self) -> bool {
+        matches!(
+            self.what,
+            Compiled::Command(
+                Command::Prepare { .. } | Command::Execute { .. } | Command::Deallocate(_)
+            )
+        )
+    }
+}
+
+/// One client.
+pub struct Session {
+    state: State,
+    transaction: Transaction,
+    statements: Statements,
+    /// Another statement of the same text follows.
+    more: bool,
+    /// COMMIT RELEASE: the connection must end.
+    released: bool,
+}
+
+impl Session {
+    /// A session of a client that has logged in. `found_rows`: CLIENT_FOUND_ROWS.
+    #[must_use]
+    pub fn new(
+        instance: Arc<Instance>,
+        id: u64,
+        who: Identity,
+        waiting: Arc<dyn Waiting>,
+        found_rows: bool,
+    ) -> Session {
+        let owner = Owner::new(id, waiting);
+        let now = instance.env().wall_micros();
+        let entry = Entry::new(
+            id,
+            Arc::clone(&owner),
+            who.user.clone(),
+            who.host.clone(),
+            now,
+        );
+        let entry = Arc::new(entry);
+        instance.sessions.open(Arc::clone(&entry));
+        let mut state = State {
+            variables: instance.globals.session(),
+            instance,
+            owner,
+            id,
+            account: (who.user.clone(), "%".into()),
+            who,
+            privileged: true,
+            database: Arc::from(""),
+            user_variables: FxHashMap::default(),
+            warnings: Warnings::default(),
+            warnings_before: (0, 0),
+            last_insert_id: 0,
+            insert_id: 0,
+            row_count: 0,
+            found_rows: 0,
+            now_micros: i64::try_from(now).unwrap_or(i64::MAX),
+            timestamp: None,
+            client_found_rows: found_rows,
+            in_transaction: false,
+            entry,
+        };
+        state.log_in();
+        Session {
+            state,
+            transaction: Transaction::default(),
+            statements: Statements::default(),
+            more: false,
+            released: false,
+        }
+    }
+
+    /// COM_QUERY: one statement, or several if `multi` allows. Results go to `out` in order.
+    pub fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError> {
+        let mut rest = sql;
+        loop {
+            let (statement, more) = self.split(rest);
+            self.more = more.is_some();
+            let text = Arc::from(String::from_utf8_lossy(statement));
+            self.begin_statement("Query", Some(&text));
+            let result = match more {
+                Some(more) if !multi => Err(SqlError::syntax_at(more, 0)),
+                _ => self.statement(statement, &text, out),
+            };
+            self.end_statement(result)?;
+            match more {
+                Some(more) => rest = more,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The first statement of a text and, if there are several, the rest.
+    fn split<'a>(&self, sql: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
+        if !sql.contains(&b';') {
+            return (sql, None);
+        }
+        let mut lexer = Lexer::new(sql, self.state.settings().sql_mode.lexer());
+        let end = loop {
+            let token = lexer.next_token();
+            match token.kind {
+                Kind::End => return (sql, None),
+                Kind::Symbol if token.text(sql) == b";" => break token,
+                _ => {}
+            }
+        };
+        let next = loop {
+            let token = lexer.next_token();
+            if token.kind == Kind::End {
+                return (&sql[..end.start], None);
+            }
+            if !token.is_symbol(sql, ";") {
+                break token;
+            }
+        };
+        (&sql[..end.start], Some(&sql[next.start..]))
+    }
+
+    /// Clock, process list and kill flag at the start of a statement.
+    fn begin_statement(&mut self, command: &'static str, text: Option<&Arc<str>>) {
+        let now = self.state.instance.env().wall_micros();
+        let state = &mut self.state;
+        state.now_micros = state
+            .timestamp
+            .unwrap_or(i64::try_from(now).unwrap_or(i64::MAX));
+        state.counters().count(Counter::Questions);
+        let mut activity = state.entry.activity.lock();
+        activity.command = command;
+        activity.statement = text.cloned();
+        activity.since_micros = now;
+        drop(activity);
+        if !state.entry.is_closing() {
+            state.owner.clear_kill();
+        }
+    }
+
+    /// Puts an error among the warnings and the process list to sleep.
+    fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        let state = &mut self.state;
+        if let Err(error) = &result {
+            state.warnings.push(Level::Error, error.clone());
+            state.row_count = -1;
+        }
+        let mut activity = state.entry.activity.lock();
+        activity.command = "Sleep";
+        activity.statement = None;
+        drop(activity);
+        result
+    }
+
+    /// Runs one statement of text.
+    fn statement(
+        &mut self,
+        sql: &[u8],
+        text: &Arc<str>,
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        if query::is_query(sql) {
+            self.clear_warnings();
+            return self.run_text(sql, text, out);
+        }
+        let statement = self.compile(sql)?;
+        self.run(&statement, &[], out)
+    }
+
+    /// Forgets the warnings of the statement before.
+    fn clear_warnings(&mut self) {
+        let state = &mut self.state;
+        state.warnings_before = (state.warnings.count(), state.warnings.error_count());
+        let max = state.settings().error_count_max;
+        state.warnings.clear(max);
+    }
+
+    /// Compiles one statement.
+    fn compile(&mut self, sql: &[u8]) -> Result<Statement, SqlError> {
+        let text = Arc::from(String::from_utf8_lossy(sql));
+        if query::is_query(sql) {
+            let query = self.compile_query(sql)?;
+            return Ok(Statement {
+                text,
+                parameters: query.parameters(),
+                what: Compiled::Query(query),
+            });
+        }
+        let mut cursor = Cursor::new(sql, self.state.settings().sql_mode.lexer());
+        if cursor.at_end() {
+            return Err(SqlError::empty_query());
+        }
+        let what = match command::parse(&mut cursor)? {
+            Some(command) => Compiled::Command(command),
+            None => match crate::ddl::parse(&mut cursor)? {
+                Some(statement) => Compiled::Schema(statement),
+                None => Compiled::Query(self.compile_query(sql)?),
+            },
+        };
+        let placeholders = Lexer::tokens(sql, self.state.settings().sql_mode.lexer());
+        let count = placeholders
+            .iter()
+            .filter(|token| token.kind == Kind::Placeholder)
+            .count();
+        let parameters = u16::try_from(count).map_err(|_| SqlError::too_many_parameters())?;
+        Ok(Statement {
+            text,
+            parameters,
+            what,
+        })
+    }
+
+    /// Runs a compiled statement.
+    fn run(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        match &statement.what {
+            Compiled::Query(query) => {
+                self.clear_warnings();
+                self.run_query(query, &statement.text, params, out)
+            }
+            Compiled::Command(command) => {
+                self.state.counters().command(command.counter());
+                if !matches!(command, Command::Show(..)) {
+                    self.clear_warnings();
+                }
+                if command.commits_implicitly() {
+                    self.commit()?;
+                }
+                self.command(command, &statement.text, params, out)
+            }
+            Compiled::Schema(change) => {
+                self.clear_warnings();
+                self.state.counters().command(change.counter());
+                self.commit()?;
+                self.change_schema(change, &statement.text, out)
+            }
+        }
+    }
+
+    /// The columns of a statement's result, as COM_STMT_PREPARE describes them.
+    fn columns_of(&self, statement: &Statement) -> Arc<[ColumnMeta]> {
+        match &statement.what {
+            Compiled::Query(query) => query.columns(),
+            _ => Arc::from([]),
+        }
+    }
+
+    /// Sends the end of a statement that has no result set.
+    fn done(
+        &mut self,
+        affected_rows: u64,
+        info: String,
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        self.state.row_count = i64::try_from(affected_rows).unwrap_or(i64::MAX);
+        self.end(
+            Done {
+                affected_rows,
+                info,
+                ..Done::default()
+            },
+            out,
+        )
+    }
+
+    /// Sends the end of a statement: warnings and status are filled in here.
+    fn end(&mut self, mut done: Done, out: &mut dyn Output) -> Result<(), SqlError> {
+        done.warnings = self.state.warnings.count_u16();
+        done.status = self.status();
+        out.end(&done).map_err(|_| client_gone())
+    }
+
+    /// COM_INIT_DB.
+    pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        let dictionary = self.state.instance.engine.dictionary();
+        let database = dictionary.database(name);
+        if database.is_none() && !crate::catalog::is_virtual(name) {
+            return Err(SqlError::unknown_database(name));
+        }
+        if !self.state.privileged && database.is_some() {
+            let who = &self.state.account;
+            return Err(SqlError::database_access_denied(&who.0, &who.1, name));
+        }
+        let collation = database.map_or(cohort_engine::types::Collation::Utf8mb40900AiCi, |d| {
+            d.collation
+        });
+        self.state.database = Arc::from(name);
+        self.state.entry.activity.lock().database = Arc::clone(&self.state.database);
+        let variables = &mut self.state.variables;
+        if variables.values().text("collation_database") != collation.name() {
+            variables.set_named("collation_database", Value::Bytes(collation.name().into()));
+            variables.set_named(
+                "character_set_database",
+                Value::Bytes(collation.charset().into()),
+            );
+        }
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION, and COM_CHANGE_USER after the new user has logged in.
+    pub fn reset(&mut self, who: Option<Identity>) {
+        self.rollback();
+        self.transaction = Transaction::default();
+        self.close_all();
+        let state = &mut self.state;
+        state.variables = state.instance.globals.session();
+        state.user_variables.clear();
+        let max = state.settings().error_count_max;
+        state.warnings.clear(max);
+        state.last_insert_id = 0;
+        state.insert_id = 0;
+        state.row_count = 0;
+        state.found_rows = 0;
+        state.timestamp = None;
+        self.released = false;
+        if let Some(who) = who {
+            state.who = who;
+            state.database = Arc::from("");
+            state.log_in();
+        } else if !state.database.is_empty() {
+            // The database stays, and so do the variables that depend on it.
+            let database = Arc::clone(&state.database);
+            let _ = self.use_database(&database);
+        }
+    }
+
+    /// The protocol's server status flags now.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        let settings = self.state.settings();
+        let mut flags = 0;
+        if settings.autocommit {
+            flags |= status_flags::AUTOCOMMIT;
+        }
+        if let Some(open) = self.transaction.open {
+            flags |= status_flags::IN_TRANS;
+            if open.read_only {
+                flags |= status_flags::IN_TRANS_READONLY;
+            }
+        }
+        if settings
+            .sql_mode
+            .has(crate::variables::SqlMode::NO_BACKSLASH_ESCAPES)
+        {
+            flags |= status_flags::NO_BACKSLASH_ESCAPES;
+        }
+        if self.more {
+            flags |= status_flags::MORE_RESULTS;
+        }
+        flags
+    }
+
+    /// Whether the connection must end: KILL CONNECTION, or COMMIT RELEASE.
+    #[must_use]
+    pub fn is_closing(&self) -> bool {
+        self.released || self.state.entry.is_closing()
+    }
+
+    /// The session's state, for those that run statements in it.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.rollback();
+        self.close_all();
+        self.state.instance.sessions.close(&self.state.entry);
+    }
+}
+
+/// The client went away while its result was sent.
+fn client_gone() -> SqlError {
+    SqlError::network_read_error()
+}

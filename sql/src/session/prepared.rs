@@ -1,0 +1,172 @@
+//! Prepared statements, of the protocol and of PREPARE.
+
+use super::{Session, Statement};
+use crate::{
+    command::PrepareSource,
+    error::SqlError,
+    output::{ColumnMeta, Output},
+    status::Counter,
+};
+use cohort_engine::types::Value;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// A prepared statement, as the protocol describes it to the client.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Its number in this session.
+    pub id: u32,
+    /// How many `?` it has.
+    pub parameters: u16,
+    /// The columns of its result; empty if it has none.
+    pub columns: Arc<[ColumnMeta]>,
+}
+
+/// The prepared statements of a session.
+#[derive(Default)]
+pub(super) struct Statements {
+    by_id: FxHashMap<u32, Arc<Statement>>,
+    by_name: FxHashMap<String, Arc<Statement>>,
+    last_id: u32,
+}
+
+impl Statements {
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        (self.by_id.len() + self.by_name.len()) as u64
+    }
+}
+
+impl Session {
+    /// COM_STMT_PREPARE.
+    pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
+        self.begin_statement("Prepare", None);
+        let result = self.prepare_statement(sql);
+        self.state.counters().count(Counter::ComStmtPrepare);
+        let result = self.end_statement(result);
+        let statement = result?;
+        let prepared = Prepared {
+            id: self.statements.last_id.wrapping_add(1),
+            parameters: statement.parameters,
+            columns: self.columns_of(&statement),
+        };
+        self.statements.last_id = prepared.id;
+        self.statements
+            .by_id
+            .insert(prepared.id, Arc::new(statement));
+        Ok(prepared)
+    }
+
+    /// Compiles a statement and counts it among the prepared ones.
+    fn prepare_statement(&mut self, sql: &[u8]) -> Result<Statement, SqlError> {
+        let (sql, more) = self.split(sql);
+        if let Some(more) = more {
+            return Err(SqlError::syntax_at(more, 0));
+        }
+        let statement = self.compile(sql)?;
+        self.state.instance.statement_prepared()?;
+        Ok(statement)
+    }
+
+    /// COM_STMT_EXECUTE, its parameters decoded by the caller.
+    pub fn execute(
+        &mut self,
+        id: u32,
+        parameters: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        let Some(statement) = self.statements.by_id.get(&id).cloned() else {
+            return Err(SqlError::unknown_statement(id, "mysqld_stmt_execute"));
+        };
+        if parameters.len() != usize::from(statement.parameters) {
+            return Err(SqlError::wrong_arguments("mysqld_stmt_execute"));
+        }
+        self.more = false;
+        self.begin_statement("Execute", Some(&statement.text));
+        self.state.counters().count(Counter::ComStmtExecute);
+        let result = self.run(&statement, parameters, out);
+        self.end_statement(result)
+    }
+
+    /// COM_STMT_CLOSE; an unknown id is ignored.
+    pub fn close(&mut self, id: u32) {
+        if self.statements.by_id.remove(&id).is_some() {
+            self.state.counters().count(Counter::ComStmtClose);
+            self.state.instance.statements_closed(1);
+        }
+    }
+
+    /// Forgets all prepared statements.
+    pub(super) fn close_all(&mut self) {
+        let statements = std::mem::take(&mut self.statements);
+        self.state.instance.statements_closed(statements.len());
+    }
+
+    /// PREPARE.
+    pub(super) fn prepare_named(
+        &mut self,
+        name: &str,
+        source: &PrepareSource,
+    ) -> Result<(), SqlError> {
+        self.remove_named(name);
+        let text = match source {
+            PrepareSource::Text(text) => text.clone().into_bytes(),
+            PrepareSource::Variable(variable) => match self.state.user_variable(variable) {
+                Value::Bytes(text) => text,
+                Value::Null => b"NULL".to_vec(),
+                Value::Int(n) => n.to_string().into_bytes(),
+                Value::UInt(n) => n.to_string().into_bytes(),
+                _ => return Err(SqlError::syntax("", 1)),
+            },
+        };
+        let statement = self.prepare_statement(&text)?;
+        if statement.is_dynamic() {
+            self.state.instance.statements_closed(1);
+            return Err(SqlError::unsupported_prepared());
+        }
+        self.statements
+            .by_name
+            .insert(name.to_lowercase(), Arc::new(statement));
+        Ok(())
+    }
+
+    /// EXECUTE … USING.
+    pub(super) fn execute_named(
+        &mut self,
+        name: &str,
+        parameters: &[String],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        let Some(statement) = self.statements.by_name.get(&name.to_lowercase()).cloned() else {
+            return Err(SqlError::unknown_statement(name, "EXECUTE"));
+        };
+        if parameters.len() != usize::from(statement.parameters) {
+            return Err(SqlError::wrong_arguments("EXECUTE"));
+        }
+        let values: Vec<Value> = parameters
+            .iter()
+            .map(|name| self.state.user_variable(name))
+            .collect();
+        self.run(&statement, &values, out)
+    }
+
+    /// DEALLOCATE PREPARE.
+    pub(super) fn deallocate(&mut self, name: &str) -> Result<(), SqlError> {
+        if self.remove_named(name) {
+            return Ok(());
+        }
+        Err(SqlError::unknown_statement(name, "DEALLOCATE PREPARE"))
+    }
+
+    fn remove_named(&mut self, name: &str) -> bool {
+        let removed = self
+            .statements
+            .by_name
+            .remove(&name.to_lowercase())
+            .is_some();
+        if removed {
+            self.state.instance.statements_closed(1);
+        }
+        removed
+    }
+}

@@ -1,0 +1,148 @@
+//! The sessions of a server: who is connected, what they do, and how to stop them.
+
+use crate::status::Counters;
+use cohort_engine::txn::Owner;
+use parking_lot::Mutex;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+/// What a session is doing.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// The user it belongs to.
+    pub user: String,
+    /// Where it comes from.
+    pub host: String,
+    /// Its default database.
+    pub database: Arc<str>,
+    /// `Sleep`, `Query`, `Execute`, …
+    pub command: &'static str,
+    /// The statement, while there is one.
+    pub statement: Option<Arc<str>>,
+    /// Since when, in microseconds since 1970.
+    pub since_micros: u64,
+}
+
+/// A session as others see it.
+pub struct Entry {
+    /// The connection id.
+    pub id: u64,
+    /// To stop it.
+    pub owner: Arc<Owner>,
+    /// What it counted.
+    pub counters: Counters,
+    /// What it does.
+    pub activity: Mutex<Activity>,
+    /// KILL CONNECTION: it must end.
+    closing: AtomicBool,
+}
+
+impl Entry {
+    /// A session that does nothing yet.
+    #[must_use]
+    pub fn new(id: u64, owner: Arc<Owner>, user: String, host: String, now_micros: u64) -> Entry {
+        let activity = Activity {
+            user,
+            host,
+            database: Arc::from(""),
+            command: "Sleep",
+            statement: None,
+            since_micros: now_micros,
+        };
+        Entry {
+            id,
+            owner,
+            counters: Counters::default(),
+            activity: Mutex::new(activity),
+            closing: AtomicBool::new(false),
+        }
+    }
+    /// Whether KILL CONNECTION asked it to end.
+    #[must_use]
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+}
+
+/// Ends a connection of the server whose client may be silent: wakes its reader.
+pub type Disconnect = Box<dyn Fn(u64) + Send + Sync>;
+
+/// All sessions, by connection id.
+#[derive(Default)]
+pub struct Registry {
+    sessions: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    /// What sessions that have ended counted.
+    ended: Counters,
+    /// How many sessions there ever were.
+    opened: AtomicU64,
+    /// The most there were at once.
+    most: AtomicU64,
+    disconnect: Mutex<Option<Disconnect>>,
+}
+
+impl Registry {
+    /// Adds a session.
+    pub fn open(&self, entry: Arc<Entry>) {
+        let mut sessions = self.sessions.lock();
+        sessions.insert(entry.id, entry);
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        self.most
+            .fetch_max(sessions.len() as u64, Ordering::Relaxed);
+    }
+    /// Removes a session that ends.
+    pub fn close(&self, entry: &Entry) {
+        if self.sessions.lock().remove(&entry.id).is_some() {
+            self.ended.absorb(&entry.counters);
+        }
+    }
+    /// All sessions by connection id.
+    #[must_use]
+    pub fn list(&self) -> Vec<Arc<Entry>> {
+        self.sessions.lock().values().cloned().collect()
+    }
+    /// The session of a connection.
+    #[must_use]
+    pub fn find(&self, id: u64) -> Option<Arc<Entry>> {
+        self.sessions.lock().get(&id).cloned()
+    }
+    /// How many sessions there are, ever were, and were at once.
+    #[must_use]
+    pub fn counts(&self) -> (u64, u64, u64) {
+        let now = self.sessions.lock().len() as u64;
+        (
+            now,
+            self.opened.load(Ordering::Relaxed),
+            self.most.load(Ordering::Relaxed),
+        )
+    }
+    /// What all sessions counted, ended or not.
+    #[must_use]
+    pub fn sum(&self) -> Vec<u64> {
+        let mut sum = Vec::new();
+        self.ended.add_to(&mut sum);
+        for entry in self.list() {
+            entry.counters.add_to(&mut sum);
+        }
+        sum
+    }
+    /// What the server does to end a connection (shut its socket down, so that a thread that
+    /// waits for the client wakes up).
+    pub fn on_disconnect(&self, disconnect: Disconnect) {
+        *self.disconnect.lock() = Some(disconnect);
+    }
+    /// KILL: stops what the session executes and, if `connection`, ends it.
+    pub fn kill(&self, entry: &Entry, connection: bool) {
+        if connection {
+            entry.closing.store(true, Ordering::Release);
+        }
+        entry.owner.kill();
+        if connection && let Some(disconnect) = self.disconnect.lock().as_ref() {
+            disconnect(entry.id);
+        }
+    }
+}

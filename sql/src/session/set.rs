@@ -1,0 +1,317 @@
+//! SET: system variables, user variables, character sets.
+
+use super::Session;
+use crate::{
+    command::{Assignment, SetScope},
+    error::SqlError,
+    lexer::{self, Kind, Lexer},
+    variables::{self, Access, Scope, Variable},
+};
+use cohort_engine::types::{Collation, Value};
+
+/// An assignment whose value is known.
+enum Ready {
+    System(SetScope, Variable, Option<Value>),
+    User(String, Value),
+    Connection {
+        charset: Option<String>,
+        collation: Option<String>,
+        by_database: bool,
+    },
+}
+
+impl Session {
+    /// SET. All values are computed before the first is assigned; `params` are those of `?`s.
+    pub(super) fn set(
+        &mut self,
+        assignments: &[Assignment],
+        mut params: &[Value],
+    ) -> Result<(), SqlError> {
+        let mut ready = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            ready.push(match assignment {
+                Assignment::System { scope, name, value } => {
+                    let variable = variables::find(name)?;
+                    check_scope(&variable, *scope)?;
+                    let value = match value {
+                        Some(text) => Some(self.value(text, true, &mut params)?),
+                        None => None,
+                    };
+                    Ready::System(*scope, variable, value)
+                }
+                Assignment::User { name, value } => {
+                    Ready::User(name.clone(), self.value(value, false, &mut params)?)
+                }
+                Assignment::Names { charset, collation } => Ready::Connection {
+                    charset: charset.clone(),
+                    collation: collation.clone(),
+                    by_database: false,
+                },
+                Assignment::CharacterSet(charset) => Ready::Connection {
+                    charset: charset.clone(),
+                    collation: None,
+                    by_database: true,
+                },
+            });
+        }
+        for assignment in ready {
+            match assignment {
+                Ready::User(name, value) => self.state.set_user_variable(&name, value),
+                Ready::System(scope, variable, value) => {
+                    self.assign(scope, &variable, value.as_ref())?;
+                }
+                Ready::Connection {
+                    charset,
+                    collation,
+                    by_database,
+                } => {
+                    self.set_connection(charset.as_deref(), collation.as_deref(), by_database)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of an expression on the right side of `=`. For system variables a word that is
+    /// no literal is a string.
+    fn value(&mut self, text: &str, words: bool, params: &mut &[Value]) -> Result<Value, SqlError> {
+        let mode = self.state.settings().sql_mode.lexer();
+        let tokens = Lexer::tokens(text.as_bytes(), mode);
+        if let [token] = tokens.as_slice() {
+            let text = token.text(text.as_bytes());
+            match token.kind {
+                Kind::String => return Ok(lexer::string_value(text, mode)),
+                Kind::Integer | Kind::Decimal | Kind::Float => {
+                    if let Some(value) = lexer::number(token.kind, text) {
+                        return Ok(value);
+                    }
+                }
+                Kind::Word if words => return Ok(word(text)),
+                _ => {}
+            }
+        }
+        let wanted = tokens
+            .iter()
+            .filter(|token| token.kind == Kind::Placeholder)
+            .count();
+        let (mine, rest) = params.split_at_checked(wanted).unwrap_or((*params, &[]));
+        *params = rest;
+        let mut values = self.evaluate(text, mine)?;
+        match (values.pop(), values.is_empty()) {
+            (Some(value), true) => Ok(value),
+            _ => Err(SqlError::operand_columns(1)),
+        }
+    }
+
+    /// Sets a system variable by its name.
+    pub(super) fn set_variable(
+        &mut self,
+        scope: SetScope,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), SqlError> {
+        let variable = variables::find(name)?;
+        check_scope(&variable, scope)?;
+        self.assign(scope, &variable, Some(value))
+    }
+
+    /// Sets a variable; `None` is DEFAULT: the built-in value or, for a session, the global one.
+    fn assign(
+        &mut self,
+        scope: SetScope,
+        variable: &Variable,
+        value: Option<&Value>,
+    ) -> Result<(), SqlError> {
+        let global = scope == SetScope::Global || variable.scope == Scope::Global;
+        if global && !self.state.privileged {
+            return Err(SqlError::privilege_needed(
+                "SUPER or SYSTEM_VARIABLES_ADMIN",
+            ));
+        }
+        let (value, warning) = match value {
+            Some(value) => variable.convert(value)?,
+            None if global || variable.scope == Scope::Session => (variable.default(), None),
+            None => (self.state.instance.global(variable), None),
+        };
+        if variable.access == Access::Pinned {
+            let current = self.state.variable(variable, scope);
+            if current != value {
+                return Err(SqlError::not_supported(format_args!(
+                    "{} = {}",
+                    variable.name,
+                    variable.show(&value)
+                )));
+            }
+            return Ok(());
+        }
+        if let Some(warning) = warning {
+            self.state.warnings.warn(warning);
+        }
+        if global {
+            self.state.instance.set_global(variable, value)
+        } else {
+            self.assign_session(scope, variable, value)
+        }
+    }
+
+    fn assign_session(
+        &mut self,
+        scope: SetScope,
+        variable: &Variable,
+        value: Value,
+    ) -> Result<(), SqlError> {
+        let number = match &value {
+            Value::UInt(n) => *n,
+            _ => 0,
+        };
+        match variable.name {
+            "transaction_isolation" | "transaction_read_only" if scope == SetScope::Next => {
+                return self.set_next(variable, &value);
+            }
+            "autocommit" => {
+                let on = value == Value::Int(1);
+                if on && !self.state.settings().autocommit {
+                    self.commit()?;
+                }
+            }
+            "timestamp" => {
+                let micros = match value {
+                    // Exact to the microsecond up to the year 2255.
+                    Value::Double(seconds) if seconds > 0.0 => Some((seconds * 1e6).round() as i64),
+                    _ => None,
+                };
+                self.state.timestamp = micros;
+                return Ok(());
+            }
+            "last_insert_id" | "identity" => {
+                self.state.last_insert_id = number;
+                return Ok(());
+            }
+            "insert_id" => {
+                self.state.insert_id = number;
+                return Ok(());
+            }
+            "pseudo_thread_id" => return Ok(()),
+            "character_set_connection" => {
+                let collation = default_collation(&value).name();
+                self.state
+                    .variables
+                    .set_named("collation_connection", Value::Bytes(collation.into()));
+            }
+            "collation_connection" => {
+                let charset = charset_of(&value);
+                self.state
+                    .variables
+                    .set_named("character_set_connection", Value::Bytes(charset.into()));
+            }
+            _ => {}
+        }
+        self.state.variables.set(variable.id, value);
+        Ok(())
+    }
+
+    /// `SET @@transaction_isolation = …`: for the next transaction only.
+    fn set_next(&mut self, variable: &Variable, value: &Value) -> Result<(), SqlError> {
+        let (isolation, read_only) = match (variable.name, value) {
+            ("transaction_isolation", Value::Bytes(name)) => {
+                let name = std::str::from_utf8(name).unwrap_or("");
+                (Some(variables::isolation(name)), None)
+            }
+            (_, value) => (None, Some(*value == Value::Int(1))),
+        };
+        self.set_transaction(SetScope::Next, isolation, read_only)
+    }
+
+    /// SET NAMES and SET CHARACTER SET.
+    fn set_connection(
+        &mut self,
+        charset: Option<&str>,
+        collation: Option<&str>,
+        by_database: bool,
+    ) -> Result<(), SqlError> {
+        let charset = variables::character_set(charset.unwrap_or("utf8mb4"))?;
+        let collation = match collation {
+            Some(name) => {
+                let collation =
+                    Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
+                let fits = collation.charset() == charset
+                    || charset == "utf8mb3" && collation.charset() == "utf8mb4";
+                if !fits {
+                    return Err(SqlError::collation_mismatch(name, charset));
+                }
+                collation
+            }
+            None => default_collation(&Value::Bytes(charset.into())),
+        };
+        let client = Value::Bytes(charset.into());
+        for name in ["character_set_client", "character_set_results"] {
+            self.state.variables.set_named(name, client.clone());
+        }
+        let (connection, collation) = if by_database {
+            let database = self.state.variables.values().text("collation_database");
+            let collation = Collation::from_name(database).unwrap_or(Collation::Utf8mb40900AiCi);
+            (collation.charset(), collation)
+        } else {
+            (charset, collation)
+        };
+        let connection = Value::Bytes(connection.into());
+        self.state
+            .variables
+            .set_named("character_set_connection", connection);
+        self.state.variables.set_named(
+            "collation_connection",
+            Value::Bytes(collation.name().into()),
+        );
+        Ok(())
+    }
+}
+
+/// The value of a word: literals, else the word itself.
+fn word(text: &[u8]) -> Value {
+    match text.to_ascii_uppercase().as_slice() {
+        b"TRUE" => Value::Int(1),
+        b"FALSE" => Value::Int(0),
+        b"NULL" => Value::Null,
+        _ => Value::Bytes(text.to_vec()),
+    }
+}
+
+fn charset_of(collation: &Value) -> &'static str {
+    let Value::Bytes(name) = collation else {
+        return "utf8mb4";
+    };
+    let name = std::str::from_utf8(name).unwrap_or("");
+    Collation::from_name(name).map_or("utf8mb4", Collation::charset)
+}
+
+fn default_collation(charset: &Value) -> Collation {
+    match charset {
+        Value::Bytes(name) if name.as_slice() == b"binary" => Collation::Binary,
+        _ => Collation::Utf8mb40900AiCi,
+    }
+}
+
+/// Whether a variable can be set there.
+fn check_scope(variable: &Variable, scope: SetScope) -> Result<(), SqlError> {
+    if matches!(variable.access, Access::Fixed | Access::Computed) {
+        return Err(SqlError::variable_is(variable.name, "read only"));
+    }
+    match (variable.scope, scope) {
+        (Scope::Global, SetScope::Session | SetScope::Next) => {
+            Err(SqlError::global_variable(variable.name))
+        }
+        (Scope::Session, SetScope::Global) => Err(SqlError::session_variable(variable.name)),
+        (Scope::SessionReadOnly, SetScope::Session | SetScope::Next) => {
+            let why = format!(
+                "SESSION variable '{0}' is read-only. Use SET GLOBAL to assign the value",
+                variable.name
+            );
+            Err(SqlError {
+                code: 1621,
+                state: *b"HY000",
+                message: why,
+            })
+        }
+        _ => Ok(()),
+    }
+}

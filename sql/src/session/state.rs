@@ -1,0 +1,120 @@
+//! What statements can see and change of their session, apart from its transaction.
+
+use super::{Instance, registry::Entry};
+use crate::{
+    command::SetScope,
+    status::Counters,
+    variables::{Scope, Settings, Variable, Variables},
+    warnings::Warnings,
+};
+use cohort_engine::{txn::Owner, types::Value};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Who a client is.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The user name it logged in with.
+    pub user: String,
+    /// The host it came from, as shown in the process list.
+    pub host: String,
+}
+
+/// The state of a session, apart from its transaction.
+pub struct State {
+    /// What all sessions share.
+    pub instance: Arc<Instance>,
+    /// The session as the engine knows it.
+    pub owner: Arc<Owner>,
+    /// The connection id.
+    pub id: u64,
+    /// Who the client is.
+    pub who: Identity,
+    /// The account it logged in as: user and pattern of hosts, for CURRENT_USER().
+    pub account: (String, String),
+    /// Whether that account has all privileges.
+    pub privileged: bool,
+    /// The default database; empty for none.
+    pub database: Arc<str>,
+    /// System variables.
+    pub variables: Variables,
+    /// User variables, by their names in lower case.
+    pub user_variables: FxHashMap<String, Value>,
+    /// The conditions of the last statement that had any.
+    pub warnings: Warnings,
+    /// How many conditions and errors the statement before had: @@warning_count, @@error_count.
+    pub warnings_before: (u64, u64),
+    /// LAST_INSERT_ID(), as of the statements before this one.
+    pub last_insert_id: u64,
+    /// SET INSERT_ID: the next AUTO_INCREMENT value, 0 for none.
+    pub insert_id: u64,
+    /// ROW_COUNT().
+    pub row_count: i64,
+    /// FOUND_ROWS().
+    pub found_rows: u64,
+    /// When the statement began: microseconds since 1970 UTC; SET TIMESTAMP changes it.
+    pub now_micros: i64,
+    /// SET TIMESTAMP: microseconds, if set.
+    pub timestamp: Option<i64>,
+    /// CLIENT_FOUND_ROWS: affected rows count what was found, not only what was changed.
+    pub client_found_rows: bool,
+    /// Whether a transaction that the client began is open, for the status flags.
+    pub in_transaction: bool,
+    /// The session as others see it: process list and counters.
+    pub(super) entry: Arc<Entry>,
+}
+
+impl State {
+    /// The variables that statements need.
+    #[inline]
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        self.variables.settings()
+    }
+    /// The session's counters.
+    #[inline]
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.entry.counters
+    }
+    /// The value of a system variable as `@@variable`, `@@session.` or `@@global.variable` has it.
+    #[must_use]
+    pub fn variable(&self, variable: &Variable, scope: SetScope) -> Value {
+        if scope == SetScope::Global {
+            return self.instance.global(variable);
+        }
+        let number = |n: u64| Value::UInt(n);
+        match variable.name {
+            "last_insert_id" | "identity" => number(self.last_insert_id),
+            "insert_id" => number(self.insert_id),
+            "warning_count" => number(self.warnings_before.0),
+            "error_count" => number(self.warnings_before.1),
+            "pseudo_thread_id" => number(self.id),
+            "timestamp" => {
+                let micros = self.timestamp.unwrap_or(self.now_micros);
+                Value::Double(micros as f64 / 1e6)
+            }
+            _ if variable.scope == Scope::Global => self.instance.global(variable),
+            _ => self.variables.values().get(variable.id).clone(),
+        }
+    }
+    /// Looks up what the account may do.
+    pub(super) fn log_in(&mut self) {
+        self.account = (self.who.user.clone(), "%".into());
+        self.privileged = true;
+    }
+    /// The value of a user variable; NULL if it was never set.
+    #[must_use]
+    pub fn user_variable(&self, name: &str) -> Value {
+        let value = self.user_variables.get(name);
+        let value = match value {
+            Some(value) => Some(value),
+            None => self.user_variables.get(&name.to_lowercase()),
+        };
+        value.cloned().unwrap_or_default()
+    }
+    /// Sets a user variable.
+    pub fn set_user_variable(&mut self, name: &str, value: Value) {
+        self.user_variables.insert(name.to_lowercase(), value);
+    }
+}

@@ -1,0 +1,252 @@
+//! The session's transaction: when one begins, how it goes on after an error, when it ends.
+//!
+//! A transaction of the client (BEGIN, or any statement on tables while autocommit is off) is
+//! `open` from the statement that begins it; the engine's transaction is begun only when a
+//! statement needs it. A statement on its own (autocommit) has an engine transaction for itself.
+//!
+//! 1. `engine` is some only inside a statement or while `open` is some.
+//! 2. Characteristics are fixed when the transaction opens, not when it first reads.
+//! 3. After a deadlock, and after an error of the log, nothing is open: the engine has rolled
+//!    back. After every other error the statement's changes are undone and the transaction stays.
+
+use super::Session;
+use crate::{
+    command::{Completion, SetScope, isolation_name},
+    error::SqlError,
+    status::Counter,
+};
+use cohort_engine::{
+    txn::{Isolation, Savepoint, Txn, TxnError, TxnOptions},
+    types::Value,
+};
+
+/// What a transaction is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Characteristics {
+    pub isolation: Isolation,
+    pub read_only: bool,
+}
+
+/// The transaction of a session.
+#[derive(Default)]
+pub(super) struct Transaction {
+    /// The client's transaction, if one is open.
+    pub open: Option<Characteristics>,
+    /// The engine's transaction, if one was needed.
+    pub engine: Option<Txn>,
+    /// SET TRANSACTION: only for the next one.
+    pub next: (Option<Isolation>, Option<bool>),
+    /// SAVEPOINTs in the order they were made.
+    pub savepoints: Vec<(String, Savepoint)>,
+}
+
+impl Session {
+    /// What the next transaction is like; SET TRANSACTION's wishes are used up.
+    fn characteristics(&mut self) -> Characteristics {
+        let (isolation, read_only) = std::mem::take(&mut self.transaction.next);
+        let settings = self.state.settings();
+        Characteristics {
+            isolation: isolation.unwrap_or(settings.isolation),
+            read_only: read_only.unwrap_or(settings.read_only),
+        }
+    }
+
+    fn open(&mut self, characteristics: Characteristics) {
+        self.transaction.open = Some(characteristics);
+        self.state.in_transaction = true;
+    }
+
+    /// START TRANSACTION.
+    pub(super) fn begin(
+        &mut self,
+        read_only: Option<bool>,
+        snapshot: bool,
+    ) -> Result<(), SqlError> {
+        self.commit()?;
+        let mut characteristics = self.characteristics();
+        characteristics.read_only = read_only.unwrap_or(characteristics.read_only);
+        self.open(characteristics);
+        if snapshot
+            && matches!(
+                characteristics.isolation,
+                Isolation::RepeatableRead | Isolation::Serializable
+            )
+        {
+            let mut txn = self.begin_engine(characteristics);
+            txn.take_snapshot();
+            self.transaction.engine = Some(txn);
+        }
+        Ok(())
+    }
+
+    /// A transaction of the engine with these characteristics.
+    pub(super) fn begin_engine(&self, characteristics: Characteristics) -> Txn {
+        let options = TxnOptions {
+            isolation: characteristics.isolation,
+            read_only: characteristics.read_only,
+            lock_wait_ms: self.state.settings().row_lock_wait_ms,
+        };
+        self.state.instance.engine.begin(&self.state.owner, options)
+    }
+
+    /// What a statement on tables runs in: the open transaction, one that it opens because
+    /// autocommit is off, or one of its own (then `true`).
+    pub(super) fn enter(&mut self) -> (Characteristics, bool) {
+        if let Some(open) = self.transaction.open {
+            return (open, false);
+        }
+        let characteristics = self.characteristics();
+        if self.state.settings().autocommit {
+            return (characteristics, true);
+        }
+        self.open(characteristics);
+        (characteristics, false)
+    }
+
+    /// Commits what is open; nothing happens if nothing is.
+    pub(super) fn commit(&mut self) -> Result<(), SqlError> {
+        let engine = self.transaction.engine.take();
+        self.forget();
+        let Some(txn) = engine else { return Ok(()) };
+        self.state.counters().count(Counter::HandlerCommit);
+        txn.commit(&self.state.database).map_err(commit_error)?;
+        Ok(())
+    }
+
+    /// Gives up what is open.
+    pub(super) fn rollback(&mut self) {
+        if let Some(txn) = self.transaction.engine.take() {
+            self.state.counters().count(Counter::HandlerRollback);
+            txn.rollback();
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.transaction.open = None;
+        self.transaction.savepoints.clear();
+        self.state.in_transaction = false;
+    }
+
+    /// COMMIT or ROLLBACK with what follows it.
+    pub(super) fn complete(
+        &mut self,
+        commit: bool,
+        completion: Completion,
+    ) -> Result<(), SqlError> {
+        let ended = self.transaction.open;
+        if commit {
+            self.commit()?;
+        } else {
+            self.rollback();
+        }
+        let by_default = self.state.settings().completion_type;
+        let release = completion
+            .release
+            .unwrap_or(by_default == 2 && completion.chain.is_none());
+        let chain = completion
+            .chain
+            .unwrap_or(by_default == 1 && completion.release.is_none());
+        if chain {
+            let characteristics = ended.unwrap_or_else(|| self.characteristics());
+            self.open(characteristics);
+        } else {
+            // SET TRANSACTION is for the next transaction, and an empty one was one, too.
+            self.transaction.next = (None, None);
+        }
+        if release {
+            self.released = true;
+        }
+        Ok(())
+    }
+
+    /// What becomes of the transaction after a statement failed in it. `mark` is where its
+    /// changes begin.
+    #[allow(dead_code)] // the executor is about to call it
+    pub(super) fn statement_failed(&mut self, mut txn: Txn, mark: &Savepoint, error: &SqlError) {
+        // 1213 (deadlock) and 1030 (the log failed) end the transaction in the engine.
+        if matches!(error.code, 1213 | 1030) {
+            drop(txn);
+            self.forget();
+            return;
+        }
+        txn.rollback_to(mark);
+        self.transaction.engine = Some(txn);
+    }
+
+    /// SAVEPOINT. Without an open transaction it has no effect, as each statement is its own.
+    pub(super) fn savepoint(&mut self, name: String) {
+        self.state.counters().count(Counter::HandlerSavepoint);
+        let (characteristics, alone) = self.enter();
+        if alone {
+            return;
+        }
+        let engine = self.transaction.engine.take();
+        let txn = engine.unwrap_or_else(|| self.begin_engine(characteristics));
+        let mark = txn.savepoint();
+        self.transaction.engine = Some(txn);
+        self.transaction
+            .savepoints
+            .retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+        self.transaction.savepoints.push((name, mark));
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
+        let mut savepoints = self.transaction.savepoints.iter();
+        let found = savepoints.position(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| SqlError::does_not_exist("SAVEPOINT", name))
+    }
+
+    /// ROLLBACK TO SAVEPOINT: it stays, those after it go.
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
+        let position = self.find_savepoint(name)?;
+        self.state
+            .counters()
+            .count(Counter::HandlerSavepointRollback);
+        self.transaction.savepoints.truncate(position + 1);
+        let mark = self.transaction.savepoints.last().map(|(_, mark)| *mark);
+        if let (Some(txn), Some(mark)) = (self.transaction.engine.as_mut(), mark) {
+            txn.rollback_to(&mark);
+        }
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT: it and those after it go, their changes stay.
+    pub(super) fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        let position = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(position);
+        Ok(())
+    }
+
+    /// SET TRANSACTION.
+    pub(super) fn set_transaction(
+        &mut self,
+        scope: SetScope,
+        isolation: Option<Isolation>,
+        read_only: Option<bool>,
+    ) -> Result<(), SqlError> {
+        if scope == SetScope::Next {
+            if self.transaction.open.is_some() {
+                return Err(SqlError::transaction_in_progress());
+            }
+            let (next_isolation, next_read_only) = &mut self.transaction.next;
+            *next_isolation = isolation.or(*next_isolation);
+            *next_read_only = read_only.or(*next_read_only);
+            return Ok(());
+        }
+        if let Some(level) = isolation {
+            let name = Value::Bytes(isolation_name(level).into());
+            self.set_variable(scope, "transaction_isolation", &name)?;
+        }
+        if let Some(read_only) = read_only {
+            let value = Value::Int(i64::from(read_only));
+            self.set_variable(scope, "transaction_read_only", &value)?;
+        }
+        Ok(())
+    }
+}
+
+/// A commit that failed is final.
+fn commit_error(error: TxnError) -> SqlError {
+    SqlError::from(error)
+}

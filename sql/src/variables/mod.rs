@@ -1,0 +1,406 @@
+//! System variables: one table of them, the global values, and each session's.
+//!
+//! A session shares the global values until it sets one. What statements need of them without
+//! looking up names is kept, converted, in `Settings`.
+
+mod sql_mode;
+mod table;
+mod time_zone;
+mod value;
+
+pub(crate) use value::character_set;
+
+pub use sql_mode::SqlMode;
+pub use time_zone::TimeZone;
+
+use crate::error::SqlError;
+use cohort_engine::{
+    txn::Isolation,
+    types::{Collation, Value},
+};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, LazyLock};
+
+/// Where a variable has a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// One for the server.
+    Global,
+    /// One for each session.
+    Session,
+    /// One for each session, which begins with the server's.
+    Both,
+    /// The same, but a session cannot change its own.
+    SessionReadOnly,
+}
+
+/// What may be done with a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Set and read.
+    Dynamic,
+    /// Read; set only to the value it has: what MySQL's other values do is not supported.
+    Pinned,
+    /// Read.
+    Fixed,
+    /// Read; the session computes it.
+    Computed,
+    /// Read and set; the session computes it.
+    ComputedDynamic,
+}
+
+/// The type of a variable and the values it takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// ON or OFF, 1 or 0.
+    Bool,
+    /// A number; others are cut to the range with a warning.
+    UInt {
+        /// The least.
+        min: u64,
+        /// The greatest.
+        max: u64,
+    },
+    /// The same with fractions.
+    Double {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
+    /// One of these words, or its position.
+    Enum(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// Any text or NULL.
+    NullText,
+    /// The name of a character set.
+    CharacterSet,
+    /// The same or NULL.
+    NullCharacterSet,
+    /// The name or number of a collation.
+    Collation,
+    /// A set of modes.
+    SqlMode,
+    /// The name of a time zone.
+    TimeZone,
+}
+
+impl Kind {
+    /// Whether `@@variable` is a number.
+    #[must_use]
+    pub fn is_number(self) -> bool {
+        matches!(self, Kind::Bool | Kind::UInt { .. })
+    }
+}
+
+/// The number of a variable: its position in the table.
+pub type VariableId = u16;
+
+/// A system variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    /// Its number.
+    pub id: VariableId,
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// Where it has values.
+    pub scope: Scope,
+    /// What may be done with it.
+    pub access: Access,
+    /// Its type.
+    pub kind: Kind,
+}
+
+static BY_NAME: LazyLock<FxHashMap<&'static str, VariableId>> = LazyLock::new(|| {
+    let ids = (0..).zip(table::TABLE);
+    ids.map(|(id, row)| (row.0, id)).collect()
+});
+
+/// The variable of this name: 1193 if there is none.
+pub fn find(name: &str) -> Result<Variable, SqlError> {
+    let lower = name.to_ascii_lowercase();
+    let known = match lower.as_str() {
+        // What MySQL 5 called them; old drivers still do.
+        "tx_isolation" => "transaction_isolation",
+        "tx_read_only" => "transaction_read_only",
+        other => other,
+    };
+    let id = *BY_NAME
+        .get(known)
+        .ok_or_else(|| SqlError::unknown_variable(name))?;
+    Ok(by_id(id))
+}
+
+/// The variable of a number that `find` or `all` gave.
+#[must_use]
+pub fn by_id(id: VariableId) -> Variable {
+    let (name, scope, access, kind, _) = table::TABLE[usize::from(id)];
+    Variable {
+        id,
+        name,
+        scope,
+        access,
+        kind,
+    }
+}
+
+/// All variables by name.
+pub fn all() -> impl Iterator<Item = Variable> {
+    (0..).zip(table::TABLE).map(|(id, _)| by_id(id))
+}
+
+impl Variable {
+    /// Converts a value for this variable: 1231 or 1232 if it cannot be its value.
+    /// The warning, if any, says that it was cut to the range.
+    pub fn convert(&self, value: &Value) -> Result<(Value, Option<SqlError>), SqlError> {
+        value::convert(self, value)
+    }
+    /// The text of a value in SHOW VARIABLES.
+    #[must_use]
+    pub fn show(&self, value: &Value) -> String {
+        value::show(self, value)
+    }
+    /// The default.
+    #[must_use]
+    pub fn default(&self) -> Value {
+        value::parse(self.kind, table::TABLE[usize::from(self.id)].4)
+    }
+}
+
+/// The values of all variables, by number.
+#[derive(Clone, Debug)]
+pub struct Values(Arc<Vec<Value>>);
+
+impl Values {
+    fn defaults() -> Values {
+        Values(Arc::new(all().map(|variable| variable.default()).collect()))
+    }
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, id: VariableId) -> &Value {
+        self.0.get(usize::from(id)).unwrap_or(&Value::Null)
+    }
+    /// The value of the variable of this name, which is in the table.
+    #[must_use]
+    pub fn named(&self, name: &str) -> &Value {
+        BY_NAME.get(name).map_or(&Value::Null, |&id| self.get(id))
+    }
+    /// The number that is the value of the variable of this name.
+    #[must_use]
+    pub fn number(&self, name: &str) -> u64 {
+        match self.named(name) {
+            Value::UInt(n) => *n,
+            Value::Int(n) => u64::try_from(*n).unwrap_or(0),
+            _ => 0,
+        }
+    }
+    /// The text that is the value of the variable of this name.
+    #[must_use]
+    pub fn text(&self, name: &str) -> &str {
+        match self.named(name) {
+            Value::Bytes(text) => std::str::from_utf8(text).unwrap_or(""),
+            _ => "",
+        }
+    }
+    fn set(&mut self, id: VariableId, value: Value) {
+        if let Some(slot) = Arc::make_mut(&mut self.0).get_mut(usize::from(id)) {
+            *slot = value;
+        }
+    }
+}
+
+/// The server's values.
+pub struct Globals(Mutex<(Values, Arc<Settings>)>);
+
+impl Default for Globals {
+    fn default() -> Globals {
+        let values = Values::defaults();
+        let settings = Arc::new(Settings::of(&values));
+        Globals(Mutex::new((values, settings)))
+    }
+}
+
+impl Globals {
+    /// A copy of the values as they are now.
+    #[must_use]
+    pub fn values(&self) -> Values {
+        self.0.lock().0.clone()
+    }
+    /// Sets a value that `Variable::convert` returned.
+    pub fn set(&self, id: VariableId, value: Value) {
+        let mut globals = self.0.lock();
+        globals.0.set(id, value);
+        globals.1 = Arc::new(Settings::of(&globals.0));
+    }
+    /// The variables of a new session.
+    #[must_use]
+    pub fn session(&self) -> Variables {
+        let globals = self.0.lock();
+        Variables {
+            values: globals.0.clone(),
+            settings: Arc::clone(&globals.1),
+        }
+    }
+}
+
+/// A session's values.
+#[derive(Clone, Debug)]
+pub struct Variables {
+    values: Values,
+    settings: Arc<Settings>,
+}
+
+impl Variables {
+    /// The values.
+    #[must_use]
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+    /// The values that statements need, converted.
+    #[must_use]
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+    /// Sets a value that `Variable::convert` returned.
+    pub fn set(&mut self, id: VariableId, value: Value) {
+        self.values.set(id, value);
+        self.settings = Arc::new(Settings::of(&self.values));
+    }
+    /// Sets the value of a variable by its name, which is in the table.
+    pub fn set_named(&mut self, name: &str, value: Value) {
+        if let Some(&id) = BY_NAME.get(name) {
+            self.set(id, value);
+        }
+    }
+}
+
+/// What statements need of a session's variables, converted.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// sql_mode.
+    pub sql_mode: SqlMode,
+    /// time_zone.
+    pub time_zone: TimeZone,
+    /// autocommit.
+    pub autocommit: bool,
+    /// transaction_isolation.
+    pub isolation: Isolation,
+    /// transaction_read_only.
+    pub read_only: bool,
+    /// completion_type: 0 NO_CHAIN, 1 CHAIN, 2 RELEASE.
+    pub completion_type: u8,
+    /// innodb_lock_wait_timeout, in milliseconds.
+    pub row_lock_wait_ms: u64,
+    /// lock_wait_timeout, in milliseconds.
+    pub table_lock_wait_ms: u64,
+    /// sql_select_limit; `u64::MAX` for none.
+    pub select_limit: u64,
+    /// max_execution_time, in milliseconds; 0 for none.
+    pub execution_ms_max: u64,
+    /// max_error_count.
+    pub error_count_max: usize,
+    /// max_allowed_packet, in bytes.
+    pub packet_bytes_max: u64,
+    /// group_concat_max_len, in bytes.
+    pub group_concat_bytes_max: u64,
+    /// div_precision_increment.
+    pub div_precision_increment: u8,
+    /// default_week_format.
+    pub week_format: u8,
+    /// auto_increment_increment.
+    pub auto_increment_increment: u64,
+    /// auto_increment_offset.
+    pub auto_increment_offset: u64,
+    /// collation_connection: of literals.
+    pub collation: Collation,
+    /// sql_safe_updates.
+    pub safe_updates: bool,
+    /// sql_big_selects is off: max_join_size.
+    pub join_rows_max: Option<u64>,
+    /// sql_notes.
+    pub notes: bool,
+    /// sort_buffer_size, in bytes.
+    pub sort_buffer_bytes: u64,
+}
+
+impl Settings {
+    fn of(values: &Values) -> Settings {
+        let on = |name| values.number(name) != 0;
+        let small = |name| u8::try_from(values.number(name)).unwrap_or(u8::MAX);
+        Settings {
+            sql_mode: SqlMode::parse(values.text("sql_mode")).unwrap_or_default(),
+            time_zone: TimeZone::parse(values.text("time_zone"))
+                .unwrap_or_else(|_| TimeZone::system()),
+            autocommit: on("autocommit"),
+            isolation: isolation(values.text("transaction_isolation")),
+            read_only: on("transaction_read_only"),
+            completion_type: match values.text("completion_type") {
+                "CHAIN" => 1,
+                "RELEASE" => 2,
+                _ => 0,
+            },
+            row_lock_wait_ms: values
+                .number("innodb_lock_wait_timeout")
+                .saturating_mul(1000),
+            table_lock_wait_ms: values.number("lock_wait_timeout").saturating_mul(1000),
+            select_limit: values.number("sql_select_limit"),
+            execution_ms_max: values.number("max_execution_time"),
+            error_count_max: usize::try_from(values.number("max_error_count")).unwrap_or(1024),
+            packet_bytes_max: values.number("max_allowed_packet"),
+            group_concat_bytes_max: values.number("group_concat_max_len"),
+            div_precision_increment: small("div_precision_increment"),
+            week_format: small("default_week_format"),
+            auto_increment_increment: values.number("auto_increment_increment"),
+            auto_increment_offset: values.number("auto_increment_offset"),
+            collation: Collation::from_name(values.text("collation_connection"))
+                .unwrap_or(Collation::Utf8mb40900AiCi),
+            safe_updates: on("sql_safe_updates"),
+            join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
+            notes: on("sql_notes"),
+            sort_buffer_bytes: values.number("sort_buffer_size"),
+        }
+    }
+}
+
+/// The level of this name.
+pub(crate) fn isolation(name: &str) -> Isolation {
+    match name {
+        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "SERIALIZABLE" => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_value_of_its_variable() {
+        for variable in all() {
+            let value = variable.default();
+            let converted = variable.convert(&value);
+            assert_eq!(converted.map(|c| c.0), Ok(value), "{}", variable.name);
+        }
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_names_are_unique() {
+        assert!(table::TABLE.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn a_session_keeps_its_values_when_global_ones_change() {
+        let globals = Globals::default();
+        let mut session = globals.session();
+        let id = find("SORT_BUFFER_SIZE").unwrap().id;
+        globals.set(id, Value::UInt(1 << 20));
+        assert_eq!(session.settings().sort_buffer_bytes, 262_144);
+        session.set_named("sort_buffer_size", Value::UInt(65_536));
+        assert_eq!(session.settings().sort_buffer_bytes, 65_536);
+        assert_eq!(globals.session().settings().sort_buffer_bytes, 1 << 20);
+    }
+}
