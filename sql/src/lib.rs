@@ -10,6 +10,7 @@ pub mod lexer;
 pub mod output;
 pub mod parse;
 pub mod password;
+pub mod plan;
 pub mod session;
 pub mod status;
 pub mod text;

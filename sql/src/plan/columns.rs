@@ -1,0 +1,69 @@
+//! The descriptions of result columns that come straight from a table's columns.
+
+use crate::output::ColumnMeta;
+use cohort_engine::types::{ColumnType, Table};
+
+const NOT_NULL: u16 = 1;
+const PRI_KEY: u16 = 2;
+const UNIQUE_KEY: u16 = 4;
+const MULTIPLE_KEY: u16 = 8;
+const ZEROFILL: u16 = 64;
+const AUTO_INCREMENT: u16 = 512;
+const TIMESTAMP: u16 = 1024;
+const NO_DEFAULT: u16 = 4096;
+const PART_KEY: u16 = 16_384;
+
+/// Adds to a column's description where it comes from.
+pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, position: usize) {
+    let Some(column) = table.columns.get(position) else {
+        return;
+    };
+    meta.database.clone_from(&table.database);
+    meta.table = alias.to_string();
+    meta.original_table.clone_from(&table.name);
+    meta.original_name.clone_from(&column.name);
+    meta.flags |= key_flags(table, position);
+    if meta.not_null {
+        meta.flags |= NOT_NULL;
+    }
+    if column.zerofill {
+        meta.flags |= ZEROFILL;
+    }
+    if column.auto_increment {
+        meta.flags |= AUTO_INCREMENT;
+    }
+    if matches!(column.ty, ColumnType::Timestamp(_)) {
+        meta.flags |= TIMESTAMP;
+    }
+    if !column.nullable
+        && !column.auto_increment
+        && column.default == cohort_engine::types::schema::DefaultValue::None
+    {
+        meta.flags |= NO_DEFAULT;
+    }
+}
+
+fn key_flags(table: &Table, position: usize) -> u16 {
+    let mut flags = 0;
+    if let Some(primary) = &table.primary
+        && primary.parts.iter().any(|p| usize::from(p.column) == position)
+    {
+        flags |= PRI_KEY | PART_KEY;
+    }
+    for index in &table.indexes {
+        for (i, part) in index.parts.iter().enumerate() {
+            if usize::from(part.column) != position {
+                continue;
+            }
+            flags |= PART_KEY;
+            if i == 0 {
+                flags |= if index.unique && index.parts.len() == 1 {
+                    UNIQUE_KEY
+                } else {
+                    MULTIPLE_KEY
+                };
+            }
+        }
+    }
+    flags
+}

@@ -1,0 +1,472 @@
+//! INSERT, REPLACE, UPDATE and DELETE.
+
+use super::{
+    Assigned, Block, Computed, Default_, Delete, Insert, InsertRows, Input, Limit, Planner, Query,
+    Update,
+    from::{From, Leaf, LeafInput},
+    scope::Names,
+};
+use crate::{
+    error::SqlError,
+    expr::{Expr, ExprType, Kind},
+    lexer::Mode,
+    parse,
+};
+use cohort_engine::{
+    txn::{LockMode, OnConflict},
+    types::{Column, Table, Value, schema::DefaultValue},
+};
+use sqlparser::ast;
+use std::sync::Arc;
+
+impl Planner<'_> {
+    /// Compiles INSERT or REPLACE.
+    pub(super) fn insert(
+        &mut self,
+        insert: &ast::Insert,
+        template: bool,
+    ) -> Result<Insert, SqlError> {
+        let ast::TableObject::TableName(name) = &insert.table else {
+            return Err(SqlError::not_supported("this target of INSERT"));
+        };
+        if insert.returning.is_some() || insert.partitioned.is_some() {
+            return Err(SqlError::not_supported("this clause of INSERT"));
+        }
+        let table = self.written_table(name)?;
+        let columns = target_columns(&table, insert)?;
+        let mut names = Names::new(true);
+        add(&mut names, &table, &table.name)?;
+        let width = names.slots;
+        names.inserted = Some(width);
+        names.slots += width;
+        self.stack.push(names);
+        let rows = self.insert_rows(insert, &columns);
+        let on_duplicate = self.on_duplicate(insert, &table);
+        let defaults = self.defaults(&table);
+        let names = self.stack.pop();
+        let (rows, per_row) = rows?;
+        let subqueries = names.map(|n| n.subqueries).unwrap_or_default();
+        Ok(Insert {
+            columns,
+            rows,
+            ignore: insert.ignore,
+            replace: insert.replace_into,
+            on_duplicate: on_duplicate?,
+            defaults: defaults?,
+            per_row: if template { per_row } else { 0 },
+            subqueries,
+            table,
+        })
+    }
+
+    fn insert_rows(
+        &mut self,
+        insert: &ast::Insert,
+        columns: &[usize],
+    ) -> Result<(InsertRows, u32), SqlError> {
+        self.names().clause = "field list";
+        if !insert.assignments.is_empty() {
+            let mut row = Vec::new();
+            for assignment in &insert.assignments {
+                row.push(self.assigned(&assignment.value)?);
+            }
+            return Ok((InsertRows::Values(vec![row]), 0));
+        }
+        let Some(source) = &insert.source else {
+            return Ok((InsertRows::Values(vec![Vec::new()]), 0));
+        };
+        if let ast::SetExpr::Values(values) = source.body.as_ref()
+            && source.order_by.is_none()
+            && source.limit_clause.is_none()
+        {
+            let mut rows = Vec::with_capacity(values.rows.len());
+            let mut per_row = 0;
+            for (i, row) in values.rows.iter().enumerate() {
+                // No values at all stand for all defaults.
+                let empty = row.is_empty() && (insert.columns.is_empty() || columns.is_empty());
+                if row.len() != columns.len() && !empty {
+                    return Err(SqlError::wrong_value_count_on_row(i + 1));
+                }
+                let mut assigned = Vec::with_capacity(row.len());
+                for value in row.iter() {
+                    assigned.push(self.assigned(value)?);
+                }
+                if i == 0 {
+                    per_row = parameters(&assigned);
+                }
+                rows.push(assigned);
+            }
+            let per_row = if rows.len() == 1 { per_row } else { 0 };
+            return Ok((InsertRows::Values(rows), per_row));
+        }
+        self.stack.push(Names::new(true));
+        let query = self.query(source);
+        self.stack.pop();
+        let (query, _) = query?;
+        if query.types.len() != columns.len() {
+            return Err(SqlError::wrong_value_count_on_row(1));
+        }
+        Ok((InsertRows::Query(query), 0))
+    }
+
+    fn assigned(&mut self, value: &ast::Expr) -> Result<Assigned, SqlError> {
+        if is_default(value) {
+            return Ok(Assigned::Default);
+        }
+        Ok(Assigned::Value(self.computed(value)?))
+    }
+
+    fn on_duplicate(
+        &mut self,
+        insert: &ast::Insert,
+        table: &Arc<Table>,
+    ) -> Result<Option<Vec<(usize, Assigned)>>, SqlError> {
+        let assignments = match &insert.on {
+            None => return Ok(None),
+            Some(ast::OnInsert::DuplicateKeyUpdate(assignments)) => assignments,
+            Some(_) => return Err(SqlError::not_supported("ON CONFLICT")),
+        };
+        if let Some(alias) = &insert.insert_alias {
+            self.name_new_row(alias, table)?;
+        }
+        Ok(Some(self.assignments(assignments, table)?))
+    }
+
+    /// INSERT … AS new(a, b): the new row has a name.
+    fn name_new_row(
+        &mut self,
+        alias: &ast::InsertAliases,
+        table: &Arc<Table>,
+    ) -> Result<(), SqlError> {
+        let columns: Vec<(String, ExprType)> = table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| {
+                let given = alias.col_aliases.as_ref().and_then(|a| a.get(i));
+                let name = given.map_or_else(|| c.name.clone(), |ident| ident.value.clone());
+                (name, ExprType::of_column(c))
+            })
+            .collect();
+        let name = alias.row_alias.to_string().trim_matches('`').to_string();
+        let names = self.names();
+        // The slots after those of the table are the new row's already.
+        names.slots -= columns.len();
+        names.add_table(name, table.database.clone(), Some(Arc::clone(table)), columns)?;
+        Ok(())
+    }
+
+    fn assignments(
+        &mut self,
+        assignments: &[ast::Assignment],
+        table: &Table,
+    ) -> Result<Vec<(usize, Assigned)>, SqlError> {
+        let mut result = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            let ast::AssignmentTarget::ColumnName(name) = &assignment.target else {
+                return Err(SqlError::not_supported("assignment of rows"));
+            };
+            let column = name.0.last().and_then(|p| p.as_ident());
+            let column = column.map(|i| i.value.as_str()).unwrap_or_default();
+            let Some(position) = table.column_position(column) else {
+                return Err(SqlError::unknown_column(name.to_string().replace('`', ""), "field list"));
+            };
+            self.names().clause = "field list";
+            result.push((position, self.assigned(&assignment.value)?));
+        }
+        Ok(result)
+    }
+
+    /// What the columns of a table get by default, by position.
+    fn defaults(&mut self, table: &Table) -> Result<Vec<Default_>, SqlError> {
+        table.columns.iter().map(|c| self.default_of(c)).collect()
+    }
+
+    fn default_of(&mut self, column: &Column) -> Result<Default_, SqlError> {
+        Ok(match &column.default {
+            DefaultValue::None if column.nullable => Default_::Constant(Value::Null),
+            DefaultValue::None => Default_::None,
+            DefaultValue::Null => Default_::Constant(Value::Null),
+            DefaultValue::CurrentTimestamp => Default_::Now,
+            // Converted when it is used: a TIMESTAMP depends on the session's time zone.
+            DefaultValue::Literal(text) => Default_::Expression(Expr {
+                kind: Kind::Literal(Value::Bytes(text.clone().into_bytes())),
+                ty: ExprType::string(
+                    u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
+                    column.collation,
+                    crate::expr::Coercibility::Literal,
+                ),
+            }),
+            DefaultValue::Expression(text) => {
+                let source = format!("SELECT {text}");
+                let parsed = parse::parse(source.as_bytes(), Mode::default(), None)?;
+                let ast::Statement::Query(query) = &parsed.statement else {
+                    return Err(SqlError::invalid_default(&column.name));
+                };
+                let item = match query.body.as_ref() {
+                    ast::SetExpr::Select(select) => select.projection.first(),
+                    _ => None,
+                };
+                match item {
+                    Some(ast::SelectItem::UnnamedExpr(expr)) => {
+                        Default_::Expression(self.resolve(expr)?)
+                    }
+                    _ => return Err(SqlError::invalid_default(&column.name)),
+                }
+            }
+        })
+    }
+
+    /// Compiles UPDATE of one table.
+    pub(super) fn update(
+        &mut self,
+        update: &ast::Update,
+        ignore: bool,
+    ) -> Result<Update, SqlError> {
+        if !update.table.joins.is_empty() || update.from.is_some() {
+            return Err(SqlError::not_supported("UPDATE of several tables"));
+        }
+        let (name, alias, hints) = single_table(&update.table.relation)?;
+        let table = self.written_table(name)?;
+        let mut names = Names::new(false);
+        add(&mut names, &table, alias.unwrap_or(&table.name))?;
+        self.stack.push(names);
+        let result = self.update_inside(update, &table, ignore, hints);
+        self.stack.pop();
+        result
+    }
+
+    fn update_inside(
+        &mut self,
+        update: &ast::Update,
+        table: &Arc<Table>,
+        ignore: bool,
+        hints: &[ast::TableIndexHints],
+    ) -> Result<Update, SqlError> {
+        let assignments = self.assignments(&update.assignments, table)?;
+        let defaults = self.defaults(table)?;
+        let block = self.rows_of(
+            table,
+            update.selection.as_ref(),
+            &update.order_by,
+            update.limit.as_ref(),
+            hints,
+        )?;
+        let collect = moves_rows(&block, table, &assignments);
+        Ok(Update {
+            block,
+            table: Arc::clone(table),
+            assignments,
+            defaults,
+            collect,
+            ignore,
+        })
+    }
+
+    /// Compiles DELETE from one table.
+    pub(super) fn delete(
+        &mut self,
+        delete: &ast::Delete,
+        ignore: bool,
+    ) -> Result<Delete, SqlError> {
+        if !delete.tables.is_empty() || delete.using.is_some() {
+            return Err(SqlError::not_supported("DELETE from several tables"));
+        }
+        let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
+            &delete.from;
+        let [from] = from.as_slice() else {
+            return Err(SqlError::not_supported("DELETE from several tables"));
+        };
+        if !from.joins.is_empty() {
+            return Err(SqlError::not_supported("DELETE from several tables"));
+        }
+        let (name, alias, hints) = single_table(&from.relation)?;
+        let table = self.written_table(name)?;
+        let mut names = Names::new(false);
+        add(&mut names, &table, alias.unwrap_or(&table.name))?;
+        self.stack.push(names);
+        let block = self.rows_of(
+            &table,
+            delete.selection.as_ref(),
+            &delete.order_by,
+            delete.limit.as_ref(),
+            hints,
+        );
+        self.stack.pop();
+        Ok(Delete {
+            block: block?,
+            table,
+            ignore,
+        })
+    }
+
+    /// The block that finds the rows to change, all their columns, locked.
+    fn rows_of(
+        &mut self,
+        table: &Arc<Table>,
+        selection: Option<&ast::Expr>,
+        order: &[ast::OrderByExpr],
+        limit: Option<&ast::Expr>,
+        hints: &[ast::TableIndexHints],
+    ) -> Result<Block, SqlError> {
+        let conditions = self.conditions(selection)?;
+        let order = self.order_by(order, &[])?;
+        let limit = match limit {
+            None => None,
+            Some(count) => Some(Limit {
+                count: Some(self.limit_value(count)?),
+                offset: None,
+            }),
+        };
+        let columns = table.columns.len();
+        let output = (0..columns)
+            .filter_map(|c| self.names().column_of(0, c))
+            .map(Computed::new)
+            .collect();
+        let from = From {
+            leaves: vec![Leaf {
+                input: LeafInput::Stored(Arc::clone(table)),
+                lock: Some((LockMode::Exclusive, OnConflict::Wait)),
+                hints: hints.iter().map(super::from::hint).collect(),
+            }],
+            ..From::default()
+        };
+        let mut block = Block {
+            order,
+            limit,
+            output,
+            ..Block::default()
+        };
+        self.place(&mut block, from, conditions)?;
+        if let Some(used) = block.subqueries.iter().find_map(|q| uses(q, table)) {
+            return Err(SqlError::update_table_used(used));
+        }
+        Ok(block)
+    }
+}
+
+/// Whether a subquery reads the table that the statement changes.
+fn uses(query: &Query, table: &Table) -> Option<String> {
+    for block in &query.blocks {
+        for source in &block.sources {
+            match &source.input {
+                Input::Table(read, _) if read.id == table.id => return Some(read.name.clone()),
+                // A derived table is computed before anything is changed.
+                _ => {}
+            }
+        }
+        if let Some(found) = block.subqueries.iter().find_map(|q| uses(q, table)) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+fn is_default(value: &ast::Expr) -> bool {
+    matches!(value, ast::Expr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("DEFAULT"))
+}
+
+fn parameters(row: &[Assigned]) -> u32 {
+    let mut count = 0;
+    for value in row {
+        if let Assigned::Value(value) = value {
+            value.expr.walk(&mut |e| {
+                count += u32::from(matches!(e.kind, Kind::Parameter(_)));
+            });
+        }
+    }
+    count
+}
+
+fn add(names: &mut Names, table: &Arc<Table>, alias: &str) -> Result<(), SqlError> {
+    let columns = table
+        .columns
+        .iter()
+        .map(|c| (c.name.clone(), ExprType::of_column(c)))
+        .collect();
+    names.add_table(
+        alias.to_string(),
+        table.database.clone(),
+        Some(Arc::clone(table)),
+        columns,
+    )?;
+    Ok(())
+}
+
+fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<usize>, SqlError> {
+    let mut names: Vec<String> = Vec::new();
+    for name in &insert.columns {
+        let ident = name.0.last().and_then(|p| p.as_ident());
+        names.push(ident.map(|i| i.value.clone()).unwrap_or_default());
+    }
+    for assignment in &insert.assignments {
+        match &assignment.target {
+            ast::AssignmentTarget::ColumnName(name) => {
+                let ident = name.0.last().and_then(|p| p.as_ident());
+                names.push(ident.map(|i| i.value.clone()).unwrap_or_default());
+            }
+            ast::AssignmentTarget::Tuple(_) => {
+                return Err(SqlError::not_supported("assignment of rows"));
+            }
+        }
+    }
+    if names.is_empty() {
+        let empty = insert.source.as_ref().is_some_and(|s| {
+            matches!(s.body.as_ref(), ast::SetExpr::Values(v)
+                if v.rows.iter().all(|r| r.is_empty()))
+        });
+        return Ok(if empty {
+            Vec::new()
+        } else {
+            (0..table.columns.len()).collect()
+        });
+    }
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let Some(position) = table.column_position(&name) else {
+            return Err(SqlError::unknown_column(name, "field list"));
+        };
+        if columns.contains(&position) {
+            return Err(SqlError::column_specified_twice(name));
+        }
+        columns.push(position);
+    }
+    Ok(columns)
+}
+
+type Single<'a> = (
+    &'a ast::ObjectName,
+    Option<&'a str>,
+    &'a [ast::TableIndexHints],
+);
+
+fn single_table(factor: &ast::TableFactor) -> Result<Single<'_>, SqlError> {
+    match factor {
+        ast::TableFactor::Table {
+            name,
+            alias,
+            index_hints,
+            ..
+        } => {
+            let alias = alias.as_ref().map(|a| a.name.value.as_str());
+            Ok((name, alias, index_hints))
+        }
+        _ => Err(SqlError::not_supported("this target")),
+    }
+}
+
+/// Whether changing these columns can move a row to where the access path finds it again.
+fn moves_rows(block: &Block, table: &Table, assignments: &[(usize, Assigned)]) -> bool {
+    let Some(Input::Table(_, access)) = block.sources.first().map(|s| &s.input) else {
+        return false;
+    };
+    let set = |part: &cohort_engine::types::IndexPart| {
+        let column = usize::from(part.column);
+        assignments.iter().any(|(c, _)| *c == column)
+            || table.columns.get(column).is_some_and(|c| c.on_update_now)
+    };
+    let primary = table.primary.iter().flat_map(|i| &i.parts).any(set);
+    let index = super::access::index_of(table, access.index);
+    primary || index.is_some_and(|i| i.parts.iter().any(set))
+}

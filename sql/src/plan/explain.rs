@@ -1,0 +1,280 @@
+//! EXPLAIN: the tabular form, from the plan that would be executed.
+
+use super::{Access, Block, Bound, Input, Planner, Query, Source, access};
+use crate::{
+    error::SqlError,
+    expr::{Coercibility, ExprType, Kind},
+    output::ColumnMeta,
+};
+use cohort_engine::types::{Collation, Index, Table, Value};
+use sqlparser::ast;
+
+/// The columns of EXPLAIN.
+pub(super) fn columns() -> Vec<ColumnMeta> {
+    let text = |length| {
+        ExprType::string(length, Collation::Utf8mb40900AiCi, Coercibility::Implicit).or_null()
+    };
+    let number = || ExprType::bigint(true).or_null();
+    [
+        ("id", number()),
+        ("select_type", text(19)),
+        ("table", text(64)),
+        ("partitions", text(64)),
+        ("type", text(10)),
+        ("possible_keys", text(4096)),
+        ("key", text(64)),
+        ("key_len", text(4096)),
+        ("ref", text(2048)),
+        ("rows", number()),
+        ("filtered", ExprType::double().or_null()),
+        ("Extra", text(255)),
+    ]
+    .iter()
+    .map(|(name, ty)| ty.meta(name))
+    .collect()
+}
+
+/// A row of EXPLAIN.
+#[derive(Default)]
+struct Row {
+    id: Option<u64>,
+    select_type: &'static str,
+    table: Option<String>,
+    access: Option<&'static str>,
+    possible_keys: Option<String>,
+    key: Option<String>,
+    key_length: Option<String>,
+    reference: Option<String>,
+    rows: Option<u64>,
+    filtered: Option<f64>,
+    extra: Vec<&'static str>,
+}
+
+impl Row {
+    fn values(self) -> Vec<Value> {
+        let text = |s: Option<String>| s.map_or(Value::Null, |s| Value::Bytes(s.into_bytes()));
+        let extra = (!self.extra.is_empty()).then(|| self.extra.join("; "));
+        vec![
+            self.id.map_or(Value::Null, Value::UInt),
+            text(Some(self.select_type.to_string())),
+            text(self.table),
+            Value::Null,
+            text(self.access.map(str::to_string)),
+            text(self.possible_keys),
+            text(self.key),
+            text(self.key_length),
+            text(self.reference),
+            self.rows.map_or(Value::Null, Value::UInt),
+            self.filtered.map_or(Value::Null, Value::Double),
+            text(extra),
+        ]
+    }
+}
+
+impl Planner<'_> {
+    /// The rows of EXPLAIN for a statement.
+    pub(super) fn explain(
+        &mut self,
+        statement: &ast::Statement,
+    ) -> Result<Vec<Vec<Value>>, SqlError> {
+        let mut explainer = Explainer {
+            rows: Vec::new(),
+            last_id: 0,
+        };
+        match statement {
+            ast::Statement::Query(query) => {
+                let (query, _) = self.top_query(query)?;
+                explainer.query(&query, "SIMPLE", "PRIMARY");
+            }
+            ast::Statement::Update(update) => {
+                let update = self.update(update, false)?;
+                explainer.block(&update.block, "UPDATE", 1);
+            }
+            ast::Statement::Delete(delete) => {
+                let delete = self.delete(delete, false)?;
+                explainer.block(&delete.block, "DELETE", 1);
+            }
+            ast::Statement::Insert(insert) => {
+                let plan = self.insert(insert, false)?;
+                let kind = if plan.replace { "REPLACE" } else { "INSERT" };
+                explainer.rows.push(Row {
+                    id: Some(1),
+                    select_type: kind,
+                    table: Some(plan.table.name.clone()),
+                    access: Some("ALL"),
+                    ..Row::default()
+                });
+                if let super::InsertRows::Query(query) = &plan.rows {
+                    explainer.query(query, "SIMPLE", "PRIMARY");
+                }
+            }
+            _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
+        }
+        Ok(explainer.rows.into_iter().map(Row::values).collect())
+    }
+}
+
+struct Explainer {
+    rows: Vec<Row>,
+    last_id: u64,
+}
+
+impl Explainer {
+    fn query(&mut self, query: &Query, alone: &'static str, first: &'static str) {
+        let nested = query.blocks.iter().any(|b| {
+            !b.subqueries.is_empty()
+                || b.sources.iter().any(|s| matches!(s.input, Input::Derived(_)))
+        });
+        let union = query.blocks.len() > 1;
+        let mut ids = Vec::new();
+        for (i, block) in query.blocks.iter().enumerate() {
+            self.last_id += 1;
+            let id = self.last_id;
+            ids.push(id.to_string());
+            let kind = match (i, union || nested) {
+                (0, false) => alone,
+                (0, true) => first,
+                _ => "UNION",
+            };
+            self.block(block, kind, id);
+        }
+        if union && query.distinct > 0 {
+            self.rows.push(Row {
+                select_type: "UNION RESULT",
+                table: Some(format!("<union{}>", ids.join(","))),
+                access: Some("ALL"),
+                extra: vec!["Using temporary"],
+                ..Row::default()
+            });
+        }
+    }
+
+    fn block(&mut self, block: &Block, kind: &'static str, id: u64) {
+        if block.sources.is_empty() {
+            self.rows.push(Row {
+                id: Some(id),
+                select_type: kind,
+                extra: vec!["No tables used"],
+                ..Row::default()
+            });
+        }
+        let mut derived = Vec::new();
+        for (i, source) in block.sources.iter().enumerate() {
+            let mut row = self.source(source, kind, id);
+            if i == 0 {
+                if block.grouping.as_ref().is_some_and(|g| !g.keys.is_empty()) || block.distinct {
+                    row.extra.push("Using temporary");
+                }
+                if !block.order.is_empty() {
+                    row.extra.push("Using filesort");
+                }
+            }
+            if let Input::Derived(query) = &source.input {
+                let at = self.last_id + 1 + derived.len() as u64;
+                row.table = Some(format!("<derived{at}>"));
+                derived.push(query);
+            }
+            self.rows.push(row);
+        }
+        for query in derived {
+            self.query(query, "DERIVED", "DERIVED");
+        }
+        for query in &block.subqueries {
+            let kind = if query.correlated {
+                "DEPENDENT SUBQUERY"
+            } else {
+                "SUBQUERY"
+            };
+            self.query(query, kind, kind);
+        }
+    }
+
+    fn source(&self, source: &Source, kind: &'static str, id: u64) -> Row {
+        let mut row = Row {
+            id: Some(id),
+            select_type: kind,
+            table: Some(source.alias.clone()),
+            access: Some("ALL"),
+            rows: Some(source.estimate.max(1)),
+            filtered: Some(100.0),
+            ..Row::default()
+        };
+        if let Input::Table(table, access) = &source.input {
+            stored(&mut row, table, access);
+            if access.covering {
+                row.extra.push("Using index");
+            }
+        }
+        let checked = source.filter.len();
+        if checked > 0 && row.access != Some("const") {
+            row.extra.insert(0, "Using where");
+        }
+        if !source.hash.is_empty() {
+            row.extra.push("Using join buffer (hash join)");
+        }
+        row
+    }
+}
+
+fn stored(row: &mut Row, table: &Table, path: &Access) {
+    let Some(index) = access::index_of(table, path.index) else {
+        return;
+    };
+    if path.bounds.is_empty() {
+        if path.index.is_some() || path.reverse {
+            row.access = Some("index");
+            row.key = Some(index.name.clone());
+            row.key_length = Some(key_length(table, index, index.parts.len()).to_string());
+        }
+        return;
+    }
+    let equal = path
+        .bounds
+        .iter()
+        .all(|b| matches!(b, Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull));
+    let constant = path.bounds.iter().all(|b| match b {
+        Bound::Equal(e) => e.is_constant(),
+        _ => false,
+    });
+    row.access = Some(match (path.point, equal, constant) {
+        (true, _, true) => "const",
+        (true, _, false) => "eq_ref",
+        (false, true, _) => "ref",
+        _ => "range",
+    });
+    row.key = Some(index.name.clone());
+    row.possible_keys = Some(index.name.clone());
+    row.key_length = Some(key_length(table, index, path.bounds.len()).to_string());
+    if equal {
+        let references: Vec<&str> = path
+            .bounds
+            .iter()
+            .map(|b| match b {
+                Bound::Equal(e) | Bound::NullSafe(e) if matches!(e.kind, Kind::Column { .. }) => {
+                    "func"
+                }
+                _ => "const",
+            })
+            .collect();
+        row.reference = Some(references.join(","));
+    }
+}
+
+/// How many bytes MySQL takes for so many parts of a key.
+fn key_length(table: &Table, index: &Index, parts: usize) -> u32 {
+    index
+        .parts
+        .iter()
+        .take(parts)
+        .filter_map(|part| {
+            let column = table.columns.get(usize::from(part.column))?;
+            let bytes = match part.prefix {
+                Some(chars) => u32::from(chars) * column.collation.max_char_bytes(),
+                None => column.max_bytes(),
+            };
+            use cohort_engine::types::ColumnType;
+            let variable = matches!(column.ty, ColumnType::VarChar(_) | ColumnType::Text(_));
+            Some(bytes + 2 * u32::from(variable) + u32::from(column.nullable))
+        })
+        .sum()
+}

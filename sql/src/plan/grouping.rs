@@ -1,0 +1,165 @@
+//! ONLY_FULL_GROUP_BY: what is selected of a group must be the same for all its rows.
+
+use super::{Block, Computed, from::From, scope::Names};
+use crate::{
+    error::SqlError,
+    expr::{Comparison, Expr, Kind},
+};
+use cohort_engine::types::Value;
+use std::collections::HashSet;
+
+/// Refuses expressions that depend on which row of a group is looked at.
+pub(super) fn check(
+    block: &Block,
+    conditions: &[Expr],
+    from: &From,
+    names: &Names,
+) -> Result<(), SqlError> {
+    let Some(grouping) = &block.grouping else {
+        return Ok(());
+    };
+    let determined = determined(&grouping.keys, conditions, from, names);
+    let keys: Vec<String> = grouping.keys.iter().map(|k| shape(&k.expr)).collect();
+    let checker = Checker {
+        determined,
+        keys,
+        names,
+    };
+    let lists = [
+        ("SELECT list", block.output.iter().map(|o| &o.expr).collect::<Vec<_>>()),
+        ("HAVING", block.having.iter().map(|h| &h.expr).collect()),
+        ("ORDER BY", block.order.iter().map(|o| &o.value.expr).collect()),
+    ];
+    for (clause, exprs) in lists {
+        for (i, expr) in exprs.iter().enumerate() {
+            let Some(slot) = checker.free_column(expr) else {
+                continue;
+            };
+            let column = checker.full_name(slot);
+            return Err(match (grouping.explicit, clause) {
+                (_, "HAVING") => SqlError::non_grouping_field(column, "HAVING"),
+                (false, "SELECT list") => SqlError::mix_of_group_functions(i + 1, column),
+                _ => SqlError::not_in_group_by(i + 1, format!("{clause} clause"), column)
+                    .with_list_words(clause),
+            });
+        }
+    }
+    Ok(())
+}
+
+impl SqlError {
+    /// "SELECT list is not in GROUP BY clause", but "ORDER BY clause is not …".
+    fn with_list_words(mut self, clause: &str) -> SqlError {
+        if clause == "SELECT list" {
+            self.message = self.message.replacen("SELECT list clause", "SELECT list", 1);
+        }
+        self
+    }
+}
+
+struct Checker<'a> {
+    determined: HashSet<usize>,
+    keys: Vec<String>,
+    names: &'a Names,
+}
+
+fn shape(expr: &Expr) -> String {
+    format!("{:?}", expr.kind)
+}
+
+impl Checker<'_> {
+    /// A column of the tables that an expression uses outside of what the group determines.
+    fn free_column(&self, expr: &Expr) -> Option<usize> {
+        let mut rest = expr.clone();
+        rest.walk_mut(&mut |e| {
+            if self.keys.contains(&shape(e)) {
+                e.kind = Kind::Literal(Value::Null);
+            }
+        });
+        let mut free = None;
+        rest.walk(&mut |e| {
+            if let Kind::Column { index, .. } = e.kind
+                && !self.determined.contains(&index)
+                && table_of(index, self.names).is_some()
+            {
+                free = free.or(Some(index));
+            }
+        });
+        free
+    }
+
+    fn full_name(&self, slot: usize) -> String {
+        let Some(table) = table_of(slot, self.names).and_then(|t| self.names.tables.get(t)) else {
+            return String::new();
+        };
+        let column = table.columns.get(slot - table.first_slot);
+        let column = column.map_or("", |c| c.name.as_str());
+        if table.database.is_empty() {
+            return format!("{}.{column}", table.alias);
+        }
+        format!("{}.{}.{column}", table.database, table.alias)
+    }
+}
+
+fn table_of(slot: usize, names: &Names) -> Option<usize> {
+    names
+        .tables
+        .iter()
+        .position(|t| (t.first_slot..t.first_slot + t.columns.len()).contains(&slot))
+}
+
+/// The columns that are the same in all rows of a group: those grouped by, those equal to such or
+/// to a constant, and all of a table of which a unique key is.
+fn determined(
+    keys: &[Computed],
+    conditions: &[Expr],
+    from: &From,
+    names: &Names,
+) -> HashSet<usize> {
+    let mut set: HashSet<usize> = keys.iter().filter_map(|k| slot(&k.expr)).collect();
+    let equalities: Vec<(&Expr, &Expr)> = conditions
+        .iter()
+        .chain(&from.conditions)
+        .filter_map(|c| match &c.kind {
+            Kind::Compare(Comparison::Equal, _, a, b) => Some((a.as_ref(), b.as_ref())),
+            _ => None,
+        })
+        .collect();
+    loop {
+        let before = set.len();
+        for (a, b) in equalities.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
+            let known = b.is_constant() || slot(b).is_some_and(|s| set.contains(&s));
+            if let Some(slot) = slot(a).filter(|_| known) {
+                set.insert(slot);
+            }
+        }
+        for named in &names.tables {
+            let Some(table) = &named.table else { continue };
+            let unique = table
+                .primary
+                .iter()
+                .chain(table.indexes.iter().filter(|i| i.unique));
+            for index in unique {
+                let whole = index.parts.iter().all(|p| {
+                    let column = usize::from(p.column);
+                    p.prefix.is_none()
+                        && set.contains(&(named.first_slot + column))
+                        && table.columns.get(column).is_some_and(|c| !c.nullable)
+                });
+                if whole {
+                    set.extend(named.first_slot..named.first_slot + named.columns.len());
+                }
+            }
+        }
+        if set.len() == before {
+            return set;
+        }
+    }
+}
+
+fn slot(expr: &Expr) -> Option<usize> {
+    match expr.kind {
+        Kind::Column { index, .. } => Some(index),
+        _ => None,
+    }
+}

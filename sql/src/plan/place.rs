@@ -1,0 +1,496 @@
+//! The order of a block's tables, how each is read, and where each condition is checked.
+//!
+//! A condition is checked as soon as all it needs is there. Inner tables of an outer join are
+//! special: their own ON decides what matches, and conditions of WHERE on them wait until the
+//! row is matched or filled with NULL. Where WHERE cannot hold for such a row of NULLs, the outer
+//! join is an inner one.
+
+use super::{
+    Access, Block, Computed, Input, Planner, Source,
+    access::{self, Choice, Known, Request},
+    from::{From, Group, Leaf, LeafInput},
+    scope::{NamedTable, Names},
+};
+use crate::{
+    error::SqlError,
+    expr::{Comparison, Expr, Kind},
+};
+use cohort_engine::types::ColumnType;
+use std::collections::BTreeSet;
+
+/// How many rows a computed table is thought to have.
+const COMPUTED_ROWS: u64 = 1000;
+
+/// Where a condition is checked.
+enum Place {
+    /// Once.
+    Constant,
+    /// With the row of the source at this position.
+    Filter(usize),
+    /// After the outer join whose inner tables begin at this position.
+    After(usize),
+}
+
+/// Tables as bits.
+type Set = u64;
+
+struct Placer<'a> {
+    names: &'a Names,
+    /// The leaf at each position.
+    order: Vec<usize>,
+    groups: &'a [Group],
+}
+
+impl Planner<'_> {
+    /// Completes a block: sources, conditions, slots. Takes what the names have gathered.
+    pub(super) fn place(
+        &mut self,
+        block: &mut Block,
+        mut from: From,
+        conditions: Vec<Expr>,
+    ) -> Result<(), SqlError> {
+        let mut top = std::mem::take(&mut from.conditions);
+        top.extend(conditions);
+        {
+            let names = self.names();
+            simplify_outer_joins(&mut from, &mut top, names);
+        }
+        let wanted = self.wanted(block, &from, &top);
+        let order = self.join_order(&from, &top, &wanted)?;
+        self.sources(block, from, top, &order, &wanted)?;
+        let names = self.names();
+        block.slots = names.slots;
+        block.outer = names.outer.iter().map(|&(from, to, _)| (from, to)).collect();
+        block.subqueries = std::mem::take(&mut names.subqueries);
+        block.row_slots = wanted.into_iter().collect();
+        Ok(())
+    }
+
+    /// All slots that anything in the block reads.
+    fn wanted(&mut self, block: &Block, from: &From, top: &[Expr]) -> BTreeSet<usize> {
+        let mut slots = BTreeSet::new();
+        let names = self.names();
+        let mut add = |expr: &Expr| add_slots(expr, names, &mut slots);
+        top.iter().for_each(&mut add);
+        from.groups.iter().flat_map(|g| &g.on).for_each(&mut add);
+        block.output.iter().for_each(|o| add(&o.expr));
+        block.order.iter().for_each(|o| add(&o.value.expr));
+        block.having.iter().for_each(|h| add(&h.expr));
+        if let Some(grouping) = &block.grouping {
+            grouping.keys.iter().for_each(|k| add(&k.expr));
+            for aggregate in &grouping.aggregates {
+                aggregate.args.iter().for_each(|a| add(&a.expr));
+                aggregate.order.iter().for_each(|o| add(&o.value.expr));
+            }
+        }
+        slots
+    }
+
+    /// The leaves in the order they are read: as written if there are outer joins or the user
+    /// insists, else the cheapest first, then always the cheapest to add.
+    fn join_order(
+        &mut self,
+        from: &From,
+        top: &[Expr],
+        wanted: &BTreeSet<usize>,
+    ) -> Result<Vec<usize>, SqlError> {
+        let count = from.leaves.len();
+        if count < 2 || from.straight || !from.groups.is_empty() {
+            return Ok((0..count).collect());
+        }
+        let mut order: Vec<usize> = Vec::with_capacity(count);
+        while order.len() < count {
+            let mut best: Option<(f64, usize)> = None;
+            for leaf in (0..count).filter(|l| !order.contains(l)) {
+                let choice = self.choose(from, leaf, &order, top, wanted, None, false);
+                let cost = choice.map_or(COMPUTED_ROWS as f64, |c| c.cost);
+                if best.is_none_or(|(least, _)| cost < least) {
+                    best = Some((cost, leaf));
+                }
+            }
+            match best {
+                Some((_, leaf)) => order.push(leaf),
+                None => break,
+            }
+        }
+        Ok(order)
+    }
+
+    /// The access path of a leaf, given those before it; `None` for a computed table.
+    #[allow(clippy::too_many_arguments)]
+    fn choose(
+        &mut self,
+        from: &From,
+        leaf: usize,
+        before: &[usize],
+        conditions: &[Expr],
+        wanted: &BTreeSet<usize>,
+        order: Option<&access::Order>,
+        limit: bool,
+    ) -> Option<Choice> {
+        let engine = self.context.engine;
+        let names = self.names();
+        let at = from.leaves.get(leaf)?;
+        let LeafInput::Stored(table) = &at.input else {
+            return None;
+        };
+        let first = names.tables.get(leaf)?.first_slot;
+        let available = |expr: &Expr| is_available(expr, names, before);
+        let known: Vec<Known> = conditions
+            .iter()
+            .flat_map(|c| access::known(c, table, first, &available))
+            .collect();
+        let columns = wanted_columns(wanted, first, table.columns.len());
+        Some(access::choose(&Request {
+            table,
+            rows: engine.row_estimate(table),
+            known: &known,
+            wanted: &columns,
+            order,
+            limit,
+            rows_needed: at.lock.is_some(),
+            hints: &at.hints,
+        }))
+    }
+
+    fn sources(
+        &mut self,
+        block: &mut Block,
+        mut from: From,
+        top: Vec<Expr>,
+        order: &[usize],
+        wanted: &BTreeSet<usize>,
+    ) -> Result<(), SqlError> {
+        let sort = sort_columns(block, order, self.names());
+        let mut choices = Vec::with_capacity(order.len());
+        for (position, &leaf) in order.iter().enumerate() {
+            let before = order.get(..position).unwrap_or_default();
+            let conditions = usable(&from, &top, leaf).to_vec();
+            let sort = sort.as_deref().filter(|_| position == 0);
+            let limit = block.limit.is_some() && order.len() == 1;
+            let choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
+            if choice.as_ref().is_some_and(|c| c.ordered) {
+                block.order.clear();
+            }
+            let bounded = choice.as_ref().is_some_and(|c| !c.access.bounds.is_empty());
+            let hash = if bounded || position == 0 {
+                Vec::new()
+            } else {
+                hash_keys(&conditions, self.names(), leaf, before)
+            };
+            choices.push((choice, hash));
+        }
+        let mut leaves: Vec<Option<Leaf>> = from.leaves.drain(..).map(Some).collect();
+        for (&leaf, (choice, hash)) in order.iter().zip(choices) {
+            let taken = leaves.get_mut(leaf).and_then(Option::take);
+            let names = self.names();
+            if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
+                block.sources.push(source(taken, table, choice, hash, wanted));
+            }
+        }
+        let placer = Placer {
+            names: self.names(),
+            order: order.to_vec(),
+            groups: &from.groups,
+        };
+        placer.put_conditions(block, &from.groups, top);
+        Ok(())
+    }
+}
+
+fn source(
+    leaf: Leaf,
+    table: &NamedTable,
+    choice: Option<Choice>,
+    hash: Vec<(Expr, Expr)>,
+    wanted: &BTreeSet<usize>,
+) -> Source {
+    let estimate = choice.as_ref().map_or(COMPUTED_ROWS, |c| c.estimate as u64);
+    let access = choice.map_or_else(Access::default, |c| c.access);
+    Source {
+        input: match leaf.input {
+            LeafInput::Stored(table) => Input::Table(table, access),
+            LeafInput::Virtual(table) => Input::Virtual(table),
+            LeafInput::Derived(query) => Input::Derived(query),
+        },
+        alias: table.alias.clone(),
+        first_slot: table.first_slot,
+        columns: table.columns.len(),
+        wanted: wanted_columns(wanted, table.first_slot, table.columns.len()),
+        filter: Vec::new(),
+        outer_join: None,
+        hash,
+        lock: leaf.lock,
+        estimate,
+    }
+}
+
+impl Placer<'_> {
+    fn put_conditions(&self, block: &mut Block, groups: &[Group], top: Vec<Expr>) {
+        for group in groups {
+            if let Some(source) = block.sources.get_mut(group.leaves.start) {
+                source.outer_join = Some((group.leaves.end, Vec::new()));
+            }
+        }
+        let mut put = |condition: Expr, place: Place| {
+            let condition = Computed::new(condition);
+            match place {
+                Place::Constant => block.constant.push(condition),
+                Place::Filter(at) => {
+                    if let Some(source) = block.sources.get_mut(at) {
+                        source.filter.push(condition);
+                    }
+                }
+                Place::After(at) => {
+                    if let Some((_, after)) = block
+                        .sources
+                        .get_mut(at)
+                        .and_then(|s| s.outer_join.as_mut())
+                    {
+                        after.push(condition);
+                    }
+                }
+            }
+        };
+        for condition in top {
+            let place = self.place_of(&condition, None);
+            put(condition, place);
+        }
+        for group in groups {
+            for condition in &group.on {
+                let place = self.place_of(condition, Some(group));
+                put(condition.clone(), place);
+            }
+        }
+        // Those that run subqueries come last.
+        for source in &mut block.sources {
+            source.filter.sort_by_key(|c| c.subqueries);
+        }
+    }
+
+    /// Where a condition of WHERE (`within` nothing) or of an outer join's ON is checked.
+    fn place_of(&self, condition: &Expr, within: Option<&Group>) -> Place {
+        let set = leaves_of(condition, self.names);
+        let last = self.order.len().saturating_sub(1);
+        if set == 0 && within.is_none() {
+            let volatile = !condition.is_constant() && !has_subquery(condition);
+            if volatile && !self.order.is_empty() {
+                return self.ready(last, None);
+            }
+            return Place::Constant;
+        }
+        let start = within.map_or(0, |g| g.leaves.start);
+        let mut place = Place::Filter(start);
+        let mut reached = start;
+        for (position, leaf) in self.order.iter().enumerate() {
+            if set & (1 << leaf) == 0 || position < start {
+                continue;
+            }
+            let ready = self.ready(position, within);
+            let at = match ready {
+                Place::After(first) => self.end_of(first),
+                _ => position,
+            };
+            if at >= reached {
+                reached = at;
+                place = ready;
+            }
+        }
+        place
+    }
+
+    /// When the row of the source at a position may be looked at by a condition that stands
+    /// outside all outer joins, or in the ON of `within`.
+    fn ready(&self, position: usize, within: Option<&Group>) -> Place {
+        let outermost = self
+            .groups
+            .iter()
+            .filter(|g| g.leaves.contains(&position))
+            .filter(|g| {
+                within.is_none_or(|w| {
+                    g.leaves != w.leaves
+                        && w.leaves.contains(&g.leaves.start)
+                        && g.leaves.end <= w.leaves.end
+                })
+            })
+            .max_by_key(|g| g.leaves.len());
+        match outermost {
+            Some(group) => Place::After(group.leaves.start),
+            None => Place::Filter(position),
+        }
+    }
+
+    fn end_of(&self, first: usize) -> usize {
+        let group = self.groups.iter().find(|g| g.leaves.start == first);
+        group.map_or(first, |g| g.leaves.end.saturating_sub(1))
+    }
+}
+
+/// The conditions that may restrict how a leaf is read: those of its innermost outer join's ON,
+/// else those of WHERE.
+fn usable<'a>(from: &'a From, top: &'a [Expr], leaf: usize) -> &'a [Expr] {
+    from.groups
+        .iter()
+        .filter(|g| g.leaves.contains(&leaf))
+        .min_by_key(|g| g.leaves.len())
+        .map_or(top, |g| &g.on)
+}
+
+/// The leaf that a slot belongs to.
+fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
+    names
+        .tables
+        .iter()
+        .position(|t| (t.first_slot..t.first_slot + t.columns.len()).contains(&slot))
+}
+
+fn add_slots(expr: &Expr, names: &Names, slots: &mut BTreeSet<usize>) {
+    expr.walk(&mut |e| match &e.kind {
+        Kind::Column { index, .. } => {
+            slots.insert(*index);
+        }
+        Kind::Subquery(n)
+        | Kind::Exists { subquery: n, .. }
+        | Kind::InSubquery { subquery: n, .. } => {
+            let blocks = names.subqueries.get(*n).map(|q| q.blocks.as_slice());
+            for block in blocks.unwrap_or_default() {
+                slots.extend(block.outer.iter().map(|(from, _)| *from));
+            }
+        }
+        _ => {}
+    });
+}
+
+fn leaves_of(expr: &Expr, names: &Names) -> Set {
+    let mut slots = BTreeSet::new();
+    add_slots(expr, names, &mut slots);
+    slots
+        .into_iter()
+        .filter_map(|slot| leaf_of(slot, names))
+        .fold(0, |set, leaf| set | 1 << leaf)
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    Computed::new(expr.clone()).subqueries
+}
+
+/// Whether an expression can be computed once the rows of `before` are there, and gives the same
+/// value whenever it is.
+fn is_available(expr: &Expr, names: &Names, before: &[usize]) -> bool {
+    let mut stable = true;
+    expr.walk(&mut |e| {
+        stable &= match &e.kind {
+            Kind::Column { index, .. } => {
+                leaf_of(*index, names).is_none_or(|leaf| before.contains(&leaf))
+            }
+            Kind::SetUserVariable(..)
+            | Kind::Subquery(_)
+            | Kind::Exists { .. }
+            | Kind::InSubquery { .. } => false,
+            Kind::Function(call) => call.is_deterministic(),
+            _ => true,
+        };
+    });
+    stable
+}
+
+fn wanted_columns(wanted: &BTreeSet<usize>, first: usize, columns: usize) -> Vec<u16> {
+    wanted
+        .range(first..first + columns)
+        .filter_map(|slot| u16::try_from(slot - first).ok())
+        .collect()
+}
+
+/// ORDER BY as columns of the first table, if it is nothing else and rows come out as read.
+fn sort_columns(block: &Block, order: &[usize], names: &Names) -> Option<Vec<(usize, bool)>> {
+    let first = names.tables.get(*order.first()?)?;
+    if block.order.is_empty() || block.grouping.is_some() {
+        return None;
+    }
+    block
+        .order
+        .iter()
+        .map(|key| match key.value.expr.kind {
+            Kind::Column { index, .. } => {
+                let position = index.checked_sub(first.first_slot)?;
+                (position < first.columns.len()).then_some((position, key.desc))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// Equalities between a leaf and those before it, for a hash table: only of types whose equal
+/// values have equal keys.
+fn hash_keys(
+    conditions: &[Expr],
+    names: &Names,
+    leaf: usize,
+    before: &[usize],
+) -> Vec<(Expr, Expr)> {
+    let mut keys = Vec::new();
+    for condition in conditions {
+        let Kind::Compare(Comparison::Equal, collation, a, b) = &condition.kind else {
+            continue;
+        };
+        for (probe, build) in [(a, b), (b, a)] {
+            let own = leaves_of(build, names) == 1 << leaf && is_available(build, names, &[leaf]);
+            if !own || leaves_of(probe, names) == 0 || !is_available(probe, names, before) {
+                continue;
+            }
+            if hashable(probe, build, *collation) {
+                keys.push((probe.as_ref().clone(), build.as_ref().clone()));
+                break;
+            }
+        }
+    }
+    keys
+}
+
+fn hashable(a: &Expr, b: &Expr, collation: cohort_engine::types::Collation) -> bool {
+    if a.ty.dynamic || b.ty.dynamic {
+        return false;
+    }
+    if a.ty.is_string() && b.ty.is_string() {
+        return a.ty.collation == collation && b.ty.collation == collation;
+    }
+    let date = |e: &Expr| matches!(e.ty.ty, Some(ColumnType::Date));
+    a.ty.is_integer() && b.ty.is_integer() || date(a) && date(b)
+}
+
+/// Turns outer joins into inner ones where a condition cannot hold for a row of NULLs.
+fn simplify_outer_joins(from: &mut From, top: &mut Vec<Expr>, names: &Names) {
+    loop {
+        let rejected = top.iter().fold(0, |set, c| set | rejects_null(c, names));
+        let found = from.groups.iter().position(|group| {
+            group.leaves.clone().any(|leaf| rejected & (1 << leaf) != 0)
+                && !from.groups.iter().any(|outer| {
+                    outer.leaves != group.leaves
+                        && outer.leaves.start <= group.leaves.start
+                        && group.leaves.end <= outer.leaves.end
+                })
+        });
+        let Some(found) = found else { return };
+        top.extend(from.groups.remove(found).on);
+    }
+}
+
+/// The leaves for whose row of NULLs a condition is not true.
+fn rejects_null(condition: &Expr, names: &Names) -> Set {
+    let column = |e: &Expr| match e.kind {
+        Kind::Column { index, .. } => leaf_of(index, names).map_or(0, |leaf| 1 << leaf),
+        _ => 0,
+    };
+    match &condition.kind {
+        Kind::Compare(op, _, a, b) if *op != Comparison::NullSafeEqual => column(a) | column(b),
+        Kind::Between { operand, .. } | Kind::In { operand, .. } | Kind::Like { operand, .. } => {
+            column(operand)
+        }
+        Kind::IsNull {
+            operand,
+            negated: true,
+        } => column(operand),
+        Kind::Column { .. } => column(condition),
+        _ => 0,
+    }
+}

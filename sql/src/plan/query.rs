@@ -1,0 +1,659 @@
+//! Query expressions: UNION, and SELECT with all its clauses.
+
+use super::{
+    Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, columns,
+    from::{From, conjuncts},
+    grouping,
+    scope::{Aliases, Names, is_desc, slot_expr},
+};
+use crate::{
+    error::SqlError,
+    expr::{Expr, ExprType, Kind},
+    output::ColumnMeta,
+};
+use cohort_engine::{
+    txn::{LockMode, OnConflict},
+    types::{ColumnType, Value},
+};
+use sqlparser::ast;
+
+/// How deep queries may nest.
+const DEPTH_MAX: usize = 60;
+
+/// The clauses around a SELECT.
+#[derive(Default)]
+struct Around<'a> {
+    order: &'a [ast::OrderByExpr],
+    limit: Option<&'a ast::LimitClause>,
+    locks: &'a [ast::LockClause],
+}
+
+impl Planner<'_> {
+    /// The query of a SELECT statement.
+    pub(super) fn top_query(
+        &mut self,
+        query: &ast::Query,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        self.query(query)
+    }
+
+    /// A subquery of an expression: it sees the enclosing blocks.
+    pub(super) fn nested_query(&mut self, query: &ast::Query) -> Result<Query, SqlError> {
+        Ok(self.query(query)?.0)
+    }
+
+    /// Compiles a query expression below the blocks on the stack.
+    pub(super) fn query(
+        &mut self,
+        query: &ast::Query,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        if self.stack.len() > DEPTH_MAX {
+            return Err(SqlError::nesting_too_deep());
+        }
+        if query.with.is_some() {
+            return Err(SqlError::not_supported("WITH"));
+        }
+        let order = match query.order_by.as_ref().map(|o| &o.kind) {
+            None => &[][..],
+            Some(ast::OrderByKind::Expressions(keys)) => keys,
+            Some(ast::OrderByKind::All(_)) => return Err(SqlError::not_supported("ORDER BY ALL")),
+        };
+        let around = Around {
+            order,
+            limit: query.limit_clause.as_ref(),
+            locks: &query.locks,
+        };
+        match query.body.as_ref() {
+            ast::SetExpr::Select(select) => self.single(select, &around),
+            ast::SetExpr::Query(inner) => {
+                if order.is_empty() && around.limit.is_none() {
+                    return self.query(inner);
+                }
+                self.union(&query.body, &around)
+            }
+            body => self.union(body, &around),
+        }
+    }
+
+    fn single(
+        &mut self,
+        select: &ast::Select,
+        around: &Around,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        let (block, columns) = self.block(select, around)?;
+        let types = block.output.iter().map(|o| o.expr.ty.clone()).collect();
+        let correlated = !block.outer.is_empty();
+        let query = Query {
+            blocks: vec![block],
+            distinct: 0,
+            order: Vec::new(),
+            limit: None,
+            types,
+            correlated,
+        };
+        Ok((query, columns))
+    }
+
+    fn union(
+        &mut self,
+        body: &ast::SetExpr,
+        around: &Around,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        let mut blocks = Vec::new();
+        let mut distinct = 0;
+        let mut columns = Vec::new();
+        self.union_operand(body, &mut blocks, &mut distinct, &mut columns)?;
+        let types = union_types(&blocks)?;
+        for block in &mut blocks {
+            for (output, ty) in block.output.iter_mut().zip(&types) {
+                cast_to(&mut output.expr, ty);
+            }
+        }
+        for (column, ty) in columns.iter_mut().zip(&types) {
+            let meta = ty.meta(&column.name);
+            *column = meta;
+        }
+        let mut names = Names::new(false);
+        let named = columns.iter().map(|c: &ColumnMeta| c.name.clone());
+        let named = named.zip(types.iter().cloned()).collect();
+        names.clause = "order clause";
+        names.add_table(String::new(), String::new(), None, named)?;
+        self.stack.push(names);
+        let order = self.union_order(around.order, types.len());
+        let limit = self.limit(around.limit);
+        self.stack.pop();
+        let correlated = blocks.iter().any(|b: &Block| !b.outer.is_empty());
+        let query = Query {
+            blocks,
+            distinct,
+            order: order?,
+            limit: limit?,
+            types,
+            correlated,
+        };
+        Ok((query, columns))
+    }
+
+    /// Adds the blocks of an operand; `distinct` is how many of the first ones are made distinct.
+    fn union_operand(
+        &mut self,
+        operand: &ast::SetExpr,
+        blocks: &mut Vec<Block>,
+        distinct: &mut usize,
+        columns: &mut Vec<ColumnMeta>,
+    ) -> Result<(), SqlError> {
+        match operand {
+            ast::SetExpr::Select(select) => {
+                let (block, named) = self.block(select, &Around::default())?;
+                if blocks.is_empty() {
+                    *columns = named;
+                }
+                blocks.push(block);
+            }
+            ast::SetExpr::Query(query) => {
+                let (query, named) = self.query(query)?;
+                if blocks.is_empty() {
+                    *columns = named;
+                }
+                match <[Block; 1]>::try_from(query.blocks) {
+                    Ok([block]) => blocks.push(block),
+                    Err(_) => return Err(SqlError::not_supported("nested UNION")),
+                }
+            }
+            ast::SetExpr::SetOperation {
+                left,
+                op: ast::SetOperator::Union,
+                set_quantifier,
+                right,
+            } => {
+                self.union_operand(left, blocks, distinct, columns)?;
+                if matches!(right.as_ref(), ast::SetExpr::SetOperation { .. }) {
+                    return Err(SqlError::not_supported("nested UNION"));
+                }
+                self.union_operand(right, blocks, distinct, columns)?;
+                if !matches!(set_quantifier, ast::SetQuantifier::All) {
+                    *distinct = blocks.len();
+                }
+            }
+            ast::SetExpr::SetOperation { op, .. } => {
+                return Err(SqlError::not_supported(op));
+            }
+            ast::SetExpr::Values(_) => return Err(SqlError::not_supported("VALUES")),
+            ast::SetExpr::Table(_) => return Err(SqlError::not_supported("TABLE")),
+            _ => return Err(SqlError::not_supported("this query")),
+        }
+        Ok(())
+    }
+
+    fn union_order(
+        &mut self,
+        order: &[ast::OrderByExpr],
+        columns: usize,
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let mut keys = Vec::new();
+        for key in order {
+            let value = match position(&key.expr) {
+                Some(n) if (1..=columns).contains(&n) => {
+                    let ty = self.names().column_of(0, n - 1).map(|e| e.ty);
+                    Computed::new(slot_expr(n - 1, ty.unwrap_or_else(ExprType::null)))
+                }
+                Some(n) => return Err(SqlError::unknown_column(n, "order clause")),
+                None => self.computed(&key.expr)?,
+            };
+            keys.push(SortKey {
+                value,
+                desc: is_desc(&key.options),
+            });
+        }
+        Ok(keys)
+    }
+
+    fn limit(&mut self, clause: Option<&ast::LimitClause>) -> Result<Option<Limit>, SqlError> {
+        let (count, offset) = match clause {
+            None => return Ok(None),
+            Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => {
+                (limit.as_ref(), offset.as_ref().map(|o| &o.value))
+            }
+            Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => {
+                (Some(limit), Some(offset))
+            }
+        };
+        Ok(Some(Limit {
+            count: count.map(|e| self.limit_value(e)).transpose()?,
+            offset: offset.map(|e| self.limit_value(e)).transpose()?,
+        }))
+    }
+
+    pub(super) fn limit_value(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
+        match expr {
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(..) | ast::Value::Placeholder(_) => self.resolve(expr),
+                other => Err(SqlError::syntax(other, 1)),
+            },
+            other => Err(SqlError::syntax(other, 1)),
+        }
+    }
+
+    fn block(
+        &mut self,
+        select: &ast::Select,
+        around: &Around,
+    ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
+        refuse_unsupported(select)?;
+        self.stack.push(Names::new(false));
+        let result = self.block_inside(select, around);
+        self.stack.pop();
+        result
+    }
+
+    fn block_inside(
+        &mut self,
+        select: &ast::Select,
+        around: &Around,
+    ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
+        let mut from = self.from(&select.from)?;
+        self.lock_leaves(&mut from, around.locks)?;
+        from.straight |= select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
+        let conditions = self.conditions(select.selection.as_ref())?;
+        let (output, columns) = self.projection(select, &from)?;
+        let keys = self.group_by(select, &output)?;
+        let having = match &select.having {
+            None => None,
+            Some(having) => {
+                let names = self.names();
+                names.clause = "having clause";
+                names.aliases = Aliases::First;
+                names.aggregates_allowed = true;
+                Some(self.computed(having)?)
+            }
+        };
+        let order = self.order_by(around.order, &output)?;
+        let limit = self.limit(around.limit)?;
+        let names = self.names();
+        let aggregates = std::mem::take(&mut names.aggregates);
+        let explicit = !keys.is_empty();
+        let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
+        let grouping = (explicit || !aggregates.is_empty()).then_some(Grouping {
+            keys,
+            explicit,
+            aggregates,
+        });
+        let mut block = Block {
+            grouping,
+            having,
+            output,
+            distinct,
+            order,
+            limit,
+            ..Block::default()
+        };
+        if block.grouping.is_some() && self.context.sql_mode.has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY) {
+            grouping::check(&block, &conditions, &from, self.names())?;
+        }
+        self.place(&mut block, from, conditions)?;
+        Ok((block, columns))
+    }
+
+    /// WHERE, as the conditions that must all hold.
+    pub(super) fn conditions(
+        &mut self,
+        selection: Option<&ast::Expr>,
+    ) -> Result<Vec<Expr>, SqlError> {
+        let names = self.names();
+        names.clause = "where clause";
+        let expr = match selection {
+            None => return Ok(Vec::new()),
+            Some(selection) => self.resolve(selection)?,
+        };
+        Ok(conjuncts(expr))
+    }
+
+    fn projection(
+        &mut self,
+        select: &ast::Select,
+        from: &From,
+    ) -> Result<(Vec<Computed>, Vec<ColumnMeta>), SqlError> {
+        let names = self.names();
+        names.clause = "field list";
+        names.aggregates_allowed = true;
+        let token = usize::try_from(select.select_token.0.span.start.column).unwrap_or(0);
+        let texts = self.text.select_items(token.saturating_sub(1));
+        let mut output = Vec::new();
+        let mut metas = Vec::new();
+        for (i, item) in select.projection.iter().enumerate() {
+            let (expr, alias) = match item {
+                ast::SelectItem::Wildcard(_) => {
+                    if from.leaves.is_empty() {
+                        return Err(SqlError::no_tables_used());
+                    }
+                    for &(t, c) in &from.star {
+                        self.star_column(t, c, &mut output, &mut metas);
+                    }
+                    continue;
+                }
+                ast::SelectItem::QualifiedWildcard(kind, _) => {
+                    self.qualified_star(kind, from, &mut output, &mut metas)?;
+                    continue;
+                }
+                ast::SelectItem::UnnamedExpr(expr) => (expr, None),
+                ast::SelectItem::ExprWithAlias { expr, alias } => (expr, Some(&alias.value)),
+                ast::SelectItem::ExprWithAliases { .. } => {
+                    return Err(SqlError::not_supported("several aliases"));
+                }
+            };
+            let computed = self.computed(expr)?;
+            let name = match (alias, expr) {
+                (Some(alias), _) => alias.clone(),
+                (None, ast::Expr::Identifier(ident)) if !ident.value.starts_with('@') => {
+                    ident.value.clone()
+                }
+                (None, ast::Expr::CompoundIdentifier(path))
+                    if !path.first().is_some_and(|p| p.value.starts_with('@')) =>
+                {
+                    path.last().map(|p| p.value.clone()).unwrap_or_default()
+                }
+                _ => texts.get(i).cloned().unwrap_or_default(),
+            };
+            metas.push(self.meta(&computed.expr, &name));
+            self.names().select.push((name, computed.expr.clone()));
+            output.push(computed);
+        }
+        Ok((output, metas))
+    }
+
+    fn star_column(
+        &mut self,
+        table: usize,
+        column: usize,
+        output: &mut Vec<Computed>,
+        metas: &mut Vec<ColumnMeta>,
+    ) {
+        let names = self.names();
+        let Some(expr) = names.column_of(table, column) else {
+            return;
+        };
+        let name = names.tables.get(table).and_then(|t| t.columns.get(column));
+        let name = name.map(|c| c.name.clone()).unwrap_or_default();
+        metas.push(self.meta(&expr, &name));
+        self.names().select.push((name, expr.clone()));
+        output.push(Computed::new(expr));
+    }
+
+    fn qualified_star(
+        &mut self,
+        kind: &ast::SelectItemQualifiedWildcardKind,
+        from: &From,
+        output: &mut Vec<Computed>,
+        metas: &mut Vec<ColumnMeta>,
+    ) -> Result<(), SqlError> {
+        let ast::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
+            return Err(SqlError::not_supported("this wildcard"));
+        };
+        let wanted = name.0.last().and_then(|p| p.as_ident()).map(|i| i.value.clone());
+        let wanted = wanted.unwrap_or_default();
+        let table = self.names().tables.iter().position(|t| t.alias == wanted);
+        let Some(table) = table else {
+            return Err(SqlError::unknown_table(wanted));
+        };
+        let _ = from;
+        let count = self.names().tables.get(table).map_or(0, |t| t.columns.len());
+        for column in 0..count {
+            self.star_column(table, column, output, metas);
+        }
+        Ok(())
+    }
+
+    /// The description of a result column.
+    fn meta(&mut self, expr: &Expr, name: &str) -> ColumnMeta {
+        let mut meta = expr.ty.meta(name);
+        if let Kind::Column { index, .. } = expr.kind {
+            let names = self.names();
+            let table = names.tables.iter().find(|t| {
+                (t.first_slot..t.first_slot + t.columns.len()).contains(&index)
+            });
+            if let Some(table) = table {
+                meta.table.clone_from(&table.alias);
+                let position = index - table.first_slot;
+                if let Some(stored) = &table.table {
+                    columns::describe(&mut meta, stored, &table.alias, position);
+                }
+            }
+        }
+        meta
+    }
+
+    fn group_by(
+        &mut self,
+        select: &ast::Select,
+        output: &[Computed],
+    ) -> Result<Vec<Computed>, SqlError> {
+        let exprs = match &select.group_by {
+            ast::GroupByExpr::All(_) => return Err(SqlError::not_supported("GROUP BY ALL")),
+            ast::GroupByExpr::Expressions(exprs, modifiers) => {
+                if !modifiers.is_empty() {
+                    return Err(SqlError::not_supported("WITH ROLLUP"));
+                }
+                exprs
+            }
+        };
+        let names = self.names();
+        names.clause = "group statement";
+        names.aliases = Aliases::Last;
+        names.aggregates_allowed = false;
+        let mut keys = Vec::new();
+        for expr in exprs {
+            if let Some(n) = position(expr) {
+                let Some(item) = n.checked_sub(1).and_then(|i| output.get(i)) else {
+                    return Err(SqlError::unknown_column(n, "group statement"));
+                };
+                if self.has_aggregate(&item.expr) {
+                    return Err(SqlError::cannot_group_on(n));
+                }
+                keys.push(item.clone());
+                continue;
+            }
+            let key = self.computed(expr)?;
+            if self.has_aggregate(&key.expr) {
+                return Err(SqlError::cannot_group_on(expr));
+            }
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+
+    fn has_aggregate(&mut self, expr: &Expr) -> bool {
+        let slots: Vec<usize> = self.names().aggregates.iter().map(|a| a.slot).collect();
+        let mut found = false;
+        expr.walk(&mut |e| {
+            found |= matches!(e.kind, Kind::Column { index, .. } if slots.contains(&index));
+        });
+        found
+    }
+
+    pub(super) fn order_by(
+        &mut self,
+        order: &[ast::OrderByExpr],
+        output: &[Computed],
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let names = self.names();
+        names.clause = "order clause";
+        names.aliases = Aliases::First;
+        names.aggregates_allowed = true;
+        let mut keys = Vec::new();
+        for key in order {
+            let value = match position(&key.expr) {
+                Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
+                    Some(item) => item.clone(),
+                    None => return Err(SqlError::unknown_column(n, "order clause")),
+                },
+                None => self.computed(&key.expr)?,
+            };
+            // A constant orders nothing.
+            if !value.subqueries && value.expr.is_constant() {
+                continue;
+            }
+            keys.push(SortKey {
+                value,
+                desc: is_desc(&key.options),
+            });
+        }
+        Ok(keys)
+    }
+
+    /// FOR UPDATE and FOR SHARE.
+    fn lock_leaves(
+        &mut self,
+        from: &mut From,
+        locks: &[ast::LockClause],
+    ) -> Result<(), SqlError> {
+        for lock in locks {
+            let mode = match lock.lock_type {
+                ast::LockType::Share => LockMode::Shared,
+                ast::LockType::Update => LockMode::Exclusive,
+            };
+            let conflict = match lock.nonblock {
+                None => OnConflict::Wait,
+                Some(ast::NonBlock::Nowait) => OnConflict::Fail,
+                Some(ast::NonBlock::SkipLocked) => OnConflict::Skip,
+            };
+            let of = lock.of.as_ref().map(ToString::to_string);
+            let of = of.map(|name| name.trim_matches('`').to_string());
+            let mut found = of.is_none();
+            for (table, leaf) in self.names().tables.iter().zip(&mut from.leaves) {
+                if of.as_ref().is_none_or(|of| *of == table.alias) {
+                    leaf.lock = Some((mode, conflict));
+                    found = true;
+                }
+            }
+            if !found {
+                return Err(SqlError::unresolved_table_lock(of.unwrap_or_default()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An integer literal, which in ORDER BY and GROUP BY is a position in the select list.
+fn position(expr: &ast::Expr) -> Option<usize> {
+    match expr {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Number(text, _) => text.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn refuse_unsupported(select: &ast::Select) -> Result<(), SqlError> {
+    if select.into.is_some() {
+        return Err(SqlError::not_supported("SELECT … INTO"));
+    }
+    if !select.named_window.is_empty() {
+        return Err(SqlError::not_supported("WINDOW"));
+    }
+    if matches!(select.distinct, Some(ast::Distinct::On(_))) {
+        return Err(SqlError::not_supported("DISTINCT ON"));
+    }
+    let others = select.qualify.is_some()
+        || select.top.is_some()
+        || select.prewhere.is_some()
+        || !select.lateral_views.is_empty()
+        || !select.connect_by.is_empty()
+        || !select.sort_by.is_empty()
+        || !select.cluster_by.is_empty()
+        || !select.distribute_by.is_empty();
+    if others {
+        return Err(SqlError::not_supported("this clause of SELECT"));
+    }
+    Ok(())
+}
+
+/// The types of a UNION's columns.
+fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
+    let mut types: Vec<ExprType> = Vec::new();
+    for block in blocks {
+        if types.is_empty() {
+            types = block.output.iter().map(|o| o.expr.ty.clone()).collect();
+            continue;
+        }
+        if types.len() != block.output.len() {
+            return Err(SqlError::select_column_counts_differ());
+        }
+        for (ty, output) in types.iter_mut().zip(&block.output) {
+            *ty = common_type(ty, &output.expr.ty);
+        }
+    }
+    Ok(types)
+}
+
+/// The type that holds the values of both.
+fn common_type(a: &ExprType, b: &ExprType) -> ExprType {
+    let nullable = a.nullable || b.nullable;
+    let mut ty = match (a.ty, b.ty) {
+        (None, _) => b.clone(),
+        (_, None) => a.clone(),
+        (Some(x), Some(y)) if x == y && a.unsigned == b.unsigned && !a.is_string() => {
+            let mut ty = a.clone();
+            ty.length = a.length.max(b.length);
+            ty
+        }
+        (Some(x), Some(y)) => {
+            let number = |t: ColumnType| {
+                !t.is_string() && (!t.is_temporal() || t == ColumnType::Year)
+            };
+            if number(x) && number(y) {
+                common_number(a, b)
+            } else if a.is_temporal() && b.is_temporal() {
+                ExprType::temporal(ColumnType::DateTime(a.decimals.max(b.decimals).min(6)))
+            } else {
+                let string = if a.is_string() { a } else { b };
+                let length = a.length.max(b.length);
+                ExprType::string(length, string.collation, string.coercibility)
+            }
+        }
+    };
+    ty.nullable = nullable;
+    ty.dynamic = a.dynamic || b.dynamic;
+    ty
+}
+
+fn common_number(a: &ExprType, b: &ExprType) -> ExprType {
+    let floating = |t: &ExprType| matches!(t.ty, Some(ColumnType::Float | ColumnType::Double));
+    if floating(a) || floating(b) {
+        return ExprType::double();
+    }
+    if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {
+        return ExprType::bigint(a.unsigned);
+    }
+    let digits = |t: &ExprType| match t.ty {
+        Some(ColumnType::Decimal { precision, scale }) => {
+            (u32::from(precision - scale), u32::from(scale))
+        }
+        _ => (20, 0),
+    };
+    let ((aw, asc), (bw, bsc)) = (digits(a), digits(b));
+    ExprType::decimal(aw.max(bw) + asc.max(bsc), asc.max(bsc))
+}
+
+fn cast_to(expr: &mut Expr, ty: &ExprType) {
+    if expr.ty.ty == ty.ty && expr.ty.unsigned == ty.unsigned || expr.ty.ty.is_none() {
+        expr.ty.clone_from(ty);
+        return;
+    }
+    let inner = std::mem::replace(
+        expr,
+        Expr {
+            kind: Kind::Literal(Value::Null),
+            ty: ty.clone(),
+        },
+    );
+    expr.kind = Kind::Cast(Box::new(inner));
+}
+
+impl Plan {
+    /// Whether it returns rows.
+    #[must_use]
+    pub fn returns_rows(&self) -> bool {
+        matches!(self.body, super::Body::Select(_) | super::Body::Explain(_))
+    }
+}

@@ -1,0 +1,513 @@
+//! What names mean: the stack of query blocks being compiled, innermost last.
+
+use super::{Aggregate, AggregateFunction, Computed, Planner, Query, SortKey};
+use crate::{
+    error::SqlError,
+    expr::{self, Coercibility, Expr, ExprType, Kind, Scope, SqlMode, VariableScope},
+};
+use cohort_engine::types::{Collation, ColumnType, Table, Value};
+use sqlparser::ast;
+use std::sync::Arc;
+
+/// A table of a block, as names see it.
+pub(super) struct NamedTable {
+    /// The alias.
+    pub alias: String,
+    /// The database, for names of three parts; empty for a derived table.
+    pub database: String,
+    /// The stored or virtual table.
+    pub table: Option<Arc<Table>>,
+    /// Its columns.
+    pub columns: Vec<NamedColumn>,
+    /// The slot of its first column.
+    pub first_slot: usize,
+}
+
+/// A column of such a table.
+pub(super) struct NamedColumn {
+    pub name: String,
+    pub ty: ExprType,
+    /// Joined by USING with a column that stands for both.
+    pub hidden: bool,
+}
+
+/// Where aliases of the select list are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aliases {
+    No,
+    /// Before the columns: ORDER BY, HAVING.
+    First,
+    /// After the columns: GROUP BY.
+    Last,
+}
+
+/// The names of a block.
+pub(super) struct Names {
+    pub tables: Vec<NamedTable>,
+    /// How many slots there are so far.
+    pub slots: usize,
+    /// Values of the enclosing block: its slot, ours, the type.
+    pub outer: Vec<(usize, usize, ExprType)>,
+    pub subqueries: Vec<Query>,
+    pub aggregates: Vec<Aggregate>,
+    pub select: Vec<(String, Expr)>,
+    pub aliases: Aliases,
+    /// For error texts.
+    pub clause: &'static str,
+    pub aggregates_allowed: bool,
+    /// A derived table sees nothing of the block it is in.
+    pub isolated: bool,
+    /// Only these tables are seen (ON sees those joined so far).
+    pub visible: std::ops::Range<usize>,
+    /// The row to be inserted, for VALUES(column) and INSERT … AS alias: the slot of its first
+    /// column.
+    pub inserted: Option<usize>,
+    /// Columns seen with an aggregate's argument, outside and inside: for error 1140.
+    pub in_aggregate: bool,
+}
+
+impl Names {
+    pub fn new(isolated: bool) -> Names {
+        Names {
+            tables: Vec::new(),
+            slots: 0,
+            outer: Vec::new(),
+            subqueries: Vec::new(),
+            aggregates: Vec::new(),
+            select: Vec::new(),
+            aliases: Aliases::No,
+            clause: "field list",
+            aggregates_allowed: false,
+            isolated,
+            visible: 0..usize::MAX,
+            inserted: None,
+            in_aggregate: false,
+        }
+    }
+
+    pub fn new_slot(&mut self) -> usize {
+        self.slots += 1;
+        self.slots - 1
+    }
+
+    /// Adds a table and gives its columns slots.
+    pub fn add_table(
+        &mut self,
+        alias: String,
+        database: String,
+        table: Option<Arc<Table>>,
+        columns: Vec<(String, ExprType)>,
+    ) -> Result<usize, SqlError> {
+        let taken = |t: &NamedTable| {
+            t.alias == alias && (t.database == database || database.is_empty())
+        };
+        if self.tables.iter().any(taken) {
+            return Err(SqlError::not_unique_table(alias));
+        }
+        let first_slot = self.slots;
+        self.slots += columns.len();
+        self.tables.push(NamedTable {
+            alias,
+            database,
+            table,
+            columns: columns
+                .into_iter()
+                .map(|(name, ty)| NamedColumn {
+                    name,
+                    ty,
+                    hidden: false,
+                })
+                .collect(),
+            first_slot,
+        });
+        Ok(self.tables.len() - 1)
+    }
+
+    /// The expression of a table's column.
+    pub fn column_of(&self, table: usize, column: usize) -> Option<Expr> {
+        let table = self.tables.get(table)?;
+        let named = table.columns.get(column)?;
+        let slot = table.first_slot + column;
+        if table.table.is_some() {
+            return Some(Expr::column(slot, named.ty.clone()));
+        }
+        Some(slot_expr(slot, named.ty.clone()))
+    }
+
+    fn find(&self, path: &[ast::Ident], clause: &str) -> Result<Option<Expr>, SqlError> {
+        let Some((name, qualifier)) = path.split_last() else {
+            return Ok(None);
+        };
+        let mut found = None;
+        let mut hidden = None;
+        for (t, table) in self.tables.iter().enumerate() {
+            if !self.visible.contains(&t) || !table.matches(qualifier) {
+                continue;
+            }
+            for (c, column) in table.columns.iter().enumerate() {
+                if !column.name.eq_ignore_ascii_case(&name.value) {
+                    continue;
+                }
+                if column.hidden && qualifier.is_empty() {
+                    hidden = hidden.or(Some((t, c)));
+                    continue;
+                }
+                if found.is_some() {
+                    return Err(SqlError::ambiguous_column(dotted(path), clause));
+                }
+                found = Some((t, c));
+            }
+        }
+        Ok(found.or(hidden).and_then(|(t, c)| self.column_of(t, c)))
+    }
+
+    fn find_alias(&self, path: &[ast::Ident]) -> Option<Expr> {
+        let [name] = path else { return None };
+        self.select
+            .iter()
+            .find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value))
+            .map(|(_, expr)| expr.clone())
+    }
+
+    fn lookup(&self, path: &[ast::Ident]) -> Result<Option<Expr>, SqlError> {
+        if self.aliases == Aliases::First
+            && !self.in_aggregate
+            && let Some(expr) = self.find_alias(path)
+        {
+            return Ok(Some(expr));
+        }
+        if let Some(expr) = self.find(path, self.clause)? {
+            return Ok(Some(expr));
+        }
+        if self.aliases == Aliases::Last {
+            return Ok(self.find_alias(path));
+        }
+        Ok(None)
+    }
+}
+
+impl NamedTable {
+    fn matches(&self, qualifier: &[ast::Ident]) -> bool {
+        match qualifier {
+            [] => true,
+            [table] => table.value == self.alias,
+            [database, table] => {
+                table.value == self.alias && database.value.eq_ignore_ascii_case(&self.database)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A slot whose value is as expressions see it (no TIMESTAMP in UTC).
+pub(super) fn slot_expr(index: usize, ty: ExprType) -> Expr {
+    Expr {
+        kind: Kind::Column { index, utc: false },
+        ty,
+    }
+}
+
+/// Whether ORDER BY says DESC.
+pub(super) fn is_desc(options: &ast::OrderByOptions) -> bool {
+    matches!(options.sort, Some(ast::OrderBySort::Desc))
+}
+
+pub(super) fn dotted(path: &[ast::Ident]) -> String {
+    let parts: Vec<&str> = path.iter().map(|i| i.value.as_str()).collect();
+    parts.join(".")
+}
+
+impl Planner<'_> {
+    /// The innermost block.
+    pub fn names(&mut self) -> &mut Names {
+        // The stack is never empty while names are resolved; an empty block is harmless.
+        if self.stack.is_empty() {
+            self.stack.push(Names::new(true));
+        }
+        let last = self.stack.len() - 1;
+        &mut self.stack[last]
+    }
+
+    /// Resolves an expression in the innermost block.
+    pub fn resolve(&mut self, ast: &ast::Expr) -> Result<Expr, SqlError> {
+        expr::resolve(ast, self)
+    }
+
+    pub fn computed(&mut self, ast: &ast::Expr) -> Result<Computed, SqlError> {
+        Ok(Computed::new(self.resolve(ast)?))
+    }
+
+    /// Brings a column of the block at `level` to the innermost one, through those between.
+    fn import(&mut self, level: usize, expr: Expr) -> Expr {
+        let Kind::Column { index, utc } = expr.kind else {
+            return expr;
+        };
+        let mut slot = index;
+        for names in self.stack.iter_mut().skip(level + 1) {
+            slot = match names.outer.iter().find(|(from, ..)| *from == slot) {
+                Some(&(_, to, _)) => to,
+                None => {
+                    let to = names.new_slot();
+                    names.outer.push((slot, to, expr.ty.clone()));
+                    to
+                }
+            };
+        }
+        Expr {
+            kind: Kind::Column { index: slot, utc },
+            ty: expr.ty,
+        }
+    }
+
+    fn aggregate_function(
+        name: &str,
+        list: &ast::FunctionArgumentList,
+    ) -> Result<AggregateFunction, SqlError> {
+        use AggregateFunction::{
+            AnyValue, Avg, BitAnd, BitOr, BitXor, Count, CountRows, GroupConcat, Max, Min, Sum,
+            Variance,
+        };
+        let wildcard = matches!(
+            list.args.as_slice(),
+            [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]
+        );
+        let variance = |sample, root| Variance { sample, root };
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "count" if wildcard => CountRows,
+            "count" => Count,
+            "sum" => Sum,
+            "avg" => Avg,
+            "min" => Min,
+            "max" => Max,
+            "any_value" => AnyValue,
+            "bit_and" => BitAnd,
+            "bit_or" => BitOr,
+            "bit_xor" => BitXor,
+            "std" | "stddev" | "stddev_pop" => variance(false, true),
+            "stddev_samp" => variance(true, true),
+            "var_pop" | "variance" => variance(false, false),
+            "var_samp" => variance(true, false),
+            "group_concat" => {
+                let mut separator = b",".to_vec();
+                for clause in &list.clauses {
+                    match clause {
+                        ast::FunctionArgumentClause::Separator(value) => {
+                            if let ast::Value::SingleQuotedString(text) = &value.value {
+                                separator = text.clone().into_bytes();
+                            }
+                        }
+                        ast::FunctionArgumentClause::OrderBy(_) => {}
+                        _ => return Err(SqlError::not_supported("this clause of GROUP_CONCAT")),
+                    }
+                }
+                GroupConcat(separator)
+            }
+            other => return Err(SqlError::not_supported(other.to_uppercase())),
+        })
+    }
+
+    fn aggregate_args(
+        &mut self,
+        list: &ast::FunctionArgumentList,
+    ) -> Result<(Vec<Computed>, Vec<SortKey>), SqlError> {
+        let mut args = Vec::new();
+        for arg in &list.args {
+            match arg {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Tuple(row))) => {
+                    for expr in row {
+                        args.push(self.computed(expr)?);
+                    }
+                }
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => {
+                    args.push(self.computed(expr)?);
+                }
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => {}
+                _ => return Err(SqlError::not_supported("named arguments")),
+            }
+        }
+        let mut order = Vec::new();
+        for clause in &list.clauses {
+            if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
+                for key in keys {
+                    order.push(SortKey {
+                        value: self.computed(&key.expr)?,
+                        desc: is_desc(&key.options),
+                    });
+                }
+            }
+        }
+        Ok((args, order))
+    }
+}
+
+/// The type of an aggregate's result.
+fn aggregate_type(function: &AggregateFunction, args: &[Computed], collation: Collation) -> ExprType {
+    let arg = args.first().map(|a| a.expr.ty.clone());
+    let arg = arg.unwrap_or_else(|| ExprType::bigint(false));
+    match function {
+        AggregateFunction::CountRows | AggregateFunction::Count => ExprType::bigint(false),
+        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+            ExprType::bigint(true)
+        }
+        AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
+            arg.or_null()
+        }
+        AggregateFunction::Sum => match arg.ty {
+            Some(ColumnType::Decimal { precision, scale }) => {
+                ExprType::decimal(u32::from(precision) + 22, scale.into()).or_null()
+            }
+            Some(ty) if ty.is_integer() || ty == ColumnType::Year => {
+                ExprType::decimal(arg.length + 21, 0).or_null()
+            }
+            _ => ExprType::double().or_null(),
+        },
+        AggregateFunction::Avg => match arg.ty {
+            Some(ColumnType::Decimal { precision, scale }) => {
+                ExprType::decimal(u32::from(precision) + 4, u32::from(scale) + 4).or_null()
+            }
+            Some(ty) if ty.is_integer() || ty == ColumnType::Year => {
+                ExprType::decimal(arg.length + 4, 4).or_null()
+            }
+            _ => ExprType::double().or_null(),
+        },
+        AggregateFunction::Variance { .. } => ExprType::double().or_null(),
+        AggregateFunction::GroupConcat(_) => {
+            let collation = if arg.is_string() { arg.collation } else { collation };
+            ExprType::string(1024, collation, Coercibility::Implicit).or_null()
+        }
+    }
+}
+
+impl Scope for Planner<'_> {
+    fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
+        for level in (0..self.stack.len()).rev() {
+            let Some(names) = self.stack.get(level) else {
+                break;
+            };
+            if let Some(expr) = names.lookup(path)? {
+                let inner = level + 1 == self.stack.len();
+                return Ok(if inner { expr } else { self.import(level, expr) });
+            }
+            if names.isolated {
+                break;
+            }
+        }
+        let clause = self.names().clause;
+        Err(SqlError::unknown_column(dotted(path), clause))
+    }
+
+    fn aggregate(&mut self, call: &ast::Function) -> Result<Expr, SqlError> {
+        if call.over.is_some() {
+            return Err(SqlError::not_supported("window functions"));
+        }
+        let names = self.names();
+        if !names.aggregates_allowed || names.in_aggregate {
+            return Err(SqlError::invalid_group_function());
+        }
+        let ast::FunctionArguments::List(list) = &call.args else {
+            return Err(SqlError::invalid_group_function());
+        };
+        let name = call.name.to_string();
+        let function = Self::aggregate_function(&name, list)?;
+        self.names().in_aggregate = true;
+        let args = self.aggregate_args(list);
+        self.names().in_aggregate = false;
+        let (args, order) = args?;
+        if args.is_empty() != (function == AggregateFunction::CountRows) {
+            return Err(SqlError::wrong_native_argument_count(name));
+        }
+        let distinct = matches!(
+            list.duplicate_treatment,
+            Some(ast::DuplicateTreatment::Distinct)
+        );
+        let ty = aggregate_type(&function, &args, self.context.collation);
+        let names = self.names();
+        let shape = format!("{function:?}{args:?}{distinct}{order:?}");
+        let same = names.aggregates.iter().find(|a| {
+            shape == format!("{:?}{:?}{}{:?}", a.function, a.args, a.distinct, a.order)
+        });
+        if let Some(same) = same {
+            return Ok(slot_expr(same.slot, same.ty.clone()));
+        }
+        let slot = names.new_slot();
+        names.aggregates.push(Aggregate {
+            function,
+            args,
+            distinct,
+            order,
+            slot,
+            ty: ty.clone(),
+        });
+        Ok(slot_expr(slot, ty))
+    }
+
+    fn subquery(
+        &mut self,
+        query: &ast::Query,
+        columns: usize,
+    ) -> Result<(usize, Vec<ExprType>), SqlError> {
+        let plan = self.nested_query(query)?;
+        if plan.types.len() != columns {
+            return Err(SqlError::operand_columns(columns));
+        }
+        let types = plan.types.iter().cloned().map(ExprType::or_null).collect();
+        let names = self.names();
+        names.subqueries.push(plan);
+        Ok((names.subqueries.len() - 1, types))
+    }
+
+    fn exists(&mut self, query: &ast::Query) -> Result<usize, SqlError> {
+        let plan = self.nested_query(query)?;
+        let names = self.names();
+        names.subqueries.push(plan);
+        Ok(names.subqueries.len() - 1)
+    }
+
+    fn parameter(&mut self, text: &str) -> Result<usize, SqlError> {
+        text.strip_prefix('?')
+            .and_then(|number| number.parse().ok())
+            .filter(|&number: &usize| number < self.parameters as usize)
+            .ok_or_else(|| SqlError::syntax(text, 1))
+    }
+
+    fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<ExprType, SqlError> {
+        (self.context.variable_type)(scope, name)
+    }
+
+    fn inserted_value(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
+        let names = self.names();
+        let Some(first) = names.inserted else {
+            return Ok(Expr {
+                kind: Kind::Literal(Value::Null),
+                ty: ExprType::null(),
+            });
+        };
+        let clause = names.clause;
+        let found = names
+            .find(path, clause)?
+            .ok_or_else(|| SqlError::unknown_column(dotted(path), clause))?;
+        match found.kind {
+            Kind::Column { index, utc } if index < first => Ok(Expr {
+                kind: Kind::Column {
+                    index: index + first,
+                    utc,
+                },
+                ty: found.ty.or_null(),
+            }),
+            _ => Ok(found),
+        }
+    }
+
+    fn default_value(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
+        let _ = path;
+        Err(SqlError::not_supported("DEFAULT(column)"))
+    }
+
+    fn collation(&self) -> Collation {
+        self.context.collation
+    }
+
+    fn sql_mode(&self) -> SqlMode {
+        self.context.sql_mode
+    }
+}
