@@ -39,7 +39,7 @@ pub use convert::{conform, text};
 pub use eval::{eval, holds};
 pub use infer::{infer, is_volatile, visit_operands, visit_operands_mut};
 pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
-pub use types::ExprType;
+pub use types::{ExprType, coercibility};
 
 use cohort_engine::types::{Collation, Value};
 

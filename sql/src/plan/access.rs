@@ -4,8 +4,9 @@
 //! of thumb on the number of rows (a unique key finds one, each known part of another index a
 //! hundredth of the rest, a range a twentieth or a third).
 
+use super::walk;
 use super::{Access, Bound};
-use crate::expr::{Comparison, Expr, Kind};
+use crate::expr::{BinaryOp, Expr, infer};
 use cohort_engine::types::{Collation, ColumnType, Index, IndexPart, Table, key};
 
 /// What a condition says about a column.
@@ -314,10 +315,7 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn column(&self, expr: &Expr, collation: Collation) -> Option<usize> {
-        let Kind::Column { index, .. } = expr.kind else {
-            return None;
-        };
-        let position = index.checked_sub(self.first)?;
+        let position = walk::slot(expr)?.checked_sub(self.first)?;
         let column = self.table.columns.get(position)?;
         let comparable = !column.ty.is_string() || column.collation == collation;
         (comparable && !matches!(column.ty, ColumnType::Float)).then_some(position)
@@ -325,27 +323,27 @@ impl Finder<'_> {
 
     fn find(&self, condition: &Expr) -> Vec<Known> {
         let one = |column, bound| vec![Known { column, bound }];
-        match &condition.kind {
-            Kind::Compare(op, collation, a, b) => {
-                let mut found = self.compare(*op, *collation, a, b);
-                found.extend(self.compare(mirror(*op), *collation, b, a));
+        match condition {
+            Expr::Binary {
+                op: BinaryOp::Or, ..
+            } => self.alternatives(&walk::chain(condition.clone(), BinaryOp::Or)),
+            Expr::Binary {
+                op,
+                left,
+                right,
+                ty,
+            } if op.is_comparison() => {
+                let mut found = self.compare(*op, ty.collation, left, right);
+                found.extend(self.compare(mirror(*op), ty.collation, right, left));
                 found
             }
-            Kind::CompareRows(Comparison::Equal, pairs) => pairs
-                .iter()
-                .flat_map(|(a, b, collation)| {
-                    let mut found = self.compare(Comparison::Equal, *collation, a, b);
-                    found.extend(self.compare(Comparison::Equal, *collation, b, a));
-                    found
-                })
-                .collect(),
-            Kind::Between {
-                operand,
+            Expr::Between {
+                expr,
                 low,
                 high,
                 collation,
                 negated: false,
-            } => match self.column(operand, *collation) {
+            } => match self.column(expr, *collation) {
                 Some(column) if (self.available)(low) && (self.available)(high) => one(
                     column,
                     Bound::Range {
@@ -355,38 +353,37 @@ impl Finder<'_> {
                 ),
                 _ => Vec::new(),
             },
-            Kind::In {
-                operand,
+            Expr::In {
+                expr,
                 list,
                 collation,
                 negated: false,
-            } => match self.column(operand, *collation) {
+            } => match self.column(expr, *collation) {
                 Some(column) if list.iter().all(|e| (self.available)(e)) => {
                     one(column, Bound::In(list.clone()))
                 }
                 _ => Vec::new(),
             },
-            Kind::Like {
-                operand,
+            Expr::Like {
+                expr,
                 pattern,
                 escape,
                 collation,
                 negated: false,
-            } => match self.column(operand, *collation) {
-                Some(column) if (self.available)(pattern) => one(
-                    column,
-                    Bound::Like(pattern.as_ref().clone(), *escape),
-                ),
+            } => match self.column(expr, *collation) {
+                Some(column) if (self.available)(pattern) => {
+                    let escape = escape.as_ref().map(|e| e.as_ref().clone());
+                    one(column, Bound::Like(pattern.as_ref().clone(), escape))
+                }
                 _ => Vec::new(),
             },
-            Kind::IsNull {
-                operand,
+            Expr::IsNull {
+                expr,
                 negated: false,
-            } => match self.column(operand, operand.ty.collation) {
+            } => match self.column(expr, infer(expr).collation) {
                 Some(column) => one(column, Bound::IsNull),
                 None => Vec::new(),
             },
-            Kind::Or(parts) => self.alternatives(parts),
             _ => Vec::new(),
         }
     }
@@ -426,7 +423,7 @@ impl Finder<'_> {
         .collect()
     }
 
-    fn compare(&self, op: Comparison, collation: Collation, a: &Expr, b: &Expr) -> Vec<Known> {
+    fn compare(&self, op: BinaryOp, collation: Collation, a: &Expr, b: &Expr) -> Vec<Known> {
         let Some(column) = self.column(a, collation) else {
             return Vec::new();
         };
@@ -435,36 +432,36 @@ impl Finder<'_> {
         }
         let value = || b.clone();
         let bound = match op {
-            Comparison::Equal => Bound::Equal(value()),
-            Comparison::NullSafeEqual => Bound::NullSafe(value()),
-            Comparison::Less => Bound::Range {
+            BinaryOp::Eq => Bound::Equal(value()),
+            BinaryOp::NullSafeEq => Bound::NullSafe(value()),
+            BinaryOp::Lt => Bound::Range {
                 low: None,
                 high: Some((value(), false)),
             },
-            Comparison::LessOrEqual => Bound::Range {
+            BinaryOp::LtEq => Bound::Range {
                 low: None,
                 high: Some((value(), true)),
             },
-            Comparison::Greater => Bound::Range {
+            BinaryOp::Gt => Bound::Range {
                 low: Some((value(), false)),
                 high: None,
             },
-            Comparison::GreaterOrEqual => Bound::Range {
+            BinaryOp::GtEq => Bound::Range {
                 low: Some((value(), true)),
                 high: None,
             },
-            Comparison::NotEqual => return Vec::new(),
+            _ => return Vec::new(),
         };
         vec![Known { column, bound }]
     }
 }
 
-fn mirror(op: Comparison) -> Comparison {
+fn mirror(op: BinaryOp) -> BinaryOp {
     match op {
-        Comparison::Less => Comparison::Greater,
-        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
-        Comparison::Greater => Comparison::Less,
-        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::LtEq => BinaryOp::GtEq,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::GtEq => BinaryOp::LtEq,
         other => other,
     }
 }

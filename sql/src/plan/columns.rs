@@ -46,7 +46,10 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
 fn key_flags(table: &Table, position: usize) -> u16 {
     let mut flags = 0;
     if let Some(primary) = &table.primary
-        && primary.parts.iter().any(|p| usize::from(p.column) == position)
+        && primary
+            .parts
+            .iter()
+            .any(|p| usize::from(p.column) == position)
     {
         flags |= PRI_KEY | PART_KEY;
     }

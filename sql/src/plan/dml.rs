@@ -1,14 +1,15 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::{
-    Assigned, Block, Computed, Default_, Delete, Insert, InsertRows, Input, Limit, Planner, Query,
+    Assigned, Block, Computed, Default_, Delete, Input, Insert, InsertRows, Limit, Planner, Query,
     Update,
     from::{From, Leaf, LeafInput},
     scope::Names,
+    walk,
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, Kind},
+    expr::{Expr, ExprType},
     lexer::Mode,
     parse,
 };
@@ -152,7 +153,12 @@ impl Planner<'_> {
         let names = self.names();
         // The slots after those of the table are the new row's already.
         names.slots -= columns.len();
-        names.add_table(name, table.database.clone(), Some(Arc::clone(table)), columns)?;
+        names.add_table(
+            name,
+            table.database.clone(),
+            Some(Arc::clone(table)),
+            columns,
+        )?;
         Ok(())
     }
 
@@ -169,7 +175,10 @@ impl Planner<'_> {
             let column = name.0.last().and_then(|p| p.as_ident());
             let column = column.map(|i| i.value.as_str()).unwrap_or_default();
             let Some(position) = table.column_position(column) else {
-                return Err(SqlError::unknown_column(name.to_string().replace('`', ""), "field list"));
+                return Err(SqlError::unknown_column(
+                    name.to_string().replace('`', ""),
+                    "field list",
+                ));
             };
             self.names().clause = "field list";
             result.push((position, self.assigned(&assignment.value)?));
@@ -189,14 +198,14 @@ impl Planner<'_> {
             DefaultValue::Null => Default_::Constant(Value::Null),
             DefaultValue::CurrentTimestamp => Default_::Now,
             // Converted when it is used: a TIMESTAMP depends on the session's time zone.
-            DefaultValue::Literal(text) => Default_::Expression(Expr {
-                kind: Kind::Literal(Value::Bytes(text.clone().into_bytes())),
-                ty: ExprType::string(
+            DefaultValue::Literal(text) => Default_::Expression(Expr::Literal(
+                Value::Bytes(text.clone().into_bytes()),
+                ExprType::string(
                     u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
                     column.collation,
-                    crate::expr::Coercibility::Literal,
+                    crate::expr::coercibility::LITERAL,
                 ),
-            }),
+            )),
             DefaultValue::Expression(text) => {
                 let source = format!("SELECT {text}");
                 let parsed = parse::parse(source.as_bytes(), Mode::default(), None)?;
@@ -321,7 +330,10 @@ impl Planner<'_> {
         let columns = table.columns.len();
         let output = (0..columns)
             .filter_map(|c| self.names().column_of(0, c))
-            .map(Computed::new)
+            .map(|expr| Computed {
+                expr,
+                subqueries: Vec::new(),
+            })
             .collect();
         let from = From {
             leaves: vec![Leaf {
@@ -338,7 +350,7 @@ impl Planner<'_> {
             ..Block::default()
         };
         self.place(&mut block, from, conditions)?;
-        if let Some(used) = block.subqueries.iter().find_map(|q| uses(q, table)) {
+        if let Some(used) = block.subqueries.iter().find_map(|s| uses(&s.query, table)) {
             return Err(SqlError::update_table_used(used));
         }
         Ok(block)
@@ -355,7 +367,7 @@ fn uses(query: &Query, table: &Table) -> Option<String> {
                 _ => {}
             }
         }
-        if let Some(found) = block.subqueries.iter().find_map(|q| uses(q, table)) {
+        if let Some(found) = block.subqueries.iter().find_map(|s| uses(&s.query, table)) {
             return Some(found);
         }
     }
@@ -371,8 +383,8 @@ fn parameters(row: &[Assigned]) -> u32 {
     let mut count = 0;
     for value in row {
         if let Assigned::Value(value) = value {
-            value.expr.walk(&mut |e| {
-                count += u32::from(matches!(e.kind, Kind::Parameter(_)));
+            walk::walk(&value.expr, &mut |e| {
+                count += u32::from(matches!(e, Expr::Parameter { .. }));
             });
         }
     }

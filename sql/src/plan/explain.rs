@@ -1,9 +1,9 @@
 //! EXPLAIN: the tabular form, from the plan that would be executed.
 
-use super::{Access, Block, Bound, Input, Planner, Query, Source, access};
+use super::{Access, Block, Bound, Input, Planner, Query, Source, access, walk};
 use crate::{
     error::SqlError,
-    expr::{Coercibility, ExprType, Kind},
+    expr::{ExprType, coercibility},
     output::ColumnMeta,
 };
 use cohort_engine::types::{Collation, Index, Table, Value};
@@ -12,7 +12,7 @@ use sqlparser::ast;
 /// The columns of EXPLAIN.
 pub(super) fn columns() -> Vec<ColumnMeta> {
     let text = |length| {
-        ExprType::string(length, Collation::Utf8mb40900AiCi, Coercibility::Implicit).or_null()
+        ExprType::string(length, Collation::Utf8mb40900AiCi, coercibility::IMPLICIT).or_null()
     };
     let number = || ExprType::bigint(true).or_null();
     [
@@ -123,7 +123,9 @@ impl Explainer {
     fn query(&mut self, query: &Query, alone: &'static str, first: &'static str) {
         let nested = query.blocks.iter().any(|b| {
             !b.subqueries.is_empty()
-                || b.sources.iter().any(|s| matches!(s.input, Input::Derived(_)))
+                || b.sources
+                    .iter()
+                    .any(|s| matches!(s.input, Input::Derived(_)))
         });
         let union = query.blocks.len() > 1;
         let mut ids = Vec::new();
@@ -180,6 +182,7 @@ impl Explainer {
             self.query(query, "DERIVED", "DERIVED");
         }
         for query in &block.subqueries {
+            let query = &query.query;
             let kind = if query.correlated {
                 "DEPENDENT SUBQUERY"
             } else {
@@ -233,7 +236,7 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
         .iter()
         .all(|b| matches!(b, Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull));
     let constant = path.bounds.iter().all(|b| match b {
-        Bound::Equal(e) => e.is_constant(),
+        Bound::Equal(e) => walk::is_constant(e),
         _ => false,
     });
     row.access = Some(match (path.point, equal, constant) {
@@ -250,9 +253,7 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
             .bounds
             .iter()
             .map(|b| match b {
-                Bound::Equal(e) | Bound::NullSafe(e) if matches!(e.kind, Kind::Column { .. }) => {
-                    "func"
-                }
+                Bound::Equal(e) | Bound::NullSafe(e) if walk::slot(e).is_some() => "func",
                 _ => "const",
             })
             .collect();

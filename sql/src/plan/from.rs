@@ -1,9 +1,13 @@
 //! FROM: the tables of a block, in order, and which of them are inner tables of outer joins.
 
-use super::{Planner, Query, scope::{Names, dotted}};
+use super::{
+    Planner, Query,
+    scope::{Names, dotted},
+    walk::conjuncts,
+};
 use crate::{
     error::SqlError,
-    expr::{Comparison, Expr, ExprType, Kind},
+    expr::{BinaryOp, Expr, ExprType, infer},
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
@@ -175,9 +179,8 @@ impl Planner<'_> {
 
     fn common_columns(&mut self, left: &Part, right: &Part) -> Vec<String> {
         let names = self.names();
-        let name = |&(t, c): &(usize, usize)| {
-            names.tables.get(t)?.columns.get(c).map(|c| c.name.clone())
-        };
+        let name =
+            |&(t, c): &(usize, usize)| names.tables.get(t)?.columns.get(c).map(|c| c.name.clone());
         let others: Vec<String> = right.star.iter().filter_map(name).collect();
         left.star
             .iter()
@@ -217,10 +220,13 @@ impl Planner<'_> {
             let (Some(a), Some(b)) = (names.column_of(l.0, l.1), names.column_of(r.0, r.1)) else {
                 continue;
             };
-            let collation = a.ty.collation;
-            conditions.push(Expr {
-                kind: Kind::Compare(Comparison::Equal, collation, Box::new(a), Box::new(b)),
-                ty: ExprType::boolean().or_null(),
+            let mut ty = ExprType::boolean().or_null();
+            ty.collation = infer(&a).collation;
+            conditions.push(Expr::Binary {
+                op: BinaryOp::Eq,
+                left: Box::new(a),
+                right: Box::new(b),
+                ty,
             });
             let (kept, dropped) = if swap { (r, l) } else { (l, r) };
             if let Some(c) = names
@@ -321,7 +327,11 @@ impl Planner<'_> {
     }
 
     fn part(&mut self, table: usize, from: &From) -> Part {
-        let columns = self.names().tables.get(table).map_or(0, |t| t.columns.len());
+        let columns = self
+            .names()
+            .tables
+            .get(table)
+            .map_or(0, |t| t.columns.len());
         Part {
             leaves: table..table + 1,
             conditions: from.conditions.len(),
@@ -363,10 +373,7 @@ impl Planner<'_> {
     }
 
     /// The stored table that a statement writes.
-    pub(super) fn written_table(
-        &mut self,
-        name: &ast::ObjectName,
-    ) -> Result<Arc<Table>, SqlError> {
+    pub(super) fn written_table(&mut self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
         match self.named_table(name)? {
             LeafInput::Stored(table) => Ok(table),
             LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
@@ -424,7 +431,10 @@ fn derived_columns(
             return Err(SqlError::duplicate_column(name));
         }
     }
-    Ok(names.into_iter().zip(query.types.iter().cloned()).collect())
+    Ok(names
+        .into_iter()
+        .zip(query.types.iter().map(|ty| ty.computed()))
+        .collect())
 }
 
 pub(super) fn hint(hint: &ast::TableIndexHints) -> (bool, Vec<String>) {
@@ -434,15 +444,12 @@ pub(super) fn hint(hint: &ast::TableIndexHints) -> (bool, Vec<String>) {
 }
 
 fn last_name(name: &ast::ObjectName) -> String {
-    let idents: Vec<ast::Ident> =
-        name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
-    idents.last().map_or_else(|| dotted(&idents), |i| i.value.clone())
-}
-
-/// The parts of a condition that must all hold.
-pub(super) fn conjuncts(expr: Expr) -> Vec<Expr> {
-    match expr.kind {
-        Kind::And(parts) => parts.into_iter().flat_map(conjuncts).collect(),
-        _ => vec![expr],
-    }
+    let idents: Vec<ast::Ident> = name
+        .0
+        .iter()
+        .filter_map(|part| part.as_ident().cloned())
+        .collect();
+    idents
+        .last()
+        .map_or_else(|| dotted(&idents), |i| i.value.clone())
 }

@@ -1,11 +1,15 @@
 //! ONLY_FULL_GROUP_BY: what is selected of a group must be the same for all its rows.
 
-use super::{Block, Computed, from::From, scope::Names};
+use super::{
+    Block, Computed,
+    from::From,
+    scope::Names,
+    walk::{is_constant, slot},
+};
 use crate::{
     error::SqlError,
-    expr::{Comparison, Expr, Kind},
+    expr::{BinaryOp, Expr, visit_operands},
 };
-use cohort_engine::types::Value;
 use std::collections::HashSet;
 
 /// Refuses expressions that depend on which row of a group is looked at.
@@ -19,16 +23,22 @@ pub(super) fn check(
         return Ok(());
     };
     let determined = determined(&grouping.keys, conditions, from, names);
-    let keys: Vec<String> = grouping.keys.iter().map(|k| shape(&k.expr)).collect();
+    let keys: Vec<&Expr> = grouping.keys.iter().map(|k| &k.expr).collect();
     let checker = Checker {
         determined,
         keys,
         names,
     };
     let lists = [
-        ("SELECT list", block.output.iter().map(|o| &o.expr).collect::<Vec<_>>()),
+        (
+            "SELECT list",
+            block.output.iter().map(|o| &o.expr).collect::<Vec<_>>(),
+        ),
         ("HAVING", block.having.iter().map(|h| &h.expr).collect()),
-        ("ORDER BY", block.order.iter().map(|o| &o.value.expr).collect()),
+        (
+            "ORDER BY",
+            block.order.iter().map(|o| &o.value.expr).collect(),
+        ),
     ];
     for (clause, exprs) in lists {
         for (i, expr) in exprs.iter().enumerate() {
@@ -51,7 +61,9 @@ impl SqlError {
     /// "SELECT list is not in GROUP BY clause", but "ORDER BY clause is not …".
     fn with_list_words(mut self, clause: &str) -> SqlError {
         if clause == "SELECT list" {
-            self.message = self.message.replacen("SELECT list clause", "SELECT list", 1);
+            self.message = self
+                .message
+                .replacen("SELECT list clause", "SELECT list", 1);
         }
         self
     }
@@ -59,31 +71,23 @@ impl SqlError {
 
 struct Checker<'a> {
     determined: HashSet<usize>,
-    keys: Vec<String>,
+    keys: Vec<&'a Expr>,
     names: &'a Names,
-}
-
-fn shape(expr: &Expr) -> String {
-    format!("{:?}", expr.kind)
 }
 
 impl Checker<'_> {
     /// A column of the tables that an expression uses outside of what the group determines.
     fn free_column(&self, expr: &Expr) -> Option<usize> {
-        let mut rest = expr.clone();
-        rest.walk_mut(&mut |e| {
-            if self.keys.contains(&shape(e)) {
-                e.kind = Kind::Literal(Value::Null);
-            }
-        });
+        if self.keys.contains(&expr) {
+            return None;
+        }
+        if let Some(slot) = slot(expr) {
+            let free = !self.determined.contains(&slot) && table_of(slot, self.names).is_some();
+            return free.then_some(slot);
+        }
         let mut free = None;
-        rest.walk(&mut |e| {
-            if let Kind::Column { index, .. } = e.kind
-                && !self.determined.contains(&index)
-                && table_of(index, self.names).is_some()
-            {
-                free = free.or(Some(index));
-            }
+        visit_operands(expr, &mut |operand| {
+            free = free.or_else(|| self.free_column(operand))
         });
         free
     }
@@ -120,15 +124,20 @@ fn determined(
     let equalities: Vec<(&Expr, &Expr)> = conditions
         .iter()
         .chain(&from.conditions)
-        .filter_map(|c| match &c.kind {
-            Kind::Compare(Comparison::Equal, _, a, b) => Some((a.as_ref(), b.as_ref())),
+        .filter_map(|c| match c {
+            Expr::Binary {
+                op: BinaryOp::Eq,
+                left,
+                right,
+                ..
+            } => Some((left.as_ref(), right.as_ref())),
             _ => None,
         })
         .collect();
     loop {
         let before = set.len();
         for (a, b) in equalities.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
-            let known = b.is_constant() || slot(b).is_some_and(|s| set.contains(&s));
+            let known = is_constant(b) || slot(b).is_some_and(|s| set.contains(&s));
             if let Some(slot) = slot(a).filter(|_| known) {
                 set.insert(slot);
             }
@@ -154,12 +163,5 @@ fn determined(
         if set.len() == before {
             return set;
         }
-    }
-}
-
-fn slot(expr: &Expr) -> Option<usize> {
-    match expr.kind {
-        Kind::Column { index, .. } => Some(index),
-        _ => None,
     }
 }

@@ -19,19 +19,20 @@ mod grouping;
 mod place;
 mod query;
 mod scope;
+mod walk;
 
 pub use cache::PlanCache;
 
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, SqlMode, VariableScope},
+    expr::{BinaryOp, Expr, ExprType, SqlMode, VariableScope},
     lexer::Mode,
     output::ColumnMeta,
     parse::{Parsed, Text},
 };
 use cohort_engine::{
     txn::{Dictionary, Engine, LockMode, OnConflict},
-    types::{Collation, Table},
+    types::{Collation, Table, Value},
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub trait VirtualTables: Sync {
     /// Whether a database holds virtual tables only.
     fn is_virtual(&self, database: &str) -> bool;
     /// The rows of a virtual table, values of the columns' types.
-    fn rows(&self, table: &Table) -> Result<Vec<Vec<cohort_engine::types::Value>>, SqlError>;
+    fn rows(&self, table: &Table) -> Result<Vec<Vec<Value>>, SqlError>;
 }
 
 /// What compiling depends on.
@@ -56,8 +57,10 @@ pub struct CompileContext<'a> {
     pub database: &'a str,
     /// The virtual tables.
     pub virtual_tables: &'a dyn VirtualTables,
-    /// The type of a system variable.
-    pub variable_type: &'a (dyn Fn(VariableScope, &str) -> Result<ExprType, SqlError> + Sync),
+    /// The value of a system variable now, for its type; 1193 if there is none.
+    pub variable: &'a (dyn Fn(VariableScope, &str) -> Result<Value, SqlError> + Sync),
+    /// The literals that were lifted out of the text, for their types.
+    pub literals: &'a [Value],
     /// @@sql_mode
     pub sql_mode: SqlMode,
     /// @@collation_connection
@@ -106,7 +109,7 @@ pub enum Body {
     /// DELETE.
     Delete(Box<Delete>),
     /// EXPLAIN: the rows are known already.
-    Explain(Vec<Vec<cohort_engine::types::Value>>),
+    Explain(Vec<Vec<Value>>),
 }
 
 /// A query expression.
@@ -150,18 +153,46 @@ pub struct Block {
     /// LIMIT.
     pub limit: Option<Limit>,
     /// The subqueries of its expressions, by number.
-    pub subqueries: Vec<Query>,
+    pub subqueries: Vec<Subquery>,
+    /// Those that are run before the first table is read, because its access path needs them.
+    pub early: Vec<usize>,
     /// Slots that are filled after WHERE or before: what a group keeps of its first row.
     pub row_slots: Vec<usize>,
 }
 
 /// An expression that may contain subqueries.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Computed {
     /// The expression.
     pub expr: Expr,
-    /// Whether it contains subqueries, which need the executor.
-    pub subqueries: bool,
+    /// The subqueries whose slots it reads: they are run first.
+    pub subqueries: Vec<usize>,
+}
+
+/// A subquery of an expression: before the expression is evaluated, its result is put in a slot.
+#[derive(Debug)]
+pub struct Subquery {
+    /// The query.
+    pub query: Query,
+    /// What of its result is wanted.
+    pub usage: Usage,
+    /// Where that goes.
+    pub slot: usize,
+}
+
+/// What is wanted of a subquery's result.
+#[derive(Debug)]
+pub enum Usage {
+    /// Its one value.
+    Scalar,
+    /// Whether there are rows.
+    Exists,
+    /// Whether these are among its rows; compared with these collations.
+    In(Vec<(Computed, Collation)>),
+    /// Whether the comparison holds for any row.
+    Any(Box<Computed>, BinaryOp, Collation),
+    /// Whether the comparison holds for all rows.
+    All(Box<Computed>, BinaryOp, Collation),
 }
 
 /// A condition: a conjunct of WHERE, ON or HAVING.
@@ -240,7 +271,7 @@ pub enum Bound {
         high: Option<(Expr, bool)>,
     },
     /// It begins as a LIKE pattern does, with its escape character.
-    Like(Expr, Option<char>),
+    Like(Expr, Option<Expr>),
 }
 
 /// GROUP BY and aggregates.
@@ -307,7 +338,7 @@ pub enum AggregateFunction {
 }
 
 /// A key of ORDER BY.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {
     /// What is compared.
     pub value: Computed,
@@ -345,7 +376,7 @@ pub struct Insert {
     /// How many parameters a row has, if the literals of several rows may be given at once.
     pub per_row: u32,
     /// The subqueries of its expressions.
-    pub subqueries: Vec<Query>,
+    pub subqueries: Vec<Subquery>,
 }
 
 /// Where the rows of an INSERT come from.
@@ -370,7 +401,7 @@ pub enum Assigned {
 #[derive(Debug, Clone)]
 pub enum Default_ {
     /// A value that is already of the column's type.
-    Constant(cohort_engine::types::Value),
+    Constant(Value),
     /// The statement's time.
     Now,
     /// An expression on the new row.
@@ -426,19 +457,30 @@ pub fn compile(
     let (body, columns) = match &parsed.statement {
         ast::Statement::Query(query) => {
             let (query, columns) = planner.top_query(query)?;
-            writes = query.blocks.iter().any(|b| b.sources.iter().any(|s| s.lock.is_some()));
+            writes = query
+                .blocks
+                .iter()
+                .any(|b| b.sources.iter().any(|s| s.lock.is_some()));
             (Body::Select(query), columns)
         }
-        ast::Statement::Insert(insert) => {
-            (Body::Insert(Box::new(planner.insert(insert, template)?)), Vec::new())
-        }
-        ast::Statement::Update(update) => {
-            (Body::Update(Box::new(planner.update(update, parsed.ignore)?)), Vec::new())
-        }
-        ast::Statement::Delete(delete) => {
-            (Body::Delete(Box::new(planner.delete(delete, parsed.ignore)?)), Vec::new())
-        }
-        ast::Statement::Explain { statement, analyze, format, .. } => {
+        ast::Statement::Insert(insert) => (
+            Body::Insert(Box::new(planner.insert(insert, template)?)),
+            Vec::new(),
+        ),
+        ast::Statement::Update(update) => (
+            Body::Update(Box::new(planner.update(update, parsed.ignore)?)),
+            Vec::new(),
+        ),
+        ast::Statement::Delete(delete) => (
+            Body::Delete(Box::new(planner.delete(delete, parsed.ignore)?)),
+            Vec::new(),
+        ),
+        ast::Statement::Explain {
+            statement,
+            analyze,
+            format,
+            ..
+        } => {
             if *analyze || format.is_some() {
                 return Err(SqlError::not_supported("EXPLAIN ANALYZE and FORMAT"));
             }
@@ -466,19 +508,4 @@ struct Planner<'a> {
     parameters: u32,
     /// The blocks being compiled, innermost last.
     stack: Vec<scope::Names>,
-}
-
-impl Computed {
-    fn new(expr: Expr) -> Computed {
-        let mut subqueries = false;
-        expr.walk(&mut |e| {
-            subqueries |= matches!(
-                e.kind,
-                crate::expr::Kind::Subquery(_)
-                    | crate::expr::Kind::Exists { .. }
-                    | crate::expr::Kind::InSubquery { .. }
-            );
-        });
-        Computed { expr, subqueries }
-    }
 }

@@ -6,14 +6,15 @@
 //! join is an inner one.
 
 use super::{
-    Access, Block, Computed, Input, Planner, Source,
+    Access, Block, Bound, Input, Planner, Source, Subquery, Usage,
     access::{self, Choice, Known, Request},
     from::{From, Group, Leaf, LeafInput},
     scope::{NamedTable, Names},
+    walk,
 };
 use crate::{
     error::SqlError,
-    expr::{Comparison, Expr, Kind},
+    expr::{BinaryOp, Expr, ExprType, infer},
 };
 use cohort_engine::types::ColumnType;
 use std::collections::BTreeSet;
@@ -60,7 +61,12 @@ impl Planner<'_> {
         self.sources(block, from, top, &order, &wanted)?;
         let names = self.names();
         block.slots = names.slots;
-        block.outer = names.outer.iter().map(|&(from, to, _)| (from, to)).collect();
+        block.outer = names
+            .outer
+            .iter()
+            .map(|&(from, to, _)| (from, to))
+            .collect();
+        block.early = early(block, &names.subqueries);
         block.subqueries = std::mem::take(&mut names.subqueries);
         block.row_slots = wanted.into_iter().collect();
         Ok(())
@@ -185,7 +191,9 @@ impl Planner<'_> {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
             let names = self.names();
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
-                block.sources.push(source(taken, table, choice, hash, wanted));
+                block
+                    .sources
+                    .push(source(taken, table, choice, hash, wanted));
             }
         }
         let placer = Placer {
@@ -195,6 +203,42 @@ impl Planner<'_> {
         };
         placer.put_conditions(block, &from.groups, top);
         Ok(())
+    }
+}
+
+/// The subqueries that access paths need.
+fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
+    let mut used = BTreeSet::new();
+    for source in &block.sources {
+        if let Input::Table(_, access) = &source.input {
+            for bound in &access.bounds {
+                bound_exprs(bound, &mut |e| {
+                    walk::slots(e, &mut |slot| {
+                        used.insert(slot);
+                    })
+                });
+            }
+        }
+    }
+    let needed = subqueries
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| used.contains(&s.slot));
+    needed.map(|(i, _)| i).collect()
+}
+
+fn bound_exprs(bound: &Bound, visit: &mut dyn FnMut(&Expr)) {
+    match bound {
+        Bound::Equal(e) | Bound::NullSafe(e) => visit(e),
+        Bound::IsNull => {}
+        Bound::In(list) => list.iter().for_each(visit),
+        Bound::Range { low, high } => {
+            low.iter().chain(high).for_each(|(e, _)| visit(e));
+        }
+        Bound::Like(pattern, escape) => {
+            visit(pattern);
+            escape.iter().for_each(visit);
+        }
     }
 }
 
@@ -233,7 +277,7 @@ impl Placer<'_> {
             }
         }
         let mut put = |condition: Expr, place: Place| {
-            let condition = Computed::new(condition);
+            let condition = self.names.wrap(condition);
             match place {
                 Place::Constant => block.constant.push(condition),
                 Place::Filter(at) => {
@@ -264,7 +308,7 @@ impl Placer<'_> {
         }
         // Those that run subqueries come last.
         for source in &mut block.sources {
-            source.filter.sort_by_key(|c| c.subqueries);
+            source.filter.sort_by_key(|c| !c.subqueries.is_empty());
         }
     }
 
@@ -273,7 +317,7 @@ impl Placer<'_> {
         let set = leaves_of(condition, self.names);
         let last = self.order.len().saturating_sub(1);
         if set == 0 && within.is_none() {
-            let volatile = !condition.is_constant() && !has_subquery(condition);
+            let volatile = crate::expr::is_volatile(condition);
             if volatile && !self.order.is_empty() {
                 return self.ready(last, None);
             }
@@ -345,20 +389,26 @@ fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
 }
 
 fn add_slots(expr: &Expr, names: &Names, slots: &mut BTreeSet<usize>) {
-    expr.walk(&mut |e| match &e.kind {
-        Kind::Column { index, .. } => {
-            slots.insert(*index);
+    walk::slots(expr, &mut |slot| {
+        slots.insert(slot);
+        if let Some(subquery) = names.subqueries.iter().find(|s| s.slot == slot) {
+            subquery_slots(subquery, names, slots);
         }
-        Kind::Subquery(n)
-        | Kind::Exists { subquery: n, .. }
-        | Kind::InSubquery { subquery: n, .. } => {
-            let blocks = names.subqueries.get(*n).map(|q| q.blocks.as_slice());
-            for block in blocks.unwrap_or_default() {
-                slots.extend(block.outer.iter().map(|(from, _)| *from));
-            }
-        }
-        _ => {}
     });
+}
+
+/// What a subquery needs of the row of its block.
+fn subquery_slots(subquery: &Subquery, names: &Names, slots: &mut BTreeSet<usize>) {
+    for block in &subquery.query.blocks {
+        slots.extend(block.outer.iter().map(|(from, _)| *from));
+    }
+    match &subquery.usage {
+        Usage::Scalar | Usage::Exists => {}
+        Usage::In(left) => left
+            .iter()
+            .for_each(|(e, _)| add_slots(&e.expr, names, slots)),
+        Usage::Any(left, ..) | Usage::All(left, ..) => add_slots(&left.expr, names, slots),
+    }
 }
 
 fn leaves_of(expr: &Expr, names: &Names) -> Set {
@@ -370,25 +420,19 @@ fn leaves_of(expr: &Expr, names: &Names) -> Set {
         .fold(0, |set, leaf| set | 1 << leaf)
 }
 
-fn has_subquery(expr: &Expr) -> bool {
-    Computed::new(expr.clone()).subqueries
-}
-
 /// Whether an expression can be computed once the rows of `before` are there, and gives the same
 /// value whenever it is.
 fn is_available(expr: &Expr, names: &Names, before: &[usize]) -> bool {
-    let mut stable = true;
-    expr.walk(&mut |e| {
-        stable &= match &e.kind {
-            Kind::Column { index, .. } => {
-                leaf_of(*index, names).is_none_or(|leaf| before.contains(&leaf))
-            }
-            Kind::SetUserVariable(..)
-            | Kind::Subquery(_)
-            | Kind::Exists { .. }
-            | Kind::InSubquery { .. } => false,
-            Kind::Function(call) => call.is_deterministic(),
-            _ => true,
+    let mut stable = !crate::expr::is_volatile(expr);
+    walk::slots(expr, &mut |slot| {
+        stable &= match leaf_of(slot, names) {
+            Some(leaf) => before.contains(&leaf),
+            None => match names.subqueries.iter().find(|s| s.slot == slot) {
+                Some(subquery) => {
+                    !subquery.query.correlated && matches!(subquery.usage, Usage::Scalar)
+                }
+                None => names.outer.iter().any(|(_, to, _)| *to == slot),
+            },
         };
     });
     stable
@@ -410,12 +454,9 @@ fn sort_columns(block: &Block, order: &[usize], names: &Names) -> Option<Vec<(us
     block
         .order
         .iter()
-        .map(|key| match key.value.expr.kind {
-            Kind::Column { index, .. } => {
-                let position = index.checked_sub(first.first_slot)?;
-                (position < first.columns.len()).then_some((position, key.desc))
-            }
-            _ => None,
+        .map(|key| {
+            let position = walk::slot(&key.value.expr)?.checked_sub(first.first_slot)?;
+            (position < first.columns.len()).then_some((position, key.desc))
         })
         .collect()
 }
@@ -430,15 +471,21 @@ fn hash_keys(
 ) -> Vec<(Expr, Expr)> {
     let mut keys = Vec::new();
     for condition in conditions {
-        let Kind::Compare(Comparison::Equal, collation, a, b) = &condition.kind else {
+        let Expr::Binary {
+            op: BinaryOp::Eq,
+            left,
+            right,
+            ty,
+        } = condition
+        else {
             continue;
         };
-        for (probe, build) in [(a, b), (b, a)] {
+        for (probe, build) in [(left, right), (right, left)] {
             let own = leaves_of(build, names) == 1 << leaf && is_available(build, names, &[leaf]);
             if !own || leaves_of(probe, names) == 0 || !is_available(probe, names, before) {
                 continue;
             }
-            if hashable(probe, build, *collation) {
+            if hashable(probe, build, ty.collation) {
                 keys.push((probe.as_ref().clone(), build.as_ref().clone()));
                 break;
             }
@@ -448,14 +495,12 @@ fn hash_keys(
 }
 
 fn hashable(a: &Expr, b: &Expr, collation: cohort_engine::types::Collation) -> bool {
-    if a.ty.dynamic || b.ty.dynamic {
-        return false;
+    let (a, b) = (infer(a), infer(b));
+    if a.is_string() && b.is_string() {
+        return a.collation == collation && b.collation == collation;
     }
-    if a.ty.is_string() && b.ty.is_string() {
-        return a.ty.collation == collation && b.ty.collation == collation;
-    }
-    let date = |e: &Expr| matches!(e.ty.ty, Some(ColumnType::Date));
-    a.ty.is_integer() && b.ty.is_integer() || date(a) && date(b)
+    let date = |ty: &ExprType| matches!(ty.ty, Some(ColumnType::Date));
+    a.is_integer() && b.is_integer() || date(&a) && date(&b)
 }
 
 /// Turns outer joins into inner ones where a condition cannot hold for a row of NULLs.
@@ -477,20 +522,22 @@ fn simplify_outer_joins(from: &mut From, top: &mut Vec<Expr>, names: &Names) {
 
 /// The leaves for whose row of NULLs a condition is not true.
 fn rejects_null(condition: &Expr, names: &Names) -> Set {
-    let column = |e: &Expr| match e.kind {
-        Kind::Column { index, .. } => leaf_of(index, names).map_or(0, |leaf| 1 << leaf),
-        _ => 0,
+    let column = |e: &Expr| {
+        let leaf = walk::slot(e).and_then(|slot| leaf_of(slot, names));
+        leaf.map_or(0, |leaf| 1 << leaf)
     };
-    match &condition.kind {
-        Kind::Compare(op, _, a, b) if *op != Comparison::NullSafeEqual => column(a) | column(b),
-        Kind::Between { operand, .. } | Kind::In { operand, .. } | Kind::Like { operand, .. } => {
-            column(operand)
+    match condition {
+        Expr::Binary {
+            op, left, right, ..
+        } if op.is_comparison() && *op != BinaryOp::NullSafeEq => column(left) | column(right),
+        Expr::Between { expr, .. } | Expr::In { expr, .. } | Expr::Like { expr, .. } => {
+            column(expr)
         }
-        Kind::IsNull {
-            operand,
+        Expr::IsNull {
+            expr,
             negated: true,
-        } => column(operand),
-        Kind::Column { .. } => column(condition),
+        } => column(expr),
+        Expr::Column { .. } => column(condition),
         _ => 0,
     }
 }

@@ -2,18 +2,19 @@
 
 use super::{
     Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, columns,
-    from::{From, conjuncts},
+    from::From,
     grouping,
     scope::{Aliases, Names, is_desc, slot_expr},
+    walk::{conjuncts, is_constant, slot, slots},
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, Kind},
+    expr::{Expr, ExprType, infer},
     output::ColumnMeta,
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
-    types::{ColumnType, Value},
+    types::ColumnType,
 };
 use sqlparser::ast;
 
@@ -81,7 +82,7 @@ impl Planner<'_> {
         around: &Around,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         let (block, columns) = self.block(select, around)?;
-        let types = block.output.iter().map(|o| o.expr.ty.clone()).collect();
+        let types = block.output.iter().map(|o| infer(&o.expr)).collect();
         let correlated = !block.outer.is_empty();
         let query = Query {
             blocks: vec![block],
@@ -194,8 +195,8 @@ impl Planner<'_> {
         for key in order {
             let value = match position(&key.expr) {
                 Some(n) if (1..=columns).contains(&n) => {
-                    let ty = self.names().column_of(0, n - 1).map(|e| e.ty);
-                    Computed::new(slot_expr(n - 1, ty.unwrap_or_else(ExprType::null)))
+                    let ty = self.names().column_of(0, n - 1).map(|e| infer(&e));
+                    self.wrap(slot_expr(n - 1, ty.unwrap_or_else(ExprType::null)))
                 }
                 Some(n) => return Err(SqlError::unknown_column(n, "order clause")),
                 None => self.computed(&key.expr)?,
@@ -253,7 +254,10 @@ impl Planner<'_> {
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
         let mut from = self.from(&select.from)?;
         self.lock_leaves(&mut from, around.locks)?;
-        from.straight |= select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
+        from.straight |= select
+            .select_modifiers
+            .as_ref()
+            .is_some_and(|m| m.straight_join);
         let conditions = self.conditions(select.selection.as_ref())?;
         let (output, columns) = self.projection(select, &from)?;
         let keys = self.group_by(select, &output)?;
@@ -287,7 +291,12 @@ impl Planner<'_> {
             limit,
             ..Block::default()
         };
-        if block.grouping.is_some() && self.context.sql_mode.has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY) {
+        if block.grouping.is_some()
+            && self
+                .context
+                .sql_mode
+                .has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY)
+        {
             grouping::check(&block, &conditions, &from, self.names())?;
         }
         self.place(&mut block, from, conditions)?;
@@ -376,7 +385,8 @@ impl Planner<'_> {
         let name = name.map(|c| c.name.clone()).unwrap_or_default();
         metas.push(self.meta(&expr, &name));
         self.names().select.push((name, expr.clone()));
-        output.push(Computed::new(expr));
+        let computed = self.wrap(expr);
+        output.push(computed);
     }
 
     fn qualified_star(
@@ -389,14 +399,22 @@ impl Planner<'_> {
         let ast::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
             return Err(SqlError::not_supported("this wildcard"));
         };
-        let wanted = name.0.last().and_then(|p| p.as_ident()).map(|i| i.value.clone());
+        let wanted = name
+            .0
+            .last()
+            .and_then(|p| p.as_ident())
+            .map(|i| i.value.clone());
         let wanted = wanted.unwrap_or_default();
         let table = self.names().tables.iter().position(|t| t.alias == wanted);
         let Some(table) = table else {
             return Err(SqlError::unknown_table(wanted));
         };
         let _ = from;
-        let count = self.names().tables.get(table).map_or(0, |t| t.columns.len());
+        let count = self
+            .names()
+            .tables
+            .get(table)
+            .map_or(0, |t| t.columns.len());
         for column in 0..count {
             self.star_column(table, column, output, metas);
         }
@@ -405,12 +423,13 @@ impl Planner<'_> {
 
     /// The description of a result column.
     fn meta(&mut self, expr: &Expr, name: &str) -> ColumnMeta {
-        let mut meta = expr.ty.meta(name);
-        if let Kind::Column { index, .. } = expr.kind {
+        let mut meta = infer(expr).meta(name);
+        if let Some(index) = slot(expr) {
             let names = self.names();
-            let table = names.tables.iter().find(|t| {
-                (t.first_slot..t.first_slot + t.columns.len()).contains(&index)
-            });
+            let table = names
+                .tables
+                .iter()
+                .find(|t| (t.first_slot..t.first_slot + t.columns.len()).contains(&index));
             if let Some(table) = table {
                 meta.table.clone_from(&table.alias);
                 let position = index - table.first_slot;
@@ -462,11 +481,9 @@ impl Planner<'_> {
     }
 
     fn has_aggregate(&mut self, expr: &Expr) -> bool {
-        let slots: Vec<usize> = self.names().aggregates.iter().map(|a| a.slot).collect();
+        let aggregates: Vec<usize> = self.names().aggregates.iter().map(|a| a.slot).collect();
         let mut found = false;
-        expr.walk(&mut |e| {
-            found |= matches!(e.kind, Kind::Column { index, .. } if slots.contains(&index));
-        });
+        slots(expr, &mut |slot| found |= aggregates.contains(&slot));
         found
     }
 
@@ -489,7 +506,7 @@ impl Planner<'_> {
                 None => self.computed(&key.expr)?,
             };
             // A constant orders nothing.
-            if !value.subqueries && value.expr.is_constant() {
+            if value.subqueries.is_empty() && is_constant(&value.expr) {
                 continue;
             }
             keys.push(SortKey {
@@ -501,11 +518,7 @@ impl Planner<'_> {
     }
 
     /// FOR UPDATE and FOR SHARE.
-    fn lock_leaves(
-        &mut self,
-        from: &mut From,
-        locks: &[ast::LockClause],
-    ) -> Result<(), SqlError> {
+    fn lock_leaves(&mut self, from: &mut From, locks: &[ast::LockClause]) -> Result<(), SqlError> {
         for lock in locks {
             let mode = match lock.lock_type {
                 ast::LockType::Share => LockMode::Shared,
@@ -573,14 +586,14 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
     let mut types: Vec<ExprType> = Vec::new();
     for block in blocks {
         if types.is_empty() {
-            types = block.output.iter().map(|o| o.expr.ty.clone()).collect();
+            types = block.output.iter().map(|o| infer(&o.expr)).collect();
             continue;
         }
         if types.len() != block.output.len() {
             return Err(SqlError::select_column_counts_differ());
         }
         for (ty, output) in types.iter_mut().zip(&block.output) {
-            *ty = common_type(ty, &output.expr.ty);
+            *ty = common_type(ty, &infer(&output.expr));
         }
     }
     Ok(types)
@@ -598,9 +611,8 @@ fn common_type(a: &ExprType, b: &ExprType) -> ExprType {
             ty
         }
         (Some(x), Some(y)) => {
-            let number = |t: ColumnType| {
-                !t.is_string() && (!t.is_temporal() || t == ColumnType::Year)
-            };
+            let number =
+                |t: ColumnType| !t.is_string() && (!t.is_temporal() || t == ColumnType::Year);
             if number(x) && number(y) {
                 common_number(a, b)
             } else if a.is_temporal() && b.is_temporal() {
@@ -613,7 +625,6 @@ fn common_type(a: &ExprType, b: &ExprType) -> ExprType {
         }
     };
     ty.nullable = nullable;
-    ty.dynamic = a.dynamic || b.dynamic;
     ty
 }
 
@@ -636,18 +647,15 @@ fn common_number(a: &ExprType, b: &ExprType) -> ExprType {
 }
 
 fn cast_to(expr: &mut Expr, ty: &ExprType) {
-    if expr.ty.ty == ty.ty && expr.ty.unsigned == ty.unsigned || expr.ty.ty.is_none() {
-        expr.ty.clone_from(ty);
+    let own = infer(expr);
+    if own.ty == ty.ty && own.unsigned == ty.unsigned || own.ty.is_none() {
         return;
     }
-    let inner = std::mem::replace(
-        expr,
-        Expr {
-            kind: Kind::Literal(Value::Null),
-            ty: ty.clone(),
-        },
-    );
-    expr.kind = Kind::Cast(Box::new(inner));
+    let inner = std::mem::replace(expr, super::walk::null());
+    *expr = Expr::Cast {
+        expr: Box::new(inner),
+        ty: *ty,
+    };
 }
 
 impl Plan {

@@ -1,9 +1,12 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
-use super::{Aggregate, AggregateFunction, Computed, Planner, Query, SortKey};
+use super::{Aggregate, AggregateFunction, Computed, Planner, SortKey, Subquery, Usage, walk};
 use crate::{
     error::SqlError,
-    expr::{self, Coercibility, Expr, ExprType, Kind, Scope, SqlMode, VariableScope},
+    expr::{
+        self, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility, infer,
+        is_aggregate,
+    },
 };
 use cohort_engine::types::{Collation, ColumnType, Table, Value};
 use sqlparser::ast;
@@ -48,7 +51,7 @@ pub(super) struct Names {
     pub slots: usize,
     /// Values of the enclosing block: its slot, ours, the type.
     pub outer: Vec<(usize, usize, ExprType)>,
-    pub subqueries: Vec<Query>,
+    pub subqueries: Vec<Subquery>,
     pub aggregates: Vec<Aggregate>,
     pub select: Vec<(String, Expr)>,
     pub aliases: Aliases,
@@ -90,6 +93,19 @@ impl Names {
         self.slots - 1
     }
 
+    /// An expression with the subqueries it needs.
+    pub fn wrap(&self, expr: Expr) -> Computed {
+        let mut subqueries = Vec::new();
+        walk::slots(&expr, &mut |slot| {
+            if let Some(n) = self.subqueries.iter().position(|s| s.slot == slot)
+                && !subqueries.contains(&n)
+            {
+                subqueries.push(n);
+            }
+        });
+        Computed { expr, subqueries }
+    }
+
     /// Adds a table and gives its columns slots.
     pub fn add_table(
         &mut self,
@@ -98,9 +114,8 @@ impl Names {
         table: Option<Arc<Table>>,
         columns: Vec<(String, ExprType)>,
     ) -> Result<usize, SqlError> {
-        let taken = |t: &NamedTable| {
-            t.alias == alias && (t.database == database || database.is_empty())
-        };
+        let taken =
+            |t: &NamedTable| t.alias == alias && (t.database == database || database.is_empty());
         if self.tables.iter().any(taken) {
             return Err(SqlError::not_unique_table(alias));
         }
@@ -127,11 +142,7 @@ impl Names {
     pub fn column_of(&self, table: usize, column: usize) -> Option<Expr> {
         let table = self.tables.get(table)?;
         let named = table.columns.get(column)?;
-        let slot = table.first_slot + column;
-        if table.table.is_some() {
-            return Some(Expr::column(slot, named.ty.clone()));
-        }
-        Some(slot_expr(slot, named.ty.clone()))
+        Some(slot_expr(table.first_slot + column, named.ty))
     }
 
     fn find(&self, path: &[ast::Ident], clause: &str) -> Result<Option<Expr>, SqlError> {
@@ -199,11 +210,22 @@ impl NamedTable {
     }
 }
 
-/// A slot whose value is as expressions see it (no TIMESTAMP in UTC).
-pub(super) fn slot_expr(index: usize, ty: ExprType) -> Expr {
-    Expr {
-        kind: Kind::Column { index, utc: false },
+/// A slot of the row.
+pub(super) fn slot_expr(slot: usize, ty: ExprType) -> Expr {
+    Expr::Column {
+        slot: u32::try_from(slot).unwrap_or(u32::MAX),
         ty,
+    }
+}
+
+/// The collation to compare two strings with: that of the one that holds to it more strongly.
+fn comparison_collation(a: &ExprType, b: &ExprType) -> Collation {
+    match (a.is_string(), b.is_string()) {
+        (true, true) if b.coercibility < a.coercibility => b.collation,
+        (true, _) => a.collation,
+        (false, true) => b.collation,
+        (false, false) if a.ty.is_none() => a.collation,
+        _ => Collation::Binary,
     }
 }
 
@@ -230,32 +252,99 @@ impl Planner<'_> {
 
     /// Resolves an expression in the innermost block.
     pub fn resolve(&mut self, ast: &ast::Expr) -> Result<Expr, SqlError> {
-        expr::resolve(ast, self)
+        walk::balance(expr::resolve(ast, self)?)
     }
 
+    /// The same, with the subqueries it needs.
     pub fn computed(&mut self, ast: &ast::Expr) -> Result<Computed, SqlError> {
-        Ok(Computed::new(self.resolve(ast)?))
+        let expr = self.resolve(ast)?;
+        Ok(self.names().wrap(expr))
+    }
+
+    pub fn wrap(&mut self, expr: Expr) -> Computed {
+        self.names().wrap(expr)
     }
 
     /// Brings a column of the block at `level` to the innermost one, through those between.
     fn import(&mut self, level: usize, expr: Expr) -> Expr {
-        let Kind::Column { index, utc } = expr.kind else {
+        let Expr::Column { slot, ty } = expr else {
             return expr;
         };
-        let mut slot = index;
+        let mut slot = slot as usize;
         for names in self.stack.iter_mut().skip(level + 1) {
             slot = match names.outer.iter().find(|(from, ..)| *from == slot) {
                 Some(&(_, to, _)) => to,
                 None => {
                     let to = names.new_slot();
-                    names.outer.push((slot, to, expr.ty.clone()));
+                    names.outer.push((slot, to, ty));
                     to
                 }
             };
         }
-        Expr {
-            kind: Kind::Column { index: slot, utc },
-            ty: expr.ty,
+        slot_expr(slot, ty)
+    }
+
+    fn aggregate(&mut self, call: &ast::Function, name: &str) -> Result<Expr, SqlError> {
+        let names = self.names();
+        if !names.aggregates_allowed || names.in_aggregate {
+            return Err(SqlError::invalid_group_function());
+        }
+        let ast::FunctionArguments::List(list) = &call.args else {
+            return Err(SqlError::invalid_group_function());
+        };
+        let function = Self::aggregate_function(name, list)?;
+        self.names().in_aggregate = true;
+        let args = self.aggregate_args(list);
+        self.names().in_aggregate = false;
+        let (args, order) = args?;
+        if args.is_empty() != (function == AggregateFunction::CountRows) {
+            return Err(SqlError::wrong_native_argument_count(name));
+        }
+        let distinct = matches!(
+            list.duplicate_treatment,
+            Some(ast::DuplicateTreatment::Distinct)
+        );
+        let ty = aggregate_type(&function, &args, self.context.collation);
+        let names = self.names();
+        let shape = format!("{function:?}{args:?}{distinct}{order:?}");
+        let same = names
+            .aggregates
+            .iter()
+            .find(|a| shape == format!("{:?}{:?}{}{:?}", a.function, a.args, a.distinct, a.order));
+        if let Some(same) = same {
+            return Ok(slot_expr(same.slot, same.ty));
+        }
+        let slot = names.new_slot();
+        names.aggregates.push(Aggregate {
+            function,
+            args,
+            distinct,
+            order,
+            slot,
+            ty,
+        });
+        Ok(slot_expr(slot, ty))
+    }
+
+    /// VALUES(column): what was to be inserted.
+    fn inserted_value(&mut self, function: &ast::Function) -> Result<Expr, SqlError> {
+        let ast::FunctionArguments::List(list) = &function.args else {
+            return Err(SqlError::wrong_native_argument_count("VALUES"));
+        };
+        let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(arg))] = list.args.as_slice()
+        else {
+            return Err(SqlError::wrong_native_argument_count("VALUES"));
+        };
+        let found = self.resolve(arg)?;
+        let Some(first) = self.names().inserted else {
+            return Ok(walk::null());
+        };
+        match found {
+            Expr::Column { slot, ty } if (slot as usize) < first => Ok(Expr::Column {
+                slot: slot + u32::try_from(first).unwrap_or(0),
+                ty: ty.or_null(),
+            }),
+            other => Ok(other),
         }
     }
 
@@ -341,9 +430,13 @@ impl Planner<'_> {
 }
 
 /// The type of an aggregate's result.
-fn aggregate_type(function: &AggregateFunction, args: &[Computed], collation: Collation) -> ExprType {
-    let arg = args.first().map(|a| a.expr.ty.clone());
-    let arg = arg.unwrap_or_else(|| ExprType::bigint(false));
+fn aggregate_type(
+    function: &AggregateFunction,
+    args: &[Computed],
+    collation: Collation,
+) -> ExprType {
+    let arg = args.first().map(|a| infer(&a.expr));
+    let arg = arg.map_or_else(|| ExprType::bigint(false), ExprType::computed);
     match function {
         AggregateFunction::CountRows | AggregateFunction::Count => ExprType::bigint(false),
         AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
@@ -372,8 +465,12 @@ fn aggregate_type(function: &AggregateFunction, args: &[Computed], collation: Co
         },
         AggregateFunction::Variance { .. } => ExprType::double().or_null(),
         AggregateFunction::GroupConcat(_) => {
-            let collation = if arg.is_string() { arg.collation } else { collation };
-            ExprType::string(1024, collation, Coercibility::Implicit).or_null()
+            let collation = if arg.is_string() {
+                arg.collation
+            } else {
+                collation
+            };
+            ExprType::string(1024, collation, coercibility::IMPLICIT).or_null()
         }
     }
 }
@@ -386,7 +483,11 @@ impl Scope for Planner<'_> {
             };
             if let Some(expr) = names.lookup(path)? {
                 let inner = level + 1 == self.stack.len();
-                return Ok(if inner { expr } else { self.import(level, expr) });
+                return Ok(if inner {
+                    expr
+                } else {
+                    self.import(level, expr)
+                });
             }
             if names.isolated {
                 break;
@@ -396,111 +497,95 @@ impl Scope for Planner<'_> {
         Err(SqlError::unknown_column(dotted(path), clause))
     }
 
-    fn aggregate(&mut self, call: &ast::Function) -> Result<Expr, SqlError> {
-        if call.over.is_some() {
-            return Err(SqlError::not_supported("window functions"));
-        }
-        let names = self.names();
-        if !names.aggregates_allowed || names.in_aggregate {
-            return Err(SqlError::invalid_group_function());
-        }
-        let ast::FunctionArguments::List(list) = &call.args else {
-            return Err(SqlError::invalid_group_function());
+    fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Expr, SqlError> {
+        let plan = self.nested_query(query)?;
+        let columns = match &usage {
+            SubqueryUse::Exists => plan.types.len(),
+            SubqueryUse::In(left) => left.len(),
+            _ => 1,
         };
-        let name = call.name.to_string();
-        let function = Self::aggregate_function(&name, list)?;
-        self.names().in_aggregate = true;
-        let args = self.aggregate_args(list);
-        self.names().in_aggregate = false;
-        let (args, order) = args?;
-        if args.is_empty() != (function == AggregateFunction::CountRows) {
-            return Err(SqlError::wrong_native_argument_count(name));
+        if plan.types.len() != columns {
+            return Err(SqlError::operand_columns(columns));
         }
-        let distinct = matches!(
-            list.duplicate_treatment,
-            Some(ast::DuplicateTreatment::Distinct)
-        );
-        let ty = aggregate_type(&function, &args, self.context.collation);
+        let first = plan.types.first().copied().unwrap_or_else(ExprType::null);
         let names = self.names();
-        let shape = format!("{function:?}{args:?}{distinct}{order:?}");
-        let same = names.aggregates.iter().find(|a| {
-            shape == format!("{:?}{:?}{}{:?}", a.function, a.args, a.distinct, a.order)
-        });
-        if let Some(same) = same {
-            return Ok(slot_expr(same.slot, same.ty.clone()));
-        }
         let slot = names.new_slot();
-        names.aggregates.push(Aggregate {
-            function,
-            args,
-            distinct,
-            order,
+        let (usage, ty) = match usage {
+            SubqueryUse::Scalar => (Usage::Scalar, first.computed().or_null()),
+            SubqueryUse::Exists => (Usage::Exists, ExprType::boolean()),
+            SubqueryUse::In(left) => {
+                let left = left.into_iter().zip(&plan.types);
+                let left = left.map(|(e, ty)| {
+                    let collation = comparison_collation(&infer(&e), ty);
+                    (names.wrap(e), collation)
+                });
+                (Usage::In(left.collect()), ExprType::boolean().or_null())
+            }
+            SubqueryUse::Any(left, op) => {
+                let collation = comparison_collation(&infer(&left), &first);
+                let left = Box::new(names.wrap(left));
+                (
+                    Usage::Any(left, op, collation),
+                    ExprType::boolean().or_null(),
+                )
+            }
+            SubqueryUse::All(left, op) => {
+                let collation = comparison_collation(&infer(&left), &first);
+                let left = Box::new(names.wrap(left));
+                (
+                    Usage::All(left, op, collation),
+                    ExprType::boolean().or_null(),
+                )
+            }
+        };
+        names.subqueries.push(Subquery {
+            query: plan,
+            usage,
             slot,
-            ty: ty.clone(),
         });
         Ok(slot_expr(slot, ty))
     }
 
-    fn subquery(
-        &mut self,
-        query: &ast::Query,
-        columns: usize,
-    ) -> Result<(usize, Vec<ExprType>), SqlError> {
-        let plan = self.nested_query(query)?;
-        if plan.types.len() != columns {
-            return Err(SqlError::operand_columns(columns));
+    fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {
+        let name = function.name.to_string();
+        if function.over.is_some() {
+            return Err(SqlError::not_supported("window functions"));
         }
-        let types = plan.types.iter().cloned().map(ExprType::or_null).collect();
-        let names = self.names();
-        names.subqueries.push(plan);
-        Ok((names.subqueries.len() - 1, types))
+        if is_aggregate(&name) {
+            return self.aggregate(function, &name).map(Some);
+        }
+        if name.eq_ignore_ascii_case("VALUES") {
+            return self.inserted_value(function).map(Some);
+        }
+        Ok(None)
     }
 
-    fn exists(&mut self, query: &ast::Query) -> Result<usize, SqlError> {
-        let plan = self.nested_query(query)?;
-        let names = self.names();
-        names.subqueries.push(plan);
-        Ok(names.subqueries.len() - 1)
-    }
-
-    fn parameter(&mut self, text: &str) -> Result<usize, SqlError> {
-        text.strip_prefix('?')
-            .and_then(|number| number.parse().ok())
-            .filter(|&number: &usize| number < self.parameters as usize)
-            .ok_or_else(|| SqlError::syntax(text, 1))
-    }
-
-    fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<ExprType, SqlError> {
-        (self.context.variable_type)(scope, name)
-    }
-
-    fn inserted_value(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
-        let names = self.names();
-        let Some(first) = names.inserted else {
-            return Ok(Expr {
-                kind: Kind::Literal(Value::Null),
-                ty: ExprType::null(),
-            });
+    fn parameter(&mut self, index: u32) -> Result<Expr, SqlError> {
+        if index >= self.parameters {
+            return Err(SqlError::syntax("?", 1));
+        }
+        let collation = self.context.collation;
+        let ty = match self.context.literals.get(index as usize) {
+            Some(Value::Int(_)) => ExprType::bigint(false),
+            Some(Value::UInt(_)) => ExprType::bigint(true),
+            Some(Value::Double(_)) => ExprType::double(),
+            Some(Value::Decimal(_)) => ExprType::decimal(65, 30),
+            Some(Value::Bytes(_)) => ExprType::string(65_535 / 4, collation, coercibility::LITERAL),
+            _ => {
+                let mut ty = ExprType::null();
+                ty.collation = collation;
+                ty.coercibility = coercibility::LITERAL;
+                ty
+            }
         };
-        let clause = names.clause;
-        let found = names
-            .find(path, clause)?
-            .ok_or_else(|| SqlError::unknown_column(dotted(path), clause))?;
-        match found.kind {
-            Kind::Column { index, utc } if index < first => Ok(Expr {
-                kind: Kind::Column {
-                    index: index + first,
-                    utc,
-                },
-                ty: found.ty.or_null(),
-            }),
-            _ => Ok(found),
-        }
+        Ok(Expr::Parameter {
+            index,
+            ty: ty.or_null(),
+        })
     }
 
-    fn default_value(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
-        let _ = path;
-        Err(SqlError::not_supported("DEFAULT(column)"))
+    fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
+        (self.context.variable)(scope, name)
     }
 
     fn collation(&self) -> Collation {
