@@ -26,6 +26,8 @@ mod owner;
 mod read;
 mod recover;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod transaction;
 mod write;
 mod writes;

@@ -1,0 +1,195 @@
+//! Schema changes: builds, rebuilds, drops, and their crashes.
+
+use super::*;
+
+fn filled(engine: &Engine) -> Arc<Table> {
+    let t = create(engine);
+    let mut txn = begin(engine, Isolation::ReadCommitted);
+    for id in 0..300 {
+        insert(&mut txn, &t, (id, Some(id % 10), Some(id))).unwrap();
+    }
+    txn.commit("test").unwrap();
+    t
+}
+
+fn with_index(engine: &Engine, t: &Table, name: &str, column: u16, unique: bool) -> SchemaChange {
+    let mut new = t.clone();
+    new.indexes.push(index(engine, name, column, unique));
+    SchemaChange::AlterInPlace { old: t.id, new }
+}
+
+#[test]
+fn an_index_is_built_from_the_rows() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = filled(&engine);
+    let mut old = begin(&engine, Isolation::RepeatableRead);
+    old.take_snapshot();
+    change(&engine, with_index(&engine, &t, "a2", 1, false)).unwrap();
+    let t = find(&engine, "t");
+    check_indexes(&engine, &t);
+    let stale = old.use_table(&t);
+    assert!(matches!(stale, Err(TxnError::TableChanged)), "{stale:?}");
+    drop(old);
+    let refused = change(&engine, with_index(&engine, &t, "unique_a", 1, true));
+    let Err(TxnError::DuplicateKey { index }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(index, "unique_a");
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    insert(&mut txn, &t, (1000, Some(1), None)).unwrap();
+    delete(&mut txn, &t, 5).unwrap();
+    txn.commit("test").unwrap();
+    check_indexes(&engine, &t);
+    std::mem::forget(engine);
+    let engine = open(&disk.crash(3).env());
+    check_indexes(&engine, &find(&engine, "t"));
+}
+
+#[test]
+fn a_rebuild_converts_every_row() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = filled(&engine);
+    let mut new = table(&engine, "t", false);
+    new.columns.pop();
+    new.columns.push(Column::new("b", ColumnType::BigInt));
+    let (from, to) = (Arc::clone(&t), new.clone());
+    let convert = move |before: &[u8], after: &mut Vec<u8>| {
+        let (id, a, u) = row_of(&from, before);
+        after.extend_from_slice(&image(&to, (id, a, u.map(|u| u * 2))));
+        Ok(())
+    };
+    let rebuild = SchemaChange::Rebuild {
+        old: t.id,
+        new,
+        convert: Box::new(convert),
+    };
+    change(&engine, rebuild).unwrap();
+    let check = |engine: &Engine| {
+        let t = find(engine, "t");
+        let rows = all_rows(engine, &t);
+        assert_eq!(rows.len(), 300);
+        assert!(rows.iter().all(|(id, _, b)| *b == Some(id * 2)));
+        assert_eq!(engine.row_estimate(&t), 300);
+        check_indexes(engine, &t);
+    };
+    check(&engine);
+    std::mem::forget(engine);
+    let engine = open(&disk.crash(3).env());
+    check(&engine);
+    // Hidden row numbers go on after those of the rebuild.
+    let t = find(&engine, "t");
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    insert(&mut txn, &t, (1, None, Some(-1))).unwrap();
+    txn.commit("test").unwrap();
+    assert_eq!(all_rows(&engine, &t).len(), 301);
+}
+
+#[test]
+fn a_refused_conversion_leaves_everything_as_it_was() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = filled(&engine);
+    let new = table(&engine, "t", true);
+    let trees = [new.rows];
+    let rebuild = SchemaChange::Rebuild {
+        old: t.id,
+        new,
+        convert: Box::new(|_, _| Err("row 1".to_owned())),
+    };
+    let refused = change(&engine, rebuild);
+    assert!(matches!(&refused, Err(TxnError::Conversion(words)) if words == "row 1"));
+    assert_eq!(find(&engine, "t").id, t.id);
+    assert_eq!(all_rows(&engine, &t).len(), 300);
+    let left = engine.inner.base.snapshot().unwrap().trees().unwrap();
+    assert!(!left.contains(&trees[0]), "{left:?}");
+}
+
+#[test]
+fn dropped_trees_leave_the_base() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = filled(&engine);
+    engine.checkpoint().unwrap();
+    let trees = |engine: &Engine| engine.inner.base.snapshot().unwrap().trees().unwrap();
+    assert_eq!(trees(&engine).len(), 3);
+    change(&engine, SchemaChange::Truncate(t.id)).unwrap();
+    let emptied = find(&engine, "t");
+    assert_ne!(emptied.id, t.id);
+    assert_eq!(all_rows(&engine, &emptied), []);
+    assert_eq!(engine.auto_increment_peek(&emptied), 1);
+    engine.checkpoint().unwrap();
+    assert!(trees(&engine).is_empty());
+    change(&engine, SchemaChange::DropDatabase("test".to_owned())).unwrap();
+    assert!(engine.dictionary().database("test").is_none());
+    assert!(engine.dictionary().table_by_id(emptied.id).is_none());
+}
+
+#[test]
+fn names_can_be_swapped_but_not_taken() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = create(&engine);
+    let other = create_table(&engine, "other", true);
+    let name = |name: &str| ("test".to_owned(), name.to_owned());
+    let rename = |id, to: &str| (id, name(to).0, name(to).1);
+    let taken = change(&engine, SchemaChange::Rename(vec![rename(t.id, "other")]));
+    assert!(matches!(taken, Err(TxnError::TableChanged)));
+    let swap = vec![rename(t.id, "other"), rename(other.id, "t")];
+    change(&engine, SchemaChange::Rename(swap)).unwrap();
+    assert_eq!(find(&engine, "other").id, t.id);
+    assert_eq!(find(&engine, "t").id, other.id);
+    assert_eq!(engine.dictionary().tables("test").count(), 2);
+    let again = table(&engine, "t", true);
+    let exists = change(&engine, SchemaChange::CreateTable(again));
+    assert!(matches!(exists, Err(TxnError::TableChanged)));
+}
+
+#[test]
+fn internal_records_are_kept() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let put = |key: &str, value: Option<&str>| {
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        SchemaChange::Records(vec![(bytes(key), value.map(bytes))])
+    };
+    change(&engine, put("user/a", Some("1"))).unwrap();
+    change(&engine, put("user/b", Some("2"))).unwrap();
+    change(&engine, put("user/a", None)).unwrap();
+    drop(engine);
+    let engine = open(&disk.env());
+    let dictionary = engine.dictionary();
+    let users: Vec<_> = dictionary.records(b"user/").collect();
+    assert_eq!(users, [(&b"user/b"[..], &b"2"[..])]);
+    assert_eq!(dictionary.record(b"user/a"), None);
+}
+
+#[test]
+fn a_ddl_waits_for_users_and_they_then_see_the_new_table() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = create(&engine);
+    let mut user = begin(&engine, Isolation::ReadCommitted);
+    insert(&mut user, &t, (1, None, None)).unwrap();
+    std::thread::scope(|scope| {
+        let ddl = scope.spawn(|| change(&engine, SchemaChange::Truncate(t.id)));
+        while engine.lock_waits().is_empty() {
+            std::thread::yield_now();
+        }
+        let late = scope.spawn(|| {
+            let mut late = begin(&engine, Isolation::ReadCommitted);
+            late.use_table(&t)
+        });
+        while engine.lock_waits().len() < 2 {
+            std::thread::yield_now();
+        }
+        user.commit("test").unwrap();
+        ddl.join().unwrap().unwrap();
+        assert!(
+            late.join().unwrap().unwrap().is_none(),
+            "the old number is gone"
+        );
+    });
+    assert_eq!(all_rows(&engine, &find(&engine, "t")), []);
+}
