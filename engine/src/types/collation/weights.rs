@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(weights('É'), [0x1CAA]);
         assert_eq!(weights('ß'), [0x1E71, 0x1E71]);
         assert_eq!(weights('ﬁ'), [0x1CE5, 0x1D32]);
-        assert_eq!(weights('\u{1}'), []);
+        assert!(weights('\u{1}').is_empty());
         assert_eq!(weights('가'), [0x3BF5, 0x3C73]);
         assert_eq!(weights('一'), [0xFB40, 0xCE00]);
         assert_eq!(weights('\u{17000}'), [0xFB00, 0x8000]);
