@@ -27,6 +27,7 @@ fn column(name: &str, ty: ColumnType) -> Column {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         display_width: None,
+        explicit_collation: false,
     }
 }
 
@@ -46,6 +47,7 @@ fn table() -> Table {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
+        options: String::new(),
         created: 0,
     }
 }

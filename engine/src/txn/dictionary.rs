@@ -164,9 +164,11 @@ impl Dictionary {
     pub(super) fn states(&self) -> impl Iterator<Item = &Arc<TableState>> {
         self.by_id.values().map(|entry| &entry.state)
     }
-    /// All tables' definitions.
-    pub(super) fn all_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.by_id.values().map(|entry| &entry.table)
+    /// All tables, each with its state.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&Arc<Table>, &Arc<TableState>)> {
+        self.by_id
+            .values()
+            .map(|entry| (&entry.table, &entry.state))
     }
     /// All trees that tables own.
     pub(super) fn trees(&self) -> impl Iterator<Item = TreeId> {

@@ -104,12 +104,6 @@ pub(super) fn read(base: &BaseSnapshot) -> Result<(Header, Dictionary), TxnError
             read_counters(state, &value);
         }
     }
-    for table in dictionary.all_tables() {
-        if let Some((_, state)) = dictionary.entry(table.id) {
-            let rows = base.tree_len(table.rows)?;
-            state.base_rows.store(rows.cast_signed(), Ordering::Relaxed);
-        }
-    }
     Ok((header, dictionary))
 }
 

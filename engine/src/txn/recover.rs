@@ -230,15 +230,22 @@ impl Recovery {
     }
     fn apply(&mut self, transaction: &Replayed<'_>) -> Result<(), TxnError> {
         let seq = transaction.seq;
+        // The records come after the rows in the log, but are needed before.
         let mut numbers: HashMap<TableId, &[u8]> = HashMap::new();
+        for change in transaction.changes() {
+            if let Change::Internal { key, value } = change
+                && let Some((&ROW_NUMBERS, id)) = key.split_first()
+            {
+                let id = id.try_into().map_or(0, TableId::from_be_bytes);
+                numbers.insert(id, value.unwrap_or_default());
+            }
+        }
         for change in transaction.changes() {
             match change {
                 Change::Internal { key, value } => match key.split_first() {
                     Some((&ROW_NUMBERS, id)) => {
                         let id = id.try_into().map_or(0, TableId::from_be_bytes);
-                        let value = value.unwrap_or_default();
-                        self.note_row_numbers(id, value);
-                        numbers.insert(id, value);
+                        self.note_row_numbers(id, value.unwrap_or_default());
                     }
                     _ => self.dictionary.apply(key, value, seq)?,
                 },
@@ -335,6 +342,12 @@ impl Recovery {
         // Only now: what an index build left is owned by a table that the log has just told of.
         drop_orphans(&base, &self.dictionary).map_err(fail)?;
         let snapshot = base.snapshot().map_err(|error| fail(error.into()))?;
+        for (table, state) in self.dictionary.entries() {
+            let rows = snapshot
+                .tree_len(table.rows)
+                .map_err(|error| fail(error.into()))?;
+            state.base_rows.store(rows.cast_signed(), Ordering::Relaxed);
+        }
         let registry = Registry::new(parts.log.visible());
         let clock = parts.env.clone();
         let dictionary = Arc::new(self.dictionary);

@@ -38,6 +38,7 @@ fn column(name: &str, ty: ColumnType, collation: Collation) -> Column {
         collation,
         comment: String::new(),
         display_width: None,
+        explicit_collation: false,
     }
 }
 
@@ -64,12 +65,14 @@ fn table(id: u32) -> Table {
             parts: vec![part],
             comment: String::new(),
             visible: true,
+            using_btree: false,
         }),
         indexes: Vec::new(),
         since: 0,
         collation: Collation::Binary,
         comment: String::new(),
         auto_increment_min: 0,
+        options: String::new(),
         created: 0,
     }
 }

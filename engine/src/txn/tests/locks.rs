@@ -8,8 +8,8 @@
 //!
 //! Commands of a session: `begin rr|rc|ser [timeout MS]`, `insert ID A U`, `get ID READ`,
 //! `scan id|a|u LOW HIGH READ [limit N]` (low inclusive, high exclusive, `-` open), `update ID A
-//! U`, `delete ID`, `unlock ID`, `commit`, `rollback`; READ is `plain`, or `s` or `x`, followed by
-//! `nowait` or `skip` if wanted. `> locks` prints the lock table, `> deadlock` the last deadlock,
+//! U`, `delete ID`, `commit`, `rollback`; READ is `plain`, or `s` or `x`, followed by `nowait` or
+//! `skip` if wanted; a scan can `refuse ID`, that is, give back the lock of a row. `> locks` prints the lock table, `> deadlock` the last deadlock,
 //! `> kill NAME` kills a session's statement.
 
 use super::*;
@@ -297,10 +297,6 @@ impl Runner {
             }
             "update" => format!("{} rows", u8::from(update(txn, t, id(), row())?)),
             "delete" => format!("{} rows", u8::from(delete(txn, t, id())?)),
-            "unlock" => {
-                txn.unlock_row(t.rows, &key_of(t, 0, id()));
-                "ok".to_owned()
-            }
             "scan" => scan(txn, t, words)?,
             other => panic!("no such command: {other}"),
         })
@@ -351,6 +347,10 @@ fn scan(txn: &mut Txn, t: &Arc<Table>, words: &[String]) -> Result<String, TxnEr
             }
         }
         if batch.is_empty() || place.is_some() {
+            if let Some(place) = words.iter().position(|word| word == "refuse") {
+                let id = number(&words[place + 1]).unwrap_or(0);
+                txn.unlock_row(t.rows, &key_of(t, 0, id));
+            }
             return Ok(format!("[{}]", rows.join(" ")));
         }
     }
