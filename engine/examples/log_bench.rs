@@ -5,7 +5,7 @@
 use cohort_engine::{
     env::Env,
     log::{Batch, Log, Options, Position},
-    types::{Collation, Column, ColumnType, Table, schema::DefaultValue},
+    types::{Collation, Column, ColumnType, Table},
 };
 use std::{
     path::PathBuf,
@@ -14,31 +14,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-fn column(name: &str, ty: ColumnType) -> Column {
-    Column {
-        name: name.into(),
-        ty,
-        unsigned: false,
-        zerofill: false,
-        nullable: false,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_now: false,
-        collation: Collation::Utf8mb40900AiCi,
-        comment: String::new(),
-        display_width: None,
-        explicit_collation: false,
-    }
-}
-
 fn table() -> Table {
     Table {
         id: 1,
         database: "bench".into(),
         name: "t".into(),
         columns: vec![
-            column("id", ColumnType::BigInt),
-            column("pad", ColumnType::VarChar(16_000)),
+            Column::new("id", ColumnType::BigInt),
+            Column::new("pad", ColumnType::VarChar(16_000)),
         ],
         rows: 1,
         primary: None,

@@ -145,7 +145,10 @@ impl Keeper {
 
     /// Asks for the file after `number`.
     pub(super) fn prepare_after(&self, number: u64) {
-        let mut tasks = self.tasks.lock();
+        self.ask_prepare(&mut self.tasks.lock(), number);
+    }
+
+    fn ask_prepare(&self, tasks: &mut Tasks, number: u64) {
         if tasks.prepared.is_none() && tasks.prepare_after.is_none() {
             tasks.prepare_after = Some(number);
             self.changed.notify_all();
@@ -154,9 +157,9 @@ impl Keeper {
 
     /// Asks for the file after `number` and waits for it; the error is the keeper's trouble.
     pub(super) fn wait_prepared(&self, number: u64) -> Result<(), String> {
-        self.prepare_after(number);
         let mut tasks = self.tasks.lock();
         let failures = tasks.failures;
+        self.ask_prepare(&mut tasks, number);
         loop {
             if tasks.prepared.is_some() || tasks.stop {
                 return Ok(());

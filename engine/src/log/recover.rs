@@ -245,10 +245,12 @@ fn look_at(directory: &Directory, number: u64) -> Result<Candidate, OpenError> {
     })
 }
 
+/// Whether a file may have durable commits.
 fn has_transactions(candidate: &Candidate) -> Result<bool, OpenError> {
     let reading = io_error(format!("cannot read {}", file_name(candidate.number)));
     if candidate.header.is_none() {
-        return Ok(later_group(candidate, 0, 0).map_err(reading)?.is_some());
+        // Its first group was torn together with its header, see `drop_unbegun`.
+        return Ok(later_group(candidate, 0, 1).map_err(reading)?.is_some());
     }
     let mut reader = Reader::new(&candidate.file, candidate.header_length, candidate.length);
     let next = reader.next().map_err(reading)?;

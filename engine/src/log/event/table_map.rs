@@ -2,7 +2,7 @@
 //! tools want to know beyond that (binlog_row_metadata=FULL).
 
 use super::{begin, finish, kind, lenenc};
-use crate::types::{Collation, Column, ColumnType, IndexPart, Table};
+use crate::types::{Column, ColumnType, IndexPart, Table};
 
 /// MySQL's numbers of the column types in the binlog, with their metadata bytes.
 fn column_type(column: &Column, metadata: &mut Vec<u8>) -> u8 {
@@ -22,8 +22,8 @@ fn column_type(column: &Column, metadata: &mut Vec<u8>) -> u8 {
         ColumnType::MediumInt => 9,
         ColumnType::Date => 10,
         ColumnType::Year => 13,
-        ColumnType::VarChar(length) => {
-            let bytes = bytes_max(column.collation, length);
+        ColumnType::VarChar(_) => {
+            let bytes = column.max_bytes();
             metadata.extend_from_slice(&u16::try_from(bytes).unwrap_or(u16::MAX).to_le_bytes());
             15
         }
@@ -47,28 +47,14 @@ fn column_type(column: &Column, metadata: &mut Vec<u8>) -> u8 {
             metadata.push(length_bytes);
             252
         }
-        ColumnType::Char(length) => {
+        ColumnType::Char(_) => {
             // Two bits of the length hide, inverted, in the byte of the type.
-            let bytes = bytes_max(column.collation, u32::from(length));
+            let bytes = column.max_bytes();
             let high = ((bytes & 0x300) >> 4) as u8;
             metadata.extend_from_slice(&[254 ^ high, (bytes & 0xff) as u8]);
             254
         }
     }
-}
-
-fn bytes_max(collation: Collation, length: u32) -> u32 {
-    match collation {
-        Collation::Binary => length,
-        _ => length.saturating_mul(4),
-    }
-}
-
-fn is_string(ty: ColumnType) -> bool {
-    matches!(
-        ty,
-        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_)
-    )
 }
 
 fn is_number(ty: ColumnType) -> bool {
@@ -103,7 +89,7 @@ fn optional(out: &mut Vec<u8>, kind: u8, contents: &[u8]) {
 /// The collations of the string columns: one and its exceptions, or one after another, whichever
 /// is shorter.
 fn collations(out: &mut Vec<u8>, table: &Table) {
-    let strings = || table.columns.iter().filter(|c| is_string(c.ty));
+    let strings = || table.columns.iter().filter(|c| c.ty.is_string());
     let Some(default) = strings()
         .map(|c| c.collation)
         .max_by_key(|&collation| strings().filter(|c| c.collation == collation).count())

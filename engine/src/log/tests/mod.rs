@@ -8,7 +8,7 @@ use super::{Batch, Change, Log, LogError, OpenError, Options, Position, RowsKind
 use crate::{
     Seq,
     env::{Env, fake::Disk},
-    types::{Collation, Column, ColumnType, Index, IndexPart, Table, schema::DefaultValue},
+    types::{Collation, Column, ColumnType, Index, IndexPart, Table},
 };
 use std::path::Path;
 
@@ -25,23 +25,6 @@ fn options() -> Options {
     }
 }
 
-fn column(name: &str, ty: ColumnType, collation: Collation) -> Column {
-    Column {
-        name: name.into(),
-        ty,
-        unsigned: false,
-        zerofill: false,
-        nullable: false,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_now: false,
-        collation,
-        comment: String::new(),
-        display_width: None,
-        explicit_collation: false,
-    }
-}
-
 /// A table of an INT primary key and a BLOB.
 fn table(id: u32) -> Table {
     let part = IndexPart {
@@ -54,8 +37,8 @@ fn table(id: u32) -> Table {
         database: "test".into(),
         name: format!("t{id}"),
         columns: vec![
-            column("id", ColumnType::Int, Collation::Binary),
-            column("data", ColumnType::Text(2), Collation::Binary),
+            Column::new("id", ColumnType::Int),
+            Column::new("data", ColumnType::Text(2)),
         ],
         rows: id,
         primary: Some(Index {
