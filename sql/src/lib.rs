@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod command;
 pub mod ddl;
 pub mod error;
+pub mod exec;
 pub mod expr;
 pub mod lexer;
 pub mod output;

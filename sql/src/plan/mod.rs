@@ -26,9 +26,9 @@ pub use cache::PlanCache;
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, SqlMode, VariableScope},
-    lexer::Mode,
+    lexer::{Lifted, Mode},
     output::ColumnMeta,
-    parse::{Parsed, Text},
+    parse::{self, Parsed, Text},
 };
 use cohort_engine::{
     txn::{Dictionary, Engine, LockMode, OnConflict},
@@ -48,6 +48,7 @@ pub trait VirtualTables: Sync {
 }
 
 /// What compiling depends on.
+#[derive(Clone, Copy)]
 pub struct CompileContext<'a> {
     /// The engine, for estimates.
     pub engine: &'a Engine,
@@ -498,6 +499,56 @@ pub fn compile(
         tables: planner.tables,
         writes,
     })
+}
+
+/// Parses and compiles a statement, where the stack suffices for it. `lifted`: its literals are
+/// parameters.
+pub fn compile_statement(
+    source: &[u8],
+    lifted: Option<&Lifted>,
+    context: &CompileContext,
+) -> Result<Plan, SqlError> {
+    let mode = context.lexer_mode();
+    parse::with_stack(source, mode, || {
+        let parsed = parse::parse(source, mode, lifted)?;
+        let context = CompileContext {
+            literals: lifted.map_or(&[], |l| &l.values),
+            ..*context
+        };
+        compile(&parsed, &context, lifted.is_some())
+    })
+}
+
+/// The plan of a statement that came as text, from the cache if possible. Its parameters are
+/// then `lifted.values`, which are none if it was compiled as it stands.
+pub fn plan_text(
+    cache: &PlanCache,
+    source: &[u8],
+    lifted: &mut Lifted,
+    context: &CompileContext,
+) -> Result<Arc<Plan>, SqlError> {
+    lifted.key.clear();
+    lifted.key.extend_from_slice(context.database.as_bytes());
+    lifted.key.push(0);
+    lifted
+        .key
+        .extend_from_slice(&context.sql_mode.0.to_le_bytes());
+    lifted
+        .key
+        .extend_from_slice(&context.collation.id().to_le_bytes());
+    if lifted.lift(source, context.lexer_mode()) {
+        if let Some(plan) = cache.get(&lifted.key, context.dictionary.version()) {
+            return Ok(plan);
+        }
+        if let Ok(plan) = compile_statement(source, Some(lifted), context) {
+            let plan = Arc::new(plan);
+            cache.put(&lifted.key, Arc::clone(&plan));
+            return Ok(plan);
+        }
+        // Errors are to be in the words of the text as it stands.
+    }
+    lifted.values.clear();
+    Ok(Arc::new(compile_statement(source, None, context)?))
 }
 
 /// What the compilation of one statement has in hand.

@@ -1,0 +1,414 @@
+//! GROUP BY: groups in a hash table, in the order they appear, and the aggregate functions.
+
+use super::{
+    ExecContext, Flow, Flowing, Stop,
+    block::BlockRun,
+    memory::{self, Memory},
+    tail::compare_keys,
+};
+use crate::{
+    error::SqlError,
+    expr::{eval, hash_key, infer, order, text},
+    plan::{Aggregate, AggregateFunction, Block, Grouping},
+};
+use bigdecimal::{BigDecimal, RoundingMode, Zero};
+use cohort_engine::types::{Collation, ColumnType, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Ordering;
+
+/// group_concat_max_len.
+const CONCAT_BYTES_MAX: usize = 1024;
+
+/// The groups of a block.
+pub(super) struct Groups<'b> {
+    block: &'b Block,
+    by_key: FxHashMap<Vec<u8>, usize>,
+    groups: Vec<Group>,
+    memory: Memory,
+    key: Vec<u8>,
+}
+
+struct Group {
+    /// The values of its first row, in the block's wanted slots.
+    first: Vec<Value>,
+    states: Vec<State>,
+}
+
+/// A finished group.
+pub(super) struct Finished<'b> {
+    block: &'b Block,
+    first: Vec<Value>,
+    results: Vec<Value>,
+}
+
+impl Finished<'_> {
+    /// Puts the group's values into the block's row.
+    pub fn restore(self, row: &mut [Value]) {
+        for (slot, value) in self.block.row_slots.iter().zip(self.first) {
+            if let Some(slot) = row.get_mut(*slot) {
+                *slot = value;
+            }
+        }
+        let aggregates = self.block.grouping.iter().flat_map(|g| &g.aggregates);
+        for (aggregate, value) in aggregates.zip(self.results) {
+            if let Some(slot) = row.get_mut(aggregate.slot) {
+                *slot = value;
+            }
+        }
+    }
+}
+
+impl<'b> Groups<'b> {
+    pub fn new(block: &'b Block) -> Groups<'b> {
+        Groups {
+            block,
+            by_key: FxHashMap::default(),
+            groups: Vec::new(),
+            memory: Memory::default(),
+            key: Vec::new(),
+        }
+    }
+
+    fn grouping(&self) -> Option<&'b Grouping> {
+        self.block.grouping.as_ref()
+    }
+
+    /// Adds the row of the block to its group.
+    pub fn add(&mut self, run: &mut BlockRun<'b>, context: &mut ExecContext) -> Flowing {
+        let Some(grouping) = self.grouping() else {
+            return Ok(Flow::Continue);
+        };
+        self.key.clear();
+        for key in &grouping.keys {
+            run.run_subqueries(&key.subqueries, context)?;
+            let value = eval(&key.expr, &run.row, &mut context.eval)?;
+            hash_key(&value, infer(&key.expr).collation, &mut self.key);
+        }
+        let at = match self.by_key.get(&self.key) {
+            Some(at) => *at,
+            None => {
+                let first: Vec<Value> = self
+                    .block
+                    .row_slots
+                    .iter()
+                    .map(|slot| run.row.get(*slot).cloned().unwrap_or_default())
+                    .collect();
+                let states = grouping.aggregates.len() * size_of::<State>();
+                self.memory
+                    .take(memory::size(&first) + self.key.len() + states + 64)?;
+                self.groups.push(Group {
+                    first,
+                    states: grouping.aggregates.iter().map(State::new).collect(),
+                });
+                self.by_key.insert(self.key.clone(), self.groups.len() - 1);
+                self.groups.len() - 1
+            }
+        };
+        let Some(group) = self.groups.get_mut(at) else {
+            return Ok(Flow::Continue);
+        };
+        for (aggregate, state) in grouping.aggregates.iter().zip(&mut group.states) {
+            state.add(aggregate, run, context, &mut self.memory)?;
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// The groups with their results.
+    pub fn finish(mut self, context: &mut ExecContext) -> Result<Vec<Finished<'b>>, Stop> {
+        let block = self.block;
+        let Some(grouping) = self.grouping() else {
+            return Ok(Vec::new());
+        };
+        if self.groups.is_empty() && !grouping.explicit {
+            self.groups.push(Group {
+                first: vec![Value::Null; block.row_slots.len()],
+                states: grouping.aggregates.iter().map(State::new).collect(),
+            });
+        }
+        let mut finished = Vec::with_capacity(self.groups.len());
+        for group in self.groups {
+            let mut results = Vec::with_capacity(group.states.len());
+            for (aggregate, state) in grouping.aggregates.iter().zip(group.states) {
+                results.push(state.finish(aggregate, context)?);
+            }
+            finished.push(Finished {
+                block,
+                first: group.first,
+                results,
+            });
+        }
+        Ok(finished)
+    }
+}
+
+/// What an aggregate has seen of a group.
+struct State {
+    /// The keys of the values seen, for DISTINCT.
+    seen: FxHashSet<Vec<u8>>,
+    count: u64,
+    value: Accumulated,
+}
+
+enum Accumulated {
+    Nothing,
+    Integer(i128),
+    Decimal(BigDecimal),
+    Double(f64),
+    Bits(u64),
+    /// Mean and sum of squared differences.
+    Moments(f64, f64),
+    Value(Value),
+    Texts(Vec<(Vec<Value>, Vec<u8>)>),
+}
+
+impl State {
+    fn new(aggregate: &Aggregate) -> State {
+        State {
+            seen: FxHashSet::default(),
+            count: 0,
+            value: match aggregate.function {
+                AggregateFunction::BitAnd => Accumulated::Bits(u64::MAX),
+                AggregateFunction::BitOr | AggregateFunction::BitXor => Accumulated::Bits(0),
+                AggregateFunction::Variance { .. } => Accumulated::Moments(0.0, 0.0),
+                AggregateFunction::GroupConcat(_) => Accumulated::Texts(Vec::new()),
+                _ => Accumulated::Nothing,
+            },
+        }
+    }
+
+    fn add(
+        &mut self,
+        aggregate: &Aggregate,
+        run: &mut BlockRun,
+        context: &mut ExecContext,
+        memory: &mut Memory,
+    ) -> Result<(), Stop> {
+        let mut values: [Value; 1] = [Value::Null];
+        let mut more = Vec::new();
+        for (i, arg) in aggregate.args.iter().enumerate() {
+            run.run_subqueries(&arg.subqueries, context)?;
+            let value = eval(&arg.expr, &run.row, &mut context.eval)?;
+            // NULLs are not counted, summed or compared.
+            if value.is_null() && aggregate.function != AggregateFunction::AnyValue {
+                return Ok(());
+            }
+            match (i, values.first_mut()) {
+                (0, Some(first)) => *first = value,
+                _ => more.push(value),
+            }
+        }
+        if aggregate.distinct {
+            let mut key = Vec::new();
+            for (value, arg) in values.iter().chain(&more).zip(&aggregate.args) {
+                hash_key(value, infer(&arg.expr).collation, &mut key);
+            }
+            if self.seen.contains(&key) {
+                return Ok(());
+            }
+            memory.take(key.len() + 48)?;
+            self.seen.insert(key);
+        }
+        self.count += 1;
+        let [value] = values;
+        let collation = aggregate
+            .args
+            .first()
+            .map_or(Collation::Binary, |a| infer(&a.expr).collation);
+        match &aggregate.function {
+            AggregateFunction::CountRows | AggregateFunction::Count => {}
+            AggregateFunction::Sum | AggregateFunction::Avg => self.sum(value),
+            AggregateFunction::Min => self.extreme(value, collation, Ordering::Less),
+            AggregateFunction::Max => self.extreme(value, collation, Ordering::Greater),
+            AggregateFunction::AnyValue => {
+                if self.count == 1 {
+                    self.value = Accumulated::Value(value);
+                }
+            }
+            AggregateFunction::BitAnd => self.bits(&value, |a, b| a & b),
+            AggregateFunction::BitOr => self.bits(&value, |a, b| a | b),
+            AggregateFunction::BitXor => self.bits(&value, |a, b| a ^ b),
+            AggregateFunction::Variance { .. } => self.moments(double(&value)),
+            AggregateFunction::GroupConcat(_) => {
+                let mut joined = Vec::new();
+                for (value, arg) in std::iter::once(&value).chain(&more).zip(&aggregate.args) {
+                    text(value, infer(&arg.expr).decimals, &mut joined);
+                }
+                let mut keys = Vec::with_capacity(aggregate.order.len());
+                for by in &aggregate.order {
+                    keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
+                }
+                memory.take(joined.len() + memory::size(&keys))?;
+                if let Accumulated::Texts(texts) = &mut self.value {
+                    texts.push((keys, joined));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, value: Value) {
+        let before = std::mem::replace(&mut self.value, Accumulated::Nothing);
+        self.value = match (before, value) {
+            (Accumulated::Nothing, Value::Int(n)) => Accumulated::Integer(n.into()),
+            (Accumulated::Nothing, Value::UInt(n)) => Accumulated::Integer(n.into()),
+            (Accumulated::Nothing, Value::Decimal(n)) => Accumulated::Decimal(*n),
+            (Accumulated::Nothing, other) => Accumulated::Double(double(&other)),
+            (Accumulated::Integer(sum), Value::Int(n)) => Accumulated::Integer(sum + i128::from(n)),
+            (Accumulated::Integer(sum), Value::UInt(n)) => {
+                Accumulated::Integer(sum + i128::from(n))
+            }
+            (Accumulated::Integer(sum), Value::Decimal(n)) => {
+                Accumulated::Decimal(BigDecimal::from(sum) + *n)
+            }
+            (Accumulated::Decimal(sum), Value::Decimal(n)) => Accumulated::Decimal(sum + *n),
+            (Accumulated::Decimal(sum), Value::Int(n)) => {
+                Accumulated::Decimal(sum + BigDecimal::from(n))
+            }
+            (Accumulated::Decimal(sum), Value::UInt(n)) => {
+                Accumulated::Decimal(sum + BigDecimal::from(n))
+            }
+            (Accumulated::Integer(sum), other) => Accumulated::Double(sum as f64 + double(&other)),
+            (Accumulated::Double(sum), other) => Accumulated::Double(sum + double(&other)),
+            (Accumulated::Decimal(sum), other) => {
+                let sum = double(&Value::Decimal(Box::new(sum)));
+                Accumulated::Double(sum + double(&other))
+            }
+            (kept, _) => kept,
+        };
+    }
+
+    fn extreme(&mut self, value: Value, collation: Collation, wanted: Ordering) {
+        let better = match &self.value {
+            Accumulated::Value(best) => order(&value, best, collation) == wanted,
+            _ => true,
+        };
+        if better {
+            self.value = Accumulated::Value(value);
+        }
+    }
+
+    fn bits(&mut self, value: &Value, combine: impl Fn(u64, u64) -> u64) {
+        let bits = match value {
+            Value::Int(n) => *n as u64,
+            Value::UInt(n) => *n,
+            other => double(other).round() as u64,
+        };
+        if let Accumulated::Bits(all) = &mut self.value {
+            *all = combine(*all, bits);
+        }
+    }
+
+    /// Welford's method.
+    fn moments(&mut self, x: f64) {
+        if let Accumulated::Moments(mean, squares) = &mut self.value {
+            let delta = x - *mean;
+            *mean += delta / self.count as f64;
+            *squares += delta * (x - *mean);
+        }
+    }
+
+    fn finish(self, aggregate: &Aggregate, context: &mut ExecContext) -> Result<Value, Stop> {
+        let count = self.count;
+        let function = &aggregate.function;
+        Ok(match (function, self.value) {
+            (AggregateFunction::CountRows | AggregateFunction::Count, _) => {
+                Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+            }
+            (AggregateFunction::Avg, value) => average(value, count, aggregate),
+            (AggregateFunction::Variance { sample, root }, Accumulated::Moments(_, squares)) => {
+                let divisor = count.saturating_sub(u64::from(*sample));
+                if divisor == 0 {
+                    return Ok(Value::Null);
+                }
+                let variance = squares / divisor as f64;
+                Value::Double(if *root { variance.sqrt() } else { variance })
+            }
+            (AggregateFunction::GroupConcat(separator), Accumulated::Texts(texts)) => {
+                concatenate(texts, separator, aggregate, context)
+            }
+            (_, Accumulated::Nothing) => Value::Null,
+            (_, Accumulated::Integer(sum)) => Value::Decimal(Box::new(BigDecimal::from(sum))),
+            (_, Accumulated::Decimal(sum)) => Value::Decimal(Box::new(sum)),
+            (_, Accumulated::Double(sum)) => {
+                if !sum.is_finite() {
+                    return Err(SqlError::value_out_of_range("DOUBLE", "sum()").into());
+                }
+                Value::Double(sum)
+            }
+            (_, Accumulated::Bits(bits)) => Value::UInt(bits),
+            (_, Accumulated::Value(value)) => value,
+            _ => Value::Null,
+        })
+    }
+}
+
+fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
+    let sum = match sum {
+        Accumulated::Integer(sum) => BigDecimal::from(sum),
+        Accumulated::Decimal(sum) => sum,
+        Accumulated::Double(sum) => return Value::Double(sum / count as f64),
+        _ => return Value::Null,
+    };
+    let scale = match aggregate.ty.ty {
+        Some(ColumnType::Decimal { scale, .. }) => i64::from(scale),
+        _ => 4,
+    };
+    let average = if sum.is_zero() {
+        BigDecimal::zero()
+    } else {
+        sum / BigDecimal::from(count)
+    };
+    Value::Decimal(Box::new(
+        average.with_scale_round(scale, RoundingMode::HalfUp),
+    ))
+}
+
+fn concatenate(
+    mut texts: Vec<(Vec<Value>, Vec<u8>)>,
+    separator: &[u8],
+    aggregate: &Aggregate,
+    context: &mut ExecContext,
+) -> Value {
+    if texts.is_empty() {
+        return Value::Null;
+    }
+    let by: Vec<(Collation, bool)> = aggregate
+        .order
+        .iter()
+        .map(|key| (infer(&key.value.expr).collation, key.desc))
+        .collect();
+    texts.sort_by(|(a, _), (b, _)| compare_keys(a, b, &by));
+    let mut result = Vec::new();
+    for (i, (_, text)) in texts.iter().enumerate() {
+        if i > 0 {
+            result.extend_from_slice(separator);
+        }
+        result.extend_from_slice(text);
+        if result.len() > CONCAT_BYTES_MAX {
+            let mut end = CONCAT_BYTES_MAX;
+            while end > 0 && result.get(end).is_some_and(|b| b & 0xC0 == 0x80) {
+                end -= 1;
+            }
+            result.truncate(end);
+            context
+                .eval
+                .warnings
+                .warn(SqlError::cut_by_group_concat(i + 1));
+            break;
+        }
+    }
+    Value::Bytes(result)
+}
+
+/// A value as floating point: text by the number it begins with.
+fn double(value: &Value) -> f64 {
+    use bigdecimal::ToPrimitive;
+    match value {
+        Value::Int(n) => *n as f64,
+        Value::UInt(n) => *n as f64,
+        Value::Float(n) => f64::from(*n),
+        Value::Double(n) => *n,
+        Value::Decimal(n) => n.to_f64().unwrap_or(0.0),
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,193 @@
+//! A block: nested loops over its tables, conditions, outer joins.
+
+use super::{
+    ExecContext, Flow, Flowing, Stop,
+    aggregate::Groups,
+    scan::SourceState,
+    subquery::{Kept, RowSink},
+    tail::Tail,
+};
+use crate::{
+    expr::holds,
+    plan::{Block, Condition},
+};
+use cohort_engine::types::Value;
+
+/// A block being executed.
+pub(super) struct BlockRun<'b> {
+    pub block: &'b Block,
+    /// The row: a slot for everything.
+    pub row: Vec<Value>,
+    pub sources: Vec<SourceState>,
+    /// Results of subqueries that do not depend on the row.
+    pub kept: Vec<Kept>,
+    /// The outer join that begins at this source is under way: its source is read now.
+    entered: Vec<bool>,
+}
+
+/// What is done with each row.
+pub(super) type Each<'e, 'b> = dyn FnMut(&mut BlockRun<'b>, &mut ExecContext) -> Flowing + 'e;
+
+/// Runs a block and hands its result rows to `sink`.
+pub(super) fn run_block(
+    block: &Block,
+    context: &mut ExecContext,
+    outer: &[Value],
+    sink: &mut RowSink,
+) -> Flowing {
+    let mut tail = Tail::new(block, context)?;
+    if tail.is_done() {
+        return Ok(Flow::Continue);
+    }
+    let mut run = BlockRun::new(block, outer);
+    let possible = run.prepare(context)?;
+    if block.grouping.is_some() {
+        let mut groups = Groups::new(block);
+        if possible {
+            run.each_row(context, &mut |run, context| groups.add(run, context))?;
+        }
+        for group in groups.finish(context)? {
+            group.restore(&mut run.row);
+            if tail.push(&mut run, context, sink)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        return tail.finish(context, sink);
+    }
+    if !possible {
+        return Ok(Flow::Continue);
+    }
+    let flow = run.each_row(context, &mut |run, context| tail.push(run, context, sink))?;
+    if flow == Flow::Stop && block.order.is_empty() {
+        return Ok(Flow::Stop);
+    }
+    tail.finish(context, sink)
+}
+
+impl<'b> BlockRun<'b> {
+    pub fn new(block: &'b Block, outer: &[Value]) -> BlockRun<'b> {
+        let mut row = vec![Value::Null; block.slots];
+        for &(from, to) in &block.outer {
+            if let (Some(from), Some(to)) = (outer.get(from), row.get_mut(to)) {
+                to.clone_from(from);
+            }
+        }
+        BlockRun {
+            block,
+            row,
+            sources: block
+                .sources
+                .iter()
+                .map(|_| SourceState::default())
+                .collect(),
+            kept: block.subqueries.iter().map(|_| Kept::default()).collect(),
+            entered: vec![false; block.sources.len()],
+        }
+    }
+
+    /// What comes before the first table: `false` if a condition without tables fails.
+    pub fn prepare(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
+        let block = self.block;
+        if !block.early.is_empty() {
+            self.run_subqueries(&block.early, context)?;
+        }
+        self.all_hold(&block.constant, context)
+    }
+
+    /// Whether a condition holds for the row.
+    #[inline]
+    pub fn holds(
+        &mut self,
+        condition: &Condition,
+        context: &mut ExecContext,
+    ) -> Result<bool, Stop> {
+        if !condition.subqueries.is_empty() {
+            self.run_subqueries(&condition.subqueries, context)?;
+        }
+        Ok(holds(&condition.expr, &self.row, &mut context.eval)?)
+    }
+
+    /// Whether all of them do.
+    #[inline]
+    pub fn all_hold(
+        &mut self,
+        conditions: &[Condition],
+        context: &mut ExecContext,
+    ) -> Result<bool, Stop> {
+        for condition in conditions {
+            if !self.holds(condition, context)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Calls `each` for every row of the joined tables.
+    pub fn each_row(&mut self, context: &mut ExecContext, each: &mut Each<'_, 'b>) -> Flowing {
+        let end = self.block.sources.len();
+        self.join(context, 0, end, each)
+    }
+
+    /// Reads the sources from `at` to before `end`, and calls `each` for what they make.
+    fn join(
+        &mut self,
+        context: &mut ExecContext,
+        at: usize,
+        end: usize,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        if at >= end {
+            return each(self, context);
+        }
+        let block = self.block;
+        let (Some(source), Some(entered)) = (block.sources.get(at), self.entered.get_mut(at))
+        else {
+            return each(self, context);
+        };
+        match &source.outer_join {
+            Some((inner_end, after)) if !*entered => {
+                *entered = true;
+                self.outer_join(context, at, *inner_end, end, after, each)
+            }
+            _ => {
+                *entered = false;
+                self.scan(context, at, &mut |run, context| {
+                    run.join(context, at + 1, end, each)
+                })
+            }
+        }
+    }
+
+    /// The sources from `at` to before `inner_end` are the inner tables of an outer join.
+    fn outer_join(
+        &mut self,
+        context: &mut ExecContext,
+        at: usize,
+        inner_end: usize,
+        end: usize,
+        after: &'b [Condition],
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        let mut matched = false;
+        let flow = self.join(context, at, inner_end, &mut |run, context| {
+            matched = true;
+            if !run.all_hold(after, context)? {
+                return Ok(Flow::Continue);
+            }
+            run.join(context, inner_end, end, each)
+        })?;
+        if matched || flow == Flow::Stop {
+            return Ok(flow);
+        }
+        for source in self.block.sources.get(at..inner_end).unwrap_or_default() {
+            let slots = source.first_slot..source.first_slot + source.columns;
+            for slot in self.row.get_mut(slots).unwrap_or_default() {
+                *slot = Value::Null;
+            }
+        }
+        if !self.all_hold(after, context)? {
+            return Ok(Flow::Continue);
+        }
+        self.join(context, inner_end, end, each)
+    }
+}

@@ -1,0 +1,520 @@
+//! INSERT and REPLACE.
+
+use super::{
+    ExecContext, Flow, Outcome, Stop,
+    block::BlockRun,
+    subquery::{collect, run_query},
+};
+use crate::{
+    error::SqlError,
+    expr::{SqlMode, assign, eval, text},
+    plan::{Assigned, Block, Default_, Insert, InsertRows, Query},
+};
+use cohort_engine::{
+    txn::TxnError,
+    types::{Column, ColumnType, Table, Value, row},
+};
+use std::sync::Arc;
+
+/// Runs an INSERT: its row of VALUES `times` over, each time with the next `stride` parameters.
+pub(super) fn insert(
+    plan: &Insert,
+    context: &mut ExecContext,
+    times: usize,
+    stride: usize,
+) -> Result<Outcome, Stop> {
+    let mut inserter = Inserter::new(plan, context);
+    context.eval.ignore = plan.ignore;
+    match &plan.rows {
+        InsertRows::Values(rows) => {
+            let all = context.eval.params;
+            inserter.expected = (rows.len() * times) as u64;
+            let single = rows.len() * times == 1;
+            let block = Block {
+                slots: plan.table.columns.len() * 2 + 8 * plan.subqueries.len(),
+                ..Block::default()
+            };
+            let mut holder = Values::new(plan, &block, context)?;
+            for i in 0..times {
+                if times > 1 {
+                    context.eval.params = all.get(i * stride..(i + 1) * stride).unwrap_or(all);
+                }
+                for row in rows {
+                    context.tick()?;
+                    inserter.values_row(row, &mut holder, context)?;
+                }
+            }
+            context.eval.params = all;
+            Ok(inserter.outcome(single, context))
+        }
+        InsertRows::Query(query) => {
+            if reads(query, &plan.table) {
+                for mut row in collect(query, context, &[])? {
+                    inserter.given_row(&mut row, context)?;
+                }
+            } else {
+                run_query(query, context, &[], &mut |context, row| {
+                    inserter.given_row(row, context)?;
+                    Ok(Flow::Continue)
+                })?;
+            }
+            Ok(inserter.outcome(false, context))
+        }
+    }
+}
+
+/// Whether a query reads the table that is inserted into: then its rows are collected first.
+fn reads(query: &Query, table: &Table) -> bool {
+    query.blocks.iter().any(|block| {
+        block.sources.iter().any(|source| match &source.input {
+            crate::plan::Input::Table(other, _) => other.id == table.id,
+            crate::plan::Input::Derived(query) => reads(query, table),
+            crate::plan::Input::Virtual(_) => false,
+        }) || block.subqueries.iter().any(|s| reads(&s.query, table))
+    })
+}
+
+/// The results of the subqueries in VALUES: they do not depend on the row.
+struct Values {
+    results: Vec<(usize, Value)>,
+}
+
+impl Values {
+    fn new(plan: &Insert, block: &Block, context: &mut ExecContext) -> Result<Values, Stop> {
+        let mut results = Vec::with_capacity(plan.subqueries.len());
+        for subquery in &plan.subqueries {
+            let mut run = BlockRun::new(block, &[]);
+            let value = run.single_value(subquery, context)?;
+            results.push((subquery.slot, value));
+        }
+        Ok(Values { results })
+    }
+}
+
+struct Inserter<'p> {
+    plan: &'p Insert,
+    table: &'p Arc<Table>,
+    /// The new row, and after it, for ON DUPLICATE KEY UPDATE, what was to be inserted.
+    row: Vec<Value>,
+    image: Vec<u8>,
+    auto: Option<usize>,
+    /// Columns that no value is given for.
+    missing: Vec<usize>,
+    /// How many rows are still expected: so many AUTO_INCREMENT values are taken at once.
+    expected: u64,
+    reserved: std::ops::Range<u64>,
+    first_generated: u64,
+    last_id: u64,
+    affected: u64,
+    records: u64,
+    duplicates: u64,
+    warnings_before: u64,
+}
+
+impl<'p> Inserter<'p> {
+    fn new(plan: &'p Insert, context: &ExecContext) -> Inserter<'p> {
+        let columns = plan.table.columns.len();
+        Inserter {
+            plan,
+            table: &plan.table,
+            row: vec![Value::Null; columns],
+            image: Vec::new(),
+            auto: plan.table.auto_increment_column(),
+            missing: (0..columns).filter(|c| !plan.columns.contains(c)).collect(),
+            expected: 1,
+            reserved: 0..0,
+            first_generated: 0,
+            last_id: 0,
+            affected: 0,
+            records: 0,
+            duplicates: 0,
+            warnings_before: context.eval.warnings.count(),
+        }
+    }
+
+    fn outcome(self, single: bool, context: &ExecContext) -> Outcome {
+        let warnings = context.eval.warnings.count() - self.warnings_before;
+        let info = if single {
+            String::new()
+        } else {
+            format!(
+                "Records: {}  Duplicates: {}  Warnings: {warnings}",
+                self.records, self.duplicates
+            )
+        };
+        Outcome {
+            affected_rows: self.affected,
+            insert_id: if self.first_generated > 0 {
+                self.first_generated
+            } else {
+                self.last_id
+            },
+            generated_id: self.first_generated,
+            info,
+            rows: 0,
+        }
+    }
+
+    fn begin_row(&mut self, context: &mut ExecContext) {
+        self.records += 1;
+        context.eval.row_number = self.records;
+        self.row.truncate(self.table.columns.len());
+        self.row.fill(Value::Null);
+    }
+
+    fn values_row(
+        &mut self,
+        values: &[Assigned],
+        subqueries: &mut Values,
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        self.begin_row(context);
+        if !subqueries.results.is_empty() {
+            for (slot, value) in &subqueries.results {
+                if self.row.len() <= *slot {
+                    self.row.resize(slot + 1, Value::Null);
+                }
+                if let Some(at) = self.row.get_mut(*slot) {
+                    at.clone_from(value);
+                }
+            }
+        }
+        // Expressions may refer to columns before theirs, and to defaults.
+        self.defaults(context)?;
+        for (value, &position) in values.iter().zip(&self.plan.columns) {
+            match value {
+                Assigned::Default => self.default_value(position, context)?,
+                Assigned::Value(computed) => {
+                    let value = eval(&computed.expr, &self.row, &mut context.eval)?;
+                    self.set(position, value, context)?;
+                }
+            }
+        }
+        self.finish_row(context)
+    }
+
+    fn given_row(&mut self, values: &mut [Value], context: &mut ExecContext) -> Result<(), Stop> {
+        self.begin_row(context);
+        self.defaults(context)?;
+        for (value, &position) in values.iter_mut().zip(&self.plan.columns) {
+            self.set(position, std::mem::take(value), context)?;
+        }
+        self.finish_row(context)
+    }
+
+    fn defaults(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        for i in 0..self.missing.len() {
+            if let Some(&position) = self.missing.get(i) {
+                self.default_value(position, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn default_value(&mut self, position: usize, context: &mut ExecContext) -> Result<(), Stop> {
+        if self.auto == Some(position) {
+            return Ok(());
+        }
+        let value = default_value(
+            self.plan.defaults.get(position),
+            self.table,
+            position,
+            &self.row,
+            context,
+        )?;
+        self.put(position, value);
+        Ok(())
+    }
+
+    fn put(&mut self, position: usize, value: Value) {
+        if let Some(slot) = self.row.get_mut(position) {
+            *slot = value;
+        }
+    }
+
+    fn set(
+        &mut self,
+        position: usize,
+        value: Value,
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        let Some(column) = self.table.columns.get(position) else {
+            return Ok(());
+        };
+        // NULL in an AUTO_INCREMENT column asks for the next value.
+        let value = if value.is_null() && self.auto == Some(position) {
+            value
+        } else {
+            assign(column, value, &mut context.eval)?
+        };
+        self.put(position, value);
+        Ok(())
+    }
+
+    /// Gives the AUTO_INCREMENT column its value: the next one for NULL and 0.
+    fn auto_increment(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        let Some(position) = self.auto else {
+            return Ok(());
+        };
+        let keep_zero = context
+            .eval
+            .statement
+            .sql_mode
+            .has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let given = match self.row.get(position) {
+            None | Some(Value::Null) => None,
+            Some(Value::Int(0) | Value::UInt(0)) if !keep_zero => None,
+            Some(Value::Int(n)) => Some(u64::try_from(*n).unwrap_or(0)),
+            Some(Value::UInt(n)) => Some(*n),
+            Some(Value::Double(n)) if *n == 0.0 && !keep_zero => None,
+            Some(Value::Float(n)) if *n == 0.0 && !keep_zero => None,
+            Some(Value::Double(n)) => Some(*n as u64),
+            Some(Value::Float(n)) => Some(*n as u64),
+            Some(_) => Some(0),
+        };
+        if let Some(given) = given {
+            if given > 0 {
+                context.engine.auto_increment_at_least(self.table, given);
+                // What was reserved may be below it: MySQL goes on above.
+                if self.reserved.contains(&given) {
+                    self.reserved.start = given + 1;
+                } else if given >= self.reserved.end {
+                    self.reserved = 0..0;
+                }
+            }
+            self.last_id = given;
+            return Ok(());
+        }
+        let next = if context.insert_id > 0 {
+            let id = std::mem::take(&mut context.insert_id);
+            context.engine.auto_increment_at_least(self.table, id);
+            id
+        } else {
+            if self.reserved.is_empty() {
+                let count = self.expected.saturating_sub(self.records - 1).max(1);
+                let first = context.engine.auto_increment(self.table, count);
+                self.reserved = first..first.saturating_add(count);
+            }
+            let next = self.reserved.start;
+            self.reserved.start += 1;
+            next
+        };
+        if let Some(column) = self.table.columns.get(position) {
+            let value = assign(column, Value::UInt(next), &mut context.eval)?;
+            self.put(position, value);
+        }
+        if self.first_generated == 0 {
+            self.first_generated = next;
+        }
+        self.last_id = next;
+        Ok(())
+    }
+
+    fn finish_row(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        let columns = self.table.columns.len();
+        self.auto_increment(context)?;
+        self.image.clear();
+        row::encode(
+            self.table,
+            self.row.get(..columns).unwrap_or_default(),
+            &mut self.image,
+        );
+        loop {
+            match context.txn.insert(self.table, &self.image) {
+                Ok(()) => {
+                    context.handler.write += 1;
+                    self.affected += 1;
+                    return Ok(());
+                }
+                Err(TxnError::DuplicateKey { index }) => {
+                    if self.duplicate(&index, context)? {
+                        return Ok(());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Another row has the same key: `false` if it is gone now and the insert is tried again.
+    fn duplicate(&mut self, index: &str, context: &mut ExecContext) -> Result<bool, Stop> {
+        if self.plan.on_duplicate.is_none() && !self.plan.replace {
+            let error = duplicate_error(self.table, index, &self.row);
+            if !self.plan.ignore {
+                return Err(error.into());
+            }
+            self.duplicates += 1;
+            context.eval.warnings.warn(error);
+            return Ok(true);
+        }
+        let Some(key) = context.txn.find_duplicate(self.table, &self.image, index)? else {
+            return Ok(false);
+        };
+        let mut old = Vec::new();
+        let read = cohort_engine::txn::Read::Locking(
+            cohort_engine::txn::LockMode::Exclusive,
+            cohort_engine::txn::OnConflict::Wait,
+        );
+        context.handler.read_key += 1;
+        if !context.txn.get(self.table.rows, &key, read, &mut old)? {
+            return Ok(false);
+        }
+        if self.plan.replace {
+            context.txn.delete(self.table, &key, &old)?;
+            context.handler.delete += 1;
+            self.affected += 1;
+            self.duplicates += 1;
+            return Ok(false);
+        }
+        self.update_duplicate(&key, &old, context)?;
+        Ok(true)
+    }
+
+    /// ON DUPLICATE KEY UPDATE.
+    fn update_duplicate(
+        &mut self,
+        key: &[u8],
+        old: &[u8],
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        let columns = self.table.columns.len();
+        self.duplicates += 1;
+        let mut both = row::decode(self.table, old)?;
+        both.extend(self.row.drain(..columns));
+        // Results of subqueries are in the slots after both rows.
+        both.extend(self.row.drain(..).skip(columns));
+        self.row.resize(columns, Value::Null);
+        let assignments = self.plan.on_duplicate.as_deref().unwrap_or_default();
+        let mut image = Vec::with_capacity(old.len());
+        super::write::assign_all(
+            self.table,
+            assignments,
+            &self.plan.defaults,
+            old,
+            &mut both,
+            &mut image,
+            context,
+        )?;
+        if image == old {
+            self.affected += u64::from(context.found_rows);
+        } else {
+            match context.txn.update(self.table, key, old, &image) {
+                Ok(()) => {}
+                Err(TxnError::DuplicateKey { index }) => {
+                    return Err(duplicate_error(self.table, &index, &both).into());
+                }
+                Err(error) => return Err(error.into()),
+            }
+            context.handler.update += 1;
+            self.affected += 2;
+        }
+        if let Some(auto) = self.auto {
+            let id = match both.get(auto) {
+                Some(Value::Int(n)) => u64::try_from(*n).unwrap_or(0),
+                Some(Value::UInt(n)) => *n,
+                _ => 0,
+            };
+            context.engine.auto_increment_at_least(self.table, id);
+            self.last_id = id;
+        }
+        Ok(())
+    }
+}
+
+/// What a column gets by default.
+pub(super) fn default_value(
+    default: Option<&Default_>,
+    table: &Table,
+    position: usize,
+    row: &[Value],
+    context: &mut ExecContext,
+) -> Result<Value, Stop> {
+    let Some(column) = table.columns.get(position) else {
+        return Ok(Value::Null);
+    };
+    match default {
+        Some(Default_::Constant(value)) => Ok(value.clone()),
+        Some(Default_::Now) => now(column, context),
+        Some(Default_::Expression(expr)) => {
+            let value = eval(expr, row, &mut context.eval)?;
+            Ok(assign(column, value, &mut context.eval)?)
+        }
+        Some(Default_::None) | None => {
+            if column.auto_increment {
+                return Ok(Value::Null);
+            }
+            let error = SqlError::no_default_for_field(&column.name);
+            if context.eval.is_strict() {
+                return Err(error.into());
+            }
+            context.eval.warnings.warn(error);
+            Ok(zero(column))
+        }
+    }
+}
+
+/// The statement's time for a column.
+pub(super) fn now(column: &Column, context: &mut ExecContext) -> Result<Value, Stop> {
+    let mut now = context.eval.statement.now();
+    let fsp = match column.ty {
+        ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => fsp,
+        _ => 0,
+    };
+    now.micros -= now.micros % 10_u64.pow(6 - u32::from(fsp.min(6)));
+    Ok(assign(column, Value::DateTime(now), &mut context.eval)?)
+}
+
+/// What a column without a default gets outside strict mode.
+fn zero(column: &Column) -> Value {
+    match column.ty {
+        ty if ty.is_string() => Value::Bytes(Vec::new()),
+        ColumnType::Float => Value::Float(0.0),
+        ColumnType::Double => Value::Double(0.0),
+        ColumnType::Decimal { scale, .. } => Value::Decimal(Box::new(bigdecimal::BigDecimal::new(
+            0.into(),
+            i64::from(scale),
+        ))),
+        ColumnType::Date => Value::Date(cohort_engine::types::Date::default()),
+        ColumnType::Time(_) => Value::Time(cohort_engine::types::Time::default()),
+        ColumnType::DateTime(_) | ColumnType::Timestamp(_) => {
+            Value::DateTime(cohort_engine::types::DateTime::default())
+        }
+        _ if column.unsigned || column.ty == ColumnType::Year => Value::UInt(0),
+        _ => Value::Int(0),
+    }
+}
+
+/// 1062 with the values of the key.
+pub(super) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlError {
+    let index = table
+        .primary
+        .iter()
+        .chain(&table.indexes)
+        .find(|index| index.name == name);
+    let mut entry = Vec::new();
+    for (i, part) in index.iter().flat_map(|index| &index.parts).enumerate() {
+        if i > 0 {
+            entry.push(b'-');
+        }
+        let column = table.columns.get(usize::from(part.column));
+        let decimals = match column.map(|c| c.ty) {
+            Some(ColumnType::Time(d) | ColumnType::DateTime(d) | ColumnType::Timestamp(d)) => d,
+            _ => 31,
+        };
+        match row.get(usize::from(part.column)) {
+            None | Some(Value::Null) => entry.extend_from_slice(b"NULL"),
+            Some(Value::Bytes(bytes)) => {
+                let length = match (part.prefix, column) {
+                    (Some(chars), Some(column)) => {
+                        column.collation.char_offset(bytes, usize::from(chars))
+                    }
+                    _ => bytes.len(),
+                };
+                entry.extend_from_slice(bytes.get(..length).unwrap_or(bytes));
+            }
+            Some(value) => text(value, decimals, &mut entry),
+        }
+    }
+    let entry: String = String::from_utf8_lossy(&entry).chars().take(64).collect();
+    SqlError::duplicate_entry(entry, format_args!("{}.{name}", table.name))
+}

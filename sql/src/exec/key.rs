@@ -1,0 +1,458 @@
+//! From bounds to ranges of keys, at execution, when the values are known.
+//!
+//! A value is converted to the column's type only where that keeps the comparison's meaning:
+//! 5.5 is no integer, so `id = 5.5` finds nothing and `id < 5.5` ends with 5. Where it would not
+//! (a string column compared with a number, say), the bound is not used and the condition alone
+//! decides. So a range may be too wide, never too narrow.
+
+use super::{ExecContext, Stop};
+use crate::{
+    expr::{TimeZone, eval},
+    plan::Bound,
+};
+use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
+use cohort_engine::{
+    txn::KeyRange,
+    types::{
+        Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Value, collation, key as keys,
+        temporal,
+    },
+};
+
+/// An IN list on more than one part multiplies; not beyond this.
+const RANGES_MAX: usize = 10_000;
+
+/// The ranges to read.
+pub(super) enum Ranges {
+    /// Everything.
+    All,
+    /// All keys that begin so; the key itself if the bounds are a whole unique key.
+    Point(Vec<u8>),
+    /// These, in order and apart.
+    Some(Vec<KeyRange>),
+}
+
+/// A value as a key of a column.
+enum Fit {
+    /// It is a value of the column.
+    Exact(Value),
+    /// It lies between this value of the column and the next: equal to none.
+    Above(Value),
+    /// It is below or above all values of the column.
+    Before,
+    After,
+    /// It is NULL: no comparison with it is true.
+    Null,
+    /// It does not compare as the column's values are ordered.
+    Unusable,
+}
+
+/// The range of the keys that begin with a prefix.
+pub(super) fn prefix_range(prefix: Vec<u8>) -> KeyRange {
+    let high = successor(&prefix);
+    KeyRange { low: prefix, high }
+}
+
+/// The least key after all that begin with `prefix`.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&b| b != 0xFF)?;
+    let mut next = prefix.get(..=last)?.to_vec();
+    if let Some(byte) = next.last_mut() {
+        *byte += 1;
+    }
+    Some(next)
+}
+
+/// Computes the ranges for the values that the bounds have now.
+pub(super) fn ranges(
+    table: &Table,
+    index: &Index,
+    bounds: &[Bound],
+    row: &[Value],
+    context: &mut ExecContext,
+) -> Result<Ranges, Stop> {
+    let mut prefixes = vec![Vec::new()];
+    for (bound, part) in bounds.iter().zip(&index.parts) {
+        let Some(column) = table.columns.get(usize::from(part.column)) else {
+            break;
+        };
+        let values = match bound {
+            Bound::Equal(expr) => match fit(column, eval(expr, row, &mut context.eval)?, context) {
+                Fit::Exact(value) => vec![value],
+                Fit::Unusable => return Ok(given(prefixes)),
+                _ => return Ok(Ranges::Some(Vec::new())),
+            },
+            Bound::NullSafe(expr) => {
+                match fit(column, eval(expr, row, &mut context.eval)?, context) {
+                    Fit::Exact(value) => vec![value],
+                    Fit::Null => vec![Value::Null],
+                    Fit::Unusable => return Ok(given(prefixes)),
+                    _ => return Ok(Ranges::Some(Vec::new())),
+                }
+            }
+            Bound::IsNull => vec![Value::Null],
+            Bound::In(list) => {
+                let mut values = Vec::with_capacity(list.len());
+                for expr in list {
+                    match fit(column, eval(expr, row, &mut context.eval)?, context) {
+                        Fit::Exact(value) => values.push(value),
+                        Fit::Unusable => return Ok(given(prefixes)),
+                        _ => {}
+                    }
+                }
+                values
+            }
+            Bound::Range { low, high } => {
+                let mut side = |side: &Option<(crate::expr::Expr, bool)>| {
+                    let Some((expr, inclusive)) = side else {
+                        return Ok(None);
+                    };
+                    let value = eval(expr, row, &mut context.eval)?;
+                    Ok::<_, Stop>(Some((fit(column, value, context), *inclusive)))
+                };
+                let (low, high) = (side(low)?, side(high)?);
+                return Ok(between(&prefixes, column, *part, low, high));
+            }
+            Bound::Like(pattern, escape) => {
+                let pattern = eval(pattern, row, &mut context.eval)?;
+                let escape = match escape {
+                    None => Some(Some('\\')),
+                    Some(expr) => match eval(expr, row, &mut context.eval)? {
+                        Value::Bytes(text) => match std::str::from_utf8(&text) {
+                            Ok(text) => Some(text.chars().next()),
+                            Err(_) => None,
+                        },
+                        _ => None,
+                    },
+                };
+                let Some(escape) = escape else {
+                    return Ok(given(prefixes));
+                };
+                return Ok(like(prefixes, column, *part, &pattern, escape));
+            }
+        };
+        if prefixes.len() * values.len() > RANGES_MAX {
+            return Ok(given(prefixes));
+        }
+        prefixes = extended(prefixes, column, *part, &values);
+    }
+    Ok(given(prefixes))
+}
+
+fn extended(
+    prefixes: Vec<Vec<u8>>,
+    column: &Column,
+    part: IndexPart,
+    values: &[Value],
+) -> Vec<Vec<u8>> {
+    if let ([value], true) = (values, prefixes.len() == 1) {
+        let mut prefixes = prefixes;
+        for prefix in &mut prefixes {
+            keys::encode_part(column, part, value, prefix);
+        }
+        return prefixes;
+    }
+    let mut result = Vec::with_capacity(prefixes.len() * values.len());
+    for prefix in &prefixes {
+        for value in values {
+            let mut key = prefix.clone();
+            keys::encode_part(column, part, value, &mut key);
+            result.push(key);
+        }
+    }
+    result.sort();
+    result.dedup();
+    result
+}
+
+/// All keys that begin with one of the prefixes.
+fn given(mut prefixes: Vec<Vec<u8>>) -> Ranges {
+    if prefixes.len() == 1
+        && let Some(prefix) = prefixes.pop()
+    {
+        return if prefix.is_empty() {
+            Ranges::All
+        } else {
+            Ranges::Point(prefix)
+        };
+    }
+    Ranges::Some(prefixes.into_iter().map(prefix_range).collect())
+}
+
+type Side = Option<(Fit, bool)>;
+
+fn between(
+    prefixes: &[Vec<u8>],
+    column: &Column,
+    part: IndexPart,
+    low: Side,
+    high: Side,
+) -> Ranges {
+    // A prefix of a column is equal for values that are not.
+    let whole = part.prefix.is_none();
+    let low = match low {
+        None => None,
+        Some((fit, inclusive)) => match fit {
+            Fit::Exact(value) => Some((value, inclusive || !whole)),
+            Fit::Above(value) => Some((value, !whole)),
+            Fit::Before | Fit::Unusable => None,
+            Fit::After | Fit::Null => return Ranges::Some(Vec::new()),
+        },
+    };
+    let high = match high {
+        None => None,
+        Some((fit, inclusive)) => match fit {
+            Fit::Exact(value) => Some((value, inclusive || !whole)),
+            Fit::Above(value) => Some((value, true)),
+            Fit::After | Fit::Unusable => None,
+            Fit::Before | Fit::Null => return Ranges::Some(Vec::new()),
+        },
+    };
+    let mut ranges = Vec::with_capacity(prefixes.len());
+    for prefix in prefixes {
+        let encoded = |value: &Value| {
+            let mut key = prefix.clone();
+            keys::encode_part(column, part, value, &mut key);
+            key
+        };
+        // NULL is before all values and in no range.
+        let null = || encoded(&Value::Null);
+        let (first, last) = if part.desc {
+            (&high, &low)
+        } else {
+            (&low, &high)
+        };
+        let start = match first {
+            Some((value, true)) => Some(encoded(value)),
+            Some((value, false)) => successor(&encoded(value)),
+            None if part.desc => Some(prefix.clone()),
+            None => successor(&null()),
+        };
+        let end = match last {
+            Some((value, true)) => successor(&encoded(value)),
+            Some((value, false)) => Some(encoded(value)),
+            None if part.desc => Some(null()),
+            None => successor(prefix),
+        };
+        let Some(start) = start else { continue };
+        if end.as_ref().is_none_or(|end| start < *end) {
+            ranges.push(KeyRange {
+                low: start,
+                high: end,
+            });
+        }
+    }
+    Ranges::Some(ranges)
+}
+
+fn like(
+    prefixes: Vec<Vec<u8>>,
+    column: &Column,
+    part: IndexPart,
+    pattern: &Value,
+    escape: Option<char>,
+) -> Ranges {
+    let Value::Bytes(pattern) = pattern else {
+        return given(prefixes);
+    };
+    let pattern = collation::Pattern::new(pattern, escape, column.collation);
+    let (text, _) = pattern.literal_prefix();
+    if text.is_empty() {
+        return given(prefixes);
+    }
+    let mut ranges = Vec::with_capacity(prefixes.len());
+    for prefix in prefixes {
+        let mut key = prefix;
+        keys::encode_prefix(column, part, &text, &mut key);
+        ranges.push(prefix_range(key));
+    }
+    Ranges::Some(ranges)
+}
+
+/// A value as a value of a column.
+fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
+    if value.is_null() {
+        return Fit::Null;
+    }
+    match column.ty {
+        ty if ty.is_integer() => integer(column, &value),
+        ColumnType::Year => match value {
+            Value::Int(1901..=2155) | Value::UInt(1901..=2155) | Value::Int(0) => Fit::Exact(value),
+            _ => Fit::Unusable,
+        },
+        ColumnType::Decimal { precision, scale } => decimal(&value, precision, scale),
+        ColumnType::Double => match number(&value) {
+            Some(n) => Fit::Exact(Value::Double(n)),
+            None => Fit::Unusable,
+        },
+        ColumnType::Float => Fit::Unusable,
+        ty if ty.is_string() => match value {
+            Value::Bytes(_) => Fit::Exact(value),
+            _ => Fit::Unusable,
+        },
+        ColumnType::Date => match moment(&value) {
+            Some(at) if at.micros == 0 => Fit::Exact(Value::Date(at.date)),
+            Some(at) => Fit::Above(Value::Date(at.date)),
+            None => Fit::Unusable,
+        },
+        ColumnType::DateTime(fsp) => match moment(&value) {
+            Some(at) => truncated(at, fsp),
+            None => Fit::Unusable,
+        },
+        ColumnType::Timestamp(fsp) => match moment(&value) {
+            Some(at) => timestamp(at, fsp, context.eval.statement.time_zone),
+            None => Fit::Unusable,
+        },
+        _ => match value {
+            Value::Time(_) if column.ty == ColumnType::Time(6) => Fit::Exact(value),
+            _ => Fit::Unusable,
+        },
+    }
+}
+
+fn timestamp(at: DateTime, fsp: u8, zone: TimeZone) -> Fit {
+    truncated(zone.to_utc(at), fsp)
+}
+
+fn truncated(at: DateTime, fsp: u8) -> Fit {
+    let unit = 10_u64.pow(6 - u32::from(fsp.min(6)));
+    let rest = at.micros % unit;
+    let whole = DateTime {
+        micros: at.micros - rest,
+        ..at
+    };
+    if rest == 0 {
+        Fit::Exact(Value::DateTime(whole))
+    } else {
+        Fit::Above(Value::DateTime(whole))
+    }
+}
+
+/// A value as a date and time, if it clearly is one.
+fn moment(value: &Value) -> Option<DateTime> {
+    match value {
+        Value::Date(date) => Some(DateTime {
+            date: *date,
+            micros: 0,
+        }),
+        Value::DateTime(at) => Some(*at),
+        Value::Bytes(text) => plain_moment(text),
+        _ => None,
+    }
+}
+
+/// `YYYY-MM-DD[ HH:MM:SS[.ffffff]]` and nothing else.
+fn plain_moment(text: &[u8]) -> Option<DateTime> {
+    let number = |range: std::ops::Range<usize>| -> Option<u64> {
+        let digits = text.get(range)?;
+        digits
+            .iter()
+            .all(u8::is_ascii_digit)
+            .then(|| digits.iter().fold(0, |n, d| n * 10 + u64::from(d - b'0')))
+    };
+    let is = |at: usize, byte: u8| text.get(at) == Some(&byte);
+    if !is(4, b'-') || !is(7, b'-') {
+        return None;
+    }
+    let date = Date {
+        year: number(0..4)? as u16,
+        month: number(5..7)? as u8,
+        day: number(8..10)? as u8,
+    };
+    if date.month > 12 || date.day > 31 {
+        return None;
+    }
+    if text.len() == 10 {
+        return Some(DateTime { date, micros: 0 });
+    }
+    if !(is(10, b' ') || is(10, b'T')) || !is(13, b':') || !is(16, b':') {
+        return None;
+    }
+    let (h, m, s) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    if h > 23 || m > 59 || s > 59 {
+        return None;
+    }
+    let mut micros = ((h * 60 + m) * 60 + s) * temporal::SECOND as u64;
+    if text.len() > 19 {
+        let digits = text.len() - 20;
+        if !is(19, b'.') || !(1..=6).contains(&digits) {
+            return None;
+        }
+        micros += number(20..text.len())? * 10_u64.pow(6 - digits as u32);
+    }
+    Some(DateTime { date, micros })
+}
+
+/// A value as floating point, if it is a number or a string that is one.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(n) => Some(*n as f64),
+        Value::UInt(n) => Some(*n as f64),
+        Value::Float(n) => Some(f64::from(*n)),
+        Value::Double(n) => Some(*n),
+        Value::Decimal(n) => n.to_f64(),
+        Value::Bytes(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+fn integer(column: &Column, value: &Value) -> Fit {
+    let bits = column.ty.integer_bytes() * 8;
+    let (least, greatest) = if column.unsigned {
+        (0, (1_i128 << bits) - 1)
+    } else {
+        (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
+    };
+    let (whole, exact) = match value {
+        Value::Int(n) => (i128::from(*n), true),
+        Value::UInt(n) => (i128::from(*n), true),
+        Value::Decimal(n) => {
+            let floor = n.with_scale_round(0, RoundingMode::Floor);
+            match floor.to_i128() {
+                Some(whole) => (whole, floor == **n),
+                None => return Fit::Unusable,
+            }
+        }
+        // Larger integers are not exact as floating point: the condition must decide.
+        _ => match number(value) {
+            Some(n) if n.abs() < 9e15 => (n.floor() as i128, n.fract() == 0.0),
+            _ => return Fit::Unusable,
+        },
+    };
+    if whole < least {
+        return Fit::Before;
+    }
+    if whole > greatest {
+        return Fit::After;
+    }
+    let value = match (column.unsigned, u64::try_from(whole), i64::try_from(whole)) {
+        (true, Ok(n), _) => Value::UInt(n),
+        (_, _, Ok(n)) => Value::Int(n),
+        _ => return Fit::Unusable,
+    };
+    if exact {
+        Fit::Exact(value)
+    } else {
+        Fit::Above(value)
+    }
+}
+
+fn decimal(value: &Value, precision: u8, scale: u8) -> Fit {
+    let number = match value {
+        Value::Int(n) => BigDecimal::from(*n),
+        Value::UInt(n) => BigDecimal::from(*n),
+        Value::Decimal(n) => n.as_ref().clone(),
+        _ => return Fit::Unusable,
+    };
+    let whole = number.with_scale_round(i64::from(scale), RoundingMode::Floor);
+    if whole.digits() > u64::from(precision) {
+        return Fit::Unusable;
+    }
+    let exact = whole == number;
+    let value = Value::Decimal(Box::new(whole));
+    if exact {
+        Fit::Exact(value)
+    } else {
+        Fit::Above(value)
+    }
+}

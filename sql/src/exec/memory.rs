@@ -1,0 +1,46 @@
+//! A bound on what a statement may keep in memory for sorting, grouping and hashing.
+
+use super::Stop;
+use crate::error::SqlError;
+use cohort_engine::types::Value;
+
+/// Bytes that one sort, hash table or materialised subquery may take.
+const BYTES_MAX: usize = 512 << 20;
+
+/// What is kept so far.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    bytes: usize,
+}
+
+impl Memory {
+    /// Accounts for some bytes; 1038 if they are too many.
+    pub fn take(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.bytes += bytes;
+        if self.bytes > BYTES_MAX {
+            return Err(SqlError::out_of_sort_memory().into());
+        }
+        Ok(())
+    }
+    /// Accounts for a row.
+    pub fn take_row(&mut self, row: &[Value]) -> Result<(), Stop> {
+        self.take(size(row))
+    }
+    /// Some bytes are given back.
+    pub fn give(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
+/// About how many bytes a row takes.
+pub(super) fn size(row: &[Value]) -> usize {
+    let beside: usize = row
+        .iter()
+        .map(|value| match value {
+            Value::Bytes(bytes) => bytes.capacity() + 16,
+            Value::Decimal(_) => 64,
+            _ => 0,
+        })
+        .sum();
+    size_of_val(row) + 48 + beside
+}

@@ -1,0 +1,263 @@
+//! The executor: runs a plan with parameters in a transaction.
+//!
+//! Rows are pushed: reading a table calls, for each row that passes its conditions, the reading
+//! of the next table, and the last one the block's tail (grouping, HAVING, DISTINCT, ORDER BY,
+//! LIMIT) and then the output. A row is one array of slots per block; reading a table fills the
+//! slots of its columns, and only of those that are wanted.
+
+mod aggregate;
+mod block;
+mod insert;
+mod key;
+mod memory;
+mod scan;
+mod subquery;
+mod tail;
+mod write;
+
+use crate::{
+    error::SqlError,
+    expr::EvalContext,
+    output::Output,
+    plan::{Body, Insert, Plan, VirtualTables},
+};
+use cohort_engine::{
+    txn::{Engine, Owner, Read, Txn, TxnError},
+    types::{Value, row::Malformed},
+};
+
+/// How often reads and writes of rows happened: MySQL's Handler_* counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handler {
+    /// Lookups by key.
+    pub read_key: u64,
+    /// Rows after that in the order of the key.
+    pub read_next: u64,
+    /// Rows after that in the opposite order.
+    pub read_prev: u64,
+    /// Scans of an index from its start.
+    pub read_first: u64,
+    /// Scans of an index from its end.
+    pub read_last: u64,
+    /// Rows of scans of whole tables.
+    pub read_rnd_next: u64,
+    /// Rows inserted.
+    pub write: u64,
+    /// Rows updated.
+    pub update: u64,
+    /// Rows deleted.
+    pub delete: u64,
+}
+
+/// What the execution of a statement needs and changes.
+pub struct ExecContext<'a> {
+    /// The transaction.
+    pub txn: &'a mut Txn,
+    /// The engine, for AUTO_INCREMENT.
+    pub engine: &'a Engine,
+    /// The session, for KILL.
+    pub owner: &'a Owner,
+    /// The parameters and facts for expressions. The parameters of a folded INSERT: those of all
+    /// rows, then the others.
+    pub eval: EvalContext<'a>,
+    /// The virtual tables.
+    pub virtual_tables: &'a dyn VirtualTables,
+    /// How plain SELECTs read: `Plain`, or shared locks under SERIALIZABLE in a transaction.
+    pub plain_read: Read,
+    /// READ COMMITTED and below: rows that the condition refuses are unlocked.
+    pub unlock: bool,
+    /// CLIENT_FOUND_ROWS: affected rows of UPDATE are those found.
+    pub found_rows: bool,
+    /// sql_select_limit.
+    pub select_limit: u64,
+    /// SET INSERT_ID: the next AUTO_INCREMENT value; 0 for none.
+    pub insert_id: u64,
+    /// Counted while running.
+    pub handler: Handler,
+    /// Rows until the next look at KILL.
+    pub patience: u32,
+}
+
+/// How a statement ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// ROW_COUNT() and the affected rows of the reply.
+    pub affected_rows: u64,
+    /// The id of the reply: the first AUTO_INCREMENT value generated, else the last one given.
+    pub insert_id: u64,
+    /// The first AUTO_INCREMENT value generated, for LAST_INSERT_ID(); 0 if none was.
+    pub generated_id: u64,
+    /// "Records: 3  Duplicates: 0  Warnings: 0" and the like.
+    pub info: String,
+    /// FOUND_ROWS(): the rows of the result.
+    pub rows: u64,
+}
+
+/// Why an execution stopped.
+pub enum Stop {
+    /// The statement failed.
+    Error(SqlError),
+    /// The client is gone.
+    Gone(std::io::Error),
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+impl From<TxnError> for Stop {
+    fn from(error: TxnError) -> Stop {
+        Stop::Error(error.into())
+    }
+}
+
+impl From<Malformed> for Stop {
+    fn from(_: Malformed) -> Stop {
+        Stop::Error(SqlError::internal("a stored row does not fit its table"))
+    }
+}
+
+/// Whether the source of rows should go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Stop,
+}
+
+type Flowing = Result<Flow, Stop>;
+
+impl ExecContext<'_> {
+    /// To be called for every row: notices KILL now and then.
+    #[inline]
+    fn tick(&mut self) -> Result<(), Stop> {
+        if self.patience > 0 {
+            self.patience -= 1;
+            return Ok(());
+        }
+        self.patience = 200;
+        if self.owner.is_killed() {
+            return Err(SqlError::query_interrupted().into());
+        }
+        Ok(())
+    }
+
+    /// The same with other parameters.
+    fn with_params<'b>(&'b mut self, params: &'b [Value]) -> ExecContext<'b> {
+        let mut eval = EvalContext::new(
+            params,
+            self.eval.statement,
+            &mut *self.eval.environment,
+            &mut *self.eval.warnings,
+        );
+        eval.ignore = self.eval.ignore;
+        eval.row_number = self.eval.row_number;
+        ExecContext {
+            txn: &mut *self.txn,
+            engine: self.engine,
+            owner: self.owner,
+            eval,
+            virtual_tables: self.virtual_tables,
+            plain_read: self.plain_read,
+            unlock: self.unlock,
+            found_rows: self.found_rows,
+            select_limit: self.select_limit,
+            insert_id: self.insert_id,
+            handler: self.handler,
+            patience: self.patience,
+        }
+    }
+}
+
+/// Takes the metadata locks of a plan's tables. `false`: a table was changed since, and the
+/// statement must be compiled again.
+pub fn use_tables(plan: &Plan, txn: &mut Txn) -> Result<bool, SqlError> {
+    for table in &plan.tables {
+        match txn.use_table(table)? {
+            Some(current) if current.id == table.id && current.since == table.since => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Runs a plan. Rows go to `out`, without its `end`. A statement that fails leaves no changes.
+pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Result<Outcome, Stop> {
+    match &plan.body {
+        Body::Select(query) => {
+            out.columns(&plan.columns).map_err(Stop::Gone)?;
+            let mut rows = 0;
+            let limit = context.select_limit;
+            if limit == 0 {
+                return Ok(Outcome::default());
+            }
+            subquery::run_query(query, context, &[], &mut |_, row| {
+                out.row(row).map_err(Stop::Gone)?;
+                rows += 1;
+                Ok(if rows >= limit {
+                    Flow::Stop
+                } else {
+                    Flow::Continue
+                })
+            })?;
+            Ok(Outcome {
+                rows,
+                ..Outcome::default()
+            })
+        }
+        Body::Explain(rows) => {
+            out.columns(&plan.columns).map_err(Stop::Gone)?;
+            for row in rows {
+                out.row(row).map_err(Stop::Gone)?;
+            }
+            Ok(Outcome {
+                rows: rows.len() as u64,
+                ..Outcome::default()
+            })
+        }
+        Body::Insert(insert) => atomically(context, |context| run_insert(insert, plan, context)),
+        Body::Update(update) => atomically(context, |context| write::update(update, context)),
+        Body::Delete(delete) => atomically(context, |context| write::delete(delete, context)),
+    }
+}
+
+/// Undoes what a failed statement has changed.
+fn atomically(
+    context: &mut ExecContext,
+    statement: impl FnOnce(&mut ExecContext) -> Result<Outcome, Stop>,
+) -> Result<Outcome, Stop> {
+    let mark = context.txn.savepoint();
+    let result = statement(context);
+    // A deadlock has rolled everything back already.
+    if let Err(Stop::Error(error)) = &result
+        && error.code != 1213
+    {
+        context.txn.rollback_to(&mark);
+    }
+    result
+}
+
+/// Gives each row of a folded INSERT the parameters that follow the rows.
+fn run_insert(insert: &Insert, plan: &Plan, context: &mut ExecContext) -> Result<Outcome, Stop> {
+    let per_row = insert.per_row as usize;
+    let rest = (plan.parameters as usize).saturating_sub(per_row);
+    let given = context.eval.params.len();
+    if per_row == 0 || given <= plan.parameters as usize {
+        return insert::insert(insert, context, 1, given);
+    }
+    let rows = (given - rest) / per_row;
+    if rest == 0 {
+        return insert::insert(insert, context, rows, per_row);
+    }
+    let (values, tail) = context.eval.params.split_at(rows * per_row);
+    let mut expanded = Vec::with_capacity(rows * (per_row + rest));
+    for row in values.chunks_exact(per_row) {
+        expanded.extend_from_slice(row);
+        expanded.extend_from_slice(tail);
+    }
+    let mut inner = context.with_params(&expanded);
+    let result = insert::insert(insert, &mut inner, rows, per_row + rest);
+    context.handler = inner.handler;
+    result
+}

@@ -1,0 +1,506 @@
+//! Reading a source: point lookups, ranges of an index, whole tables, computed rows, hash
+//! tables.
+
+use super::{
+    ExecContext, Flow, Flowing, Stop,
+    block::{BlockRun, Each},
+    key::{self, Ranges},
+    memory::Memory,
+    subquery::collect,
+};
+use crate::{
+    error::SqlError,
+    expr::{Expr, eval, hash_key, infer},
+    plan::{Access, Input, Source},
+};
+use cohort_engine::{
+    txn::{Batch, KeyRange, Read},
+    types::{Index, Table, TreeId, Value, key as keys, row},
+};
+use rustc_hash::FxHashMap;
+use std::{rc::Rc, sync::Arc};
+
+/// Rows are read so many at a time, more each time.
+const BATCH_MIN: usize = 16;
+const BATCH_MAX: usize = 256;
+
+/// What a source keeps between rows.
+#[derive(Default)]
+pub(super) struct SourceState {
+    /// The key of the current row and its image, for statements that change it.
+    pub key: Vec<u8>,
+    pub image: Vec<u8>,
+    /// The rows of a computed table.
+    rows: Option<Rc<Computed>>,
+}
+
+/// The rows of a derived or virtual table, or of a table that is looked up by hash: of each, the
+/// values of the wanted columns.
+struct Computed {
+    rows: Vec<Vec<Value>>,
+    by_key: FxHashMap<Vec<u8>, Vec<usize>>,
+}
+
+impl<'b> BlockRun<'b> {
+    /// Calls `each` for every row of the source at `at` that passes its conditions.
+    pub(super) fn scan(
+        &mut self,
+        context: &mut ExecContext,
+        at: usize,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        let block = self.block;
+        let Some(source) = block.sources.get(at) else {
+            return Ok(Flow::Continue);
+        };
+        match &source.input {
+            Input::Table(table, access) if source.hash.is_empty() => {
+                let mut reader = Reader {
+                    source,
+                    table,
+                    access,
+                    index: index_of(table, access),
+                    at,
+                    read: read_mode(source, context),
+                };
+                reader.read_all(self, context, &mut |run, context| {
+                    if run.all_hold(&source.filter, context)? {
+                        return each(run, context).map(Some);
+                    }
+                    Ok(None)
+                })
+            }
+            _ => self.computed_rows(context, at, source, each),
+        }
+    }
+
+    fn computed_rows(
+        &mut self,
+        context: &mut ExecContext,
+        at: usize,
+        source: &'b Source,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        let rows = match self.sources.get(at).and_then(|s| s.rows.clone()) {
+            Some(rows) => rows,
+            None => {
+                let rows = Rc::new(self.compute(context, at, source)?);
+                if let Some(state) = self.sources.get_mut(at) {
+                    state.rows = Some(Rc::clone(&rows));
+                }
+                rows
+            }
+        };
+        if source.hash.is_empty() {
+            for row in &rows.rows {
+                if self.computed_row(context, source, row, each)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            return Ok(Flow::Continue);
+        }
+        let mut key = Vec::new();
+        if !hash_of(
+            source.hash.iter().map(|(probe, _)| probe),
+            &self.row,
+            context,
+            &mut key,
+        )? {
+            return Ok(Flow::Continue);
+        }
+        let found = rows.by_key.get(&key).map(Vec::as_slice);
+        for &i in found.unwrap_or_default() {
+            let Some(row) = rows.rows.get(i) else {
+                continue;
+            };
+            if self.computed_row(context, source, row, each)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn computed_row(
+        &mut self,
+        context: &mut ExecContext,
+        source: &'b Source,
+        row: &[Value],
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        context.tick()?;
+        for (value, column) in row.iter().zip(&source.wanted) {
+            if let Some(slot) = self.row.get_mut(source.first_slot + usize::from(*column)) {
+                slot.clone_from(value);
+            }
+        }
+        if !self.all_hold(&source.filter, context)? {
+            return Ok(Flow::Continue);
+        }
+        each(self, context)
+    }
+
+    /// The rows of a computed table, or of a stored one for a hash table.
+    fn compute(
+        &mut self,
+        context: &mut ExecContext,
+        at: usize,
+        source: &'b Source,
+    ) -> Result<Computed, Stop> {
+        let wanted = |row: &mut [Value]| -> Vec<Value> {
+            let columns = source.wanted.iter();
+            columns
+                .map(|c| {
+                    row.get_mut(usize::from(*c))
+                        .map(std::mem::take)
+                        .unwrap_or_default()
+                })
+                .collect()
+        };
+        let mut rows = Vec::new();
+        match &source.input {
+            Input::Derived(query) => {
+                for mut row in collect(query, context, &[])? {
+                    rows.push(wanted(&mut row));
+                }
+            }
+            Input::Virtual(table) => {
+                for mut row in context.virtual_tables.rows(table)? {
+                    rows.push(wanted(&mut row));
+                }
+            }
+            Input::Table(table, access) => {
+                let mut reader = Reader {
+                    source,
+                    table,
+                    access,
+                    index: index_of(table, access),
+                    at,
+                    read: read_mode(source, context),
+                };
+                let mut memory = Memory::default();
+                reader.read_all(self, context, &mut |run, _| {
+                    let slots = source.first_slot..source.first_slot + source.columns;
+                    let row = wanted(run.row.get_mut(slots).unwrap_or_default());
+                    memory.take_row(&row)?;
+                    rows.push(row);
+                    Ok(Some(Flow::Continue))
+                })?;
+            }
+        }
+        let mut by_key: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
+        if !source.hash.is_empty() {
+            for (i, row) in rows.iter().enumerate() {
+                for (value, column) in row.iter().zip(&source.wanted) {
+                    if let Some(slot) = self.row.get_mut(source.first_slot + usize::from(*column)) {
+                        slot.clone_from(value);
+                    }
+                }
+                let mut key = Vec::new();
+                let own = source.hash.iter().map(|(_, own)| own);
+                if hash_of(own, &self.row, context, &mut key)? {
+                    by_key.entry(key).or_default().push(i);
+                }
+            }
+        }
+        Ok(Computed { rows, by_key })
+    }
+}
+
+/// The key of some values in a hash table; `false` if one is NULL, which equals nothing.
+fn hash_of<'e>(
+    exprs: impl Iterator<Item = &'e Expr>,
+    row: &[Value],
+    context: &mut ExecContext,
+    key: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    for expr in exprs {
+        let value = eval(expr, row, &mut context.eval)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        hash_key(&value, infer(expr).collation, key);
+    }
+    Ok(true)
+}
+
+fn read_mode(source: &Source, context: &ExecContext) -> Read {
+    match source.lock {
+        Some((mode, conflict)) => Read::Locking(mode, conflict),
+        None => context.plain_read,
+    }
+}
+
+fn index_of<'t>(table: &'t Table, access: &Access) -> Option<&'t Index> {
+    match access.index {
+        None => table.primary.as_ref(),
+        Some(i) => table.indexes.get(i),
+    }
+}
+
+/// What becomes of a row: `None` if it was refused, else whether to go on.
+type Passed<'p, 'b> =
+    dyn FnMut(&mut BlockRun<'b>, &mut ExecContext) -> Result<Option<Flow>, Stop> + 'p;
+
+/// Reads a stored table by its access path.
+struct Reader<'b> {
+    source: &'b Source,
+    table: &'b Arc<Table>,
+    access: &'b Access,
+    index: Option<&'b Index>,
+    at: usize,
+    read: Read,
+}
+
+impl<'b> Reader<'b> {
+    fn read_all(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
+        let tree = match (self.access.index, self.index) {
+            (Some(_), Some(index)) => index.tree,
+            _ => self.table.rows,
+        };
+        let ranges = match self.index {
+            Some(index) if !self.access.bounds.is_empty() => {
+                key::ranges(self.table, index, &self.access.bounds, &run.row, context)?
+            }
+            _ => Ranges::All,
+        };
+        match ranges {
+            Ranges::All => self.whole(run, context, tree, pass),
+            Ranges::Point(point) if self.access.point && self.access.index.is_none() => {
+                self.point(run, context, &point, pass)
+            }
+            Ranges::Point(point) => {
+                let range = key::prefix_range(point);
+                self.range(run, context, tree, range, pass)
+            }
+            Ranges::Some(mut ranges) => {
+                if self.access.reverse {
+                    ranges.reverse();
+                }
+                for range in ranges {
+                    if self.range(run, context, tree, range, pass)? == Flow::Stop {
+                        return Ok(Flow::Stop);
+                    }
+                }
+                Ok(Flow::Continue)
+            }
+        }
+    }
+
+    /// One row by its primary key.
+    fn point(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        key: &[u8],
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
+        context.tick()?;
+        context.handler.read_key += 1;
+        let mut image = self.take_image(run);
+        let found = context.txn.get(self.table.rows, key, self.read, &mut image);
+        let flow = match found {
+            Ok(true) => self.row(run, context, key, image, pass)?,
+            Ok(false) => {
+                self.keep_image(run, image);
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(flow.unwrap_or(Flow::Continue))
+    }
+
+    fn take_image(&self, run: &mut BlockRun) -> Vec<u8> {
+        let state = run.sources.get_mut(self.at);
+        state
+            .map(|s| std::mem::take(&mut s.image))
+            .unwrap_or_default()
+    }
+
+    fn keep_image(&self, run: &mut BlockRun, image: Vec<u8>) {
+        if let Some(state) = run.sources.get_mut(self.at) {
+            state.image = image;
+        }
+    }
+
+    /// Hands a row on. A locked row that is refused is unlocked, where that is allowed.
+    fn row(
+        &self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        key: &[u8],
+        image: Vec<u8>,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Result<Option<Flow>, Stop> {
+        let slots = self.source.first_slot..self.source.first_slot + self.source.columns;
+        let slots = run.row.get_mut(slots).unwrap_or_default();
+        row::decode_some(self.table, &image, &self.source.wanted, slots)?;
+        let locking = self.read != Read::Plain;
+        if let Some(state) = run.sources.get_mut(self.at) {
+            state.image = image;
+            if locking {
+                state.key.clear();
+                state.key.extend_from_slice(key);
+            }
+        }
+        let flow = pass(run, context)?;
+        if flow.is_none() && locking && context.unlock {
+            context.txn.unlock_row(self.table.rows, key);
+        }
+        Ok(flow)
+    }
+
+    fn whole(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        tree: TreeId,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
+        let by_index = self.access.index.is_some();
+        match (by_index, self.access.reverse) {
+            (true, false) => context.handler.read_first += 1,
+            (_, true) => context.handler.read_last += 1,
+            (false, false) => context.handler.read_rnd_next += 1,
+        }
+        let all = KeyRange {
+            low: Vec::new(),
+            high: None,
+        };
+        self.batches(run, context, tree, all, pass, |handler, reverse| {
+            match (by_index, reverse) {
+                (true, false) => handler.read_next += 1,
+                (_, true) => handler.read_prev += 1,
+                (false, false) => handler.read_rnd_next += 1,
+            }
+        })
+    }
+
+    fn range(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        tree: TreeId,
+        range: KeyRange,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
+        context.handler.read_key += 1;
+        self.batches(run, context, tree, range, pass, |handler, reverse| {
+            if reverse {
+                handler.read_prev += 1;
+            } else {
+                handler.read_next += 1;
+            }
+        })
+    }
+
+    fn batches(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        tree: TreeId,
+        range: KeyRange,
+        pass: &mut Passed<'_, 'b>,
+        count: impl Fn(&mut super::Handler, bool),
+    ) -> Flowing {
+        let reverse = self.access.reverse;
+        let mut scan = context.txn.scan(tree, range, reverse, self.read);
+        let mut batch = Batch::default();
+        // Rows are locked only as they are looked at.
+        let mut size = if self.read == Read::Plain {
+            BATCH_MIN
+        } else {
+            1
+        };
+        loop {
+            scan.next(context.txn, &mut batch, size)?;
+            if batch.is_empty() {
+                return Ok(Flow::Continue);
+            }
+            for i in 0..batch.len() {
+                context.tick()?;
+                count(&mut context.handler, reverse);
+                let (key, value) = batch.get(i);
+                let flow = self.entry(run, context, key, value, pass)?;
+                if flow == Some(Flow::Stop) {
+                    return Ok(Flow::Stop);
+                }
+            }
+            if self.read == Read::Plain {
+                size = (size * 2).min(BATCH_MAX);
+            }
+        }
+    }
+
+    /// A row, or an index entry with the row it belongs to.
+    fn entry(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        key: &[u8],
+        value: &[u8],
+        pass: &mut Passed<'_, 'b>,
+    ) -> Result<Option<Flow>, Stop> {
+        let index = match (self.access.index, self.index) {
+            (Some(_), Some(index)) => index,
+            _ => {
+                let mut image = self.take_image(run);
+                image.clear();
+                image.extend_from_slice(value);
+                return self.row(run, context, key, image, pass);
+            }
+        };
+        let start = keys::parts_length(self.table, index, index.parts.len(), key)?;
+        let row_key = key.get(start..).unwrap_or_default();
+        if self.access.covering && self.read == Read::Plain {
+            self.decode_entry(run, index, key, row_key)?;
+            return pass(run, context);
+        }
+        let mut image = self.take_image(run);
+        if !context
+            .txn
+            .get(self.table.rows, row_key, self.read, &mut image)?
+        {
+            self.keep_image(run, image);
+            return Ok(None);
+        }
+        self.row(run, context, row_key, image, pass)
+    }
+
+    /// Fills the slots from an index entry that holds all that is wanted.
+    fn decode_entry(
+        &self,
+        run: &mut BlockRun,
+        index: &Index,
+        key: &[u8],
+        row_key: &[u8],
+    ) -> Result<(), Stop> {
+        let mut decode = |index: &Index, mut rest: &[u8]| -> Result<(), Stop> {
+            for part in &index.parts {
+                let damaged = || SqlError::internal("a damaged index entry");
+                let column = self.table.columns.get(usize::from(part.column));
+                let column = column.ok_or_else(damaged)?;
+                if self.source.wanted.contains(&part.column)
+                    && let Some(value) = keys::decode_part(column, *part, rest)
+                    && let Some(slot) = run
+                        .row
+                        .get_mut(self.source.first_slot + usize::from(part.column))
+                {
+                    *slot = value;
+                }
+                let length = keys::part_length(column, *part, rest).ok_or_else(damaged)?;
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            Ok(())
+        };
+        decode(index, key)?;
+        match &self.table.primary {
+            Some(primary) => decode(primary, row_key),
+            None => Ok(()),
+        }
+    }
+}

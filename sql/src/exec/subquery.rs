@@ -1,0 +1,336 @@
+//! Query expressions: UNION, and the subqueries of expressions.
+
+use super::{
+    ExecContext, Flow, Flowing, Stop,
+    block::{BlockRun, run_block},
+    memory::Memory,
+    tail::{Sorter, limit_values},
+};
+use crate::{
+    error::SqlError,
+    expr::{BinaryOp, compare, eval, hash_key, infer},
+    plan::{Query, Subquery, Usage},
+};
+use cohort_engine::types::{Collation, Value};
+use rustc_hash::FxHashSet;
+use std::{cmp::Ordering, rc::Rc};
+
+/// Receives the rows of a query; it may take the values out.
+pub(super) type RowSink<'s> = dyn FnMut(&mut ExecContext, &mut Vec<Value>) -> Flowing + 's;
+
+/// Runs a query expression. `outer` is the row of the enclosing block.
+pub(super) fn run_query(
+    query: &Query,
+    context: &mut ExecContext,
+    outer: &[Value],
+    sink: &mut RowSink,
+) -> Flowing {
+    if let [block] = query.blocks.as_slice() {
+        return run_block(block, context, outer, sink);
+    }
+    let (count, offset) = limit_values(query.limit.as_ref(), context)?;
+    let mut sorter = Sorter::new(&query.order, count.saturating_add(offset));
+    let sorting = !query.order.is_empty();
+    let (mut skip, mut left) = (offset, count);
+    let mut seen: FxHashSet<Vec<u8>> = FxHashSet::default();
+    let mut memory = Memory::default();
+    let mut key = Vec::new();
+    for (i, block) in query.blocks.iter().enumerate() {
+        let distinct = i < query.distinct;
+        let flow = run_block(block, context, outer, &mut |context, row| {
+            if distinct {
+                key.clear();
+                for (value, ty) in row.iter().zip(&query.types) {
+                    hash_key(value, ty.collation, &mut key);
+                }
+                if seen.contains(&key) {
+                    return Ok(Flow::Continue);
+                }
+                memory.take(key.len() + 48)?;
+                seen.insert(key.clone());
+            }
+            if sorting {
+                let mut keys = Vec::with_capacity(query.order.len());
+                for by in &query.order {
+                    keys.push(eval(&by.value.expr, row, &mut context.eval)?);
+                }
+                sorter.push(keys, std::mem::take(row))?;
+                return Ok(Flow::Continue);
+            }
+            if skip > 0 {
+                skip -= 1;
+                return Ok(Flow::Continue);
+            }
+            if left == 0 {
+                return Ok(Flow::Stop);
+            }
+            left -= 1;
+            let flow = sink(context, row)?;
+            Ok(if left == 0 { Flow::Stop } else { flow })
+        })?;
+        if flow == Flow::Stop && !sorting {
+            return Ok(Flow::Stop);
+        }
+    }
+    for mut row in sorter.finish(offset, count) {
+        if sink(context, &mut row)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+/// All rows of a query.
+pub(super) fn collect(
+    query: &Query,
+    context: &mut ExecContext,
+    outer: &[Value],
+) -> Result<Vec<Vec<Value>>, Stop> {
+    let mut rows = Vec::new();
+    let mut memory = Memory::default();
+    run_query(query, context, outer, &mut |_, row| {
+        memory.take_row(row)?;
+        rows.push(std::mem::take(row));
+        Ok(Flow::Continue)
+    })?;
+    Ok(rows)
+}
+
+/// The result of a subquery that does not depend on the row, kept for the statement.
+#[derive(Clone, Default)]
+pub(super) enum Kept {
+    #[default]
+    Nothing,
+    /// A value.
+    Value(Value),
+    /// Its rows, and, where equal values have equal keys, a set of them; whether any is NULL.
+    Rows(Rc<Rows>),
+}
+
+pub(super) struct Rows {
+    rows: Vec<Vec<Value>>,
+    set: FxHashSet<Vec<u8>>,
+    any_null: bool,
+}
+
+impl BlockRun<'_> {
+    /// Runs the subqueries that an expression needs and puts their results in their slots.
+    pub(super) fn run_subqueries(
+        &mut self,
+        needed: &[usize],
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        let block = self.block;
+        for &n in needed {
+            let Some(subquery) = block.subqueries.get(n) else {
+                continue;
+            };
+            let value = match self.kept.get(n) {
+                Some(Kept::Value(value)) => value.clone(),
+                _ => self.subquery_value(n, subquery, context)?,
+            };
+            if let Some(slot) = self.row.get_mut(subquery.slot) {
+                *slot = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// The result of a subquery that is not the block's own.
+    pub(super) fn single_value(
+        &mut self,
+        subquery: &Subquery,
+        context: &mut ExecContext,
+    ) -> Result<Value, Stop> {
+        self.subquery_value(usize::MAX, subquery, context)
+    }
+
+    fn subquery_value(
+        &mut self,
+        n: usize,
+        subquery: &Subquery,
+        context: &mut ExecContext,
+    ) -> Result<Value, Stop> {
+        let query = &subquery.query;
+        let value = match &subquery.usage {
+            Usage::Scalar => scalar(query, context, &self.row)?,
+            Usage::Exists => {
+                let mut found = false;
+                run_query(query, context, &self.row, &mut |_, _| {
+                    found = true;
+                    Ok(Flow::Stop)
+                })?;
+                Value::Int(found.into())
+            }
+            Usage::In(left) => {
+                let rows = self.rows_of(n, subquery, context)?;
+                let mut needles = Vec::with_capacity(left.len());
+                for (computed, collation) in left {
+                    self.run_subqueries(&computed.subqueries, context)?;
+                    needles.push((
+                        eval(&computed.expr, &self.row, &mut context.eval)?,
+                        *collation,
+                    ));
+                }
+                let found = contains(&rows, &needles, subquery, context)?;
+                return Ok(found.map_or(Value::Null, |found| Value::Int(found.into())));
+            }
+            Usage::Any(left, op, collation) | Usage::All(left, op, collation) => {
+                let rows = self.rows_of(n, subquery, context)?;
+                self.run_subqueries(&left.subqueries, context)?;
+                let left = eval(&left.expr, &self.row, &mut context.eval)?;
+                let all = matches!(subquery.usage, Usage::All(..));
+                let found = quantified(&rows.rows, &left, *op, *collation, all, context)?;
+                return Ok(found.map_or(Value::Null, |found| Value::Int(found.into())));
+            }
+        };
+        if !query.correlated
+            && let Some(kept) = self.kept.get_mut(n)
+        {
+            *kept = Kept::Value(value.clone());
+        }
+        Ok(value)
+    }
+
+    fn rows_of(
+        &mut self,
+        n: usize,
+        subquery: &Subquery,
+        context: &mut ExecContext,
+    ) -> Result<Rc<Rows>, Stop> {
+        if let Some(Kept::Rows(rows)) = self.kept.get(n) {
+            return Ok(Rc::clone(rows));
+        }
+        let query = &subquery.query;
+        let list = collect(query, context, &self.row)?;
+        let mut rows = Rows {
+            any_null: list.iter().flatten().any(Value::is_null),
+            rows: list,
+            set: FxHashSet::default(),
+        };
+        if !query.correlated {
+            if let Usage::In(left) = &subquery.usage
+                && hashes(
+                    left.iter()
+                        .map(|(c, collation)| (infer(&c.expr), *collation)),
+                    query,
+                )
+            {
+                for row in &rows.rows {
+                    let mut key = Vec::new();
+                    for (value, (_, collation)) in row.iter().zip(left) {
+                        hash_key(value, *collation, &mut key);
+                    }
+                    rows.set.insert(key);
+                }
+            }
+            let rows = Rc::new(rows);
+            if let Some(kept) = self.kept.get_mut(n) {
+                *kept = Kept::Rows(Rc::clone(&rows));
+            }
+            return Ok(rows);
+        }
+        Ok(Rc::new(rows))
+    }
+}
+
+/// Whether equal values on both sides are of types that have equal hash keys.
+fn hashes(left: impl Iterator<Item = (crate::expr::ExprType, Collation)>, query: &Query) -> bool {
+    left.zip(&query.types).all(|((a, collation), b)| {
+        a.is_integer() && b.is_integer()
+            || a.is_string()
+                && b.is_string()
+                && a.collation == collation
+                && b.collation == collation
+    })
+}
+
+fn scalar(query: &Query, context: &mut ExecContext, outer: &[Value]) -> Result<Value, Stop> {
+    let mut found = None;
+    run_query(query, context, outer, &mut |_, row| {
+        if found.is_some() {
+            return Err(SqlError::subquery_rows().into());
+        }
+        found = Some(row.first_mut().map(std::mem::take).unwrap_or_default());
+        Ok(Flow::Continue)
+    })?;
+    Ok(found.unwrap_or_default())
+}
+
+/// `needles IN (rows)`; `None` if only a NULL keeps it from being known.
+fn contains(
+    rows: &Rows,
+    needles: &[(Value, Collation)],
+    subquery: &Subquery,
+    context: &mut ExecContext,
+) -> Result<Option<bool>, Stop> {
+    if rows.rows.is_empty() {
+        return Ok(Some(false));
+    }
+    let null = needles.iter().any(|(needle, _)| needle.is_null());
+    if !rows.set.is_empty() && !null {
+        let mut key = Vec::new();
+        for (needle, collation) in needles {
+            hash_key(needle, *collation, &mut key);
+        }
+        if rows.set.contains(&key) {
+            return Ok(Some(true));
+        }
+        if !rows.any_null {
+            return Ok(Some(false));
+        }
+    }
+    let _ = subquery;
+    let mut unknown = false;
+    for row in &rows.rows {
+        let mut equal = Some(true);
+        for ((needle, collation), value) in needles.iter().zip(row) {
+            match compare(needle, value, *collation, &mut context.eval)? {
+                Some(Ordering::Equal) => {}
+                Some(_) => {
+                    equal = Some(false);
+                    break;
+                }
+                None => equal = None,
+            }
+        }
+        match equal {
+            Some(true) => return Ok(Some(true)),
+            Some(false) => {}
+            None => unknown = true,
+        }
+    }
+    Ok(if unknown { None } else { Some(false) })
+}
+
+/// `left op ANY (rows)` or `left op ALL (rows)`.
+fn quantified(
+    rows: &[Vec<Value>],
+    left: &Value,
+    op: BinaryOp,
+    collation: Collation,
+    all: bool,
+    context: &mut ExecContext,
+) -> Result<Option<bool>, Stop> {
+    let mut unknown = false;
+    for row in rows {
+        let right = row.first().cloned().unwrap_or_default();
+        let Some(ordering) = compare(left, &right, collation, &mut context.eval)? else {
+            unknown = true;
+            continue;
+        };
+        let holds = match op {
+            BinaryOp::Eq | BinaryOp::NullSafeEq => ordering == Ordering::Equal,
+            BinaryOp::NotEq => ordering != Ordering::Equal,
+            BinaryOp::Lt => ordering == Ordering::Less,
+            BinaryOp::LtEq => ordering != Ordering::Greater,
+            BinaryOp::Gt => ordering == Ordering::Greater,
+            BinaryOp::GtEq => ordering != Ordering::Less,
+            _ => return Err(SqlError::not_supported("this comparison with a subquery").into()),
+        };
+        if holds != all {
+            return Ok(Some(!all));
+        }
+    }
+    Ok(if unknown { None } else { Some(all) })
+}

@@ -1,0 +1,293 @@
+//! UPDATE and DELETE.
+//!
+//! Rows are found by a block of one source, which locks them, and changed as they are found,
+//! unless the change could move them to where they are found again, or they are sorted first:
+//! then all are collected before the first one is changed.
+
+use super::{
+    ExecContext, Flow, Outcome, Stop,
+    block::BlockRun,
+    insert::{default_value, duplicate_error, now},
+    memory::Memory,
+    tail::{Sorter, limit_values},
+};
+use crate::{
+    expr::{assign, eval},
+    plan::{Assigned, Block, Default_, Delete, Input, Update},
+};
+use cohort_engine::{
+    txn::TxnError,
+    types::{Table, Value, row},
+};
+use std::sync::Arc;
+
+/// A row found: key and image.
+type Found<'f> = dyn FnMut(&mut BlockRun, &mut ExecContext, &[u8], &[u8]) -> Result<(), Stop> + 'f;
+
+/// Calls `change` for every row of the block, up to its LIMIT.
+fn each_found(
+    block: &Block,
+    collect: bool,
+    context: &mut ExecContext,
+    change: &mut Found,
+) -> Result<(), Stop> {
+    let (count, _) = limit_values(block.limit.as_ref(), context)?;
+    if count == 0 {
+        return Ok(());
+    }
+    let mut run = BlockRun::new(block, &[]);
+    if !run.prepare(context)? {
+        return Ok(());
+    }
+    if !collect && block.order.is_empty() {
+        let mut left = count;
+        run.each_row(context, &mut |run, context| {
+            let (key, image) = take_found(run);
+            change(run, context, &key, &image)?;
+            put_found(run, key, image);
+            left -= 1;
+            Ok(if left == 0 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            })
+        })?;
+        return Ok(());
+    }
+    let mut sorter = Sorter::new(&block.order, count);
+    let mut memory = Memory::default();
+    let mut left = count;
+    let sorted = !block.order.is_empty();
+    run.each_row(context, &mut |run, context| {
+        let mut keys = Vec::with_capacity(block.order.len());
+        for by in &block.order {
+            run.run_subqueries(&by.value.subqueries, context)?;
+            keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
+        }
+        let (key, image) = take_found(run);
+        memory.take(key.len() + image.len())?;
+        sorter.push(keys, vec![Value::Bytes(key), Value::Bytes(image)])?;
+        left -= 1;
+        Ok(if left == 0 && !sorted {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        })
+    })?;
+    let Some(Input::Table(table, _)) = block.sources.first().map(|s| &s.input) else {
+        return Ok(());
+    };
+    for found in sorter.finish(0, count) {
+        let [Value::Bytes(key), Value::Bytes(image)] = found.as_slice() else {
+            continue;
+        };
+        context.tick()?;
+        let columns = row::decode(table, image)?;
+        for (slot, value) in run.row.iter_mut().zip(columns) {
+            *slot = value;
+        }
+        change(&mut run, context, key, image)?;
+    }
+    Ok(())
+}
+
+fn take_found(run: &mut BlockRun) -> (Vec<u8>, Vec<u8>) {
+    match run.sources.first_mut() {
+        Some(state) => (
+            std::mem::take(&mut state.key),
+            std::mem::take(&mut state.image),
+        ),
+        None => Default::default(),
+    }
+}
+
+fn put_found(run: &mut BlockRun, key: Vec<u8>, image: Vec<u8>) {
+    if let Some(state) = run.sources.first_mut() {
+        state.key = key;
+        state.image = image;
+    }
+}
+
+/// Runs an UPDATE.
+pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome, Stop> {
+    let (mut found, mut changed) = (0, 0);
+    let warnings_before = context.eval.warnings.count();
+    context.eval.ignore = plan.ignore;
+    let mut after = Vec::new();
+    each_found(
+        &plan.block,
+        plan.collect,
+        context,
+        &mut |run, context, key, before| {
+            found += 1;
+            context.eval.row_number = found;
+            // Taken before assignments: what they read has no part in whether the read mattered.
+            let newer = context.txn.read_newer();
+            after.clear();
+            for computed in subqueries_of(&plan.assignments) {
+                run.run_subqueries(computed, context)?;
+            }
+            assign_all(
+                &plan.table,
+                &plan.assignments,
+                &plan.defaults,
+                before,
+                &mut run.row,
+                &mut after,
+                context,
+            )?;
+            let change = after != before;
+            if newer && visible_alike(plan, run, key, change, context)? {
+                context.txn.disregard_read();
+            }
+            if !change {
+                return Ok(());
+            }
+            match context.txn.update(&plan.table, key, before, &after) {
+                Ok(()) => {}
+                Err(TxnError::DuplicateKey { index }) => {
+                    let error = duplicate_error(&plan.table, &index, &run.row);
+                    if !plan.ignore {
+                        return Err(error.into());
+                    }
+                    context.eval.warnings.warn(error);
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+            context.handler.update += 1;
+            changed += 1;
+            Ok(())
+        },
+    )?;
+    let warnings = context.eval.warnings.count() - warnings_before;
+    Ok(Outcome {
+        affected_rows: if context.found_rows { found } else { changed },
+        info: format!("Rows matched: {found}  Changed: {changed}  Warnings: {warnings}"),
+        ..Outcome::default()
+    })
+}
+
+fn subqueries_of(assignments: &[(usize, Assigned)]) -> impl Iterator<Item = &[usize]> {
+    assignments.iter().filter_map(|(_, value)| match value {
+        Assigned::Value(computed) if !computed.subqueries.is_empty() => {
+            Some(computed.subqueries.as_slice())
+        }
+        _ => None,
+    })
+}
+
+/// The locked read met a version that is not durable yet, on which the reply may not depend.
+/// Where the row is found by its key alone, the reply says only that it was found and whether it
+/// was changed: if that would be the same on the version that everyone can see, the reply need
+/// not wait for the newer one.
+fn visible_alike(
+    plan: &Update,
+    run: &mut BlockRun,
+    key: &[u8],
+    change: bool,
+    context: &mut ExecContext,
+) -> Result<bool, Stop> {
+    let Some(source) = plan.block.sources.first() else {
+        return Ok(false);
+    };
+    let by_key = match &source.input {
+        Input::Table(_, access) => access.point && access.index.is_none(),
+        _ => false,
+    };
+    if !by_key || !plan.block.subqueries.is_empty() {
+        return Ok(false);
+    }
+    let mut visible = Vec::new();
+    if !context
+        .txn
+        .get_visible(plan.table.rows, key, &mut visible)?
+    {
+        return Ok(false);
+    }
+    let now = std::mem::replace(&mut run.row, row::decode(&plan.table, &visible)?);
+    let slots = now.len();
+    run.row.resize(slots, Value::Null);
+    let mut alike = run.all_hold(&source.filter, context)?;
+    if alike {
+        let mut image = Vec::with_capacity(visible.len());
+        assign_all(
+            &plan.table,
+            &plan.assignments,
+            &plan.defaults,
+            &visible,
+            &mut run.row,
+            &mut image,
+            context,
+        )?;
+        alike = (image != visible) == change;
+    }
+    run.row = now;
+    Ok(alike)
+}
+
+/// Assigns values to the columns of `row`, each seeing those before it, and makes the new image.
+pub(super) fn assign_all(
+    table: &Arc<Table>,
+    assignments: &[(usize, Assigned)],
+    defaults: &[Default_],
+    before: &[u8],
+    row: &mut [Value],
+    image: &mut Vec<u8>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    for (position, value) in assignments {
+        let Some(column) = table.columns.get(*position) else {
+            continue;
+        };
+        let value = match value {
+            Assigned::Value(computed) => {
+                let value = eval(&computed.expr, row, &mut context.eval)?;
+                assign(column, value, &mut context.eval)?
+            }
+            Assigned::Default => {
+                default_value(defaults.get(*position), table, *position, row, context)?
+            }
+        };
+        if let Some(slot) = row.get_mut(*position) {
+            *slot = value;
+        }
+    }
+    let columns = table.columns.len();
+    row::encode(table, row.get(..columns).unwrap_or_default(), image);
+    if image == before || !table.columns.iter().any(|c| c.on_update_now) {
+        return Ok(());
+    }
+    for (position, column) in table.columns.iter().enumerate() {
+        if column.on_update_now && !assignments.iter().any(|(p, _)| *p == position) {
+            let value = now(column, context)?;
+            if let Some(slot) = row.get_mut(position) {
+                *slot = value;
+            }
+        }
+    }
+    image.clear();
+    row::encode(table, row.get(..columns).unwrap_or_default(), image);
+    Ok(())
+}
+
+/// Runs a DELETE.
+pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome, Stop> {
+    let mut deleted = 0;
+    context.eval.ignore = plan.ignore;
+    each_found(
+        &plan.block,
+        false,
+        context,
+        &mut |_, context, key, image| {
+            context.txn.delete(&plan.table, key, image)?;
+            context.handler.delete += 1;
+            deleted += 1;
+            Ok(())
+        },
+    )?;
+    Ok(Outcome {
+        affected_rows: deleted,
+        ..Outcome::default()
+    })
+}
