@@ -1,1 +1,269 @@
-//! Arithmetic.
+//! Arithmetic and operators on bits: whole numbers exactly (1690 beyond 64 bits), DECIMAL exactly
+//! with MySQL's scales, all else as floating point.
+
+use super::{
+    BinaryOp, EvalContext, SqlMode,
+    convert::{self, Number, number},
+};
+use crate::error::SqlError;
+use bigdecimal::{RoundingMode, ToPrimitive, num_bigint::BigInt};
+use cohort_engine::types::{Decimal, Value};
+
+/// The most digits DECIMAL keeps after the point.
+const MAX_SCALE: i64 = 30;
+
+/// Why an operation has no result.
+enum Failure {
+    /// Beyond the range of this type: 1690.
+    OutOfRange(&'static str),
+    DivisionByZero,
+}
+
+/// `left op right` for `+ - * / DIV %` and the operators on bits; NULL if either is NULL.
+/// `describe` gives the operation's text for an error.
+pub(super) fn binary(
+    op: BinaryOp,
+    left: &Value,
+    right: &Value,
+    context: &mut EvalContext<'_>,
+    describe: impl FnOnce() -> String,
+) -> Result<Value, SqlError> {
+    // The usual case first: no conversion, no allocation.
+    if let (Value::Int(a), Value::Int(b)) = (left, right) {
+        let result = match op {
+            BinaryOp::Add => a.checked_add(*b),
+            BinaryOp::Subtract => a.checked_sub(*b),
+            BinaryOp::Multiply => a.checked_mul(*b),
+            _ => None,
+        };
+        if let Some(result) = result {
+            return Ok(Value::Int(result));
+        }
+    }
+    if matches!(
+        op,
+        BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+    ) {
+        return Ok(bits(op, left, right, context));
+    }
+    let (Some(a), Some(b)) = (number(left, context), number(right, context)) else {
+        return Ok(Value::Null);
+    };
+    let result = match op {
+        BinaryOp::Divide => divide(a, b, context.statement.div_precision_increment.into()),
+        BinaryOp::IntegerDivide => integer_divide(a, b),
+        BinaryOp::Modulo => modulo(a, b),
+        _ => add_subtract_multiply(op, a, b, context.statement.sql_mode),
+    };
+    match result {
+        Ok(number) => Ok(number.into_value()),
+        Err(Failure::OutOfRange(kind)) => Err(SqlError::value_out_of_range(kind, describe())),
+        Err(Failure::DivisionByZero) => division_by_zero(context),
+    }
+}
+
+/// NULL; a warning or, while storing in strict mode, an error, if sql_mode wants to know.
+fn division_by_zero(context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    if context
+        .statement
+        .sql_mode
+        .has(SqlMode::ERROR_FOR_DIVISION_BY_ZERO)
+    {
+        if context.storing && context.is_strict() {
+            return Err(SqlError::division_by_zero());
+        }
+        context.warnings.warn(SqlError::division_by_zero());
+    }
+    Ok(Value::Null)
+}
+
+fn bits(op: BinaryOp, left: &Value, right: &Value, context: &mut EvalContext<'_>) -> Value {
+    let unsigned = |value: &Value, context: &mut EvalContext<'_>| {
+        Some(match convert::integer(value, context)? {
+            Number::Int(n) => n.cast_unsigned(),
+            Number::UInt(n) => n,
+            // `integer` yields integers only.
+            Number::Decimal(_) | Number::Double(_) => 0,
+        })
+    };
+    let (Some(a), Some(b)) = (unsigned(left, context), unsigned(right, context)) else {
+        return Value::Null;
+    };
+    Value::UInt(match op {
+        BinaryOp::BitAnd => a & b,
+        BinaryOp::BitOr => a | b,
+        BinaryOp::BitXor => a ^ b,
+        BinaryOp::ShiftLeft => u32::try_from(b)
+            .ok()
+            .and_then(|b| a.checked_shl(b))
+            .unwrap_or(0),
+        _ => u32::try_from(b)
+            .ok()
+            .and_then(|b| a.checked_shr(b))
+            .unwrap_or(0),
+    })
+}
+
+fn wide(number: &Number) -> Option<(i128, bool)> {
+    match number {
+        Number::Int(n) => Some(((*n).into(), false)),
+        Number::UInt(n) => Some(((*n).into(), true)),
+        _ => None,
+    }
+}
+
+/// A result of integers: unsigned if an operand was.
+fn narrow(result: i128, unsigned: bool) -> Result<Number, Failure> {
+    if unsigned {
+        u64::try_from(result)
+            .map(Number::UInt)
+            .map_err(|_| Failure::OutOfRange("BIGINT UNSIGNED"))
+    } else {
+        i64::try_from(result)
+            .map(Number::Int)
+            .map_err(|_| Failure::OutOfRange("BIGINT"))
+    }
+}
+
+fn finite(x: f64) -> Result<Number, Failure> {
+    if x.is_finite() {
+        Ok(Number::Double(x))
+    } else {
+        Err(Failure::OutOfRange("DOUBLE"))
+    }
+}
+
+/// A decimal with at most 65 digits, at most 30 of them after the point.
+fn fitting(number: Decimal) -> Result<Number, Failure> {
+    let number = if convert::scale(&number) > MAX_SCALE {
+        convert::round(&number, MAX_SCALE)
+    } else {
+        number
+    };
+    let whole_digits = number.digits() as i64 - convert::scale(&number);
+    if whole_digits > 65 {
+        return Err(Failure::OutOfRange("DECIMAL"));
+    }
+    Ok(Number::Decimal(number))
+}
+
+fn add_subtract_multiply(
+    op: BinaryOp,
+    a: Number,
+    b: Number,
+    mode: SqlMode,
+) -> Result<Number, Failure> {
+    if let (Some((x, x_unsigned)), Some((y, y_unsigned))) = (wide(&a), wide(&b)) {
+        let mut unsigned = x_unsigned || y_unsigned;
+        let result = match op {
+            BinaryOp::Add => x + y,
+            BinaryOp::Subtract => {
+                unsigned &= !mode.has(SqlMode::NO_UNSIGNED_SUBTRACTION);
+                x - y
+            }
+            // Two 64-bit numbers cannot exceed 128 bits; two unsigned ones exceed i128.
+            _ => x.saturating_mul(y),
+        };
+        return narrow(result, unsigned);
+    }
+    if matches!(a, Number::Double(_)) || matches!(b, Number::Double(_)) {
+        let (x, y) = (a.to_f64(), b.to_f64());
+        return finite(match op {
+            BinaryOp::Add => x + y,
+            BinaryOp::Subtract => x - y,
+            _ => x * y,
+        });
+    }
+    let (x, y) = (a.into_decimal(), b.into_decimal());
+    fitting(match op {
+        BinaryOp::Add => x + y,
+        BinaryOp::Subtract => x - y,
+        _ => x * y,
+    })
+}
+
+/// `/`: exact numbers yield a decimal. Like MySQL it computes groups of nine digits, so that
+/// `2 / 3 * 3` is 2.0000 although `2 / 3` shows as 0.6667.
+fn divide(a: Number, b: Number, increment: i64) -> Result<Number, Failure> {
+    if b.is_zero() {
+        return Err(Failure::DivisionByZero);
+    }
+    if matches!(a, Number::Double(_)) || matches!(b, Number::Double(_)) {
+        return finite(a.to_f64() / b.to_f64());
+    }
+    fitting(divide_decimals(
+        &a.into_decimal(),
+        &b.into_decimal(),
+        increment,
+    ))
+}
+
+/// The quotient with the digits MySQL computes: those of both operands in groups of nine, and so
+/// many more as `increment` is not already covered.
+fn divide_decimals(a: &Decimal, b: &Decimal, increment: i64) -> Decimal {
+    let (x, x_scale) = a.as_bigint_and_exponent();
+    let (y, y_scale) = b.as_bigint_and_exponent();
+    let grouped = |scale: i64| (scale.max(0) + 8) / 9 * 9;
+    let covered = grouped(x_scale) - x_scale + grouped(y_scale) - y_scale;
+    let scale = grouped(grouped(x_scale) + grouped(y_scale) + (increment - covered).max(0));
+    // x/10^xs / (y/10^ys) * 10^scale = x * 10^(scale + ys - xs) / y
+    let shift = scale + y_scale - x_scale;
+    let power = BigInt::from(10).pow(shift.unsigned_abs().min(200) as u32);
+    let quotient = if shift >= 0 {
+        x * power / y
+    } else {
+        x / (y * power)
+    };
+    Decimal::new(quotient, scale)
+}
+
+/// `DIV`: the whole part of the quotient, as an integer.
+fn integer_divide(a: Number, b: Number) -> Result<Number, Failure> {
+    if b.is_zero() {
+        return Err(Failure::DivisionByZero);
+    }
+    if let (Some((x, x_unsigned)), Some((y, y_unsigned))) = (wide(&a), wide(&b)) {
+        return narrow(x / y, x_unsigned || y_unsigned);
+    }
+    let unsigned = matches!(a, Number::UInt(_)) || matches!(b, Number::UInt(_));
+    let quotient = divide_decimals(&a.into_decimal(), &b.into_decimal(), 0)
+        .with_scale_round(0, RoundingMode::Down);
+    let quotient = quotient.to_i128().ok_or(Failure::OutOfRange("BIGINT"))?;
+    narrow(quotient, unsigned)
+}
+
+/// `%`: the remainder, with the sign of the dividend.
+fn modulo(a: Number, b: Number) -> Result<Number, Failure> {
+    if b.is_zero() {
+        return Err(Failure::DivisionByZero);
+    }
+    if let (Some((x, unsigned)), Some((y, _))) = (wide(&a), wide(&b)) {
+        return narrow(x % y, unsigned);
+    }
+    if matches!(a, Number::Double(_)) || matches!(b, Number::Double(_)) {
+        return finite(a.to_f64() % b.to_f64());
+    }
+    fitting(a.into_decimal() % b.into_decimal())
+}
+
+/// `-x`
+pub(super) fn negate(
+    value: &Value,
+    context: &mut EvalContext<'_>,
+    describe: impl FnOnce() -> String,
+) -> Result<Value, SqlError> {
+    let result = match number(value, context) {
+        None => return Ok(Value::Null),
+        Some(Number::Int(n)) => narrow(-i128::from(n), false),
+        Some(Number::UInt(n)) => narrow(-i128::from(n), false),
+        Some(Number::Decimal(n)) => Ok(Number::Decimal(-n)),
+        Some(Number::Double(x)) => Ok(Number::Double(-x)),
+    };
+    result
+        .map(Number::into_value)
+        .map_err(|_| SqlError::value_out_of_range("BIGINT", describe()))
+}

@@ -1,31 +1,225 @@
-//! Comparison by MySQL's rules.
+//! Comparison by MySQL's rules: strings by the collation, whole and exact numbers exactly, a
+//! number with a string as floating point, a date or time with a string or number as dates.
 
-use super::EvalContext;
+use super::{
+    EvalContext,
+    convert::{self, Number, number},
+};
 use crate::error::SqlError;
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::{
+    Collation, DateTime, Decimal, Value,
+    temporal::{self},
+};
 use std::cmp::Ordering;
 
 /// How two values compare by MySQL's rules for comparing any types; `None` if either is NULL.
+/// 1525 if a string compared with a date is none.
+#[inline]
 pub fn compare(
     left: &Value,
     right: &Value,
     collation: Collation,
     context: &mut EvalContext<'_>,
 ) -> Result<Option<Ordering>, SqlError> {
-    let _ = (left, right, collation, context);
-    unimplemented!()
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
+        (Value::Bytes(a), Value::Bytes(b)) => Ok(Some(collation.compare(a, b))),
+        (Value::Null, _) | (_, Value::Null) => Ok(None),
+        _ => compare_mixed(left, right, context).map(Some),
+    }
+}
+
+fn compare_mixed(
+    left: &Value,
+    right: &Value,
+    context: &mut EvalContext<'_>,
+) -> Result<Ordering, SqlError> {
+    match (left, right) {
+        (Value::Date(a), Value::Date(b)) => Ok(a.cmp(b)),
+        (Value::DateTime(a), Value::DateTime(b)) => Ok(a.cmp(b)),
+        (Value::Time(a), Value::Time(b)) => Ok(a.cmp(b)),
+        (Value::Time(a), Value::Bytes(b)) => Ok(a.micros.cmp(&time_of_text(b)?)),
+        (Value::Bytes(a), Value::Time(b)) => Ok(time_of_text(a)?.cmp(&b.micros)),
+        (Value::Date(_) | Value::DateTime(_) | Value::Time(_), other)
+            if !matches!(
+                other,
+                Value::Int(_)
+                    | Value::UInt(_)
+                    | Value::Decimal(_)
+                    | Value::Double(_)
+                    | Value::Float(_)
+            ) =>
+        {
+            Ok(moment(left, right, context)?.cmp(&moment(right, left, context)?))
+        }
+        (other, Value::Date(_) | Value::DateTime(_) | Value::Time(_))
+            if matches!(other, Value::Bytes(_)) =>
+        {
+            Ok(moment(left, right, context)?.cmp(&moment(right, left, context)?))
+        }
+        (Value::Date(_) | Value::DateTime(_), Value::Int(n)) => match temporal::from_number(*n) {
+            Some(parsed) => Ok(moment(left, right, context)?.cmp(&parsed.value)),
+            None => Ok(compare_numbers(left, right, context)),
+        },
+        (Value::Int(n), Value::Date(_) | Value::DateTime(_)) => match temporal::from_number(*n) {
+            Some(parsed) => Ok(parsed.value.cmp(&moment(right, left, context)?)),
+            None => Ok(compare_numbers(left, right, context)),
+        },
+        _ => Ok(compare_numbers(left, right, context)),
+    }
+}
+
+/// A value that is compared with the date or time `with`, as a moment.
+fn moment(
+    value: &Value,
+    with: &Value,
+    context: &mut EvalContext<'_>,
+) -> Result<DateTime, SqlError> {
+    match value {
+        Value::DateTime(moment) => Ok(*moment),
+        Value::Date(date) => Ok(date.at_midnight()),
+        Value::Time(time) => Ok(convert::time_to_datetime(*time, context).unwrap_or_default()),
+        Value::Bytes(text) => match temporal::parse(text) {
+            Some(parsed) if parsed.value.date.is_valid() => Ok(convert::apply_offset(
+                parsed.value,
+                parsed.offset_seconds,
+                context,
+            )),
+            _ => {
+                let kind = if matches!(with, Value::Date(_)) {
+                    "DATE"
+                } else {
+                    "DATETIME"
+                };
+                Err(SqlError::incorrect_value(kind, convert::shown(text)))
+            }
+        },
+        _ => Ok(DateTime::default()),
+    }
+}
+
+fn time_of_text(text: &[u8]) -> Result<i64, SqlError> {
+    temporal::parse_time(text)
+        .map(|parsed| parsed.value.micros)
+        .ok_or_else(|| SqlError::incorrect_value("TIME", convert::shown(text)))
+}
+
+/// Compares two values that are not NULL as numbers.
+fn compare_numbers(left: &Value, right: &Value, context: &mut EvalContext<'_>) -> Ordering {
+    // `number` is None for NULL only, which `compare` has dealt with.
+    let a = number(left, context).unwrap_or(Number::Int(0));
+    let b = number(right, context).unwrap_or(Number::Int(0));
+    match (a, b) {
+        (Number::Int(a), Number::Int(b)) => a.cmp(&b),
+        (Number::UInt(a), Number::UInt(b)) => a.cmp(&b),
+        (Number::Int(a), Number::UInt(b)) => i128::from(a).cmp(&i128::from(b)),
+        (Number::UInt(a), Number::Int(b)) => i128::from(a).cmp(&i128::from(b)),
+        (a @ Number::Double(_), b) | (a, b @ Number::Double(_)) => a
+            .to_f64()
+            .partial_cmp(&b.to_f64())
+            .unwrap_or(Ordering::Equal),
+        (a, b) => a.into_decimal().cmp(&b.into_decimal()),
+    }
 }
 
 /// The order of ORDER BY, MIN, MAX and indexes: NULL first, values of one type by their order.
+/// Values of different types (which one expression does not yield) compare as numbers or texts.
 #[must_use]
 pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
-    let _ = (left, right, collation);
-    unimplemented!()
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Bytes(a), Value::Bytes(b)) => collation.compare(a, b),
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) => Ordering::Less,
+        (_, Value::Null) => Ordering::Greater,
+        (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
+        (Value::Int(a), Value::UInt(b)) => i128::from(*a).cmp(&i128::from(*b)),
+        (Value::UInt(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
+        (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
+        (Value::Decimal(a), Value::Int(b)) => (**a).cmp(&Decimal::from(*b)),
+        (Value::Int(a), Value::Decimal(b)) => Decimal::from(*a).cmp(b),
+        (Value::Date(a), Value::Date(b)) => a.cmp(b),
+        (Value::Time(a), Value::Time(b)) => a.cmp(b),
+        (Value::DateTime(a), Value::DateTime(b)) => a.cmp(b),
+        (Value::Date(a), Value::DateTime(b)) => a.at_midnight().cmp(b),
+        (Value::DateTime(a), Value::Date(b)) => a.cmp(&b.at_midnight()),
+        _ => match (plain_f64(left), plain_f64(right)) {
+            (Some(a), Some(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
+            _ => {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                convert::text(left, super::types::NOT_FIXED, &mut a);
+                convert::text(right, super::types::NOT_FIXED, &mut b);
+                collation.compare(&a, &b)
+            }
+        },
+    }
+}
+
+/// A number as floating point; `None` for what is no number.
+fn plain_f64(value: &Value) -> Option<f64> {
+    Some(match value {
+        Value::Int(n) => *n as f64,
+        Value::UInt(n) => *n as f64,
+        Value::Float(x) => f64::from(*x),
+        Value::Double(x) => *x,
+        Value::Decimal(n) => convert::decimal_to_f64(n),
+        _ => return None,
+    })
 }
 
 /// Appends bytes that are equal for values that are equal (for GROUP BY, DISTINCT and hash
-/// joins), NULLs included.
+/// joins), NULLs included. Whole numbers of all types have equal keys, as have a DATE and the
+/// DATETIME of its midnight.
 pub fn hash_key(value: &Value, collation: Collation, key: &mut Vec<u8>) {
-    let _ = (value, collation, key);
-    unimplemented!()
+    const INTEGER: u8 = 1;
+    let mut integer = |n: i128| {
+        key.push(INTEGER);
+        key.extend_from_slice(&n.to_le_bytes()[..9]);
+    };
+    match value {
+        Value::Null => key.push(0),
+        Value::Int(n) => integer((*n).into()),
+        Value::UInt(n) => integer((*n).into()),
+        Value::Float(_) | Value::Double(_) => {
+            let x = plain_f64(value).unwrap_or(0.0);
+            if x.fract() == 0.0 && x.abs() < 1e18 {
+                integer(x as i128);
+            } else {
+                key.push(2);
+                key.extend_from_slice(&x.to_bits().to_le_bytes());
+            }
+        }
+        Value::Decimal(number) => {
+            let number = number.normalized();
+            match convert::decimal_to_integer(&number) {
+                (whole, false) if convert::scale(&number) <= 0 => match whole {
+                    Number::UInt(n) => integer(n.into()),
+                    Number::Int(n) => integer(n.into()),
+                    Number::Decimal(_) | Number::Double(_) => {}
+                },
+                _ => {
+                    key.push(3);
+                    let text = number.to_plain_string();
+                    key.extend_from_slice(text.as_bytes());
+                    key.push(0);
+                }
+            }
+        }
+        Value::Bytes(text) => {
+            key.push(4);
+            collation.sort_key(text, key);
+        }
+        Value::Date(date) => moment_key(date.at_midnight(), key),
+        Value::DateTime(moment) => moment_key(*moment, key),
+        Value::Time(time) => {
+            key.push(6);
+            key.extend_from_slice(&time.micros.to_le_bytes());
+        }
+    }
+}
+
+fn moment_key(moment: DateTime, key: &mut Vec<u8>) {
+    key.push(5);
+    key.extend_from_slice(&moment.date.to_number().to_le_bytes());
+    key.extend_from_slice(&moment.micros.to_le_bytes());
 }

@@ -187,6 +187,8 @@ pub struct EvalContext<'a> {
     pub warnings: &'a mut Warnings,
     /// The number of the row that is being stored, from 1, for error texts.
     pub row_number: u64,
+    /// Whether the statement stores data: dividing by zero is then an error in strict mode.
+    pub storing: bool,
     /// INSERT IGNORE and the like: assignments warn where they would fail.
     pub ignore: bool,
     /// The states of RAND(seed), by the place of the call.
@@ -207,6 +209,7 @@ impl<'a> EvalContext<'a> {
             environment,
             warnings,
             row_number: 1,
+            storing: false,
             ignore: false,
             seeds: Vec::new(),
         }

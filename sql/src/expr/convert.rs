@@ -1,17 +1,518 @@
-//! Conversions between values, in expressions.
+//! Conversions between values, in expressions: what is lost is warned of (1292), never refused.
 
 use super::{EvalContext, ExprType};
-use cohort_engine::types::Value;
+use crate::error::SqlError;
+use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
+use cohort_engine::types::{
+    Collation, ColumnType, Date, DateTime, Decimal, Time, Value,
+    temporal::{self, SECOND},
+};
+use std::borrow::Cow;
 
-/// Makes a value what its expression's type says, where a parameter made it something else:
-/// for results, whose types the client was told before.
-pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Value {
-    let _ = (ty, context);
-    value
+/// A value as arithmetic sees it.
+#[derive(Clone, Debug)]
+pub(super) enum Number {
+    Int(i64),
+    UInt(u64),
+    Decimal(Decimal),
+    Double(f64),
+}
+
+impl Number {
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Number::Int(n) => *n == 0,
+            Number::UInt(n) => *n == 0,
+            Number::Decimal(n) => n.sign() == bigdecimal::num_bigint::Sign::NoSign,
+            Number::Double(x) => *x == 0.0,
+        }
+    }
+    pub fn to_f64(&self) -> f64 {
+        match self {
+            Number::Int(n) => *n as f64,
+            Number::UInt(n) => *n as f64,
+            Number::Decimal(n) => decimal_to_f64(n),
+            Number::Double(x) => *x,
+        }
+    }
+    pub fn into_decimal(self) -> Decimal {
+        match self {
+            Number::Int(n) => Decimal::from(n),
+            Number::UInt(n) => Decimal::from(n),
+            Number::Decimal(n) => n,
+            Number::Double(x) => f64_to_decimal(x),
+        }
+    }
+    pub fn into_value(self) -> Value {
+        match self {
+            Number::Int(n) => Value::Int(n),
+            Number::UInt(n) => Value::UInt(n),
+            Number::Decimal(n) => Value::Decimal(Box::new(n)),
+            Number::Double(x) => Value::Double(x),
+        }
+    }
+}
+
+/// The nearest floating point number. (The digits are parsed: `to_f64` of the decimal crate is
+/// not correctly rounded.)
+pub(super) fn decimal_to_f64(number: &Decimal) -> f64 {
+    let (digits, scale) = number.as_bigint_and_exponent();
+    match digits.to_i64() {
+        Some(n) if n.unsigned_abs() < 1 << 53 && (0..=22).contains(&scale) => {
+            n as f64 / 10_f64.powi(scale as i32)
+        }
+        _ => format!("{digits}e{}", -scale).parse().unwrap_or(0.0),
+    }
+}
+
+/// The decimal with the digits that the floating point number is printed with.
+pub(super) fn f64_to_decimal(x: f64) -> Decimal {
+    format!("{x:e}").parse().unwrap_or_default()
+}
+
+/// The value as a number; `None` for NULL. Strings become floating point.
+pub(super) fn number(value: &Value, context: &mut EvalContext<'_>) -> Option<Number> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Int(n) => Number::Int(*n),
+        Value::UInt(n) => Number::UInt(*n),
+        Value::Float(x) => Number::Double(f64::from(*x)),
+        Value::Double(x) => Number::Double(*x),
+        Value::Decimal(n) => Number::Decimal((**n).clone()),
+        Value::Bytes(text) => Number::Double(text_to_f64(text, context)),
+        Value::Date(date) => Number::Int(date.to_number()),
+        Value::Time(time) => with_fraction(time.to_number(), time.micros % SECOND),
+        Value::DateTime(moment) => {
+            with_fraction(moment.to_number(), moment.micros.cast_signed() % SECOND)
+        }
+    })
+}
+
+/// hhmmss and the like, with microseconds if there are any.
+fn with_fraction(whole: i64, micros: i64) -> Number {
+    if micros == 0 {
+        return Number::Int(whole);
+    }
+    let total = i128::from(whole) * i128::from(SECOND) + i128::from(micros);
+    Number::Decimal(BigDecimal::new(total.into(), 6))
+}
+
+/// The longest beginning of a text that is a number, as (its length, whether anything but spaces
+/// follows).
+fn numeric_prefix(text: &[u8]) -> (&str, bool) {
+    let start = text
+        .iter()
+        .take_while(|byte| byte.is_ascii_whitespace())
+        .count();
+    let text = &text[start..];
+    let digits = |from: usize| {
+        text[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count()
+    };
+    let mut end = usize::from(matches!(text.first(), Some(b'+' | b'-')));
+    let whole = digits(end);
+    end += whole;
+    let mut any = whole > 0;
+    if text.get(end) == Some(&b'.') {
+        let fraction = digits(end + 1);
+        if any || fraction > 0 {
+            end += 1 + fraction;
+            any = true;
+        }
+    }
+    if !any {
+        return ("", !text.is_empty());
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        let exponent = text
+            .get(end + 1 + sign..)
+            .map_or(0, |_| digits(end + 1 + sign));
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    let garbage = !text[end..].iter().all(u8::is_ascii_whitespace);
+    (std::str::from_utf8(&text[..end]).unwrap_or(""), garbage)
+}
+
+/// A text shown in a warning: at most 128 characters.
+pub(super) fn shown(text: &[u8]) -> String {
+    let end = Collation::Utf8mb4Bin.char_offset(text, 128);
+    String::from_utf8_lossy(&text[..end]).into_owned()
+}
+
+/// The number a text begins with, 0 if none, with a warning if there is more or nothing.
+pub(super) fn text_to_f64(text: &[u8], context: &mut EvalContext<'_>) -> f64 {
+    let (prefix, garbage) = numeric_prefix(text);
+    if garbage || prefix.is_empty() {
+        context
+            .warnings
+            .warn(SqlError::truncated_wrong_value("DOUBLE", shown(text)));
+    }
+    let x: f64 = prefix.parse().unwrap_or(0.0);
+    if x.is_infinite() {
+        f64::MAX.copysign(x)
+    } else {
+        x
+    }
+}
+
+/// The exact number a text begins with; `None` for the warning's flag is the caller's.
+pub(super) fn text_to_decimal(text: &[u8]) -> (Decimal, bool) {
+    let (prefix, garbage) = numeric_prefix(text);
+    // An exponent must not make a number of a billion digits.
+    let exponent: i64 = prefix
+        .split_once(['e', 'E'])
+        .map_or(0, |(_, exponent)| exponent.parse().unwrap_or(i64::MAX));
+    if !(-500..=500).contains(&exponent) {
+        return (Decimal::from(0), true);
+    }
+    match prefix.trim_end_matches('.').parse::<Decimal>() {
+        Ok(number) => (round(&number, 30.min(scale(&number))), garbage),
+        Err(_) => (Decimal::from(0), true),
+    }
+}
+
+/// Digits after the point.
+pub(super) fn scale(number: &Decimal) -> i64 {
+    number.as_bigint_and_scale().1
+}
+
+/// Rounded half away from zero to so many digits after the point (before it, if negative).
+pub(super) fn round(number: &Decimal, scale: i64) -> Decimal {
+    number.with_scale_round(scale, RoundingMode::HalfUp)
+}
+
+/// A decimal as an integer, rounded; clipped to 64 bits (the flag says so).
+pub(super) fn decimal_to_integer(number: &Decimal) -> (Number, bool) {
+    let (digits, _) = round(number, 0).into_bigint_and_scale();
+    if let Some(n) = digits.to_i64() {
+        (Number::Int(n), false)
+    } else if let Some(n) = digits.to_u64() {
+        (Number::UInt(n), false)
+    } else if digits.sign() == bigdecimal::num_bigint::Sign::Minus {
+        (Number::Int(i64::MIN), true)
+    } else {
+        (Number::UInt(u64::MAX), true)
+    }
+}
+
+/// The value as a whole number, as bit operators, CAST and integer arguments want it.
+pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Number> {
+    Some(match value {
+        Value::Bytes(text) => text_to_integer(text, context),
+        other => match number(other, context)? {
+            Number::Decimal(n) => {
+                let (integer, clipped) = decimal_to_integer(&n);
+                if clipped {
+                    let shown = n.to_plain_string();
+                    context
+                        .warnings
+                        .warn(SqlError::truncated_wrong_value("DECIMAL", shown));
+                }
+                integer
+            }
+            Number::Double(x) => f64_to_integer(x),
+            integer => integer,
+        },
+    })
+}
+
+/// Rounded half to even and clipped.
+pub(super) fn f64_to_integer(x: f64) -> Number {
+    let x = x.round_ties_even();
+    if x < 0.0 || x <= i64::MAX as f64 {
+        // `as` clips at the limits and turns NaN into 0.
+        Number::Int(x as i64)
+    } else {
+        Number::UInt(x as u64)
+    }
+}
+
+/// CAST(text AS SIGNED or UNSIGNED): the digits it begins with.
+pub(super) fn text_to_integer(text: &[u8], context: &mut EvalContext<'_>) -> Number {
+    let trimmed = text.trim_ascii();
+    let negative = trimmed.first() == Some(&b'-');
+    let unsigned = trimmed
+        .strip_prefix(b"-")
+        .or(trimmed.strip_prefix(b"+"))
+        .unwrap_or(trimmed);
+    let digits = unsigned
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let mut magnitude = Some(0_u64);
+    for digit in &unsigned[..digits] {
+        magnitude = magnitude
+            .and_then(|n| n.checked_mul(10))
+            .and_then(|n| n.checked_add(u64::from(digit - b'0')));
+    }
+    let mut lost = digits == 0 || digits < unsigned.len();
+    let number = match (magnitude, negative) {
+        (Some(n), false) => i64::try_from(n).map_or(Number::UInt(n), Number::Int),
+        (Some(n), true) if n <= 1 << 63 => Number::Int((n as i64).wrapping_neg()),
+        (_, true) => {
+            lost = true;
+            Number::Int(i64::MIN)
+        }
+        (None, false) => {
+            lost = true;
+            Number::UInt(u64::MAX)
+        }
+    };
+    if lost {
+        context
+            .warnings
+            .warn(SqlError::truncated_wrong_value("INTEGER", shown(text)));
+    }
+    number
+}
+
+/// The value as a decimal; `None` for NULL.
+pub(super) fn decimal(value: &Value, context: &mut EvalContext<'_>) -> Option<Decimal> {
+    if let Value::Bytes(text) = value {
+        let (number, lost) = text_to_decimal(text);
+        if lost {
+            context
+                .warnings
+                .warn(SqlError::truncated_wrong_value("DECIMAL", shown(text)));
+        }
+        return Some(number);
+    }
+    number(value, context).map(Number::into_decimal)
+}
+
+/// The value as a floating point number; `None` for NULL.
+pub(super) fn double(value: &Value, context: &mut EvalContext<'_>) -> Option<f64> {
+    number(value, context).map(|number| number.to_f64())
+}
+
+/// The value as an `i64`, clipped, for arguments such as positions and lengths.
+pub(super) fn argument(value: &Value, context: &mut EvalContext<'_>) -> Option<i64> {
+    Some(match integer(value, context)? {
+        Number::Int(n) => n,
+        Number::UInt(n) => i64::try_from(n).unwrap_or(i64::MAX),
+        // `integer` yields integers only.
+        Number::Decimal(_) | Number::Double(_) => 0,
+    })
+}
+
+/// Which temporal values a conversion takes.
+fn acceptable(date: Date, context: &EvalContext<'_>) -> bool {
+    let mode = context.statement.sql_mode;
+    let exists = date.is_valid() || mode.has(super::SqlMode::ALLOW_INVALID_DATES);
+    exists
+        && !(date.is_zero() && mode.has(super::SqlMode::NO_ZERO_DATE))
+        && !(!date.is_zero() && date.has_zero_part() && mode.has(super::SqlMode::NO_ZERO_IN_DATE))
+}
+
+/// The value as a date and time; `None` for NULL and, with a warning, for what is none.
+pub(super) fn datetime(value: &Value, context: &mut EvalContext<'_>) -> Option<DateTime> {
+    let parsed = match value {
+        Value::Null => return None,
+        Value::DateTime(moment) => return Some(*moment),
+        Value::Date(date) => return Some(date.at_midnight()),
+        Value::Time(time) => return time_to_datetime(*time, context),
+        Value::Bytes(text) => temporal::parse(text),
+        other => match integer(other, context)? {
+            Number::Int(n) => temporal::from_number(n),
+            _ => None,
+        },
+    };
+    let parsed = parsed.filter(|parsed| acceptable(parsed.value.date, context));
+    match parsed {
+        Some(parsed) => {
+            if parsed.truncated {
+                warn_temporal("datetime", value, context);
+            }
+            Some(apply_offset(parsed.value, parsed.offset_seconds, context))
+        }
+        None => {
+            let mut text_of = Vec::new();
+            text(value, super::types::NOT_FIXED, &mut text_of);
+            context.warnings.warn(SqlError::incorrect_temporal_value(
+                "datetime",
+                shown(&text_of),
+            ));
+            None
+        }
+    }
+}
+
+/// A moment with a zone of its own, in the session's time zone.
+pub(super) fn apply_offset(
+    moment: DateTime,
+    offset_seconds: Option<i32>,
+    context: &EvalContext<'_>,
+) -> DateTime {
+    match offset_seconds {
+        None => moment,
+        Some(offset_seconds) => {
+            let utc = super::TimeZone { offset_seconds }.to_utc(moment);
+            context.statement.time_zone.to_local(utc)
+        }
+    }
+}
+
+fn warn_temporal(kind: &str, value: &Value, context: &mut EvalContext<'_>) {
+    let mut text_of = Vec::new();
+    text(value, super::types::NOT_FIXED, &mut text_of);
+    context
+        .warnings
+        .warn(SqlError::truncated_wrong_value(kind, shown(&text_of)));
+}
+
+/// A TIME as a moment: on the day of the statement.
+pub(super) fn time_to_datetime(time: Time, context: &EvalContext<'_>) -> Option<DateTime> {
+    context
+        .statement
+        .now()
+        .date
+        .at_midnight()
+        .add_micros(time.micros)
+}
+
+/// The value as a date; `None` for NULL and, with a warning, for what is none.
+pub(super) fn date(value: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
+    match value {
+        Value::Date(date) => Some(*date),
+        other => datetime(other, context).map(|moment| moment.date),
+    }
+}
+
+/// The value as a time; `None` for NULL and, with a warning, for what is none.
+pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time> {
+    let parsed = match value {
+        Value::Null => return None,
+        Value::Time(time) => return Some(*time),
+        Value::DateTime(moment) => return Some(moment.time()),
+        Value::Date(_) => return Some(Time::default()),
+        Value::Bytes(text) => temporal::parse_time(text),
+        other => {
+            let number = decimal(other, context)?;
+            let whole = number.with_scale_round(0, RoundingMode::Down);
+            let micros = (number - &whole) * Decimal::from(SECOND);
+            let micros = micros.to_i64().unwrap_or(0);
+            whole
+                .to_i64()
+                .and_then(temporal::time_from_number)
+                .map(|mut parsed| {
+                    parsed.value.micros += micros;
+                    parsed
+                })
+        }
+    };
+    match parsed {
+        Some(parsed) if !parsed.truncated => Some(parsed.value),
+        parsed => {
+            warn_temporal("time", value, context);
+            parsed.map(|parsed| parsed.value)
+        }
+    }
+}
+
+/// The value's text form as a string; borrowed if it is a string already. `decimals` as for
+/// `text`. `None` for NULL.
+pub(super) fn string<'v>(value: &'v Value, decimals: u8) -> Option<Cow<'v, [u8]>> {
+    match value {
+        Value::Null => None,
+        Value::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
+        other => {
+            let mut out = Vec::new();
+            text(other, decimals, &mut out);
+            Some(Cow::Owned(out))
+        }
+    }
 }
 
 /// Appends a value's text form, as a client sees it; nothing for NULL. `decimals` are the digits
-/// of a fraction of a time or floating point number that are shown (31: as many as needed).
+/// of a fraction that are shown (31: as many as there are).
 pub fn text(value: &Value, decimals: u8, out: &mut Vec<u8>) {
-    crate::text::put(value, decimals, out);
+    let fsp = |micros: i64| match decimals {
+        0..=6 => decimals,
+        _ if micros % SECOND == 0 => 0,
+        _ => 6,
+    };
+    match value {
+        Value::Decimal(n) if scale(n) > i64::from(decimals) => {
+            let rounded = round(n, decimals.into());
+            out.extend_from_slice(rounded.to_plain_string().as_bytes());
+        }
+        Value::Time(time) => time.write(fsp(time.micros), out),
+        Value::DateTime(moment) => moment.write(fsp(moment.micros.cast_signed()), out),
+        other => crate::text::put(other, decimals, out),
+    }
+}
+
+/// Makes a value what its expression's type says: for results, whose types the client was told
+/// before. Decimals are cut to the digits that are shown (a quotient is computed with more), and
+/// what a parameter made of another type is converted.
+#[must_use]
+pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Value {
+    let Some(column_type) = ty.ty else {
+        return value;
+    };
+    match (column_type, &value) {
+        (_, Value::Null)
+        | (ColumnType::Double, Value::Double(_))
+        | (ColumnType::Float, Value::Float(_))
+        | (ColumnType::Date, Value::Date(_))
+        | (ColumnType::Time(_), Value::Time(_))
+        | (ColumnType::DateTime(_) | ColumnType::Timestamp(_), Value::DateTime(_))
+        | (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_), Value::Bytes(_)) => {
+            value
+        }
+        (ColumnType::Decimal { scale: wanted, .. }, Value::Decimal(number)) => {
+            if scale(number) == i64::from(wanted) {
+                value
+            } else {
+                Value::Decimal(Box::new(round(number, wanted.into())))
+            }
+        }
+        (ColumnType::Decimal { scale: wanted, .. }, other) => decimal(other, context)
+            .map_or(Value::Null, |n| {
+                Value::Decimal(Box::new(round(&n, wanted.into())))
+            }),
+        (ColumnType::Double, other) => double(other, context).map_or(Value::Null, Value::Double),
+        (ColumnType::Float, other) => {
+            double(other, context).map_or(Value::Null, |x| Value::Float(x as f32))
+        }
+        (ColumnType::Date, other) => date(other, context).map_or(Value::Null, Value::Date),
+        (ColumnType::Time(_), other) => time(other, context).map_or(Value::Null, Value::Time),
+        (ColumnType::DateTime(_) | ColumnType::Timestamp(_), other) => {
+            datetime(other, context).map_or(Value::Null, Value::DateTime)
+        }
+        (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_), other) => {
+            let mut out = Vec::new();
+            text(other, super::types::NOT_FIXED, &mut out);
+            Value::Bytes(out)
+        }
+        (_, Value::Int(n)) if ty.unsigned => Value::UInt(n.cast_unsigned()),
+        (_, Value::UInt(n)) if !ty.unsigned => i64::try_from(*n).map_or(value, Value::Int),
+        (_, Value::Int(_) | Value::UInt(_)) => value,
+        (_, other) => match integer(other, context) {
+            Some(Number::Int(n)) if ty.unsigned => Value::UInt(n.cast_unsigned()),
+            Some(number) => number.into_value(),
+            None => Value::Null,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_at_the_start_of_texts() {
+        assert_eq!(numeric_prefix(b" -12.5e3x"), ("-12.5e3", true));
+        assert_eq!(numeric_prefix(b"1e"), ("1", true));
+        assert_eq!(numeric_prefix(b".5 "), (".5", false));
+        assert_eq!(numeric_prefix(b"."), ("", true));
+        assert_eq!(numeric_prefix(b"-"), ("", true));
+        assert!(text_to_decimal(b"1e999999999").1);
+        assert_eq!(text_to_decimal(b"12.50").0.to_plain_string(), "12.50");
+    }
 }

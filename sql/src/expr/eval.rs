@@ -1,21 +1,380 @@
-//! Evaluation.
+//! Evaluation of the tree.
 
-use super::{EvalContext, Expr};
+use super::{
+    BinaryOp, EvalContext, Expr, arithmetic,
+    compare::compare,
+    convert::{self, Number},
+    describe::{self, describe},
+    functions, infer,
+};
 use crate::error::SqlError;
-use cohort_engine::types::Value;
+use cohort_engine::types::{Collation, ColumnType, Value, collation};
+use std::{borrow::Cow, cmp::Ordering};
 
-/// Evaluates an expression on a row.
+/// Evaluates an expression on a row. A quotient has more digits than its type shows: use
+/// `eval_output` for what a client sees.
 pub fn eval(expr: &Expr, row: &[Value], context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let _ = (expr, row, context);
-    unimplemented!()
+    expr.value(row, context).map(Cow::into_owned)
+}
+
+/// Evaluates an expression whose value is shown or kept in a slot of its type.
+pub fn eval_output(
+    expr: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let value = eval(expr, row, context)?;
+    if matches!(expr, Expr::Column { .. }) {
+        return Ok(value);
+    }
+    Ok(convert::conform(value, &infer(expr), context))
 }
 
 /// Whether a condition holds: not for NULL. The fast way for predicates.
+#[inline]
 pub fn holds(
     condition: &Expr,
     row: &[Value],
     context: &mut EvalContext<'_>,
 ) -> Result<bool, SqlError> {
-    let _ = (condition, row, context);
-    unimplemented!()
+    Ok(condition.truth(row, context)? == Some(true))
+}
+
+fn boolean(truth: Option<bool>) -> Value {
+    truth.map_or(Value::Null, |truth| Value::Int(truth.into()))
+}
+
+/// The value as a condition sees it: zero is false; `None` is UNKNOWN.
+pub(super) fn truth_of(value: &Value, context: &mut EvalContext<'_>) -> Option<bool> {
+    match value {
+        Value::Null => None,
+        Value::Int(n) => Some(*n != 0),
+        other => convert::number(other, context).map(|number| !number.is_zero()),
+    }
+}
+
+fn negate_if(negated: bool, truth: Option<bool>) -> Option<bool> {
+    truth.map(|truth| truth != negated)
+}
+
+impl Expr {
+    /// The value for a row, borrowed from the row, the tree or the parameters if it is there.
+    pub(super) fn value<'r, 'c: 'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        let value = match self {
+            Expr::Literal(value, _) => return Ok(Cow::Borrowed(value)),
+            Expr::Column { slot, ty } => {
+                let value = row
+                    .get(*slot as usize)
+                    .ok_or_else(|| SqlError::internal("an expression reads past its row"))?;
+                return Ok(match (ty.ty, value) {
+                    (Some(ColumnType::Timestamp(_)), Value::DateTime(utc))
+                        if context.statement.time_zone.offset_seconds != 0 =>
+                    {
+                        Cow::Owned(Value::DateTime(context.statement.time_zone.to_local(*utc)))
+                    }
+                    _ => Cow::Borrowed(value),
+                });
+            }
+            Expr::Parameter { index, .. } => {
+                let params: &'c [Value] = context.params;
+                return params
+                    .get(*index as usize)
+                    .map(Cow::Borrowed)
+                    .ok_or_else(|| SqlError::wrong_arguments("EXECUTE"));
+            }
+            Expr::Binary {
+                op, left, right, ..
+            } => match op {
+                BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => boolean(self.truth(row, context)?),
+                op if op.is_comparison() => boolean(self.truth(row, context)?),
+                op => {
+                    let left = left.value(row, context)?;
+                    let right = right.value(row, context)?;
+                    arithmetic::binary(*op, &left, &right, context, || describe(self))?
+                }
+            },
+            Expr::Negate { expr, .. } => {
+                let value = expr.value(row, context)?;
+                arithmetic::negate(&value, context, || describe(self))?
+            }
+            Expr::BitNot(expr) => {
+                let value = expr.value(row, context)?;
+                match convert::integer(&value, context) {
+                    Some(Number::Int(n)) => Value::UInt(!n.cast_unsigned()),
+                    Some(Number::UInt(n)) => Value::UInt(!n),
+                    _ => Value::Null,
+                }
+            }
+            Expr::Not(_)
+            | Expr::In { .. }
+            | Expr::Between { .. }
+            | Expr::Like { .. }
+            | Expr::IsNull { .. }
+            | Expr::IsTruth { .. } => boolean(self.truth(row, context)?),
+            Expr::Case { .. } => return self.case(row, context),
+            Expr::Cast { expr, ty } => {
+                let value = expr.value(row, context)?;
+                functions::cast::cast(&value, &infer(expr), ty, context)?
+            }
+            Expr::Function { function, args, ty } => {
+                (function.eval)(&functions::Args { args, row, ty }, context)?
+            }
+            Expr::UserVariable { name, .. } => context
+                .environment
+                .user_variable(name)
+                .map_or(Value::Null, |(value, _)| value),
+            Expr::SetUserVariable { name, expr } => {
+                let ty = infer(expr);
+                let value = convert::conform(eval(expr, row, context)?, &ty, context);
+                context
+                    .environment
+                    .set_user_variable(name, value.clone(), ty.collation);
+                value
+            }
+            Expr::SystemVariable { scope, name, .. } => {
+                context.environment.system_variable(*scope, name)?
+            }
+        };
+        Ok(Cow::Owned(value))
+    }
+
+    /// The truth of a condition for a row; `None` for UNKNOWN.
+    pub(super) fn truth(
+        &self,
+        row: &[Value],
+        context: &mut EvalContext<'_>,
+    ) -> Result<Option<bool>, SqlError> {
+        match self {
+            Expr::Binary {
+                op,
+                left,
+                right,
+                ty,
+            } => binary_truth(*op, left, right, ty.collation, row, context),
+            Expr::Not(expr) => Ok(expr.truth(row, context)?.map(|truth| !truth)),
+            Expr::IsNull { expr, negated } => {
+                Ok(Some(expr.value(row, context)?.is_null() != *negated))
+            }
+            Expr::IsTruth {
+                expr,
+                truth,
+                negated,
+            } => Ok(Some((expr.truth(row, context)? == *truth) != *negated)),
+            Expr::In {
+                expr,
+                list,
+                negated,
+                collation,
+            } => {
+                let value = expr.value(row, context)?;
+                let found = is_in(&value, list, *collation, row, context)?;
+                Ok(negate_if(*negated, found))
+            }
+            Expr::Between {
+                expr,
+                low,
+                high,
+                negated,
+                collation,
+            } => {
+                let value = expr.value(row, context)?;
+                let above = compare(&value, &*low.value(row, context)?, *collation, context)?
+                    .map(Ordering::is_ge);
+                let below = compare(&value, &*high.value(row, context)?, *collation, context)?
+                    .map(Ordering::is_le);
+                Ok(negate_if(*negated, and(above, below)))
+            }
+            Expr::Like {
+                expr,
+                pattern,
+                escape,
+                negated,
+                collation,
+            } => {
+                let fits = like(expr, pattern, escape.as_deref(), *collation, row, context)?;
+                Ok(negate_if(*negated, fits))
+            }
+            other => {
+                let value = other.value(row, context)?;
+                Ok(truth_of(&value, context))
+            }
+        }
+    }
+
+    fn case<'r, 'c: 'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        let Expr::Case {
+            operand,
+            collation,
+            branches,
+            otherwise,
+            ty,
+        } = self
+        else {
+            return Ok(Cow::Owned(Value::Null));
+        };
+        let operand = match operand {
+            Some(operand) => Some(operand.value(row, context)?),
+            None => None,
+        };
+        let mut chosen = otherwise.as_deref();
+        for (when, then) in branches {
+            let fits = match &operand {
+                Some(operand) => {
+                    let when = when.value(row, context)?;
+                    compare(operand, &when, *collation, context)? == Some(Ordering::Equal)
+                }
+                None => when.truth(row, context)? == Some(true),
+            };
+            if fits {
+                chosen = Some(then);
+                break;
+            }
+        }
+        let Some(chosen) = chosen else {
+            return Ok(Cow::Owned(Value::Null));
+        };
+        let value = chosen.value(row, context)?;
+        functions::unify(value, infer(chosen).decimals, ty, context)
+    }
+}
+
+fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+fn binary_truth(
+    op: BinaryOp,
+    left: &Expr,
+    right: &Expr,
+    collation: Collation,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<bool>, SqlError> {
+    match op {
+        BinaryOp::And => {
+            let a = left.truth(row, context)?;
+            if a == Some(false) {
+                return Ok(a);
+            }
+            Ok(and(a, right.truth(row, context)?))
+        }
+        BinaryOp::Or => {
+            let a = left.truth(row, context)?;
+            if a == Some(true) {
+                return Ok(a);
+            }
+            Ok(match (a, right.truth(row, context)?) {
+                (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            })
+        }
+        BinaryOp::Xor => {
+            let (a, b) = (left.truth(row, context)?, right.truth(row, context)?);
+            Ok(a.zip(b).map(|(a, b)| a != b))
+        }
+        op if op.is_comparison() => {
+            let a = left.value(row, context)?;
+            let b = right.value(row, context)?;
+            if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
+                return Ok(Some(a.is_null() && b.is_null()));
+            }
+            Ok(compare(&a, &b, collation, context)?.map(|order| op.accepts(order)))
+        }
+        op => {
+            let a = left.value(row, context)?;
+            let b = right.value(row, context)?;
+            let value =
+                arithmetic::binary(op, &a, &b, context, || describe::operation(op, left, right))?;
+            Ok(truth_of(&value, context))
+        }
+    }
+}
+
+impl BinaryOp {
+    /// Whether a comparison accepts this order of its operands.
+    #[must_use]
+    pub fn accepts(self, order: Ordering) -> bool {
+        match self {
+            BinaryOp::Eq | BinaryOp::NullSafeEq => order.is_eq(),
+            BinaryOp::NotEq => order.is_ne(),
+            BinaryOp::Lt => order.is_lt(),
+            BinaryOp::LtEq => order.is_le(),
+            BinaryOp::Gt => order.is_gt(),
+            BinaryOp::GtEq => order.is_ge(),
+            _ => false,
+        }
+    }
+}
+
+fn is_in(
+    value: &Value,
+    list: &[Expr],
+    collation: Collation,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<bool>, SqlError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let mut unknown = false;
+    for candidate in list {
+        let candidate = candidate.value(row, context)?;
+        match compare(value, &candidate, collation, context)? {
+            Some(Ordering::Equal) => return Ok(Some(true)),
+            Some(_) => {}
+            None => unknown = true,
+        }
+    }
+    Ok(if unknown { None } else { Some(false) })
+}
+
+fn like(
+    expr: &Expr,
+    pattern: &Expr,
+    escape: Option<&Expr>,
+    collation: Collation,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<bool>, SqlError> {
+    let escape = match escape {
+        Some(escape) => {
+            let value = escape.value(row, context)?;
+            let text = convert::string(&value, 0).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            let mut chars = text.chars();
+            let first = chars.next();
+            if chars.next().is_some() {
+                return Err(SqlError::wrong_arguments("ESCAPE"));
+            }
+            first
+        }
+        None if context
+            .statement
+            .sql_mode
+            .has(super::SqlMode::NO_BACKSLASH_ESCAPES) =>
+        {
+            None
+        }
+        None => Some('\\'),
+    };
+    let value = expr.value(row, context)?;
+    let pattern_value = pattern.value(row, context)?;
+    let text = convert::string(&value, infer(expr).decimals);
+    let pattern = convert::string(&pattern_value, infer(pattern).decimals);
+    Ok(text
+        .zip(pattern)
+        .map(|(text, pattern)| collation::like(collation, &text, &pattern, escape)))
 }

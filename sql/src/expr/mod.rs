@@ -26,6 +26,7 @@ pub mod assign;
 mod compare;
 pub mod context;
 mod convert;
+mod describe;
 mod eval;
 pub mod functions;
 mod infer;
@@ -36,7 +37,7 @@ pub use assign::assign;
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, SqlMode, Statement, TimeZone, VariableScope};
 pub use convert::{conform, text};
-pub use eval::{eval, holds};
+pub use eval::{eval, eval_output, holds};
 pub use infer::{infer, is_volatile, visit_operands, visit_operands_mut};
 pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
 pub use types::{ExprType, coercibility};
@@ -186,7 +187,7 @@ pub enum Expr {
         /// IS NOT.
         negated: bool,
     },
-    /// `CASE [operand] WHEN … THEN … ELSE … END`; IF, IFNULL, NULLIF and COALESCE as well.
+    /// `CASE [operand] WHEN … THEN … ELSE … END`.
     Case {
         /// What is compared with each WHEN.
         operand: Option<Box<Expr>>,

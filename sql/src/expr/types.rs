@@ -261,3 +261,110 @@ impl ExprType {
         }
     }
 }
+
+/// The collation of an operation on two strings; `None` if they cannot be mixed.
+#[must_use]
+pub fn mix_collations(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
+    match a.coercibility.cmp(&b.coercibility) {
+        std::cmp::Ordering::Less => Some((a.collation, a.coercibility)),
+        std::cmp::Ordering::Greater => Some((b.collation, b.coercibility)),
+        std::cmp::Ordering::Equal if a.collation == b.collation => {
+            Some((a.collation, a.coercibility))
+        }
+        std::cmp::Ordering::Equal if a.coercibility == coercibility::EXPLICIT => None,
+        // Bytes win over characters, and order by code point over any other order.
+        std::cmp::Ordering::Equal => [
+            Collation::Binary,
+            Collation::Utf8mb4Bin,
+            Collation::Utf8mb40900Bin,
+        ]
+        .into_iter()
+        .find(|&bin| a.collation == bin || b.collation == bin)
+        .map(|bin| (bin, a.coercibility)),
+    }
+}
+
+/// The common type of the branches of CASE, IF, COALESCE, UNION and the like.
+#[must_use]
+pub fn common_type(types: &[ExprType]) -> ExprType {
+    let nullable = types.iter().any(|ty| ty.nullable || ty.ty.is_none());
+    let mut known = types.iter().filter(|ty| ty.ty.is_some());
+    let Some(first) = known.next() else {
+        return ExprType::null();
+    };
+    known
+        .fold(*first, |a, b| common_of_two(&a, b))
+        .nullable_if(nullable)
+}
+
+fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
+    if a.is_string() || b.is_string() || a.is_temporal() != b.is_temporal() {
+        let length = a.length.max(b.length);
+        return match (a.is_string(), b.is_string()) {
+            (true, false) => ExprType::string(length, a.collation, a.coercibility),
+            (false, true) => ExprType::string(length, b.collation, b.coercibility),
+            (true, true) => {
+                let (collation, coercibility) =
+                    mix_collations(a, b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
+                ExprType::string(length, collation, coercibility)
+            }
+            // A number and a date: text.
+            (false, false) => {
+                ExprType::string(length, Collation::Utf8mb40900AiCi, coercibility::LITERAL)
+            }
+        };
+    }
+    if a.is_temporal() {
+        return match (a.ty, b.ty) {
+            (Some(ColumnType::Date), Some(ColumnType::Date)) => *a,
+            (Some(ColumnType::Time(_)), Some(ColumnType::Time(_))) => {
+                ExprType::temporal(ColumnType::Time(a.decimals.max(b.decimals)))
+            }
+            _ => ExprType::temporal(ColumnType::DateTime(a.decimals.max(b.decimals))),
+        };
+    }
+    let floating = |ty: &ExprType| matches!(ty.ty, Some(ColumnType::Double | ColumnType::Float));
+    if floating(a) || floating(b) {
+        return ExprType::double();
+    }
+    if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {
+        return if a.length >= b.length { *a } else { *b };
+    }
+    let (a_whole, a_scale) = a.digits();
+    let (b_whole, b_scale) = b.digits();
+    let scale = a_scale.max(b_scale);
+    if scale == 0 && a.is_integer() && b.is_integer() && a_whole.max(b_whole) < 19 {
+        return ExprType {
+            unsigned: false,
+            ..ExprType::bigint(false)
+        };
+    }
+    ExprType::decimal(a_whole.max(b_whole) + scale, scale)
+}
+
+impl ExprType {
+    /// Digits before and after the point that a number of this type has, as arithmetic on
+    /// decimals counts them.
+    #[must_use]
+    pub fn digits(&self) -> (u32, u32) {
+        match self.ty {
+            Some(ColumnType::Decimal { precision, scale }) => {
+                (u32::from(precision.saturating_sub(scale)), scale.into())
+            }
+            Some(ColumnType::TinyInt) => (3, 0),
+            Some(ColumnType::SmallInt) => (5, 0),
+            Some(ColumnType::MediumInt) => (8, 0),
+            Some(ColumnType::Year) => (4, 0),
+            Some(ColumnType::Date) => (8, 0),
+            Some(ColumnType::Time(fsp)) => (7, fsp.into()),
+            Some(ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp)) => (14, fsp.into()),
+            _ => (self.length.clamp(1, 20), 0),
+        }
+    }
+
+    /// Whether arithmetic on it is floating point: strings are, and what is not known yet.
+    #[must_use]
+    pub fn is_floating(&self) -> bool {
+        self.is_string() || matches!(self.ty, None | Some(ColumnType::Double | ColumnType::Float))
+    }
+}

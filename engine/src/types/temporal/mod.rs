@@ -5,12 +5,14 @@
 
 mod arithmetic;
 mod pack;
+mod text;
 
 pub use arithmetic::{day_number, days_in_month, is_leap_year};
 pub use pack::{
     fraction_bytes, pack_datetime, pack_time, pack_timestamp, unpack_datetime, unpack_time,
     unpack_timestamp,
 };
+pub use text::{Parsed, ParsedTime, from_number, parse, parse_time, time_from_number};
 
 /// Microseconds in a second.
 pub const SECOND: i64 = 1_000_000;

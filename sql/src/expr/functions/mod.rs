@@ -1,16 +1,372 @@
 //! The functions: one table of names, arities, types and evaluations.
 
+pub(super) mod cast;
+mod control;
+
+use super::{
+    EvalContext, Expr, ExprType,
+    convert::{self, Number},
+    infer,
+    types::{NOT_FIXED, coercibility, mix_collations},
+};
+use crate::error::SqlError;
+use cohort_engine::types::{Collation, ColumnType, Date, DateTime, Decimal, Time, Value};
+use std::borrow::Cow;
+
 /// A function.
-#[derive(Debug)]
 pub struct Function {
     /// Its name in lower case.
     pub name: &'static str,
+    /// The least and the greatest number of arguments.
+    pub arity: (u8, u8),
     /// Whether it must be evaluated anew for each row.
     pub volatile: bool,
+    /// The type of its result.
+    pub infer: fn(&Typing<'_>) -> ExprType,
+    /// Its evaluation.
+    pub eval: fn(&Args<'_>, &mut EvalContext<'_>) -> Result<Value, SqlError>,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 impl PartialEq for Function {
     fn eq(&self, other: &Function) -> bool {
         self.name == other.name
     }
+}
+
+/// No limit to the number of arguments.
+const MANY: u8 = u8::MAX;
+
+/// A line of the table.
+const fn function(
+    name: &'static str,
+    arity: (u8, u8),
+    infer: fn(&Typing<'_>) -> ExprType,
+    eval: fn(&Args<'_>, &mut EvalContext<'_>) -> Result<Value, SqlError>,
+) -> Function {
+    Function {
+        name,
+        arity,
+        volatile: false,
+        infer,
+        eval,
+    }
+}
+
+/// A line of the table, for a function whose every call differs.
+const fn volatile(
+    name: &'static str,
+    arity: (u8, u8),
+    infer: fn(&Typing<'_>) -> ExprType,
+    eval: fn(&Args<'_>, &mut EvalContext<'_>) -> Result<Value, SqlError>,
+) -> Function {
+    Function {
+        name,
+        arity,
+        volatile: true,
+        infer,
+        eval,
+    }
+}
+
+/// What a function's type may depend on.
+pub struct Typing<'a> {
+    /// The arguments.
+    pub args: &'a [Expr],
+    /// @@collation_connection: the collation of strings made of numbers and dates.
+    pub collation: Collation,
+}
+
+impl Typing<'_> {
+    fn ty(&self, i: usize) -> ExprType {
+        self.args.get(i).map_or_else(ExprType::null, infer)
+    }
+    fn nullable(&self) -> bool {
+        self.args.iter().any(|arg| infer(arg).nullable)
+    }
+    fn types(&self) -> Vec<ExprType> {
+        self.args.iter().map(infer).collect()
+    }
+    /// A string of at most so many characters, in the collation of the arguments `of` that are
+    /// strings.
+    fn string(&self, length: u32, of: &[usize]) -> ExprType {
+        let strings = of.iter().map(|&i| self.ty(i)).filter(ExprType::is_string);
+        let (collation, coercibility) = strings
+            .reduce(|a, b| {
+                let (collation, coercibility) =
+                    mix_collations(&a, &b).unwrap_or((a.collation, a.coercibility));
+                ExprType::string(0, collation, coercibility)
+            })
+            .map_or((self.collation, coercibility::LITERAL), |ty| {
+                (ty.collation, ty.coercibility)
+            });
+        ExprType::string(length, collation, coercibility).nullable_if(self.nullable())
+    }
+    /// The digits of a second of an argument that is taken for a time.
+    fn fsp(&self, i: usize) -> u8 {
+        let ty = self.ty(i);
+        match ty.ty {
+            Some(_) if ty.is_temporal() => ty.decimals,
+            Some(ColumnType::Decimal { scale, .. }) => scale.min(6),
+            Some(_) if ty.is_integer() => 0,
+            _ => 6,
+        }
+    }
+}
+
+/// The arguments of a call, not evaluated yet.
+pub struct Args<'a> {
+    pub(super) args: &'a [Expr],
+    pub(super) row: &'a [Value],
+    pub(super) ty: &'a ExprType,
+}
+
+impl<'a> Args<'a> {
+    fn len(&self) -> usize {
+        self.args.len()
+    }
+    /// The value of an argument; NULL for one that was left out.
+    fn value<'x, 'c: 'x>(
+        &'x self,
+        i: usize,
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        match self.args.get(i) {
+            Some(arg) => arg.value(self.row, context),
+            None => Ok(Cow::Owned(Value::Null)),
+        }
+    }
+    /// An argument as text.
+    fn string<'x, 'c: 'x>(
+        &'x self,
+        i: usize,
+        context: &mut EvalContext<'c>,
+    ) -> Result<Option<Cow<'x, [u8]>>, SqlError> {
+        Ok(match self.value(i, context)? {
+            Cow::Borrowed(value) => convert::string(value, self.decimals(i)),
+            Cow::Owned(Value::Bytes(bytes)) => Some(Cow::Owned(bytes)),
+            Cow::Owned(value) => {
+                convert::string(&value, self.decimals(i)).map(|text| Cow::Owned(text.into_owned()))
+            }
+        })
+    }
+    /// The digits that the text form of an argument shows.
+    fn decimals(&self, i: usize) -> u8 {
+        self.args.get(i).map_or(NOT_FIXED, |arg| {
+            let ty = infer(arg);
+            // A parameter's digits are those of its value.
+            if ty.ty.is_none() || ty.is_string() {
+                NOT_FIXED
+            } else {
+                ty.decimals
+            }
+        })
+    }
+    /// An argument as an integer, clipped to 64 bits with sign.
+    fn int(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
+        let value = self.value(i, context)?;
+        Ok(convert::argument(&value, context))
+    }
+    fn double(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<f64>, SqlError> {
+        let value = self.value(i, context)?;
+        Ok(convert::double(&value, context))
+    }
+    fn number(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Number>, SqlError> {
+        let value = self.value(i, context)?;
+        Ok(convert::number(&value, context))
+    }
+    fn decimal(
+        &self,
+        i: usize,
+        context: &mut EvalContext<'_>,
+    ) -> Result<Option<Decimal>, SqlError> {
+        let value = self.value(i, context)?;
+        Ok(convert::decimal(&value, context))
+    }
+    fn date(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Date>, SqlError> {
+        let value = self.value(i, context)?;
+        Ok(convert::date(&value, context))
+    }
+    fn datetime(
+        &self,
+        i: usize,
+        context: &mut EvalContext<'_>,
+    ) -> Result<Option<DateTime>, SqlError> {
+        let value = self.value(i, context)?;
+        Ok(convert::datetime(&value, context))
+    }
+    fn time(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Time>, SqlError> {
+        let value = self.value(i, context)?;
+        Ok(convert::time(&value, context))
+    }
+    /// The collation the result has.
+    fn collation(&self) -> Collation {
+        self.ty.collation
+    }
+    /// The collation to compare all string arguments with.
+    fn comparison(&self) -> Collation {
+        self.args
+            .iter()
+            .map(infer)
+            .filter(ExprType::is_string)
+            .reduce(|a, b| {
+                let (collation, coercibility) =
+                    mix_collations(&a, &b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
+                ExprType::string(0, collation, coercibility)
+            })
+            .map_or(Collation::Utf8mb40900AiCi, |ty| ty.collation)
+    }
+}
+
+/// A string result, which must not be longer than a packet.
+fn bytes(bytes: Vec<u8>) -> Value {
+    Value::Bytes(bytes)
+}
+
+/// Whether a string of this length may be made; if not, NULL with warning 1301.
+fn may_make(length: u64, name: &str, context: &mut EvalContext<'_>) -> bool {
+    let max = context.statement.max_allowed_packet;
+    if length > max {
+        context
+            .warnings
+            .warn(SqlError::allowed_packet_overflowed(name, max));
+    }
+    length <= max
+}
+
+/// Makes the chosen branch of a CASE or the like what the whole is.
+pub(super) fn unify<'v>(
+    value: Cow<'v, Value>,
+    decimals: u8,
+    ty: &ExprType,
+    context: &mut EvalContext<'_>,
+) -> Result<Cow<'v, Value>, SqlError> {
+    let fits = match (&*value, ty.ty) {
+        (Value::Null, _) | (_, None) | (Value::Bytes(_), _) => true,
+        (_, Some(column_type)) if column_type.is_string() => {
+            let text = convert::string(&value, decimals)
+                .unwrap_or_default()
+                .into_owned();
+            return Ok(Cow::Owned(Value::Bytes(text)));
+        }
+        (Value::Double(_), Some(ColumnType::Double))
+        | (Value::Date(_), Some(ColumnType::Date))
+        | (Value::Time(_), Some(ColumnType::Time(_)))
+        | (Value::DateTime(_), Some(ColumnType::DateTime(_)))
+        | (Value::Int(_) | Value::UInt(_), Some(ColumnType::BigInt | ColumnType::Int)) => true,
+        _ => false,
+    };
+    if fits {
+        return Ok(value);
+    }
+    Ok(Cow::Owned(convert::conform(
+        value.into_owned(),
+        ty,
+        context,
+    )))
+}
+
+/// All functions, by module.
+const TABLES: [&[Function]; 1] = [control::FUNCTIONS];
+
+/// Functions that MySQL has and that are not here yet.
+const MISSING: &[&str] = &[
+    "benchmark",
+    "compress",
+    "uncompress",
+    "uncompressed_length",
+    "convert_tz",
+    "get_lock",
+    "release_lock",
+    "is_free_lock",
+    "is_used_lock",
+    "release_all_locks",
+    "json_array",
+    "json_object",
+    "json_extract",
+    "json_unquote",
+    "json_contains",
+    "json_set",
+    "json_valid",
+    "json_length",
+    "json_type",
+    "json_keys",
+    "json_search",
+    "json_remove",
+    "json_replace",
+    "json_insert",
+    "json_merge_patch",
+    "json_merge_preserve",
+    "json_quote",
+    "json_value",
+    "json_table",
+    "load_file",
+    "aes_encrypt",
+    "aes_decrypt",
+    "random_bytes",
+    "weight_string",
+    "soundex",
+    "sounds",
+    "extractvalue",
+    "updatexml",
+    "st_astext",
+    "st_geomfromtext",
+    "match",
+    "master_pos_wait",
+    "source_pos_wait",
+    "wait_for_executed_gtid_set",
+    "gtid_subset",
+    "gtid_subtract",
+    "name_const",
+    "get_format",
+    "statement_digest",
+    "statement_digest_text",
+    "row_number",
+    "rank",
+    "dense_rank",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+    "nth_value",
+    "ntile",
+    "cume_dist",
+    "percent_rank",
+    "regexp_replace",
+    "regexp_substr",
+    "regexp_instr",
+    "inet6_aton",
+    "inet6_ntoa",
+    "uuid_to_bin",
+    "bin_to_uuid",
+    "is_uuid",
+    "validate_password_strength",
+    "to_seconds",
+    "period_add",
+    "period_diff",
+    "export_set",
+    "make_set",
+    "interval",
+];
+
+/// The function with this name, in any case.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Function> {
+    TABLES
+        .iter()
+        .flat_map(|table| table.iter())
+        .find(|function| function.name.eq_ignore_ascii_case(name))
+}
+
+/// Whether MySQL has a function of this name that is not here.
+#[must_use]
+pub fn is_missing(name: &str) -> bool {
+    MISSING
+        .iter()
+        .any(|missing| missing.eq_ignore_ascii_case(name))
 }

@@ -1,0 +1,90 @@
+//! Expressions as text, for error messages.
+
+use super::{BinaryOp, Expr, convert, types::NOT_FIXED};
+use cohort_engine::types::Value;
+
+/// The text of an expression. Columns have lost their names; they show as their slots.
+pub(super) fn describe(expr: &Expr) -> String {
+    let list = |exprs: &[Expr]| exprs.iter().map(describe).collect::<Vec<_>>().join(",");
+    match expr {
+        Expr::Literal(value, _) => literal(value),
+        Expr::Column { slot, .. } => format!("`column {slot}`"),
+        Expr::Parameter { .. } => "?".to_string(),
+        Expr::Binary {
+            op, left, right, ..
+        } => operation(*op, left, right),
+        Expr::Negate { expr, .. } => format!("-({})", describe(expr)),
+        Expr::Not(expr) => format!("(not({}))", describe(expr)),
+        Expr::BitNot(expr) => format!("~({})", describe(expr)),
+        Expr::In {
+            expr, list: items, ..
+        } => format!("({} in ({}))", describe(expr), list(items)),
+        Expr::Between {
+            expr, low, high, ..
+        } => {
+            format!(
+                "({} between {} and {})",
+                describe(expr),
+                describe(low),
+                describe(high)
+            )
+        }
+        Expr::Like { expr, pattern, .. } => {
+            format!("({} like {})", describe(expr), describe(pattern))
+        }
+        Expr::IsNull { expr, .. } => format!("({} is null)", describe(expr)),
+        Expr::IsTruth { expr, .. } => format!("({} is true)", describe(expr)),
+        Expr::Case { .. } => "(case … end)".to_string(),
+        Expr::Cast { expr, .. } => format!("cast({})", describe(expr)),
+        Expr::Function { function, args, .. } => format!("{}({})", function.name, list(args)),
+        Expr::UserVariable { name, .. } => format!("(@`{name}`)"),
+        Expr::SetUserVariable { name, expr } => format!("(@{name}:={})", describe(expr)),
+        Expr::SystemVariable { name, .. } => format!("@@{name}"),
+    }
+}
+
+/// The text of `left op right`.
+pub(super) fn operation(op: BinaryOp, left: &Expr, right: &Expr) -> String {
+    format!("({} {} {})", describe(left), op.symbol(), describe(right))
+}
+
+fn literal(value: &Value) -> String {
+    let mut out = Vec::new();
+    convert::text(value, NOT_FIXED, &mut out);
+    let text = String::from_utf8_lossy(&out).into_owned();
+    match value {
+        Value::Null => "NULL".to_string(),
+        Value::Bytes(_) => format!("'{text}'"),
+        _ => text,
+    }
+}
+
+impl BinaryOp {
+    /// The operator as MySQL prints it.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Subtract => "-",
+            BinaryOp::Multiply => "*",
+            BinaryOp::Divide => "/",
+            BinaryOp::IntegerDivide => "DIV",
+            BinaryOp::Modulo => "%",
+            BinaryOp::Eq => "=",
+            BinaryOp::NullSafeEq => "<=>",
+            BinaryOp::NotEq => "<>",
+            BinaryOp::Lt => "<",
+            BinaryOp::LtEq => "<=",
+            BinaryOp::Gt => ">",
+            BinaryOp::GtEq => ">=",
+            BinaryOp::And => "and",
+            BinaryOp::Or => "or",
+            BinaryOp::Xor => "xor",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+            BinaryOp::ShiftLeft => "<<",
+            BinaryOp::ShiftRight => ">>",
+        }
+    }
+}

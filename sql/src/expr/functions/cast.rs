@@ -1,0 +1,200 @@
+//! CAST, CONVERT and COLLATE.
+
+use crate::{
+    error::SqlError,
+    expr::{
+        EvalContext, ExprType,
+        convert::{self, Number},
+        types::NOT_FIXED,
+    },
+};
+use cohort_engine::types::{Collation, ColumnType, Value, temporal};
+
+/// Converts a value of the type `from` to the type `to`.
+pub(in crate::expr) fn cast(
+    value: &Value,
+    from: &ExprType,
+    to: &ExprType,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let Some(column_type) = to.ty else {
+        return Ok(value.clone());
+    };
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(match column_type {
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
+            text(value, from, column_type, to.collation, context)
+        }
+        ColumnType::Decimal { precision, scale } => decimal(value, precision, scale, context),
+        ColumnType::Double => convert::double(value, context).map_or(Value::Null, Value::Double),
+        ColumnType::Float => {
+            convert::double(value, context).map_or(Value::Null, |x| Value::Float(x as f32))
+        }
+        ColumnType::Date => convert::date(value, context).map_or(Value::Null, Value::Date),
+        ColumnType::Time(fsp) => {
+            convert::time(value, context).map_or(Value::Null, |time| Value::Time(time.round(fsp)))
+        }
+        ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => convert::datetime(value, context)
+            .and_then(|moment| moment.round(fsp))
+            .map_or(Value::Null, Value::DateTime),
+        ColumnType::Year => year(value, context),
+        _ => match convert::integer(value, context) {
+            Some(Number::Int(n)) if to.unsigned => Value::UInt(n.cast_unsigned()),
+            Some(Number::UInt(n)) if !to.unsigned => Value::Int(n.cast_signed()),
+            Some(number) => number.into_value(),
+            None => Value::Null,
+        },
+    })
+}
+
+fn text(
+    value: &Value,
+    from: &ExprType,
+    column_type: ColumnType,
+    collation: Collation,
+    context: &mut EvalContext<'_>,
+) -> Value {
+    let decimals = if from.ty.is_none() || from.is_string() {
+        NOT_FIXED
+    } else {
+        from.decimals
+    };
+    let mut bytes = convert::string(value, decimals)
+        .unwrap_or_default()
+        .into_owned();
+    let limit = match column_type {
+        ColumnType::Char(length) => Some(usize::from(length)),
+        ColumnType::VarChar(length) => Some(length as usize),
+        _ => None,
+    };
+    if let Some(limit) = limit {
+        let end = collation.char_offset(&bytes, limit);
+        if end < bytes.len() {
+            let kind = if collation.is_binary() {
+                "BINARY"
+            } else {
+                "CHAR"
+            };
+            let lost =
+                SqlError::truncated_wrong_value(format!("{kind}({limit})"), convert::shown(&bytes));
+            context.warnings.warn(lost);
+            bytes.truncate(end);
+        }
+        if let (ColumnType::Char(length), true) = (column_type, collation.is_binary()) {
+            bytes.resize(length.into(), 0);
+        }
+    }
+    if from.collation.is_binary()
+        && from.is_string()
+        && !collation.is_binary()
+        && std::str::from_utf8(&bytes).is_err()
+    {
+        let hex: String = bytes
+            .iter()
+            .take(6)
+            .map(|byte| format!("\\x{byte:02X}"))
+            .collect();
+        context
+            .warnings
+            .warn(SqlError::invalid_character_string("utf8mb4", hex));
+        return Value::Null;
+    }
+    Value::Bytes(bytes)
+}
+
+fn decimal(value: &Value, precision: u8, scale: u8, context: &mut EvalContext<'_>) -> Value {
+    let Some(number) = convert::decimal(value, context) else {
+        return Value::Null;
+    };
+    let rounded = convert::round(&number, scale.into());
+    let limit = bigdecimal::BigDecimal::new(
+        bigdecimal::num_bigint::BigInt::from(10).pow(precision.into()) - 1,
+        scale.into(),
+    );
+    if rounded.abs() > limit {
+        context.warnings.warn(SqlError::truncated_wrong_value(
+            "DECIMAL",
+            number.to_plain_string(),
+        ));
+        let negative = rounded < bigdecimal::BigDecimal::from(0);
+        return Value::Decimal(Box::new(if negative { -limit } else { limit }));
+    }
+    Value::Decimal(Box::new(rounded))
+}
+
+fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
+    let year = match value {
+        Value::Date(date) => i64::from(date.year),
+        Value::DateTime(moment) => i64::from(moment.date.year),
+        Value::Time(_) => i64::from(context.statement.now().date.year),
+        other => match convert::argument(other, context) {
+            Some(n) => n,
+            None => return Value::Null,
+        },
+    };
+    match year {
+        0 if matches!(value, Value::Bytes(_)) => Value::UInt(2000),
+        0 => Value::UInt(0),
+        1..=69 => Value::UInt((year + 2000).cast_unsigned()),
+        70..=99 => Value::UInt((year + 1900).cast_unsigned()),
+        1901..=2155 => Value::UInt(year.cast_unsigned()),
+        _ => {
+            context
+                .warnings
+                .warn(SqlError::truncated_wrong_value("YEAR", year));
+            Value::Null
+        }
+    }
+}
+
+/// The literal that DATE '…', TIME '…' or TIMESTAMP '…' stands for; 1525 if it is none.
+pub(in crate::expr) fn temporal_literal(
+    column_type: ColumnType,
+    text: &[u8],
+) -> Result<(Value, ExprType), SqlError> {
+    // As many digits of a second as were written.
+    let fsp = text
+        .iter()
+        .rposition(|&byte| byte == b'.')
+        .map_or(0, |point| {
+            text[point + 1..]
+                .iter()
+                .take_while(|b| b.is_ascii_digit())
+                .count()
+        })
+        .min(6) as u8;
+    let shown = || convert::shown(text);
+    match column_type {
+        ColumnType::Date => match temporal::parse(text) {
+            Some(parsed)
+                if parsed.value.date.is_valid() && !parsed.has_time && !parsed.truncated =>
+            {
+                Ok((
+                    Value::Date(parsed.value.date),
+                    ExprType::temporal(ColumnType::Date),
+                ))
+            }
+            _ => Err(SqlError::incorrect_value("DATE", shown())),
+        },
+        ColumnType::Time(_) => match temporal::parse_time(text) {
+            Some(parsed) if !parsed.truncated => Ok((
+                Value::Time(parsed.value),
+                ExprType::temporal(ColumnType::Time(fsp)),
+            )),
+            _ => Err(SqlError::incorrect_value("TIME", shown())),
+        },
+        _ => match temporal::parse(text) {
+            Some(parsed)
+                if parsed.value.date.is_valid() && parsed.has_time && !parsed.truncated =>
+            {
+                Ok((
+                    Value::DateTime(parsed.value),
+                    ExprType::temporal(ColumnType::DateTime(fsp)),
+                ))
+            }
+            _ => Err(SqlError::incorrect_value("DATETIME", shown())),
+        },
+    }
+}

@@ -1,0 +1,111 @@
+//! Functions that choose among their arguments.
+
+use super::{Args, Function, MANY, Typing, function, unify};
+use crate::{
+    error::SqlError,
+    expr::{EvalContext, ExprType, compare::compare, infer, types::common_type},
+};
+use cohort_engine::types::Value;
+use std::cmp::Ordering;
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function("if", (3, 3), |t| common_type(&t.types()[1..]), if_),
+    function("ifnull", (2, 2), coalesce_type, coalesce),
+    function("coalesce", (1, MANY), coalesce_type, coalesce),
+    function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif),
+    function("isnull", (1, 1), |_| ExprType::boolean(), isnull),
+    function("greatest", (2, MANY), extreme_type, |args, context| {
+        extreme(args, Ordering::Greater, context)
+    }),
+    function("least", (2, MANY), extreme_type, |args, context| {
+        extreme(args, Ordering::Less, context)
+    }),
+];
+
+/// NULL only if all arguments can be.
+fn coalesce_type(typing: &Typing<'_>) -> ExprType {
+    let types = typing.types();
+    let nullable = types.iter().all(|ty| ty.nullable);
+    ExprType {
+        nullable,
+        ..common_type(&types)
+    }
+}
+
+fn extreme_type(typing: &Typing<'_>) -> ExprType {
+    common_type(&typing.types())
+}
+
+fn chosen(args: &Args<'_>, i: usize, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let value = args.value(i, context)?;
+    let decimals = args.decimals(i);
+    Ok(unify(value, decimals, args.ty, context)?.into_owned())
+}
+
+fn if_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let truth = match args.args.first() {
+        Some(condition) => condition.truth(args.row, context)?,
+        None => None,
+    };
+    chosen(args, if truth == Some(true) { 1 } else { 2 }, context)
+}
+
+fn coalesce(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    for i in 0..args.len() {
+        let value = chosen(args, i, context)?;
+        if !value.is_null() {
+            return Ok(value);
+        }
+    }
+    Ok(Value::Null)
+}
+
+fn nullif(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (a, b) = (args.value(0, context)?, args.value(1, context)?);
+    if compare(&a, &b, args.comparison(), context)? == Some(Ordering::Equal) {
+        return Ok(Value::Null);
+    }
+    Ok(a.into_owned())
+}
+
+fn isnull(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let value = args.value(0, context)?;
+    Ok(Value::Int(value.is_null().into()))
+}
+
+fn extreme(
+    args: &Args<'_>,
+    wanted: Ordering,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let collation = args.comparison();
+    // Texts compare as texts, even if they look like numbers; a date among them makes dates.
+    let temporal = args.args.iter().any(|arg| infer(arg).is_temporal());
+    let as_text = args.ty.is_string() && !temporal;
+    let mut best: Option<(usize, Value)> = None;
+    for i in 0..args.len() {
+        let value = if as_text {
+            match args.string(i, context)? {
+                Some(text) => Value::Bytes(text.into_owned()),
+                None => Value::Null,
+            }
+        } else {
+            args.value(i, context)?.into_owned()
+        };
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let better = match &best {
+            Some((_, best)) => compare(&value, best, collation, context)? == Some(wanted),
+            None => true,
+        };
+        if better {
+            best = Some((i, value));
+        }
+    }
+    let Some((i, value)) = best else {
+        return Ok(Value::Null);
+    };
+    let decimals = args.decimals(i);
+    Ok(unify(std::borrow::Cow::Owned(value), decimals, args.ty, context)?.into_owned())
+}
