@@ -1,8 +1,17 @@
-//! From the parser's syntax tree to expressions.
+//! From the parser's syntax tree to expressions: names through the scope, types and collations
+//! worked out once.
 
-use super::{BinaryOp, Expr, VariableScope};
+mod call;
+mod literal;
+
+use super::{
+    BinaryOp, Expr, ExprType, SqlMode, VariableScope,
+    functions::{self, Typing, cast},
+    infer,
+    types::{coercibility, common_type, mix_collations},
+};
 use crate::error::SqlError;
-use cohort_engine::types::Collation;
+use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
 
 /// What a subquery is used for.
@@ -31,11 +40,7 @@ pub trait Scope {
     /// VALUES(column) and DEFAULT(column) are the scope's. `None`: an ordinary function.
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError>;
     /// The value of a system variable now, for its type; 1193 if there is none.
-    fn system_variable(
-        &mut self,
-        scope: VariableScope,
-        name: &str,
-    ) -> Result<cohort_engine::types::Value, SqlError> {
+    fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
         let _ = scope;
         Err(SqlError::unknown_variable(name))
     }
@@ -44,15 +49,9 @@ pub trait Scope {
         Collation::Utf8mb40900AiCi
     }
     /// @@sql_mode
-    fn sql_mode(&self) -> super::SqlMode {
-        super::SqlMode::DEFAULT
+    fn sql_mode(&self) -> SqlMode {
+        SqlMode::DEFAULT
     }
-}
-
-/// Resolves an expression.
-pub fn resolve(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
-    let _ = (expr, scope);
-    Err(SqlError::not_supported("expressions"))
 }
 
 /// Whether a function of this name aggregates (COUNT, SUM, …), in any case.
@@ -81,4 +80,637 @@ pub fn is_aggregate(name: &str) -> bool {
         "grouping",
     ];
     NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Resolves a parsed expression. The parser bounds how deeply it is nested.
+pub fn resolve(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    use ast::Expr as Ast;
+    match expr {
+        Ast::Nested(inner) => resolve(inner, scope),
+        Ast::Identifier(name) => identifier(std::slice::from_ref(name), scope),
+        Ast::CompoundIdentifier(path) => identifier(path, scope),
+        Ast::Value(value) => literal::literal(&value.value, scope),
+        Ast::TypedString(typed) => literal::typed_string(typed),
+        Ast::Prefixed { prefix, value } => literal::prefixed(prefix, value, scope),
+        Ast::BinaryOp { left, op, right } => binary(left, op, right, scope),
+        Ast::UnaryOp { op, expr } => unary(*op, expr, scope),
+        Ast::IsNull(expr) => is_null(expr, false, scope),
+        Ast::IsNotNull(expr) => is_null(expr, true, scope),
+        Ast::IsTrue(expr) => is_truth(expr, Some(true), false, scope),
+        Ast::IsNotTrue(expr) => is_truth(expr, Some(true), true, scope),
+        Ast::IsFalse(expr) => is_truth(expr, Some(false), false, scope),
+        Ast::IsNotFalse(expr) => is_truth(expr, Some(false), true, scope),
+        Ast::IsUnknown(expr) => is_truth(expr, None, false, scope),
+        Ast::IsNotUnknown(expr) => is_truth(expr, None, true, scope),
+        Ast::InList {
+            expr,
+            list,
+            negated,
+        } => in_list(expr, list, *negated, scope),
+        Ast::InSubquery {
+            expr,
+            subquery,
+            negated,
+        } => {
+            let operands = match &**expr {
+                Ast::Tuple(parts) => parts
+                    .iter()
+                    .map(|part| resolve(part, scope))
+                    .collect::<Result<_, _>>()?,
+                single => vec![resolve(single, scope)?],
+            };
+            let found = scope.subquery(subquery, SubqueryUse::In(operands))?;
+            Ok(not_if(*negated, found))
+        }
+        Ast::Between {
+            expr,
+            negated,
+            low,
+            high,
+        } => between(expr, low, high, *negated, scope),
+        Ast::Like {
+            negated,
+            expr,
+            pattern,
+            escape_char,
+            any: false,
+        } => like(expr, pattern, escape_char.as_deref(), *negated, scope),
+        Ast::RLike {
+            negated,
+            expr,
+            pattern,
+            ..
+        } => {
+            let args = vec![resolve(expr, scope)?, resolve(pattern, scope)?];
+            let matched = call::build("regexp_like", args, scope)?;
+            Ok(not_if(*negated, matched))
+        }
+        Ast::Case {
+            operand,
+            conditions,
+            else_result,
+            ..
+        } => case(
+            operand.as_deref(),
+            conditions,
+            else_result.as_deref(),
+            scope,
+        ),
+        Ast::Cast {
+            kind: ast::CastKind::Cast,
+            expr,
+            data_type,
+            format: None,
+        } => literal::cast(expr, data_type, scope),
+        Ast::Convert {
+            expr,
+            data_type,
+            charset,
+            ..
+        } => literal::convert(expr, data_type.as_ref(), charset.as_ref(), scope),
+        Ast::Collate { expr, collation } => collate(expr, collation, scope),
+        Ast::Exists { subquery, negated } => {
+            let exists = scope.subquery(subquery, SubqueryUse::Exists)?;
+            Ok(not_if(*negated, exists))
+        }
+        Ast::Subquery(query) => scope.subquery(query, SubqueryUse::Scalar),
+        Ast::AnyOp {
+            left,
+            compare_op,
+            right,
+            ..
+        } => quantified(left, compare_op, right, true, scope),
+        Ast::AllOp {
+            left,
+            compare_op,
+            right,
+        } => quantified(left, compare_op, right, false, scope),
+        Ast::Tuple(_) => Err(SqlError::operand_columns(1)),
+        other => call::special(other, scope),
+    }
+}
+
+fn not_if(negated: bool, expr: Expr) -> Expr {
+    if negated {
+        Expr::Not(Box::new(expr))
+    } else {
+        expr
+    }
+}
+
+/// A column, `@user_variable` or `@@system_variable`.
+fn identifier(path: &[ast::Ident], scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    let first = path.first().map_or("", |ident| ident.value.as_str());
+    let quoted = path
+        .first()
+        .is_some_and(|ident| ident.quote_style.is_some());
+    if quoted || !first.starts_with('@') {
+        return scope.column(path);
+    }
+    let rest = path[1..].iter().map(|ident| ident.value.as_str());
+    let name = std::iter::once(first)
+        .chain(rest)
+        .collect::<Vec<_>>()
+        .join(".");
+    let name = name.to_ascii_lowercase();
+    if let Some(name) = name.strip_prefix("@@") {
+        let (variable_scope, name) = match name.split_once('.') {
+            Some(("global", name)) => (VariableScope::Global, name),
+            Some(("session" | "local", name)) => (VariableScope::Session, name),
+            _ => (VariableScope::Any, name),
+        };
+        let value = scope.system_variable(variable_scope, name)?;
+        let mut ty = literal::type_of(&value, scope.collation()).or_null();
+        if ty.is_string() {
+            // The value may be a longer one when the statement is executed again.
+            ty = ExprType::string(1024, scope.collation(), coercibility::SYSTEM).or_null();
+        }
+        return Ok(Expr::SystemVariable {
+            scope: variable_scope,
+            name: name.to_string(),
+            ty,
+        });
+    }
+    let name = name
+        .trim_start_matches('@')
+        .trim_matches(['`', '\'', '"'])
+        .to_string();
+    // Its value, and so its type, is known when the statement runs.
+    let ty = ExprType {
+        ty: None,
+        collation: scope.collation(),
+        coercibility: coercibility::IMPLICIT,
+        ..ExprType::null()
+    };
+    Ok(Expr::UserVariable { name, ty })
+}
+
+fn is_null(expr: &ast::Expr, negated: bool, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    Ok(Expr::IsNull {
+        expr: Box::new(resolve(expr, scope)?),
+        negated,
+    })
+}
+
+fn is_truth(
+    expr: &ast::Expr,
+    truth: Option<bool>,
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    Ok(Expr::IsTruth {
+        expr: Box::new(resolve(expr, scope)?),
+        truth,
+        negated,
+    })
+}
+
+fn unary(
+    op: ast::UnaryOperator,
+    expr: &ast::Expr,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let operand = resolve(expr, scope)?;
+    match op {
+        ast::UnaryOperator::Plus => Ok(operand),
+        ast::UnaryOperator::Minus => Ok(literal::negate(operand)),
+        ast::UnaryOperator::Not | ast::UnaryOperator::BangNot => Ok(Expr::Not(Box::new(operand))),
+        ast::UnaryOperator::BitwiseNot => Ok(Expr::BitNot(Box::new(operand))),
+        other => Err(SqlError::not_supported(other)),
+    }
+}
+
+/// The operator of a syntax tree, if it is one of ours.
+fn operator(op: &ast::BinaryOperator, mode: SqlMode) -> Option<BinaryOp> {
+    use ast::BinaryOperator as Ast;
+    Some(match op {
+        Ast::Plus => BinaryOp::Add,
+        Ast::Minus => BinaryOp::Subtract,
+        Ast::Multiply => BinaryOp::Multiply,
+        Ast::Divide => BinaryOp::Divide,
+        Ast::MyIntegerDivide | Ast::DuckIntegerDivide => BinaryOp::IntegerDivide,
+        Ast::Modulo => BinaryOp::Modulo,
+        Ast::Eq => BinaryOp::Eq,
+        Ast::Spaceship => BinaryOp::NullSafeEq,
+        Ast::NotEq => BinaryOp::NotEq,
+        Ast::Lt => BinaryOp::Lt,
+        Ast::LtEq => BinaryOp::LtEq,
+        Ast::Gt => BinaryOp::Gt,
+        Ast::GtEq => BinaryOp::GtEq,
+        Ast::And => BinaryOp::And,
+        Ast::PGOverlap => BinaryOp::And,
+        Ast::Or => BinaryOp::Or,
+        Ast::StringConcat if !mode.has(SqlMode::PIPES_AS_CONCAT) => BinaryOp::Or,
+        Ast::Xor => BinaryOp::Xor,
+        Ast::BitwiseAnd => BinaryOp::BitAnd,
+        Ast::BitwiseOr => BinaryOp::BitOr,
+        Ast::BitwiseXor | Ast::PGBitwiseXor => BinaryOp::BitXor,
+        Ast::PGBitwiseShiftLeft => BinaryOp::ShiftLeft,
+        Ast::PGBitwiseShiftRight => BinaryOp::ShiftRight,
+        _ => return None,
+    })
+}
+
+fn binary(
+    left: &ast::Expr,
+    op: &ast::BinaryOperator,
+    right: &ast::Expr,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    if matches!(op, ast::BinaryOperator::Assignment) {
+        return assignment(left, right, scope);
+    }
+    if let (ast::BinaryOperator::Plus | ast::BinaryOperator::Minus, ast::Expr::Interval(interval)) =
+        (op, right)
+    {
+        let name = if *op == ast::BinaryOperator::Plus {
+            "date_add"
+        } else {
+            "date_sub"
+        };
+        let left = resolve(left, scope)?;
+        return call::add_interval(name, left, interval, scope);
+    }
+    if let (ast::BinaryOperator::Plus, ast::Expr::Interval(interval)) = (op, left) {
+        let right = resolve(right, scope)?;
+        return call::add_interval("date_add", right, interval, scope);
+    }
+    let Some(resolved) = operator(op, scope.sql_mode()) else {
+        return match op {
+            ast::BinaryOperator::StringConcat => {
+                let args = vec![resolve(left, scope)?, resolve(right, scope)?];
+                call::build("concat", args, scope)
+            }
+            ast::BinaryOperator::Regexp => {
+                let args = vec![resolve(left, scope)?, resolve(right, scope)?];
+                call::build("regexp_like", args, scope)
+            }
+            other => Err(SqlError::not_supported(other)),
+        };
+    };
+    if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) {
+        return compare_rows(resolved, left, right, scope);
+    }
+    let (left, right) = (resolve(left, scope)?, resolve(right, scope)?);
+    build_binary(resolved, left, right)
+}
+
+/// `@name := x`
+fn assignment(
+    left: &ast::Expr,
+    right: &ast::Expr,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let ast::Expr::Identifier(name) = left else {
+        return Err(SqlError::not_supported(
+            ":= to anything but a user variable",
+        ));
+    };
+    let Expr::UserVariable { name, .. } = identifier(std::slice::from_ref(name), scope)? else {
+        return Err(SqlError::not_supported(
+            ":= to anything but a user variable",
+        ));
+    };
+    Ok(Expr::SetUserVariable {
+        name,
+        expr: Box::new(resolve(right, scope)?),
+    })
+}
+
+/// `left op right`, with its type.
+pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+    let arithmetic =
+        !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+    let (left, right) = if arithmetic {
+        (literal::as_number(left), literal::as_number(right))
+    } else {
+        (left, right)
+    };
+    let (a, b) = (infer(&left), infer(&right));
+    let mut ty = match op {
+        _ if op.is_comparison() => {
+            let collation = comparison_collation(&[a, b], op.symbol())?;
+            ExprType {
+                collation,
+                ..ExprType::boolean()
+            }
+        }
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => ExprType::boolean(),
+        BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRight => ExprType::bigint(true),
+        _ => arithmetic_type(op, &a, &b),
+    };
+    ty.nullable = match op {
+        BinaryOp::NullSafeEq => false,
+        BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo => true,
+        _ => a.nullable || b.nullable,
+    };
+    Ok(Expr::Binary {
+        op,
+        left: Box::new(left),
+        right: Box::new(right),
+        ty,
+    })
+}
+
+/// The type of `+ - * / DIV %`.
+fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType) -> ExprType {
+    let unsigned = a.unsigned || b.unsigned;
+    if op == BinaryOp::IntegerDivide {
+        return ExprType::bigint(unsigned);
+    }
+    if a.is_floating() || b.is_floating() {
+        return ExprType::double();
+    }
+    let ((a_whole, a_scale), (b_whole, b_scale)) = (a.digits(), b.digits());
+    let whole_numbers = a_scale == 0
+        && b_scale == 0
+        && !matches!(a.ty, Some(ColumnType::Decimal { .. }))
+        && !matches!(b.ty, Some(ColumnType::Decimal { .. }));
+    match op {
+        BinaryOp::Divide => ExprType::decimal(a_whole + b_scale + a_scale + 4, a_scale + 4),
+        BinaryOp::Modulo if whole_numbers => ExprType::bigint(a.unsigned),
+        _ if whole_numbers => ExprType::bigint(unsigned),
+        BinaryOp::Multiply => {
+            ExprType::decimal(a_whole + b_whole + a_scale + b_scale, a_scale + b_scale)
+        }
+        BinaryOp::Modulo => {
+            let scale = a_scale.max(b_scale);
+            ExprType::decimal(a_whole.max(b_whole) + scale, scale)
+        }
+        _ => {
+            let scale = a_scale.max(b_scale);
+            ExprType::decimal(a_whole.max(b_whole) + 1 + scale, scale)
+        }
+    }
+}
+
+/// The collation with which operands are compared, if they are strings: 1267 if they disagree.
+fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Collation, SqlError> {
+    let mut strings = types.iter().filter(|ty| ty.is_string() || ty.ty.is_none());
+    let Some(first) = strings.next() else {
+        return Ok(Collation::Binary);
+    };
+    let mut mixed = *first;
+    for ty in strings {
+        match mix_collations(&mixed, ty) {
+            Some((collation, coercibility)) => {
+                mixed.collation = collation;
+                mixed.coercibility = coercibility;
+            }
+            None => {
+                return Err(SqlError::illegal_mix_of_collations(
+                    mixed.collation.name(),
+                    coercibility_name(mixed.coercibility),
+                    ty.collation.name(),
+                    coercibility_name(ty.coercibility),
+                    operation,
+                ));
+            }
+        }
+    }
+    Ok(mixed.collation)
+}
+
+fn coercibility_name(coercibility: u8) -> &'static str {
+    match coercibility {
+        coercibility::EXPLICIT => "EXPLICIT",
+        coercibility::NONE => "NONE",
+        coercibility::IMPLICIT => "IMPLICIT",
+        coercibility::SYSTEM => "SYSCONST",
+        coercibility::LITERAL => "COERCIBLE",
+        coercibility::NUMERIC => "NUMERIC",
+        _ => "IGNORABLE",
+    }
+}
+
+/// Comparisons of rows, in terms of comparisons of their parts.
+fn compare_rows(
+    op: BinaryOp,
+    left: &[ast::Expr],
+    right: &[ast::Expr],
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    if left.len() != right.len() || left.is_empty() {
+        return Err(SqlError::operand_columns(left.len()));
+    }
+    let mut pairs = Vec::new();
+    for (a, b) in left.iter().zip(right) {
+        pairs.push((resolve(a, scope)?, resolve(b, scope)?));
+    }
+    match op {
+        BinaryOp::Eq | BinaryOp::NullSafeEq => all_pairs(op, pairs),
+        BinaryOp::NotEq => Ok(Expr::Not(Box::new(all_pairs(BinaryOp::Eq, pairs)?))),
+        BinaryOp::Lt | BinaryOp::LtEq | BinaryOp::Gt | BinaryOp::GtEq => lexicographic(op, &pairs),
+        _ => Err(SqlError::operand_columns(1)),
+    }
+}
+
+fn all_pairs(op: BinaryOp, pairs: Vec<(Expr, Expr)>) -> Result<Expr, SqlError> {
+    let mut whole = None;
+    for (a, b) in pairs {
+        let part = build_binary(op, a, b)?;
+        whole = Some(match whole {
+            Some(before) => build_binary(BinaryOp::And, before, part)?,
+            None => part,
+        });
+    }
+    whole.ok_or_else(|| SqlError::operand_columns(1))
+}
+
+/// `(a, b) < (c, d)` is `a < c OR (a = c AND b < d)`.
+fn lexicographic(op: BinaryOp, pairs: &[(Expr, Expr)]) -> Result<Expr, SqlError> {
+    let strict = match op {
+        BinaryOp::LtEq => BinaryOp::Lt,
+        BinaryOp::GtEq => BinaryOp::Gt,
+        other => other,
+    };
+    let Some(((a, b), before)) = pairs.split_last() else {
+        return Err(SqlError::operand_columns(1));
+    };
+    let mut whole = build_binary(op, a.clone(), b.clone())?;
+    for (a, b) in before.iter().rev() {
+        let less = build_binary(strict, a.clone(), b.clone())?;
+        let same = build_binary(BinaryOp::Eq, a.clone(), b.clone())?;
+        whole = build_binary(
+            BinaryOp::Or,
+            less,
+            build_binary(BinaryOp::And, same, whole)?,
+        )?;
+    }
+    Ok(whole)
+}
+
+fn in_list(
+    expr: &ast::Expr,
+    list: &[ast::Expr],
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    if let ast::Expr::Tuple(parts) = expr {
+        let mut whole = None;
+        for candidate in list {
+            let ast::Expr::Tuple(candidate) = candidate else {
+                return Err(SqlError::operand_columns(parts.len()));
+            };
+            let same = compare_rows(BinaryOp::Eq, parts, candidate, scope)?;
+            whole = Some(match whole {
+                Some(before) => build_binary(BinaryOp::Or, before, same)?,
+                None => same,
+            });
+        }
+        let found = whole.ok_or_else(|| SqlError::operand_columns(parts.len()))?;
+        return Ok(not_if(negated, found));
+    }
+    let expr = resolve(expr, scope)?;
+    let mut types = vec![infer(&expr)];
+    let mut resolved = Vec::with_capacity(list.len());
+    for candidate in list {
+        let candidate = resolve(candidate, scope)?;
+        types.push(infer(&candidate));
+        resolved.push(candidate);
+    }
+    let collation = comparison_collation(&types, "in")?;
+    Ok(Expr::In {
+        expr: Box::new(expr),
+        list: resolved,
+        negated,
+        collation,
+    })
+}
+
+fn between(
+    expr: &ast::Expr,
+    low: &ast::Expr,
+    high: &ast::Expr,
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let [expr, low, high] = [
+        resolve(expr, scope)?,
+        resolve(low, scope)?,
+        resolve(high, scope)?,
+    ];
+    let collation = comparison_collation(&[infer(&expr), infer(&low), infer(&high)], "between")?;
+    Ok(Expr::Between {
+        expr: Box::new(expr),
+        low: Box::new(low),
+        high: Box::new(high),
+        negated,
+        collation,
+    })
+}
+
+fn like(
+    expr: &ast::Expr,
+    pattern: &ast::Expr,
+    escape: Option<&ast::Expr>,
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let (expr, pattern) = (resolve(expr, scope)?, resolve(pattern, scope)?);
+    let types: Vec<ExprType> = [infer(&expr), infer(&pattern)]
+        .into_iter()
+        .filter(ExprType::is_string)
+        .collect();
+    let collation = match types.as_slice() {
+        [] => scope.collation(),
+        types => comparison_collation(types, "like")?,
+    };
+    let escape = match escape {
+        Some(escape) => Some(Box::new(resolve(escape, scope)?)),
+        None => None,
+    };
+    Ok(Expr::Like {
+        expr: Box::new(expr),
+        pattern: Box::new(pattern),
+        escape,
+        negated,
+        collation,
+    })
+}
+
+fn case(
+    operand: Option<&ast::Expr>,
+    conditions: &[ast::CaseWhen],
+    otherwise: Option<&ast::Expr>,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
+    let mut compared: Vec<ExprType> = operand.iter().map(infer).collect();
+    let mut branches = Vec::with_capacity(conditions.len());
+    let mut results = Vec::new();
+    for when in conditions {
+        let (condition, result) = (
+            resolve(&when.condition, scope)?,
+            resolve(&when.result, scope)?,
+        );
+        if operand.is_some() {
+            compared.push(infer(&condition));
+        }
+        results.push(infer(&result));
+        branches.push((condition, result));
+    }
+    let otherwise = otherwise
+        .map(|otherwise| resolve(otherwise, scope))
+        .transpose()?;
+    results.push(otherwise.as_ref().map_or_else(ExprType::null, infer));
+    Ok(Expr::Case {
+        collation: comparison_collation(&compared, "case")?,
+        operand: operand.map(Box::new),
+        branches,
+        otherwise: otherwise.map(Box::new),
+        ty: common_type(&results).computed(),
+    })
+}
+
+fn collate(
+    expr: &ast::Expr,
+    collation: &ast::ObjectName,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let name = collation.to_string();
+    let name = name.trim_matches(['`', '\'', '"']);
+    let collation = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
+    let expr = resolve(expr, scope)?;
+    let from = infer(&expr);
+    if from.is_string() && from.collation.charset() != collation.charset() {
+        return Err(SqlError::collation_mismatch(name, from.collation.charset()));
+    }
+    let ty =
+        ExprType::string(from.length, collation, coercibility::EXPLICIT).nullable_if(from.nullable);
+    Ok(Expr::Cast {
+        expr: Box::new(expr),
+        ty,
+    })
+}
+
+/// `left op ANY (…)` and `left op ALL (…)`.
+fn quantified(
+    left: &ast::Expr,
+    op: &ast::BinaryOperator,
+    right: &ast::Expr,
+    any: bool,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let op = operator(op, scope.sql_mode())
+        .filter(|op| op.is_comparison())
+        .ok_or_else(|| SqlError::not_supported(op))?;
+    let mut right = right;
+    while let ast::Expr::Nested(inner) = right {
+        right = inner;
+    }
+    let ast::Expr::Subquery(query) = right else {
+        return Err(SqlError::not_supported("ANY and ALL without a subquery"));
+    };
+    let left = resolve(left, scope)?;
+    let usage = if any {
+        SubqueryUse::Any(left, op)
+    } else {
+        SubqueryUse::All(left, op)
+    };
+    scope.subquery(query, usage)
 }

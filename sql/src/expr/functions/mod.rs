@@ -1,7 +1,10 @@
 //! The functions: one table of names, arities, types and evaluations.
 
+pub(super) mod calendar;
 pub(super) mod cast;
 mod control;
+pub mod interval;
+mod temporal;
 
 use super::{
     EvalContext, Expr, ExprType,
@@ -272,7 +275,7 @@ pub(super) fn unify<'v>(
 }
 
 /// All functions, by module.
-const TABLES: [&[Function]; 1] = [control::FUNCTIONS];
+const TABLES: [&[Function]; 2] = [control::FUNCTIONS, temporal::FUNCTIONS];
 
 /// Functions that MySQL has and that are not here yet.
 const MISSING: &[&str] = &[

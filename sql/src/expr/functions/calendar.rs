@@ -1,0 +1,386 @@
+//! Weeks, names of days and months, and DATE_FORMAT.
+
+use cohort_engine::types::{
+    Date, DateTime,
+    temporal::{SECOND, day_number},
+};
+use std::io::Write;
+
+/// January is 0.
+pub(super) const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+/// Monday is 0.
+pub(super) const DAYS: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
+
+/// WEEK(date, mode): the year that the week belongs to, and its number. Of the mode's bits, 1
+/// means that weeks begin on Monday, 2 that the weeks at the turn of the year are numbered in
+/// the year they belong to (never 0), and 4 (flipped by 1) that week 1 is the first with its
+/// first day in the year, rather than the first with four days in it.
+pub(super) fn week(date: Date, mode: i64) -> (i64, i64) {
+    let monday_first = mode & 1 != 0;
+    let mut within_year = mode & 2 != 0;
+    let first_weekday = (mode & 4 != 0) != !monday_first;
+    let today = date.day_number();
+    let mut year = i64::from(date.year);
+    let mut start = day_number(date.year, 1, 1);
+    // 0 is the first day of a week.
+    let weekday_of = |days: i64| {
+        if monday_first {
+            (days + 5).rem_euclid(7)
+        } else {
+            (days + 6).rem_euclid(7)
+        }
+    };
+    let mut weekday = weekday_of(start);
+    let mut year_days = if cohort_engine::types::temporal::is_leap_year(date.year) {
+        366
+    } else {
+        365
+    };
+    if date.month == 1 && i64::from(date.day) <= 7 - weekday {
+        let not_first = (first_weekday && weekday != 0) || (!first_weekday && weekday >= 4);
+        if !within_year && not_first {
+            return (year, 0);
+        }
+        if not_first && date.year > 0 {
+            within_year = true;
+            year -= 1;
+            year_days = if cohort_engine::types::temporal::is_leap_year(date.year - 1) {
+                366
+            } else {
+                365
+            };
+            start -= year_days;
+            weekday = (weekday + 53 * 7 - year_days).rem_euclid(7);
+        }
+    }
+    let days = if (first_weekday && weekday != 0) || (!first_weekday && weekday >= 4) {
+        today - (start + (7 - weekday))
+    } else {
+        today - (start - weekday)
+    };
+    if within_year && days >= 52 * 7 {
+        let weekday = (weekday + year_days).rem_euclid(7);
+        if (!first_weekday && weekday < 4) || (first_weekday && weekday == 0) {
+            return (year + 1, 1);
+        }
+    }
+    (year, days / 7 + 1)
+}
+
+fn ordinal(n: u8) -> &'static str {
+    match (n % 10, n / 10) {
+        (_, 1) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    }
+}
+
+/// DATE_FORMAT; `None` where the format wants a name that a zero part does not have.
+pub(super) fn format(moment: DateTime, format: &[u8], hours_total: Option<u32>) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(format.len() * 2);
+    let mut bytes = format.iter();
+    while let Some(&byte) = bytes.next() {
+        if byte != b'%' {
+            out.push(byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(&specifier) => one(moment, specifier, hours_total, &mut out)?,
+            None => out.push(b'%'),
+        }
+    }
+    Some(out)
+}
+
+fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<u8>) -> Option<()> {
+    let date = moment.date;
+    let (hour, minute, second, micros) = moment.parts();
+    let hour = hours_total.unwrap_or(hour);
+    let hour12 = match hour % 12 {
+        0 => 12,
+        hour => hour,
+    };
+    let half = if hour % 24 < 12 { "AM" } else { "PM" };
+    let month = || MONTHS.get(usize::from(date.month).checked_sub(1)?).copied();
+    let day = || DAYS[usize::from(date.weekday())];
+    let known = (date.month > 0 || date.day > 0).then_some(());
+    let written = match specifier {
+        b'a' => known.map(|()| write!(out, "{}", &day()[..3]))?,
+        b'b' => write!(out, "{}", &month()?[..3]),
+        b'c' => write!(out, "{}", date.month),
+        b'D' => write!(out, "{}{}", date.day, ordinal(date.day)),
+        b'd' => write!(out, "{:02}", date.day),
+        b'e' => write!(out, "{}", date.day),
+        b'f' => write!(out, "{micros:06}"),
+        b'H' => write!(out, "{hour:02}"),
+        b'h' | b'I' => write!(out, "{hour12:02}"),
+        b'i' => write!(out, "{minute:02}"),
+        b'j' => write!(out, "{:03}", date.day_of_year()),
+        b'k' => write!(out, "{hour}"),
+        b'l' => write!(out, "{hour12}"),
+        b'M' => write!(out, "{}", month()?),
+        b'm' => write!(out, "{:02}", date.month),
+        b'p' => write!(out, "{half}"),
+        b'r' => write!(out, "{hour12:02}:{minute:02}:{second:02} {half}"),
+        b'S' | b's' => write!(out, "{second:02}"),
+        b'T' => write!(out, "{hour:02}:{minute:02}:{second:02}"),
+        b'U' => write!(out, "{:02}", week(date, 0).1),
+        b'u' => write!(out, "{:02}", week(date, 1).1),
+        b'V' => write!(out, "{:02}", week(date, 2).1),
+        b'v' => write!(out, "{:02}", week(date, 3).1),
+        b'W' => known.map(|()| write!(out, "{}", day()))?,
+        b'w' => known.map(|()| write!(out, "{}", (date.weekday() + 1) % 7))?,
+        b'X' => write!(out, "{:04}", week(date, 2).0),
+        b'x' => write!(out, "{:04}", week(date, 3).0),
+        b'Y' => write!(out, "{:04}", date.year),
+        b'y' => write!(out, "{:02}", date.year % 100),
+        other => {
+            out.push(other);
+            Ok(())
+        }
+    };
+    // Writing to a vector cannot fail.
+    written.ok()
+}
+
+/// What STR_TO_DATE found.
+#[derive(Default)]
+pub(super) struct Scanned {
+    pub date: Date,
+    pub micros: i64,
+    pub has_date: bool,
+    pub has_time: bool,
+    /// Whether text was left over.
+    pub rest: bool,
+}
+
+/// A text being read by a format.
+struct Scanner<'a> {
+    text: &'a [u8],
+}
+
+impl Scanner<'_> {
+    fn number(&mut self, max: usize) -> Option<i64> {
+        let count = self
+            .text
+            .iter()
+            .take(max)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        let (digits, rest) = self.text.split_at_checked(count)?;
+        self.text = rest;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+    /// The position of the longest name that the text begins with, cut to `shown` letters.
+    fn name(&mut self, names: &[&str], shown: usize) -> Option<usize> {
+        let position = names.iter().position(|name| {
+            let name = &name.as_bytes()[..name.len().min(shown)];
+            self.text
+                .get(..name.len())
+                .is_some_and(|text| text.eq_ignore_ascii_case(name))
+        })?;
+        self.text = &self.text[names[position].len().min(shown)..];
+        Some(position)
+    }
+    fn skip_spaces(&mut self) {
+        self.text = self.text.trim_ascii_start();
+    }
+}
+
+/// The fields STR_TO_DATE has read so far.
+#[derive(Default)]
+struct Fields {
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    micros: i64,
+    day_of_year: Option<i64>,
+    afternoon: Option<bool>,
+    has_date: bool,
+    has_time: bool,
+}
+
+/// STR_TO_DATE; `None` if the text does not fit the format.
+pub(super) fn scan(text: &[u8], format: &[u8]) -> Option<Scanned> {
+    let mut scanner = Scanner { text };
+    let mut fields = Fields::default();
+    let mut format = format.iter();
+    while let Some(&byte) = format.next() {
+        scanner.skip_spaces();
+        if scanner.text.is_empty() {
+            break;
+        }
+        if byte == b'%' {
+            field(&mut scanner, *format.next()?, &mut fields)?;
+        } else if !byte.is_ascii_whitespace() {
+            let (&first, rest) = scanner.text.split_first()?;
+            if first != byte {
+                return None;
+            }
+            scanner.text = rest;
+        }
+    }
+    finish(fields, !scanner.text.trim_ascii().is_empty())
+}
+
+fn field(scanner: &mut Scanner<'_>, specifier: u8, fields: &mut Fields) -> Option<()> {
+    let clock = matches!(
+        specifier,
+        b'f' | b'H' | b'h' | b'I' | b'i' | b'k' | b'l' | b'p' | b'r' | b'S' | b's' | b'T'
+    );
+    if clock {
+        fields.has_time = true
+    } else {
+        fields.has_date = true
+    }
+    match specifier {
+        b'Y' => fields.year = scanner.number(4)?,
+        b'y' => {
+            let year = scanner.number(2)?;
+            fields.year = if year < 70 { year + 2000 } else { year + 1900 };
+        }
+        b'm' | b'c' => fields.month = scanner.number(2)?,
+        b'M' => fields.month = scanner.name(&MONTHS, usize::MAX)? as i64 + 1,
+        b'b' => fields.month = scanner.name(&MONTHS, 3)? as i64 + 1,
+        b'd' | b'e' => fields.day = scanner.number(2)?,
+        b'D' => {
+            fields.day = scanner.number(2)?;
+            scanner.text = scanner.text.get(2..).unwrap_or_default();
+        }
+        b'j' => fields.day_of_year = Some(scanner.number(3)?),
+        b'W' => drop(scanner.name(&DAYS, usize::MAX)?),
+        b'a' => drop(scanner.name(&DAYS, 3)?),
+        b'H' | b'k' => fields.hour = scanner.number(2)?,
+        b'h' | b'I' | b'l' => {
+            fields.hour = scanner.number(2).filter(|hour| (1..=12).contains(hour))? % 12;
+        }
+        b'i' => fields.minute = scanner.number(2)?,
+        b's' | b'S' => fields.second = scanner.number(2)?,
+        b'f' => {
+            let digits = scanner
+                .text
+                .iter()
+                .take(6)
+                .take_while(|b| b.is_ascii_digit())
+                .count();
+            fields.micros = scanner.number(6)? * 10_i64.pow(6 - digits as u32);
+        }
+        b'p' => fields.afternoon = Some(scanner.name(&["AM", "PM"], 2)? == 1),
+        b'T' | b'r' => {
+            for part in [b'H', b':', b'i', b':', b's'] {
+                if part == b':' {
+                    scanner.text = scanner.text.strip_prefix(b":")?;
+                } else if part == b'H' && specifier == b'r' {
+                    field(scanner, b'h', fields)?;
+                } else {
+                    field(scanner, part, fields)?;
+                }
+            }
+            if specifier == b'r' {
+                scanner.skip_spaces();
+                field(scanner, b'p', fields)?;
+            }
+        }
+        b'%' => scanner.text = scanner.text.strip_prefix(b"%")?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn finish(fields: Fields, rest: bool) -> Option<Scanned> {
+    let hour = fields.hour
+        + if fields.afternoon == Some(true) {
+            12
+        } else {
+            0
+        };
+    if hour > 23 || fields.minute > 59 || fields.second > 59 || fields.month > 12 || fields.day > 31
+    {
+        return None;
+    }
+    let mut date = Date {
+        year: fields.year as u16,
+        month: fields.month as u8,
+        day: fields.day as u8,
+    };
+    if let Some(days) = fields.day_of_year {
+        date = Date::from_day_number(day_number(date.year, 1, 1) + days - 1)?;
+    }
+    let micros = (hour * 3600 + fields.minute * 60 + fields.second) * SECOND + fields.micros;
+    (date.is_valid()).then_some(Scanned {
+        date,
+        micros,
+        has_date: fields.has_date,
+        has_time: fields.has_time,
+        rest,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weeks_as_mysql_numbers_them() {
+        // SELECT WEEK('2008-02-20', mode), WEEK('2000-01-01', mode), WEEK('2008-12-31', mode).
+        let dates = [
+            Date {
+                year: 2008,
+                month: 2,
+                day: 20,
+            },
+            Date {
+                year: 2000,
+                month: 1,
+                day: 1,
+            },
+            Date {
+                year: 2008,
+                month: 12,
+                day: 31,
+            },
+        ];
+        let weeks: Vec<Vec<i64>> = (0..8)
+            .map(|mode| dates.iter().map(|&date| week(date, mode).1).collect())
+            .collect();
+        assert_eq!(
+            weeks,
+            [
+                [7, 0, 52],
+                [8, 0, 53],
+                [7, 52, 52],
+                [8, 52, 1],
+                [8, 0, 53],
+                [7, 0, 52],
+                [8, 52, 53],
+                [7, 52, 52],
+            ]
+        );
+    }
+}

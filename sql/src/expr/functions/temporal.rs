@@ -1,0 +1,731 @@
+//! Functions on dates and times.
+
+use super::{
+    Args, Function, Typing, calendar, function,
+    interval::{self, Unit},
+};
+use crate::{
+    error::SqlError,
+    expr::{
+        EvalContext, Expr, ExprType, TimeZone,
+        convert::{self, Number},
+        types::coercibility,
+    },
+};
+use bigdecimal::ToPrimitive;
+use cohort_engine::types::{
+    ColumnType, Date, DateTime, Decimal, Time, Value,
+    temporal::{self, DAY, SECOND, TIME_MAX, days_in_month, fraction_unit},
+};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function("now", (0, 1), now_type, now),
+    function("current_timestamp", (0, 1), now_type, now),
+    function("localtime", (0, 1), now_type, now),
+    function("localtimestamp", (0, 1), now_type, now),
+    super::volatile("sysdate", (0, 1), now_type, sysdate),
+    function("utc_timestamp", (0, 1), now_type, |args, context| {
+        let fsp = fsp_argument(args);
+        Ok(Value::DateTime(utc(context).truncate(fsp)))
+    }),
+    function("curdate", (0, 0), date_type, |_, c| {
+        Ok(Value::Date(c.statement.now().date))
+    }),
+    function("current_date", (0, 0), date_type, |_, c| {
+        Ok(Value::Date(c.statement.now().date))
+    }),
+    function("utc_date", (0, 0), date_type, |_, c| {
+        Ok(Value::Date(utc(c).date))
+    }),
+    function("curtime", (0, 1), time_now_type, |args, context| {
+        Ok(Value::Time(
+            context.statement.now().truncate(fsp_argument(args)).time(),
+        ))
+    }),
+    function("current_time", (0, 1), time_now_type, |args, context| {
+        Ok(Value::Time(
+            context.statement.now().truncate(fsp_argument(args)).time(),
+        ))
+    }),
+    function("utc_time", (0, 1), time_now_type, |args, context| {
+        Ok(Value::Time(
+            utc(context).truncate(fsp_argument(args)).time(),
+        ))
+    }),
+    function(
+        "date",
+        (1, 1),
+        |_| ExprType::temporal(ColumnType::Date).or_null(),
+        |args, context| Ok(args.date(0, context)?.map_or(Value::Null, Value::Date)),
+    ),
+    function(
+        "time",
+        (1, 1),
+        |t| ExprType::temporal(ColumnType::Time(t.fsp(0))).or_null(),
+        |args, context| Ok(args.time(0, context)?.map_or(Value::Null, Value::Time)),
+    ),
+    function(
+        "timestamp",
+        (1, 2),
+        |t| {
+            let fsp = t.fsp(0).max(if t.args.len() > 1 { t.fsp(1) } else { 0 });
+            ExprType::temporal(ColumnType::DateTime(fsp)).or_null()
+        },
+        timestamp,
+    ),
+    function(
+        "year",
+        (1, 1),
+        |_| ExprType::temporal(ColumnType::Year).or_null(),
+        |args, context| {
+            Ok(args
+                .date(0, context)?
+                .map_or(Value::Null, |date| Value::UInt(date.year.into())))
+        },
+    ),
+    function("month", (1, 1), int_type, |args, context| {
+        of_date(args, context, |d| i64::from(d.month))
+    }),
+    function("day", (1, 1), int_type, |args, context| {
+        of_date(args, context, |d| i64::from(d.day))
+    }),
+    function("dayofmonth", (1, 1), int_type, |args, context| {
+        of_date(args, context, |d| i64::from(d.day))
+    }),
+    function("quarter", (1, 1), int_type, |args, context| {
+        of_date(args, context, |d| (i64::from(d.month) + 2) / 3)
+    }),
+    function("dayofweek", (1, 1), int_type, |args, context| {
+        of_whole_date(args, context, |d| (i64::from(d.weekday()) + 1) % 7 + 1)
+    }),
+    function("weekday", (1, 1), int_type, |args, context| {
+        of_whole_date(args, context, |d| d.weekday().into())
+    }),
+    function("dayofyear", (1, 1), int_type, |args, context| {
+        of_whole_date(args, context, Date::day_of_year)
+    }),
+    function("to_days", (1, 1), int_type, |args, context| {
+        of_whole_date(args, context, Date::day_number)
+    }),
+    function("week", (1, 2), int_type, |args, context| {
+        let mode = args.int(1, context)?.unwrap_or(0);
+        of_whole_date(args, context, |d| calendar::week(d, mode).1)
+    }),
+    function("weekofyear", (1, 1), int_type, |args, context| {
+        of_whole_date(args, context, |d| calendar::week(d, 3).1)
+    }),
+    function("yearweek", (1, 2), int_type, |args, context| {
+        let mode = args.int(1, context)?.unwrap_or(0) | 2;
+        of_whole_date(args, context, |d| {
+            let (year, week) = calendar::week(d, mode);
+            year * 100 + week
+        })
+    }),
+    function("hour", (1, 1), int_type, |args, context| {
+        of_time(args, context, |t| t.parts().0.into())
+    }),
+    function("minute", (1, 1), int_type, |args, context| {
+        of_time(args, context, |t| t.parts().1.into())
+    }),
+    function("second", (1, 1), int_type, |args, context| {
+        of_time(args, context, |t| t.parts().2.into())
+    }),
+    function("microsecond", (1, 1), int_type, |args, context| {
+        of_time(args, context, |t| t.parts().3.into())
+    }),
+    function("time_to_sec", (1, 1), int_type, |args, context| {
+        of_time(args, context, |t| t.micros / SECOND)
+    }),
+    function(
+        "sec_to_time",
+        (1, 1),
+        |t| ExprType::temporal(ColumnType::Time(t.fsp(0))).or_null(),
+        sec_to_time,
+    ),
+    function(
+        "from_days",
+        (1, 1),
+        |_| ExprType::temporal(ColumnType::Date).or_null(),
+        |args, context| {
+            let days = args.int(0, context)?;
+            Ok(days.map_or(Value::Null, |days| {
+                Value::Date(Date::from_day_number(days).unwrap_or_default())
+            }))
+        },
+    ),
+    function(
+        "makedate",
+        (2, 2),
+        |_| ExprType::temporal(ColumnType::Date).or_null(),
+        makedate,
+    ),
+    function(
+        "maketime",
+        (3, 3),
+        |t| ExprType::temporal(ColumnType::Time(t.fsp(2))).or_null(),
+        maketime,
+    ),
+    function(
+        "last_day",
+        (1, 1),
+        |_| ExprType::temporal(ColumnType::Date).or_null(),
+        |args, context| {
+            Ok(match args.date(0, context)? {
+                Some(date) if date.month > 0 => Value::Date(Date {
+                    day: days_in_month(date.year, date.month),
+                    ..date
+                }),
+                _ => Value::Null,
+            })
+        },
+    ),
+    function(
+        "dayname",
+        (1, 1),
+        |t| name_type(t, 9),
+        |args, context| {
+            name_of(args, context, |d| {
+                Some(calendar::DAYS[usize::from(d.weekday())])
+            })
+        },
+    ),
+    function(
+        "monthname",
+        (1, 1),
+        |t| name_type(t, 9),
+        |args, context| {
+            name_of(args, context, |d| {
+                calendar::MONTHS
+                    .get(usize::from(d.month).checked_sub(1)?)
+                    .copied()
+            })
+        },
+    ),
+    function(
+        "date_add",
+        (3, 3),
+        interval::result_type,
+        |args, context| interval::add(args, false, context),
+    ),
+    function(
+        "date_sub",
+        (3, 3),
+        interval::result_type,
+        |args, context| interval::add(args, true, context),
+    ),
+    function("datediff", (2, 2), int_type, |args, context| {
+        let (a, b) = (args.date(0, context)?, args.date(1, context)?);
+        Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
+            Value::Int(a.day_number() - b.day_number())
+        }))
+    }),
+    function(
+        "timediff",
+        (2, 2),
+        |t| ExprType::temporal(ColumnType::Time(t.fsp(0).max(t.fsp(1)))).or_null(),
+        timediff,
+    ),
+    function("addtime", (2, 2), addtime_type, |args, context| {
+        addtime(args, 1, context)
+    }),
+    function("subtime", (2, 2), addtime_type, |args, context| {
+        addtime(args, -1, context)
+    }),
+    function(
+        "timestampdiff",
+        (3, 3),
+        |_| ExprType::bigint(false).or_null(),
+        |args, context| {
+            let unit = Unit::of_argument(args.args.get(2));
+            let (a, b) = (args.datetime(0, context)?, args.datetime(1, context)?);
+            Ok(a.zip(b)
+                .map_or(Value::Null, |(a, b)| interval::difference(a, b, unit)))
+        },
+    ),
+    function(
+        "extract",
+        (2, 2),
+        |_| ExprType::bigint(false).or_null(),
+        extract,
+    ),
+    function(
+        "date_format",
+        (2, 2),
+        |t| t.string(1024, &[1]).or_null(),
+        date_format,
+    ),
+    function(
+        "time_format",
+        (2, 2),
+        |t| t.string(1024, &[1]).or_null(),
+        time_format,
+    ),
+    function("str_to_date", (2, 2), str_to_date_type, str_to_date),
+    function(
+        "unix_timestamp",
+        (0, 1),
+        unix_timestamp_type,
+        unix_timestamp,
+    ),
+    function("from_unixtime", (1, 2), from_unixtime_type, from_unixtime),
+    function(
+        "convert_tz",
+        (3, 3),
+        |t| ExprType::temporal(ColumnType::DateTime(t.fsp(0))).or_null(),
+        convert_tz,
+    ),
+];
+
+fn int_type(_: &Typing<'_>) -> ExprType {
+    ExprType::int(7).or_null()
+}
+
+fn date_type(_: &Typing<'_>) -> ExprType {
+    ExprType::temporal(ColumnType::Date)
+}
+
+fn literal_fsp(expr: Option<&Expr>) -> u8 {
+    match expr {
+        Some(Expr::Literal(Value::Int(n), _)) => u8::try_from(*n).unwrap_or(6).min(6),
+        _ => 0,
+    }
+}
+
+fn fsp_argument(args: &Args<'_>) -> u8 {
+    args.ty.decimals.min(6)
+}
+
+fn now_type(typing: &Typing<'_>) -> ExprType {
+    ExprType::temporal(ColumnType::DateTime(literal_fsp(typing.args.first())))
+}
+
+fn time_now_type(typing: &Typing<'_>) -> ExprType {
+    ExprType::temporal(ColumnType::Time(literal_fsp(typing.args.first())))
+}
+
+fn name_type(typing: &Typing<'_>, length: u32) -> ExprType {
+    ExprType::string(length, typing.collation, coercibility::LITERAL).or_null()
+}
+
+fn utc(context: &EvalContext<'_>) -> DateTime {
+    DateTime::from_unix_micros(context.statement.now_micros).unwrap_or_default()
+}
+
+fn now(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    Ok(Value::DateTime(
+        context.statement.now().truncate(fsp_argument(args)),
+    ))
+}
+
+fn sysdate(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let micros = context.environment.clock_micros();
+    let utc = DateTime::from_unix_micros(micros).unwrap_or_default();
+    let local = context.statement.time_zone.to_local(utc);
+    Ok(Value::DateTime(local.truncate(fsp_argument(args))))
+}
+
+fn of_date(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    part: impl FnOnce(Date) -> i64,
+) -> Result<Value, SqlError> {
+    Ok(args
+        .date(0, context)?
+        .map_or(Value::Null, |date| Value::Int(part(date))))
+}
+
+/// The same for what a date with zero parts does not have.
+fn of_whole_date(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    part: impl FnOnce(Date) -> i64,
+) -> Result<Value, SqlError> {
+    let date = args.date(0, context)?.filter(|date| !date.has_zero_part());
+    Ok(date.map_or(Value::Null, |date| Value::Int(part(date))))
+}
+
+fn of_time(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    part: impl FnOnce(Time) -> i64,
+) -> Result<Value, SqlError> {
+    Ok(args
+        .time(0, context)?
+        .map_or(Value::Null, |time| Value::Int(part(time))))
+}
+
+fn name_of(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    name: impl FnOnce(Date) -> Option<&'static str>,
+) -> Result<Value, SqlError> {
+    let date = args.date(0, context)?;
+    Ok(date
+        .and_then(name)
+        .map_or(Value::Null, |name| Value::Bytes(name.as_bytes().to_vec())))
+}
+
+fn timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(moment) = args.datetime(0, context)? else {
+        return Ok(Value::Null);
+    };
+    if args.len() == 1 {
+        return Ok(Value::DateTime(moment));
+    }
+    let time = args.time(1, context)?;
+    let sum = time.and_then(|time| moment.add_micros(time.micros));
+    Ok(sum.map_or(Value::Null, Value::DateTime))
+}
+
+fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(seconds) = args.decimal(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let micros = convert::round(&(seconds * Decimal::from(SECOND)), 0)
+        .to_i64()
+        .unwrap_or(i64::MAX);
+    let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
+    if clipped != micros {
+        let value = args.string(0, context)?.unwrap_or_default().into_owned();
+        context.warnings.warn(SqlError::truncated_wrong_value(
+            "time",
+            convert::shown(&value),
+        ));
+    }
+    Ok(Value::Time(Time { micros: clipped }))
+}
+
+fn makedate(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (Some(year), Some(day)) = (args.int(0, context)?, args.int(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    let year = match year {
+        0..=69 => year + 2000,
+        70..=99 => year + 1900,
+        _ => year,
+    };
+    if !(0..=9999).contains(&year) || day < 1 {
+        return Ok(Value::Null);
+    }
+    let days = temporal::day_number(year as u16, 1, 1).checked_add(day - 1);
+    Ok(days
+        .and_then(Date::from_day_number)
+        .map_or(Value::Null, Value::Date))
+}
+
+fn maketime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (hour, minute) = (args.int(0, context)?, args.int(1, context)?);
+    let second = args.decimal(2, context)?;
+    let (Some(hour), Some(minute), Some(second)) = (hour, minute, second) else {
+        return Ok(Value::Null);
+    };
+    let micros = convert::round(&(second * Decimal::from(SECOND)), 0)
+        .to_i64()
+        .unwrap_or(-1);
+    if !(0..60).contains(&minute) || !(0..60 * SECOND).contains(&micros) {
+        return Ok(Value::Null);
+    }
+    let magnitude = hour.unsigned_abs().min(10_000).cast_signed() * 3600 * SECOND
+        + minute * 60 * SECOND
+        + micros;
+    let clipped = magnitude.min(TIME_MAX);
+    if clipped != magnitude {
+        let text = format!("{hour}:{minute:02}:{:02}", micros / SECOND);
+        context
+            .warnings
+            .warn(SqlError::truncated_wrong_value("time", text));
+    }
+    Ok(Value::Time(Time {
+        micros: if hour < 0 { -clipped } else { clipped },
+    }))
+}
+
+/// A value that may be a time of day or a moment: texts are what they look like.
+enum Clock {
+    Time(Time),
+    Moment(DateTime),
+}
+
+fn clock(
+    args: &Args<'_>,
+    i: usize,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Clock>, SqlError> {
+    let value = args.value(i, context)?;
+    Ok(match &*value {
+        Value::DateTime(moment) => Some(Clock::Moment(*moment)),
+        Value::Date(date) => Some(Clock::Moment(date.at_midnight())),
+        Value::Bytes(text) => match temporal::parse(text) {
+            Some(parsed) if parsed.has_time && text.iter().any(|&b| b == b'-' || b == b'/') => {
+                Some(Clock::Moment(parsed.value))
+            }
+            _ => convert::time(&value, context).map(Clock::Time),
+        },
+        other => convert::time(other, context).map(Clock::Time),
+    })
+}
+
+fn timediff(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (a, b) = (clock(args, 0, context)?, clock(args, 1, context)?);
+    let micros = match (a, b) {
+        (Some(Clock::Time(a)), Some(Clock::Time(b))) => a.micros - b.micros,
+        (Some(Clock::Moment(a)), Some(Clock::Moment(b))) => a.total_micros() - b.total_micros(),
+        _ => return Ok(Value::Null),
+    };
+    let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
+    if clipped != micros {
+        let mut text = Vec::new();
+        Time { micros }.write(0, &mut text);
+        context.warnings.warn(SqlError::truncated_wrong_value(
+            "time",
+            convert::shown(&text),
+        ));
+    }
+    Ok(Value::Time(Time { micros: clipped }))
+}
+
+fn addtime_type(typing: &Typing<'_>) -> ExprType {
+    let fsp = typing.fsp(0).max(typing.fsp(1));
+    match typing.ty(0).ty {
+        Some(ColumnType::Time(_)) => ExprType::temporal(ColumnType::Time(fsp)),
+        Some(ColumnType::Date | ColumnType::DateTime(_) | ColumnType::Timestamp(_)) => {
+            ExprType::temporal(ColumnType::DateTime(fsp))
+        }
+        _ => ExprType::string(29, typing.collation, coercibility::LITERAL),
+    }
+    .or_null()
+}
+
+fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (start, Some(Clock::Time(amount))) = (clock(args, 0, context)?, clock(args, 1, context)?)
+    else {
+        return Ok(Value::Null);
+    };
+    let amount = sign * amount.micros;
+    let sum = match start {
+        None => return Ok(Value::Null),
+        Some(Clock::Time(time)) => Value::Time(Time {
+            micros: (time.micros + amount).clamp(-TIME_MAX, TIME_MAX),
+        }),
+        Some(Clock::Moment(moment)) => match moment.add_micros(amount) {
+            Some(sum) => Value::DateTime(sum),
+            None => return Ok(Value::Null),
+        },
+    };
+    if args.ty.is_string() {
+        let mut text = Vec::new();
+        convert::text(&sum, super::NOT_FIXED, &mut text);
+        return Ok(Value::Bytes(text));
+    }
+    Ok(sum)
+}
+
+fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let unit = Unit::of_argument(args.args.get(1));
+    let value = args.value(0, context)?;
+    if unit.is_date() {
+        let date = convert::date(&value, context);
+        return Ok(date.map_or(Value::Null, |date| {
+            interval::extract(date.at_midnight(), Time::default(), unit)
+        }));
+    }
+    Ok(match clock(args, 0, context)? {
+        Some(Clock::Moment(moment)) => interval::extract(moment, moment.time(), unit),
+        Some(Clock::Time(time)) => {
+            let days = time.micros / DAY;
+            let moment = DateTime {
+                date: Date {
+                    day: days.unsigned_abs() as u8,
+                    ..Date::default()
+                },
+                micros: 0,
+            };
+            interval::extract(moment, time, unit)
+        }
+        None => Value::Null,
+    })
+}
+
+fn date_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let moment = args.datetime(0, context)?;
+    let format = args.string(1, context)?;
+    let text = moment
+        .zip(format)
+        .and_then(|(moment, format)| calendar::format(moment, &format, None));
+    Ok(text.map_or(Value::Null, Value::Bytes))
+}
+
+fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let time = args.time(0, context)?;
+    let format = args.string(1, context)?;
+    Ok(time.zip(format).map_or(Value::Null, |(time, format)| {
+        let (hours, ..) = time.parts();
+        let micros = time.micros.unsigned_abs() % DAY.cast_unsigned();
+        let moment = DateTime {
+            date: Date::default(),
+            micros,
+        };
+        let text = calendar::format(moment, &format, Some(hours));
+        text.map_or(Value::Null, |text| {
+            let sign: &[u8] = if time.micros < 0 { b"-" } else { b"" };
+            Value::Bytes([sign, &text].concat())
+        })
+    }))
+}
+
+/// A format that is a literal decides the type.
+fn str_to_date_type(typing: &Typing<'_>) -> ExprType {
+    let Some(Expr::Literal(Value::Bytes(format), _)) = typing.args.get(1) else {
+        return ExprType::temporal(ColumnType::DateTime(6)).or_null();
+    };
+    let has = |specifiers: &[u8]| {
+        format
+            .windows(2)
+            .any(|pair| pair[0] == b'%' && specifiers.contains(&pair[1]))
+    };
+    let fsp = if has(b"f") { 6 } else { 0 };
+    let clock = has(b"fHhIiklprSsT");
+    let date = has(b"abcDdejMmUuVvWwXxYy");
+    ExprType::temporal(match (date, clock) {
+        (true, true) => ColumnType::DateTime(fsp),
+        (false, true) => ColumnType::Time(fsp),
+        _ => ColumnType::Date,
+    })
+    .or_null()
+}
+
+fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(format)) = (args.string(0, context)?, args.string(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    let mode = context.statement.sql_mode;
+    let found = calendar::scan(&text, &format).filter(|found| {
+        !found.has_date
+            || !found.date.has_zero_part()
+            || !mode.has(crate::expr::SqlMode::NO_ZERO_IN_DATE)
+    });
+    let Some(found) = found else {
+        let shown = convert::shown(&text);
+        context
+            .warnings
+            .warn(SqlError::incorrect_value_for_function(
+                "datetime",
+                shown,
+                "str_to_date",
+            ));
+        return Ok(Value::Null);
+    };
+    if found.rest {
+        context.warnings.warn(SqlError::truncated_wrong_value(
+            "datetime",
+            convert::shown(&text),
+        ));
+    }
+    Ok(match args.ty.ty {
+        Some(ColumnType::Date) => Value::Date(found.date),
+        Some(ColumnType::Time(_)) => Value::Time(Time {
+            micros: found.micros,
+        }),
+        _ => Value::DateTime(DateTime {
+            date: found.date,
+            micros: found.micros.cast_unsigned(),
+        }),
+    })
+}
+
+fn unix_timestamp_type(typing: &Typing<'_>) -> ExprType {
+    if typing.args.is_empty() {
+        return ExprType::bigint(false);
+    }
+    match typing.fsp(0) {
+        0 => ExprType::bigint(false).nullable_if(typing.nullable()),
+        fsp => ExprType::decimal(11 + u32::from(fsp), fsp.into()).nullable_if(typing.nullable()),
+    }
+}
+
+fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    if args.len() == 0 {
+        return Ok(Value::Int(context.statement.now_micros.div_euclid(SECOND)));
+    }
+    let null = args.value(0, context)?.is_null();
+    let Some(moment) = args.datetime(0, context)? else {
+        return Ok(if null { Value::Null } else { Value::Int(0) });
+    };
+    // The limit is that of MySQL: 3001-01-18 23:59:59 UTC.
+    const MAX: i64 = 32_536_771_199 * SECOND + 999_999;
+    let micros = context.statement.time_zone.to_utc(moment).unix_micros();
+    let micros = if moment.date.has_zero_part() || !(0..=MAX).contains(&micros) {
+        0
+    } else {
+        micros
+    };
+    Ok(match args.ty.decimals {
+        0 => Value::Int(micros / SECOND),
+        fsp => {
+            let units = micros / fraction_unit(fsp);
+            Value::Decimal(Box::new(Decimal::new(units.into(), fsp.into())))
+        }
+    })
+}
+
+fn from_unixtime_type(typing: &Typing<'_>) -> ExprType {
+    if typing.args.len() > 1 {
+        return typing.string(1024, &[1]).or_null();
+    }
+    ExprType::temporal(ColumnType::DateTime(typing.fsp(0))).or_null()
+}
+
+fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let micros = match args.number(0, context)? {
+        None => return Ok(Value::Null),
+        Some(Number::Double(x)) => (x * SECOND as f64).round() as i64,
+        Some(number) => {
+            let micros = convert::round(&(number.into_decimal() * Decimal::from(SECOND)), 0);
+            micros.to_i64().unwrap_or(-1)
+        }
+    };
+    if !(0..=32_536_771_199 * SECOND + 999_999).contains(&micros) {
+        return Ok(Value::Null);
+    }
+    let Some(utc) = DateTime::from_unix_micros(micros) else {
+        return Ok(Value::Null);
+    };
+    let local = context.statement.time_zone.to_local(utc);
+    if args.len() == 1 {
+        return Ok(Value::DateTime(local));
+    }
+    let format = args.string(1, context)?;
+    let text = format.and_then(|format| calendar::format(local, &format, None));
+    Ok(text.map_or(Value::Null, Value::Bytes))
+}
+
+/// `+hh:mm`, `-hh:mm` or UTC. Named zones need tables that are not here, as in a MySQL without
+/// them: NULL.
+fn zone(text: &[u8], context: &EvalContext<'_>) -> Option<TimeZone> {
+    if text.eq_ignore_ascii_case(b"SYSTEM") {
+        return Some(context.statement.time_zone);
+    }
+    let (sign, rest) = match text.split_first()? {
+        (b'+', rest) => (1, rest),
+        (b'-', rest) => (-1, rest),
+        _ => return None,
+    };
+    let (hours, minutes) = std::str::from_utf8(rest).ok()?.split_once(':')?;
+    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let seconds = sign * (hours * 3600 + minutes * 60);
+    ((0..60).contains(&minutes) && (-50_340..=50_400).contains(&seconds)).then_some(TimeZone {
+        offset_seconds: seconds,
+    })
+}
+
+fn convert_tz(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let moment = args.datetime(0, context)?;
+    let (Some(from), Some(to)) = (args.string(1, context)?, args.string(2, context)?) else {
+        return Ok(Value::Null);
+    };
+    let (from, to) = (zone(&from, context), zone(&to, context));
+    Ok(match (moment, from, to) {
+        (Some(moment), Some(from), Some(to)) => Value::DateTime(to.to_local(from.to_utc(moment))),
+        _ => Value::Null,
+    })
+}

@@ -1,0 +1,182 @@
+//! Calls of functions, and the forms that are functions in all but syntax.
+
+use super::{Scope, Typing, functions, literal, resolve};
+use crate::{
+    error::SqlError,
+    expr::{Expr, ExprType, functions::interval::Unit},
+};
+use cohort_engine::types::Value;
+use sqlparser::ast;
+
+/// Makes a call of the function `name`, checking the number of its arguments.
+pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    let Some(function) = functions::find(name) else {
+        return Err(if functions::is_missing(name) {
+            SqlError::not_supported(format!("{}()", name.to_ascii_uppercase()))
+        } else {
+            SqlError::does_not_exist("FUNCTION", name)
+        });
+    };
+    let (least, most) = function.arity;
+    if args.len() < usize::from(least) || args.len() > usize::from(most) {
+        return Err(SqlError::wrong_native_argument_count(name));
+    }
+    let ty = (function.infer)(&Typing {
+        args: &args,
+        collation: scope.collation(),
+    });
+    Ok(Expr::Function { function, args, ty })
+}
+
+fn keyword(text: &str) -> Expr {
+    Expr::Literal(
+        Value::Bytes(text.as_bytes().to_vec()),
+        ExprType::string(0, cohort_engine::types::Collation::Binary, 4),
+    )
+}
+
+/// The forms with a syntax of their own.
+pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    use ast::Expr as Ast;
+    match expr {
+        Ast::Function(function) => match scope.function(function)? {
+            Some(done) => Ok(done),
+            None => call(function, scope),
+        },
+        Ast::Extract { field, expr, .. } => {
+            let unit = Unit::from_field(field)?;
+            let args = vec![resolve(expr, scope)?, unit.literal()];
+            build("extract", args, scope)
+        }
+        Ast::Ceil { expr, .. } => {
+            let args = vec![resolve(expr, scope)?];
+            build("ceiling", args, scope)
+        }
+        Ast::Floor { expr, .. } => {
+            let args = vec![resolve(expr, scope)?];
+            build("floor", args, scope)
+        }
+        Ast::Position { expr, r#in } => {
+            let args = vec![resolve(expr, scope)?, resolve(r#in, scope)?];
+            build("locate", args, scope)
+        }
+        Ast::Substring {
+            expr,
+            substring_from,
+            substring_for,
+            ..
+        } => {
+            let mut args = vec![resolve(expr, scope)?];
+            for part in [substring_from, substring_for].into_iter().flatten() {
+                args.push(resolve(part, scope)?);
+            }
+            build("substring", args, scope)
+        }
+        Ast::Trim {
+            trim_where,
+            trim_what,
+            expr,
+            trim_characters: None,
+        } => {
+            let side = match trim_where {
+                Some(ast::TrimWhereField::Leading) => "leading",
+                Some(ast::TrimWhereField::Trailing) => "trailing",
+                _ => "both",
+            };
+            let what = match trim_what {
+                Some(what) => resolve(what, scope)?,
+                None => literal::literal(&ast::Value::SingleQuotedString(" ".into()), scope)?,
+            };
+            let args = vec![resolve(expr, scope)?, what, keyword(side)];
+            build("trim", args, scope)
+        }
+        Ast::Interval(_) => Err(SqlError::syntax("INTERVAL", 1)),
+        other => Err(SqlError::not_supported(other)),
+    }
+}
+
+/// `date + INTERVAL value unit`: the arguments are the date, the value and the unit.
+pub(super) fn add_interval(
+    name: &str,
+    date: Expr,
+    interval: &ast::Interval,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let unit = Unit::of_interval(interval)?;
+    let value = resolve(&interval.value, scope)?;
+    build(name, vec![date, value, unit.literal()], scope)
+}
+
+fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    let name = function
+        .name
+        .to_string()
+        .replace('`', "")
+        .to_ascii_lowercase();
+    if function.name.0.len() > 1 {
+        return Err(SqlError::does_not_exist("FUNCTION", name));
+    }
+    if function.over.is_some() || function.filter.is_some() {
+        return Err(SqlError::not_supported("window functions"));
+    }
+    let asts: Vec<&ast::Expr> = match &function.args {
+        ast::FunctionArguments::None => Vec::new(),
+        ast::FunctionArguments::Subquery(_) => {
+            return Err(SqlError::wrong_native_arguments(name));
+        }
+        ast::FunctionArguments::List(list) => {
+            if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
+                return Err(SqlError::syntax(&name, 1));
+            }
+            list.args
+                .iter()
+                .map(|arg| match arg {
+                    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Ok(expr),
+                    _ => Err(SqlError::syntax(arg, 1)),
+                })
+                .collect::<Result<_, _>>()?
+        }
+    };
+    match (name.as_str(), asts.as_slice()) {
+        (
+            "date_add" | "date_sub" | "adddate" | "subdate",
+            [date, ast::Expr::Interval(interval)],
+        ) => {
+            let name = if name.contains("add") {
+                "date_add"
+            } else {
+                "date_sub"
+            };
+            let date = resolve(date, scope)?;
+            return add_interval(name, date, interval, scope);
+        }
+        ("adddate" | "subdate", [date, days]) => {
+            let name = if name == "adddate" {
+                "date_add"
+            } else {
+                "date_sub"
+            };
+            let args = vec![
+                resolve(date, scope)?,
+                resolve(days, scope)?,
+                Unit::Day.literal(),
+            ];
+            return build(name, args, scope);
+        }
+        ("timestampadd" | "timestampdiff", [ast::Expr::Identifier(unit), a, b]) => {
+            let unit = Unit::from_name(&unit.value)?;
+            let (a, b) = (resolve(a, scope)?, resolve(b, scope)?);
+            return if name == "timestampadd" {
+                build("date_add", vec![b, a, unit.literal()], scope)
+            } else {
+                build("timestampdiff", vec![a, b, unit.literal()], scope)
+            };
+        }
+        _ => {}
+    }
+    let mut args = Vec::with_capacity(asts.len());
+    for expr in asts {
+        args.push(resolve(expr, scope)?);
+    }
+    build(&name, args, scope)
+}

@@ -1,0 +1,355 @@
+//! Literals and the types of CAST.
+
+use super::{Scope, resolve};
+use crate::{
+    error::SqlError,
+    expr::{Expr, ExprType, functions::cast::temporal_literal, infer, types::coercibility},
+};
+use bigdecimal::ToPrimitive;
+use cohort_engine::types::{Collation, ColumnType, Decimal, Value};
+use sqlparser::ast;
+
+/// The type of a literal with this value.
+pub(crate) fn type_of(value: &Value, collation: Collation) -> ExprType {
+    match value {
+        Value::Null => ExprType::null(),
+        Value::Int(n) => ExprType {
+            length: n.to_string().len() as u32,
+            ..ExprType::bigint(false)
+        },
+        Value::UInt(n) => ExprType {
+            length: n.to_string().len() as u32,
+            ..ExprType::bigint(true)
+        },
+        Value::Float(_) | Value::Double(_) => ExprType::double(),
+        Value::Decimal(number) => {
+            let scale = number.as_bigint_and_scale().1.clamp(0, 30) as u32;
+            ExprType::decimal((number.digits() as u32).max(scale), scale)
+        }
+        Value::Bytes(bytes) => {
+            let length = collation.char_count(bytes) as u32;
+            ExprType::string(length, collation, coercibility::LITERAL)
+        }
+        Value::Date(_) => ExprType::temporal(ColumnType::Date),
+        Value::Time(_) => ExprType::temporal(ColumnType::Time(6)),
+        Value::DateTime(_) => ExprType::temporal(ColumnType::DateTime(6)),
+    }
+}
+
+fn constant(value: Value, collation: Collation) -> Expr {
+    let ty = type_of(&value, collation);
+    Expr::Literal(value, ty)
+}
+
+/// A literal or placeholder.
+pub(super) fn literal(value: &ast::Value, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    use ast::Value as Ast;
+    let collation = scope.collation();
+    match value {
+        Ast::Null => Ok(constant(Value::Null, collation)),
+        Ast::Boolean(truth) => Ok(Expr::Literal(
+            Value::Int((*truth).into()),
+            ExprType::boolean(),
+        )),
+        Ast::Number(text, _) => number(text).map(|value| constant(value, collation)),
+        Ast::SingleQuotedString(text)
+        | Ast::DoubleQuotedString(text)
+        | Ast::NationalStringLiteral(text)
+        | Ast::EscapedStringLiteral(text) => {
+            Ok(constant(Value::Bytes(text.as_bytes().to_vec()), collation))
+        }
+        Ast::HexStringLiteral(digits) => {
+            Ok(constant(Value::Bytes(hex(digits)?), Collation::Binary))
+        }
+        Ast::SingleQuotedByteStringLiteral(digits) | Ast::DoubleQuotedByteStringLiteral(digits) => {
+            Ok(constant(Value::Bytes(bits(digits)?), Collation::Binary))
+        }
+        Ast::Placeholder(text) => {
+            let index = text
+                .trim_start_matches(['?', '$', ':'])
+                .parse()
+                .unwrap_or(0);
+            scope.parameter(index)
+        }
+        other => Err(SqlError::not_supported(other)),
+    }
+}
+
+/// An integer, decimal or, with an exponent, floating point literal.
+fn number(text: &str) -> Result<Value, SqlError> {
+    if let Ok(n) = text.parse::<i64>() {
+        return Ok(Value::Int(n));
+    }
+    if let Ok(n) = text.parse::<u64>() {
+        return Ok(Value::UInt(n));
+    }
+    if text.contains(['e', 'E']) {
+        let x: f64 = text.parse().map_err(|_| SqlError::syntax(text, 1))?;
+        if x.is_infinite() {
+            return Err(SqlError::illegal_value("double", text));
+        }
+        return Ok(Value::Double(x));
+    }
+    // `1.` is a decimal without fraction.
+    let number: Decimal = text
+        .trim_end_matches('.')
+        .parse()
+        .map_err(|_| SqlError::syntax(text, 1))?;
+    Ok(Value::Decimal(Box::new(number)))
+}
+
+fn hex(digits: &str) -> Result<Vec<u8>, SqlError> {
+    let padded = if digits.len() % 2 == 1 {
+        format!("0{digits}")
+    } else {
+        digits.to_string()
+    };
+    padded
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| {
+            std::str::from_utf8(pair)
+                .ok()
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(|| SqlError::syntax(digits, 1))
+}
+
+fn bits(digits: &str) -> Result<Vec<u8>, SqlError> {
+    let padded = format!("{}{digits}", "0".repeat((8 - digits.len() % 8) % 8));
+    padded
+        .as_bytes()
+        .chunks(8)
+        .map(|byte| {
+            std::str::from_utf8(byte)
+                .ok()
+                .and_then(|byte| u8::from_str_radix(byte, 2).ok())
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(|| SqlError::syntax(digits, 1))
+}
+
+/// A hexadecimal or bit literal is a number where one is wanted.
+pub(super) fn as_number(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(Value::Bytes(bytes), ty) if ty.collation.is_binary() => {
+            let tail = &bytes[bytes.len().saturating_sub(8)..];
+            let number = tail.iter().fold(0_u64, |n, &byte| n << 8 | u64::from(byte));
+            Expr::Literal(Value::UInt(number), ExprType::bigint(true))
+        }
+        other => other,
+    }
+}
+
+/// `-x`, folded if x is a literal.
+pub(super) fn negate(operand: Expr) -> Expr {
+    let operand = as_number(operand);
+    let from = infer(&operand);
+    if let Expr::Literal(value, ty) = &operand {
+        let negated = match value {
+            Value::Int(n) => n.checked_neg().map(Value::Int),
+            Value::UInt(n) => i64::try_from(-i128::from(*n)).ok().map(Value::Int),
+            Value::Double(x) => Some(Value::Double(-x)),
+            Value::Decimal(n) => {
+                let negated = -(**n).clone();
+                // -9223372036854775808 was parsed as its positive part.
+                match negated
+                    .to_i64()
+                    .filter(|_| negated.as_bigint_and_scale().1 == 0)
+                {
+                    Some(n) if ty.decimals == 0 => Some(Value::Int(n)),
+                    _ => Some(Value::Decimal(Box::new(negated))),
+                }
+            }
+            _ => None,
+        };
+        if let Some(value) = negated {
+            let ty = type_of(&value, Collation::Binary);
+            return Expr::Literal(value, ty);
+        }
+    }
+    let mut ty = match from.ty {
+        _ if from.is_floating() => ExprType::double(),
+        Some(ColumnType::Decimal { precision, scale }) => {
+            ExprType::decimal(precision.into(), scale.into())
+        }
+        _ if from.decimals > 0 && from.is_temporal() => {
+            let (whole, scale) = from.digits();
+            ExprType::decimal(whole + scale, scale)
+        }
+        _ => ExprType::bigint(false),
+    };
+    ty.nullable = from.nullable;
+    Expr::Negate {
+        expr: Box::new(operand),
+        ty,
+    }
+}
+
+/// DATE '…', TIME '…', TIMESTAMP '…'.
+pub(super) fn typed_string(typed: &ast::TypedString) -> Result<Expr, SqlError> {
+    let text = typed.value.value.clone().into_string().unwrap_or_default();
+    let column_type = match typed.data_type {
+        ast::DataType::Date => ColumnType::Date,
+        ast::DataType::Time(..) => ColumnType::Time(6),
+        ast::DataType::Timestamp(..) | ast::DataType::Datetime(_) => ColumnType::DateTime(6),
+        ref other => return Err(SqlError::not_supported(other)),
+    };
+    let (value, ty) = temporal_literal(column_type, text.as_bytes())?;
+    Ok(Expr::Literal(value, ty))
+}
+
+/// `_charset 'text'`
+pub(super) fn prefixed(
+    prefix: &ast::Ident,
+    value: &ast::Expr,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let charset = prefix.value.trim_start_matches('_').to_ascii_lowercase();
+    let collation = charset_collation(&charset, scope.collation())?;
+    let Expr::Literal(Value::Bytes(bytes), _) = resolve(value, scope)? else {
+        return Err(SqlError::not_supported(
+            "a character set before anything but a string",
+        ));
+    };
+    Ok(constant(Value::Bytes(bytes), collation))
+}
+
+/// The collation of a character set's name.
+fn charset_collation(charset: &str, connection: Collation) -> Result<Collation, SqlError> {
+    match charset {
+        "binary" => Ok(Collation::Binary),
+        // All our text is UTF-8, of which these are parts.
+        "utf8mb4" | "utf8mb3" | "utf8" | "ascii" if connection.is_binary() => {
+            Ok(Collation::Utf8mb40900AiCi)
+        }
+        "utf8mb4" | "utf8mb3" | "utf8" | "ascii" => Ok(connection),
+        "latin1" | "ucs2" | "utf16" | "utf16le" | "utf32" | "gbk" | "big5" | "sjis" | "cp1251"
+        | "cp1252" | "cp850" | "latin2" | "gb18030" | "gb2312" | "euckr" | "ujis" | "koi8r" => {
+            Err(SqlError::not_supported(format!("character set {charset}")))
+        }
+        other => Err(SqlError::unknown_character_set(other)),
+    }
+}
+
+/// CAST(expr AS type)
+pub(super) fn cast(
+    expr: &ast::Expr,
+    data_type: &ast::DataType,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let expr = resolve(expr, scope)?;
+    let from = infer(&expr);
+    let ty = cast_type(data_type, &from, scope.collation())?;
+    let expr = if ty.is_integer() || matches!(ty.ty, Some(ColumnType::Double)) {
+        as_number(expr)
+    } else {
+        expr
+    };
+    // What is no number, date or time in a text becomes NULL for dates only.
+    let nullable = from.nullable || ty.is_temporal() || ty.ty == Some(ColumnType::Year);
+    Ok(Expr::Cast {
+        expr: Box::new(expr),
+        ty: ty.nullable_if(nullable),
+    })
+}
+
+/// CONVERT(expr, type) and CONVERT(expr USING charset)
+pub(super) fn convert(
+    expr: &ast::Expr,
+    data_type: Option<&ast::DataType>,
+    charset: Option<&ast::ObjectName>,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    if let Some(data_type) = data_type {
+        return cast(expr, data_type, scope);
+    }
+    let charset = charset
+        .map(ToString::to_string)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let collation = charset_collation(charset.trim_matches(['`', '\'', '"']), scope.collation())?;
+    let expr = resolve(expr, scope)?;
+    let from = infer(&expr);
+    let ty = ExprType::string(from.length, collation, coercibility::IMPLICIT)
+        .nullable_if(from.nullable || from.collation.is_binary());
+    Ok(Expr::Cast {
+        expr: Box::new(expr),
+        ty,
+    })
+}
+
+fn cast_type(
+    data_type: &ast::DataType,
+    from: &ExprType,
+    collation: Collation,
+) -> Result<ExprType, SqlError> {
+    use ast::DataType as Ast;
+    let text = |length: Option<u64>, collation: Collation| {
+        let length = length.map_or(from.length, |length| length.min(u64::from(u32::MAX)) as u32);
+        ExprType::string(length, collation, coercibility::IMPLICIT)
+    };
+    let characters = |length: &Option<ast::CharacterLength>| match length {
+        Some(ast::CharacterLength::IntegerLength { length, .. }) => Some(*length),
+        _ => None,
+    };
+    let fsp = |precision: Option<u64>| match precision {
+        Some(precision @ 0..=6) => Ok(precision as u8),
+        Some(precision) => Err(SqlError::precision_too_big(precision, "CAST", 6)),
+        None => Ok(0),
+    };
+    Ok(match data_type {
+        Ast::Signed | Ast::SignedInteger | Ast::BigInt(_) | Ast::Int(_) | Ast::Integer(_) => {
+            ExprType::bigint(false)
+        }
+        Ast::Unsigned | Ast::UnsignedInteger | Ast::BigIntUnsigned(_) => ExprType::bigint(true),
+        Ast::Char(length) | Ast::Character(length) => text(characters(length), collation),
+        Ast::Nvarchar(length) | Ast::Varchar(length) => text(characters(length), collation),
+        Ast::Binary(None) => text(None, Collation::Binary),
+        Ast::Binary(Some(length)) => {
+            let mut ty = text(Some(*length), Collation::Binary);
+            if let Ok(length) = u16::try_from(*length) {
+                ty.ty = Some(ColumnType::Char(length));
+            }
+            ty
+        }
+        Ast::Decimal(info) | Ast::Dec(info) | Ast::Numeric(info) => decimal_type(info)?,
+        Ast::Double(_) | Ast::DoublePrecision | Ast::Real => ExprType::double(),
+        Ast::Float(ast::ExactNumberInfo::Precision(25..)) => ExprType::double(),
+        Ast::Float(_) => ExprType {
+            ty: Some(ColumnType::Float),
+            length: 12,
+            ..ExprType::double()
+        },
+        Ast::Date => ExprType::temporal(ColumnType::Date),
+        Ast::Time(precision, _) => ExprType::temporal(ColumnType::Time(fsp(*precision)?)),
+        Ast::Datetime(precision) | Ast::Timestamp(precision, _) => {
+            ExprType::temporal(ColumnType::DateTime(fsp(*precision)?))
+        }
+        Ast::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => {
+            ExprType::temporal(ColumnType::Year)
+        }
+        other => return Err(SqlError::not_supported(format!("CAST AS {other}"))),
+    })
+}
+
+fn decimal_type(info: &ast::ExactNumberInfo) -> Result<ExprType, SqlError> {
+    let (precision, scale) = match info {
+        ast::ExactNumberInfo::None => (10, 0),
+        ast::ExactNumberInfo::Precision(precision) => (*precision, 0),
+        ast::ExactNumberInfo::PrecisionAndScale(precision, scale) => {
+            (*precision, u64::try_from(*scale).unwrap_or(0))
+        }
+    };
+    if precision > 65 {
+        return Err(SqlError::precision_too_big(precision, "CAST", 65));
+    }
+    if scale > 30 {
+        return Err(SqlError::scale_too_big(scale, "CAST", 30));
+    }
+    if scale > precision {
+        return Err(SqlError::precision_below_scale(""));
+    }
+    Ok(ExprType::decimal((precision as u32).max(1), scale as u32))
+}
