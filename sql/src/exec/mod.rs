@@ -19,12 +19,13 @@ use crate::{
     error::SqlError,
     expr::EvalContext,
     output::Output,
-    plan::{Body, Insert, Plan, VirtualTables},
+    plan::{Body, Insert, Plan},
 };
 use cohort_engine::{
     txn::{Engine, Owner, Read, Txn, TxnError},
-    types::{Value, row::Malformed},
+    types::{Table, Value, row::Malformed},
 };
+use std::sync::Arc;
 
 /// How often reads and writes of rows happened: MySQL's Handler_* counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,8 +61,8 @@ pub struct ExecContext<'a> {
     /// The parameters and facts for expressions. The parameters of a folded INSERT: those of all
     /// rows, then the others.
     pub eval: EvalContext<'a>,
-    /// The virtual tables.
-    pub virtual_tables: &'a dyn VirtualTables,
+    /// The rows of the plan's virtual tables, in their order.
+    pub virtual_rows: &'a [VirtualRows],
     /// How plain SELECTs read: `Plain`, or shared locks under SERIALIZABLE in a transaction.
     pub plain_read: Read,
     /// READ COMMITTED and below: rows that the condition refuses are unlocked.
@@ -77,6 +78,9 @@ pub struct ExecContext<'a> {
     /// Rows until the next look at KILL.
     pub patience: u32,
 }
+
+/// A virtual table and its rows, values of the columns' types.
+pub type VirtualRows = (Arc<Table>, Vec<Vec<Value>>);
 
 /// How a statement ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,7 +162,7 @@ impl ExecContext<'_> {
             engine: self.engine,
             owner: self.owner,
             eval,
-            virtual_tables: self.virtual_tables,
+            virtual_rows: self.virtual_rows,
             plain_read: self.plain_read,
             unlock: self.unlock,
             found_rows: self.found_rows,

@@ -164,8 +164,11 @@ impl<'b> BlockRun<'b> {
                 }
             }
             Input::Virtual(table) => {
-                for mut row in context.virtual_tables.rows(table)? {
-                    rows.push(wanted(&mut row));
+                let known = context.virtual_rows.iter().find(|(t, _)| t.id == table.id);
+                for row in known.map(|(_, rows)| rows.as_slice()).unwrap_or_default() {
+                    let columns = source.wanted.iter();
+                    let value = |c: &u16| row.get(usize::from(*c)).cloned().unwrap_or_default();
+                    rows.push(columns.map(value).collect());
                 }
             }
             Input::Table(table, access) => {

@@ -362,6 +362,9 @@ impl Planner<'_> {
             return Ok(LeafInput::Stored(Arc::clone(table)));
         }
         if let Some(table) = self.context.virtual_tables.table(database, table) {
+            if !self.virtual_tables.iter().any(|t| t.id == table.id) {
+                self.virtual_tables.push(Arc::clone(&table));
+            }
             return Ok(LeafInput::Virtual(table));
         }
         if self.context.dictionary.database(database).is_none()

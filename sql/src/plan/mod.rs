@@ -43,8 +43,6 @@ pub trait VirtualTables: Sync {
     fn table(&self, database: &str, name: &str) -> Option<Arc<Table>>;
     /// Whether a database holds virtual tables only.
     fn is_virtual(&self, database: &str) -> bool;
-    /// The rows of a virtual table, values of the columns' types.
-    fn rows(&self, table: &Table) -> Result<Vec<Vec<Value>>, SqlError>;
 }
 
 /// What compiling depends on.
@@ -94,6 +92,8 @@ pub struct Plan {
     pub dictionary: u64,
     /// The tables it uses, each once.
     pub tables: Vec<Arc<Table>>,
+    /// The virtual tables it reads: their rows are computed before it runs.
+    pub virtual_tables: Vec<Arc<Table>>,
     /// Whether it writes or locks.
     pub writes: bool,
 }
@@ -451,6 +451,7 @@ pub fn compile(
         context,
         text: &parsed.text,
         tables: Vec::new(),
+        virtual_tables: Vec::new(),
         parameters: parsed.parameters,
         stack: Vec::new(),
     };
@@ -497,6 +498,7 @@ pub fn compile(
         columns: columns.into(),
         dictionary: context.dictionary.version(),
         tables: planner.tables,
+        virtual_tables: planner.virtual_tables,
         writes,
     })
 }
@@ -556,6 +558,7 @@ struct Planner<'a> {
     context: &'a CompileContext<'a>,
     text: &'a Text<'a>,
     tables: Vec<Arc<Table>>,
+    virtual_tables: Vec<Arc<Table>>,
     parameters: u32,
     /// The blocks being compiled, innermost last.
     stack: Vec<scope::Names>,
