@@ -167,6 +167,11 @@ impl Keeper {
             if tasks.failures > failures {
                 return Err(tasks.trouble.clone().unwrap_or_default());
             }
+            // Asked under the same lock, so that a failure cannot slip in between.
+            if tasks.prepare_after.is_none() {
+                tasks.prepare_after = Some(number);
+                self.changed.notify_all();
+            }
             self.changed.wait(&mut tasks);
         }
     }

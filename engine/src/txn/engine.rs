@@ -48,6 +48,8 @@ pub struct EngineOptions {
     pub max_binlog_size: u64,
     /// binlog_expire_logs_seconds.
     pub expire_logs_seconds: u64,
+    /// How many bytes of zeros the log keeps ahead of its end.
+    pub log_preallocate_bytes: u64,
 }
 
 impl Default for EngineOptions {
@@ -62,6 +64,7 @@ impl Default for EngineOptions {
             sync_binlog: 1,
             max_binlog_size: 1 << 30,
             expire_logs_seconds: 2_592_000,
+            log_preallocate_bytes: 16 << 20,
         }
     }
 }

@@ -66,6 +66,7 @@ impl Engine {
             sync_binlog: options.sync_binlog,
             max_binlog_size: options.max_binlog_size,
             expire_logs_seconds: options.expire_logs_seconds,
+            preallocate: options.log_preallocate_bytes,
             ..log::Options::new(&options.server_version, server_uuid)
         };
         let log = Log::open(

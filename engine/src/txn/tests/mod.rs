@@ -21,6 +21,7 @@ pub(super) fn options() -> EngineOptions {
     EngineOptions {
         quiet_checkpoint_ms: u64::MAX,
         base_cache_bytes: 1 << 20,
+        log_preallocate_bytes: 32 << 10,
         ..EngineOptions::default()
     }
 }
