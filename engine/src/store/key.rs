@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn sorts_by_tree_then_key() {
-        let mut keys = vec![
+        let mut keys = [
             TreeKey::new(2, b""),
             TreeKey::new(1, b"b"),
             TreeKey::end_of(1),
