@@ -1,0 +1,233 @@
+//! A server that answers without doing anything: the upper bound of what a benchmark's client,
+//! the network and the protocol leave for a database.
+//!
+//! It lets everybody in. A SELECT gets one row with one column of 120 bytes, as sysbench's point
+//! select does; everything else gets OK. Statements can be text or prepared. One thread per
+//! connection, blocking reads, one write per reply: what Cohort does.
+//!
+//! `null-server [PORT]`, 3399 by default, on loopback.
+
+use std::{
+    io::{self, Read, Write},
+    net::{TcpListener, TcpStream},
+    thread,
+};
+
+const DEPRECATE_EOF: u32 = 1 << 24;
+/// LONG_PASSWORD, FOUND_ROWS, LONG_FLAG, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS,
+/// SECURE_CONNECTION, the multi-statement flags, PLUGIN_AUTH and DEPRECATE_EOF.
+const CAPABILITIES: u32 = 0x0000_0001
+    | 0x0000_0002
+    | 0x0000_0004
+    | 0x0000_0008
+    | 0x0000_0200
+    | 0x0000_2000
+    | 0x0000_8000
+    | 0x000f_0000
+    | DEPRECATE_EOF;
+const AUTOCOMMIT: u16 = 2;
+const ROW_BYTES: u8 = 120;
+
+fn main() -> io::Result<()> {
+    let port = std::env::args().nth(1).map_or(Ok(3399), |text| {
+        text.parse()
+            .map_err(|_| io::Error::other("usage: null-server [PORT]"))
+    })?;
+    let listener = TcpListener::bind(("127.0.0.1", port))?;
+    eprintln!("null-server: listening on 127.0.0.1:{port}");
+    for stream in listener.incoming() {
+        let stream = stream?;
+        stream.set_nodelay(true)?;
+        thread::Builder::new().stack_size(64 << 10).spawn(move || {
+            // A client that hangs up is how every connection ends.
+            let _ = serve(stream);
+        })?;
+    }
+    Ok(())
+}
+
+/// Replies to COM_QUERY and COM_STMT_EXECUTE, made once per connection.
+struct Replies {
+    ok: Vec<u8>,
+    text_row: Vec<u8>,
+    binary_row: Vec<u8>,
+}
+
+fn serve(mut stream: TcpStream) -> io::Result<()> {
+    stream.write_all(&packet(0, &greeting()))?;
+    let mut packets = Packets::default();
+    let capabilities = {
+        let response = packets.next(&mut stream)?;
+        let bytes = response.first_chunk().ok_or(io::ErrorKind::InvalidData)?;
+        u32::from_le_bytes(*bytes)
+    };
+    stream.write_all(&packet(2, &ok(0)))?;
+    let eof = capabilities & DEPRECATE_EOF == 0;
+    let replies = Replies {
+        ok: packet(1, &ok(0)),
+        text_row: result(eof, false),
+        binary_row: result(eof, true),
+    };
+    let mut selects = Vec::new();
+    loop {
+        let command = packets.next(&mut stream)?;
+        let (&code, rest) = command.split_first().ok_or(io::ErrorKind::InvalidData)?;
+        match code {
+            0x01 => return Ok(()),
+            0x03 if is_select(rest) => stream.write_all(&replies.text_row)?,
+            0x16 => {
+                selects.push(is_select(rest));
+                let parameters = rest.iter().filter(|b| **b == b'?').count() as u16;
+                let id = selects.len() as u32;
+                stream.write_all(&prepared(id, parameters, is_select(rest), eof))?;
+            }
+            0x17 => {
+                let id = rest.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
+                let select = selects.get(id.wrapping_sub(1)).copied().unwrap_or(false);
+                stream.write_all(if select {
+                    &replies.binary_row
+                } else {
+                    &replies.ok
+                })?;
+            }
+            0x18 | 0x19 => {} // long data and close have no reply
+            _ => stream.write_all(&replies.ok)?,
+        }
+    }
+}
+
+fn is_select(sql: &[u8]) -> bool {
+    sql.get(..6)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
+}
+
+/// Reads packets, whole ones of at most 16 MiB.
+#[derive(Default)]
+struct Packets {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Packets {
+    fn next(&mut self, stream: &mut TcpStream) -> io::Result<&[u8]> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        self.fill(stream, 4)?;
+        let header = &self.buffer[self.start..self.start + 4];
+        let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+        self.fill(stream, 4 + length)?;
+        let from = self.start + 4;
+        self.start = from + length;
+        Ok(&self.buffer[from..self.start])
+    }
+
+    fn fill(&mut self, stream: &mut TcpStream, wanted: usize) -> io::Result<()> {
+        if self.buffer.len() < self.start + wanted {
+            self.buffer.resize((self.start + wanted).max(16 << 10), 0);
+        }
+        while self.end - self.start < wanted {
+            match stream.read(&mut self.buffer[self.end..])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n => self.end += n,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_le_bytes();
+    let mut out = vec![length[0], length[1], length[2], sequence];
+    out.extend_from_slice(payload);
+    out
+}
+
+fn greeting() -> Vec<u8> {
+    let capabilities = CAPABILITIES.to_le_bytes();
+    let mut out = b"\x0a9.7.0-null\0\x01\0\0\0abcdefgh\0".to_vec();
+    out.extend_from_slice(&capabilities[..2]);
+    out.push(255);
+    out.extend_from_slice(&AUTOCOMMIT.to_le_bytes());
+    out.extend_from_slice(&capabilities[2..]);
+    out.push(21);
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
+    out
+}
+
+/// An OK packet, or with 0xfe before it, the end of rows.
+fn ok(header: u8) -> Vec<u8> {
+    let mut out = vec![header, 0, 0];
+    out.extend_from_slice(&AUTOCOMMIT.to_le_bytes());
+    out.extend_from_slice(&[0, 0]);
+    out
+}
+
+fn eof_packet() -> Vec<u8> {
+    let mut out = vec![0xfe, 0, 0];
+    out.extend_from_slice(&AUTOCOMMIT.to_le_bytes());
+    out
+}
+
+/// The definition of `c CHAR(120)`, with the names sysbench's table has.
+fn column() -> Vec<u8> {
+    let mut out = Vec::new();
+    for name in ["def", "sbtest", "sbtest1", "sbtest1", "c", "c"] {
+        out.push(name.len() as u8);
+        out.extend_from_slice(name.as_bytes());
+    }
+    out.extend_from_slice(&[0x0c, 255, 0, 0xe0, 1, 0, 0, 0xfe, 1, 0, 0, 0, 0]);
+    out
+}
+
+fn parameter() -> Vec<u8> {
+    let mut out = b"\x03def\0\0\0\x01?\0".to_vec();
+    out.extend_from_slice(&[0x0c, 63, 0, 0, 0, 0, 0, 0xfd, 0x80, 0, 0, 0, 0]);
+    out
+}
+
+/// One row of `c`.
+fn result(eof: bool, binary: bool) -> Vec<u8> {
+    let mut row = if binary { vec![0, 0] } else { Vec::new() };
+    row.push(ROW_BYTES);
+    row.extend((0..ROW_BYTES).map(|i| if i % 12 == 11 { b'-' } else { b'0' + i % 10 }));
+    let mut payloads = vec![vec![1], column()];
+    if eof {
+        payloads.push(eof_packet());
+    }
+    payloads.push(row);
+    payloads.push(if eof { eof_packet() } else { ok(0xfe) });
+    numbered(&payloads)
+}
+
+fn prepared(id: u32, parameters: u16, select: bool, eof: bool) -> Vec<u8> {
+    let mut first = vec![0];
+    first.extend_from_slice(&id.to_le_bytes());
+    first.extend_from_slice(&[u8::from(select), 0]);
+    first.extend_from_slice(&parameters.to_le_bytes());
+    first.extend_from_slice(&[0, 0, 0]);
+    let mut payloads = vec![first];
+    payloads.extend((0..parameters).map(|_| parameter()));
+    if eof && parameters > 0 {
+        payloads.push(eof_packet());
+    }
+    if select {
+        payloads.push(column());
+        if eof {
+            payloads.push(eof_packet());
+        }
+    }
+    numbered(&payloads)
+}
+
+/// The packets of one reply to a command.
+fn numbered(payloads: &[Vec<u8>]) -> Vec<u8> {
+    let sequence = 1u8..=u8::MAX;
+    payloads
+        .iter()
+        .zip(sequence)
+        .flat_map(|(payload, n)| packet(n, payload))
+        .collect()
+}

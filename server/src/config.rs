@@ -1,0 +1,218 @@
+//! The server's settings: defaults, then a TOML file, then the environment, then flags.
+//!
+//! They have MySQL's names. Those with a meaning before there is a database are fields here; any
+//! other system variable can be set in the file and in the environment, and becomes the global
+//! value at start.
+
+use clap::{Args, CommandFactory, FromArgMatches};
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// What names of environment variables begin with.
+const PREFIX: &str = "COHORT_";
+
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])+ $(#[arg($($arg:tt)*)])? $name:ident: $ty:ty;)*) => {
+        /// Settings as one source gives them; what it does not give is `None`.
+        #[derive(Args, Clone, Debug, Default, Deserialize)]
+        pub struct Settings {
+            $($(#[doc = $doc])+ #[arg(long, $($($arg)*)?)] pub $name: Option<$ty>,)*
+            /// Other system variables.
+            #[arg(skip)]
+            #[serde(flatten)]
+            pub variables: BTreeMap<String, toml::Value>,
+        }
+
+        impl Settings {
+            /// These settings, and where they are silent, those of `other`.
+            #[must_use]
+            pub fn or(self, other: Settings) -> Settings {
+                let mut variables = other.variables;
+                variables.extend(self.variables);
+                Settings {
+                    $($name: self.$name.or(other.$name),)*
+                    variables,
+                }
+            }
+            /// Names of the fields.
+            const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+        }
+    };
+}
+
+settings! {
+    /// TCP port [default: 3306]
+    port: u16;
+    /// Address to listen on; other machines need one that is not loopback, and a password for
+    /// root [default: 127.0.0.1]
+    #[arg(value_name = "ADDRESS")]
+    bind_address: String;
+    /// Unix socket [default: mysql.sock in the data directory]
+    #[arg(value_name = "PATH")]
+    socket: PathBuf;
+    /// Data directory, made if it does not exist [default: ./data]
+    #[arg(value_name = "PATH")]
+    datadir: PathBuf;
+    /// Connections at once [default: 151]
+    max_connections: u32;
+    /// Statements that execute at once; the others queue [default: 4 for each core]
+    thread_pool_size: u32;
+    /// Seconds a login may take [default: 10]
+    connect_timeout: u32;
+    /// fsync of the log: 1 after every group of commits, N after every Nth, 0 when the system
+    /// likes [default: 1]
+    sync_binlog: u64;
+    /// Bytes after which a new log file begins [default: 1073741824]
+    max_binlog_size: u64;
+    /// Bytes one transaction may write to the log [default: 1073741824]
+    max_binlog_cache_size: u64;
+    /// Seconds after which a log file that recovery does not need is removed; 0 for never
+    /// [default: 2592000]
+    binlog_expire_logs_seconds: u64;
+    /// Seconds a statement waits for a row lock [default: 50]
+    innodb_lock_wait_timeout: u64;
+    /// Bytes of memory for pages of the store [default: 134217728]
+    innodb_buffer_pool_size: u64;
+    /// Bytes of recent changes in memory that begin a checkpoint [default: 67108864]
+    cohort_delta_size: u64;
+    /// This server among replicas [default: 1]
+    server_id: u32;
+}
+
+/// `cohort`'s command line.
+#[derive(clap::Parser)]
+#[command(name = "cohort", version, about = "A MySQL-compatible transactional database")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Run the server.
+    #[command(after_long_help = EXAMPLES, after_help = EXAMPLES)]
+    Serve {
+        /// TOML file of settings, under the names of the flags or of any system variable
+        #[arg(long, value_name = "FILE", env = "COHORT_CONFIG")]
+        config: Option<PathBuf>,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+}
+
+const EXAMPLES: &str = "\
+Every flag can also stand in the file (port = 3307) and in the environment (COHORT_PORT=3307);
+so can every other system variable. Flags go before the environment, that before the file.
+
+Examples:
+  cohort serve
+      127.0.0.1:3306, data in ./data; connect with: mysql -h127.0.0.1 -uroot
+  cohort serve --port 3307 --datadir /srv/cohort --max-connections 2000
+  cohort serve --config cohort.toml
+      with lines such as: port = 3307
+                          transaction_isolation = \"READ-COMMITTED\"
+  COHORT_SYNC_BINLOG=0 cohort serve
+      faster and not durable: the last transactions are lost if the machine stops";
+
+/// Settings from the command line, the environment and the file; what is wrong with them as text.
+pub fn load() -> Result<Settings, String> {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).map_err(|e| e.to_string())?;
+    let Command::Serve { config, settings } = cli.command;
+    let environment = from_environment(std::env::vars())?;
+    let file = match config {
+        Some(path) => from_file(&path)?,
+        None => Settings::default(),
+    };
+    Ok(settings.or(environment).or(file))
+}
+
+fn from_file(path: &Path) -> Result<Settings, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    parse(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Reads TOML; dashes in names count as underscores, as they do in MySQL's option files.
+fn parse(text: &str) -> Result<Settings, String> {
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+    let table: toml::Table = table.into_iter().map(|(k, v)| (k.replace('-', "_"), v)).collect();
+    table.try_into().map_err(|e: toml::de::Error| e.to_string())
+}
+
+/// Takes `COHORT_…` as TOML values, or as strings where they are none.
+fn from_environment(vars: impl Iterator<Item = (String, String)>) -> Result<Settings, String> {
+    let mut table = toml::Table::new();
+    for (key, text) in vars {
+        let Some(name) = key.strip_prefix(PREFIX).map(str::to_ascii_lowercase) else {
+            continue;
+        };
+        if name == "config" {
+            continue;
+        }
+        let number = text.parse().map(toml::Value::Integer).ok();
+        table.insert(name, number.unwrap_or(toml::Value::String(text)));
+    }
+    table
+        .try_into()
+        .map_err(|e: toml::de::Error| format!("environment ({PREFIX}…): {e}"))
+}
+
+impl Settings {
+    /// The settings that are also system variables, for SHOW VARIABLES to tell them.
+    #[must_use]
+    pub fn as_variables(&self) -> BTreeMap<String, toml::Value> {
+        let mut all = self.variables.clone();
+        let mut set = |name: &str, value: Option<u64>| {
+            debug_assert!(Settings::NAMES.contains(&name));
+            if let Some(value) = value {
+                let value = i64::try_from(value).unwrap_or(i64::MAX);
+                all.insert(name.to_owned(), toml::Value::Integer(value));
+            }
+        };
+        set("max_connections", self.max_connections.map(u64::from));
+        set("connect_timeout", self.connect_timeout.map(u64::from));
+        set("sync_binlog", self.sync_binlog);
+        set("max_binlog_size", self.max_binlog_size);
+        set("max_binlog_cache_size", self.max_binlog_cache_size);
+        set("binlog_expire_logs_seconds", self.binlog_expire_logs_seconds);
+        set("innodb_lock_wait_timeout", self.innodb_lock_wait_timeout);
+        set("innodb_buffer_pool_size", self.innodb_buffer_pool_size);
+        set("server_id", self.server_id.map(u64::from));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(vars: &[(&str, &str)]) -> Result<Settings, String> {
+        from_environment(vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
+    }
+
+    #[test]
+    fn the_nearer_source_wins() {
+        let file = parse("port = 1\nsync-binlog = 2\nwait_timeout = 3").unwrap();
+        let vars = [("COHORT_PORT", "4"), ("COHORT_WAIT_TIMEOUT", "5"), ("HOME", "/")];
+        let settings = environment(&vars).unwrap().or(file);
+        assert_eq!((settings.port, settings.sync_binlog), (Some(4), Some(2)));
+        assert_eq!(settings.variables["wait_timeout"], toml::Value::Integer(5));
+        assert_eq!(settings.variables.len(), 1);
+    }
+
+    #[test]
+    fn wrong_types_are_refused() {
+        assert!(parse("port = \"many\"").is_err());
+        assert!(parse("port = 70000").is_err());
+        assert!(parse("port").is_err());
+        assert!(environment(&[("COHORT_PORT", "x")]).is_err());
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}
