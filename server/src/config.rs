@@ -84,7 +84,11 @@ settings! {
 
 /// `cohort`'s command line.
 #[derive(clap::Parser)]
-#[command(name = "cohort", version, about = "A MySQL-compatible transactional database")]
+#[command(
+    name = "cohort",
+    version,
+    about = "A MySQL-compatible transactional database"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -138,7 +142,10 @@ fn from_file(path: &Path) -> Result<Settings, String> {
 /// Reads TOML; dashes in names count as underscores, as they do in MySQL's option files.
 fn parse(text: &str) -> Result<Settings, String> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-    let table: toml::Table = table.into_iter().map(|(k, v)| (k.replace('-', "_"), v)).collect();
+    let table: toml::Table = table
+        .into_iter()
+        .map(|(k, v)| (k.replace('-', "_"), v))
+        .collect();
     table.try_into().map_err(|e: toml::de::Error| e.to_string())
 }
 
@@ -177,7 +184,10 @@ impl Settings {
         set("sync_binlog", self.sync_binlog);
         set("max_binlog_size", self.max_binlog_size);
         set("max_binlog_cache_size", self.max_binlog_cache_size);
-        set("binlog_expire_logs_seconds", self.binlog_expire_logs_seconds);
+        set(
+            "binlog_expire_logs_seconds",
+            self.binlog_expire_logs_seconds,
+        );
         set("innodb_lock_wait_timeout", self.innodb_lock_wait_timeout);
         set("innodb_buffer_pool_size", self.innodb_buffer_pool_size);
         set("server_id", self.server_id.map(u64::from));
@@ -196,7 +206,11 @@ mod tests {
     #[test]
     fn the_nearer_source_wins() {
         let file = parse("port = 1\nsync-binlog = 2\nwait_timeout = 3").unwrap();
-        let vars = [("COHORT_PORT", "4"), ("COHORT_WAIT_TIMEOUT", "5"), ("HOME", "/")];
+        let vars = [
+            ("COHORT_PORT", "4"),
+            ("COHORT_WAIT_TIMEOUT", "5"),
+            ("HOME", "/"),
+        ];
         let settings = environment(&vars).unwrap().or(file);
         assert_eq!((settings.port, settings.sync_binlog), (Some(4), Some(2)));
         assert_eq!(settings.variables["wait_timeout"], toml::Value::Integer(5));

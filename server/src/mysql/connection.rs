@@ -159,7 +159,11 @@ impl<B: Backend> Connection<'_, B> {
         let request = self.greet()?;
         let who = self.authenticate(&request)?;
         let found_rows = request.capabilities & capability::FOUND_ROWS != 0;
-        let session = self.shared.backend.open(self.id, who, found_rows);
+        let interactive = request.capabilities & capability::INTERACTIVE != 0;
+        let session = self
+            .shared
+            .backend
+            .open(self.id, who, found_rows, interactive);
         let mut commands = Commands {
             session,
             statements: FxHashMap::default(),

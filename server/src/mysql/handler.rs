@@ -60,13 +60,14 @@ pub trait Handler {
     fn reset(&mut self, who: Option<Identity>);
     /// The status flags now.
     fn status(&self) -> u16;
-    /// How long the client may stay silent: wait_timeout, or interactive_timeout for such a
-    /// client.
-    fn idle_timeout(&self, interactive: bool) -> Duration;
+    /// How long the client may stay silent: wait_timeout.
+    fn idle_timeout(&self) -> Duration;
     /// The longest packet the client may send.
     fn max_allowed_packet(&self) -> usize;
     /// Whether the connection is to end (KILL CONNECTION, COMMIT RELEASE).
     fn is_over(&self) -> bool;
+    /// Counts what went over the wire since the last call.
+    fn count_bytes(&self, received: u64, sent: u64);
 }
 
 /// What all connections share.
@@ -77,8 +78,9 @@ pub trait Backend: Send + Sync + 'static {
     fn server_version(&self) -> &str;
     /// The account a user from such a place logs in with.
     fn account(&self, user: &str, peer: &Peer) -> Option<Account>;
-    /// Begins the session of a client that has logged in.
-    fn open(&self, id: u64, who: Identity, found_rows: bool) -> Self::Session;
+    /// Begins the session of a client that has logged in. `found_rows` and `interactive` are
+    /// capabilities it has.
+    fn open(&self, id: u64, who: Identity, found_rows: bool, interactive: bool) -> Self::Session;
     /// The line COM_STATISTICS asks for.
     fn statistics(&self) -> String;
     /// Whether the server is about to stop: no connection begins another command.

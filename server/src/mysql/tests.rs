@@ -112,7 +112,7 @@ impl Handler for CannedSession {
     fn status(&self) -> u16 {
         2
     }
-    fn idle_timeout(&self, _: bool) -> Duration {
+    fn idle_timeout(&self) -> Duration {
         Duration::from_secs(20)
     }
     fn max_allowed_packet(&self) -> usize {
@@ -121,6 +121,7 @@ impl Handler for CannedSession {
     fn is_over(&self) -> bool {
         false
     }
+    fn count_bytes(&self, _: u64, _: u64) {}
 }
 
 impl Backend for Canned {
@@ -145,7 +146,7 @@ impl Backend for Canned {
             authentication_string,
         })
     }
-    fn open(&self, _: u64, _: Identity, _: bool) -> CannedSession {
+    fn open(&self, _: u64, _: Identity, _: bool, _: bool) -> CannedSession {
         CannedSession { id: 0 }
     }
     fn statistics(&self) -> String {

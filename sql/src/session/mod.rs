@@ -427,6 +427,12 @@ impl Session {
         self.released || self.state.entry.is_closing()
     }
 
+    /// CLIENT_INTERACTIVE: the client's wait_timeout begins as interactive_timeout.
+    pub fn set_interactive(&mut self) {
+        let value = self.state.variables.values().named("interactive_timeout").clone();
+        self.state.variables.set_named("wait_timeout", value);
+    }
+
     /// The session's state, for those that run statements in it.
     #[must_use]
     pub fn state(&self) -> &State {

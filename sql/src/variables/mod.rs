@@ -303,6 +303,8 @@ pub struct Settings {
     pub error_count_max: usize,
     /// max_allowed_packet, in bytes.
     pub packet_bytes_max: u64,
+    /// wait_timeout, in seconds.
+    pub idle_s_max: u64,
     /// group_concat_max_len, in bytes.
     pub group_concat_bytes_max: u64,
     /// div_precision_increment.
@@ -349,6 +351,7 @@ impl Settings {
             execution_ms_max: values.number("max_execution_time"),
             error_count_max: usize::try_from(values.number("max_error_count")).unwrap_or(1024),
             packet_bytes_max: values.number("max_allowed_packet"),
+            idle_s_max: values.number("wait_timeout"),
             group_concat_bytes_max: values.number("group_concat_max_len"),
             div_precision_increment: small("div_precision_increment"),
             week_format: small("default_week_format"),

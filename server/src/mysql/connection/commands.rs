@@ -2,8 +2,7 @@
 
 use super::{
     Backend, BadParameters, Commands, Connection, Cursor, Done, Duration, End, Handler, Kind,
-    Output, Reply, Slot, SqlError, Statement, capability, command, dialect, handshake, reply,
-    request,
+    Output, Reply, Slot, SqlError, Statement, command, dialect, handshake, reply, request,
 };
 
 /// The text of MySQL's error 1105 for a parameter that was sent in too many pieces.
@@ -15,10 +14,9 @@ type Outcome = Result<(), End>;
 impl<B: Backend> Connection<'_, B> {
     /// Obeys one command after the other, until the session or the client ends.
     pub(super) fn obey(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
-        let interactive = self.dialect.capabilities & capability::INTERACTIVE != 0;
         let mut timeout = Duration::ZERO;
         while !commands.session.is_over() && !self.shared.backend.is_stopping() {
-            let wanted = commands.session.idle_timeout(interactive);
+            let wanted = commands.session.idle_timeout();
             if wanted != timeout {
                 self.stream
                     .set_read_timeout(Some(wanted.max(Duration::from_secs(1))))?;
@@ -34,6 +32,9 @@ impl<B: Backend> Connection<'_, B> {
                 Err(error) => return Err(error.into()),
             }
             self.wire.writer.flush(&mut &*self.stream)?;
+            let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
+            let (received, sent) = (std::mem::take(received), std::mem::take(sent));
+            commands.session.count_bytes(received, sent);
         }
         Ok(())
     }

@@ -1,0 +1,325 @@
+//! `cohort serve`: from settings to a running server, and from a signal to its end.
+
+use crate::{
+    config::Settings,
+    database::Database,
+    listener::{self, Connections},
+    mysql::{
+        auth::{Key, Verified},
+        connection::Shared,
+    },
+    notice,
+    slots::Slots,
+};
+use cohort_engine::{
+    env::Env,
+    txn::{Engine, EngineOptions},
+    types::Value,
+};
+use cohort_sql::Instance;
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    iterator::Signals,
+};
+use std::{
+    io,
+    net::{TcpListener, ToSocketAddrs},
+    os::unix::net::{UnixListener, UnixStream},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long statements may still run after a signal, and then how long their end may take.
+const DRAIN: Duration = Duration::from_secs(10);
+const DRAIN_AFTER_KILL: Duration = Duration::from_secs(5);
+const MAX_CONNECTIONS: u32 = 151;
+const SLOTS_PER_CORE: usize = 4;
+
+/// Runs the server until a signal ends it; an error is why it does not start.
+pub fn run(settings: &Settings) -> Result<(), String> {
+    // First, so that a signal during recovery ends the process in the usual way only until here.
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("signals: {e}"))?;
+    raise_file_limit();
+    let address = settings.bind_address.as_deref().unwrap_or("127.0.0.1");
+    let port = settings.port.unwrap_or(3306);
+    // A port that is taken shall not cost a recovery; it is bound for good when all is ready.
+    drop(bind(address, port)?);
+
+    let directory = settings
+        .datadir
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("./data"));
+    let engine = Arc::new(open(settings, &directory)?);
+    let database = database(settings, &engine, &directory)?;
+    let tcp = bind(address, port)?;
+    refuse_open_door(&tcp, &database)?;
+    let (unix, socket) = bind_unix(settings, &directory)?;
+
+    let max = settings.max_connections.unwrap_or(MAX_CONNECTIONS) as usize;
+    let connections = Connections::new(shared(settings, database), max);
+    wire_up(&connections);
+    let where_tcp = tcp.local_addr().map_err(|e| e.to_string())?;
+    connections.accept_tcp(tcp).map_err(|e| e.to_string())?;
+    if let Some(listener) = unix {
+        connections
+            .accept_unix(listener)
+            .map_err(|e| e.to_string())?;
+    }
+    notice!(
+        "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
+        socket.display(),
+        where_tcp.ip(),
+        where_tcp.port(),
+    );
+
+    let signal = signals.forever().next();
+    thread::spawn(move || {
+        // A second signal: somebody is in a hurry. What was acknowledged is on disk.
+        signals.forever().next();
+        std::process::exit(130);
+    });
+    stop(
+        &connections,
+        if signal == Some(SIGINT) {
+            "SIGINT"
+        } else {
+            "SIGTERM"
+        },
+    );
+    // The file is ours; if it is gone already, so much the better.
+    let _ = std::fs::remove_file(&socket);
+    drop(connections);
+    finish(engine)
+}
+
+fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
+    let defaults = EngineOptions::default();
+    let options = EngineOptions {
+        server_id: settings.server_id.unwrap_or(defaults.server_id),
+        delta_bytes: bytes(settings.cohort_delta_size, defaults.delta_bytes),
+        base_cache_bytes: bytes(settings.innodb_buffer_pool_size, defaults.base_cache_bytes),
+        max_transaction_bytes: settings
+            .max_binlog_cache_size
+            .unwrap_or(defaults.max_transaction_bytes),
+        sync_binlog: settings.sync_binlog.unwrap_or(defaults.sync_binlog),
+        max_binlog_size: settings.max_binlog_size.unwrap_or(defaults.max_binlog_size),
+        expire_logs_seconds: settings
+            .binlog_expire_logs_seconds
+            .unwrap_or(defaults.expire_logs_seconds),
+        ..defaults
+    };
+    notice!(
+        "starting {} on {}",
+        options.server_version,
+        directory.display()
+    );
+    let begun = Instant::now();
+    let mut last = None;
+    let engine = Engine::open(&Env::real(), directory, options, &mut |progress| {
+        if begun.elapsed() > Duration::from_secs(1) {
+            let percent = progress.bytes * 100 / progress.bytes_total.max(1);
+            notice!("recovery: {percent}% of the log, commit {}", progress.seq);
+        }
+        last = Some(progress);
+    })
+    .map_err(|error| error.to_string())?;
+    if let Some(progress) = last {
+        let took = begun.elapsed();
+        notice!(
+            "recovered {} bytes of log in {took:.1?}, up to commit {}",
+            progress.bytes,
+            progress.seq
+        );
+    }
+    Ok(engine)
+}
+
+fn bytes(setting: Option<u64>, default: usize) -> usize {
+    setting.map_or(default, |n| usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+/// The SQL instance, with the settings as its global variables.
+fn database(
+    settings: &Settings,
+    engine: &Arc<Engine>,
+    directory: &Path,
+) -> Result<Database, String> {
+    let instance = Instance::new(Arc::clone(engine));
+    let configure = |name: &str, value: Value| {
+        instance
+            .configure(name, &value)
+            .map_err(|e| format!("setting {name}: {}", e.message))
+    };
+    for (name, value) in settings.as_variables() {
+        configure(&name, toml_value(&name, value)?)?;
+    }
+    let directory = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
+    let text = |path: &Path| Value::Bytes(path.display().to_string().into_bytes());
+    configure("datadir", text(&directory.join("")))?;
+    configure("socket", text(&socket_path(settings, &directory)))?;
+    configure("port", Value::UInt(settings.port.unwrap_or(3306).into()))?;
+    if let Some(address) = &settings.bind_address {
+        configure("bind_address", Value::Bytes(address.clone().into_bytes()))?;
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let slots = settings
+        .thread_pool_size
+        .map_or(cores * SLOTS_PER_CORE, |n| n as usize);
+    Ok(Database {
+        instance,
+        slots: Arc::new(Slots::new(slots)),
+        version: EngineOptions::default().server_version,
+        stopping: AtomicBool::new(false),
+    })
+}
+
+fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
+    match value {
+        toml::Value::Integer(n) => Ok(Value::Int(n)),
+        toml::Value::Float(x) => Ok(Value::Double(x)),
+        toml::Value::Boolean(b) => Ok(Value::Int(i64::from(b))),
+        toml::Value::String(text) => Ok(Value::Bytes(text.into_bytes())),
+        _ => Err(format!(
+            "setting {name}: a number, a string or true/false is expected"
+        )),
+    }
+}
+
+fn shared(settings: &Settings, database: Database) -> Shared<Database> {
+    Shared {
+        backend: database,
+        verified: Verified::default(),
+        key: Key::default(),
+        connect_timeout: Duration::from_secs(settings.connect_timeout.unwrap_or(10).into()),
+    }
+}
+
+/// Lets KILL end connections, and SET GLOBAL change the server's own limits.
+fn wire_up(connections: &Arc<Connections<Database>>) {
+    let instance = &connections.shared.backend.instance;
+    let weak = Arc::downgrade(connections);
+    instance.sessions.on_disconnect(Box::new(move |id| {
+        if let Some(connections) = weak.upgrade() {
+            connections.disconnect(id);
+        }
+    }));
+    let weak = Arc::downgrade(connections);
+    instance.on_set_global(Box::new(move |name, value| {
+        if let (Some(connections), "max_connections", Value::UInt(n)) =
+            (weak.upgrade(), name, value)
+        {
+            let max = usize::try_from(*n).unwrap_or(usize::MAX);
+            connections.max.store(max, Ordering::Relaxed);
+        }
+        Ok(())
+    }));
+}
+
+fn bind(address: &str, port: u16) -> Result<TcpListener, String> {
+    let addresses = (address, port)
+        .to_socket_addrs()
+        .map_err(|e| format!("bind-address {address}: {e}"))?
+        .collect::<Vec<_>>();
+    TcpListener::bind(&addresses[..]).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "port {port} on {address} is in use, perhaps by another MySQL server: stop it, or \
+             choose another port, as in: cohort serve --port {}",
+            port.checked_add(1).unwrap_or(3307)
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("port {port} is reserved for the superuser: choose one above 1023 with --port")
+        }
+        _ => format!("cannot listen on {address}:{port}: {error}"),
+    })
+}
+
+/// Other machines may not come in while root has no password.
+fn refuse_open_door(listener: &TcpListener, database: &Database) -> Result<(), String> {
+    let address = listener.local_addr().map_err(|e| e.to_string())?.ip();
+    if listener::is_loopback(address) || !database.root_is_open() {
+        return Ok(());
+    }
+    Err(format!(
+        "refusing to listen on {address}: root has no password; start without --bind-address, \
+         set one (ALTER USER root@localhost IDENTIFIED BY '…') and start again"
+    ))
+}
+
+fn socket_path(settings: &Settings, directory: &Path) -> PathBuf {
+    settings
+        .socket
+        .clone()
+        .unwrap_or_else(|| directory.join("mysql.sock"))
+}
+
+/// The Unix socket; one that cannot be had does not keep the server from starting unless it was
+/// asked for.
+fn bind_unix(
+    settings: &Settings,
+    directory: &Path,
+) -> Result<(Option<UnixListener>, PathBuf), String> {
+    let directory = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
+    let path = socket_path(settings, &directory);
+    if path.exists() {
+        if UnixStream::connect(&path).is_ok() {
+            return Err(format!(
+                "{} is in use: choose another with --socket",
+                path.display()
+            ));
+        }
+        // Left over by a server that was killed.
+        let _ = std::fs::remove_file(&path);
+    }
+    match UnixListener::bind(&path) {
+        Ok(listener) => Ok((Some(listener), path)),
+        Err(error) if settings.socket.is_some() => Err(format!("{}: {error}", path.display())),
+        Err(error) => {
+            notice!("no Unix socket: {}: {error}", path.display());
+            Ok((None, path))
+        }
+    }
+}
+
+/// Every connection has two descriptors at most; the usual soft limit of 1,024 is too few.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // If it cannot be raised, accepting says so when it comes to it.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+/// Ends all connections: those that execute may finish their statement, for a while.
+fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
+    let database = &connections.shared.backend;
+    database.stopping.store(true, Ordering::Relaxed);
+    notice!("{signal}: draining {} connections", connections.count());
+    if connections.drain(DRAIN) > 0 {
+        let sessions = database.instance.sessions.list();
+        notice!("killing {} statements that still run", sessions.len());
+        for entry in sessions {
+            database.instance.sessions.kill(&entry, true);
+        }
+        connections.drain(DRAIN_AFTER_KILL);
+    }
+}
+
+/// Writes a last checkpoint, so that the next start has nothing to recover.
+fn finish(engine: Arc<Engine>) -> Result<(), String> {
+    // The listeners' threads hold the engine until the process ends.
+    engine.checkpoint().map_err(|error| format!("{error:?}"))?;
+    notice!("stopped");
+    Ok(())
+}
