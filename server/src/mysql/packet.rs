@@ -212,7 +212,7 @@ impl Writer {
         for piece in payload.chunks(PIECE) {
             self.piece(piece);
         }
-        if payload.len() % PIECE == 0 {
+        if payload.len().is_multiple_of(PIECE) {
             self.piece(&[]);
         }
     }

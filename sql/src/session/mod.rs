@@ -429,7 +429,12 @@ impl Session {
 
     /// CLIENT_INTERACTIVE: the client's wait_timeout begins as interactive_timeout.
     pub fn set_interactive(&mut self) {
-        let value = self.state.variables.values().named("interactive_timeout").clone();
+        let value = self
+            .state
+            .variables
+            .values()
+            .named("interactive_timeout")
+            .clone();
         self.state.variables.set_named("wait_timeout", value);
     }
 
