@@ -48,6 +48,7 @@ errors! {
     1022 b"23000" duplicate_key_written(table) "Can't write; duplicate key in table '{table}'";
     1025 b"HY000" rename_failed(from, to, why) "Error on rename of '{from}' to '{to}' ({why})";
     1030 b"HY000" storage_failed(why) "Got error '{why}' from storage engine";
+    1031 b"HY000" illegal_alter_option(table) "Table storage engine for '{table}' doesn't have this option";
     1036 b"HY000" table_read_only(table) "Table '{table}' is read only";
     1038 b"HY001" out_of_sort_memory() "Out of sort memory, consider increasing server sort buffer size";
     1040 b"08004" too_many_connections() "Too many connections";
@@ -197,15 +198,21 @@ errors! {
     1582 b"42000" wrong_native_argument_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
     1681 b"HY000" deprecated_without_replacement(what) "'{what}' is deprecated and will be removed in a future release.";
+    1681 b"HY000" deprecated_display_width() "Integer display width is deprecated and will be removed in a future release.";
+    1681 b"HY000" deprecated_zerofill() "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     1690 b"22003" value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
     1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 b"HY000" internal(why) "Internal error: {why}";
+    1818 b"HY000" invalid_year_width() "Supports only YEAR or YEAR(4) column.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
+    3502 b"HY000" hash_not_supported() "This storage engine does not support the HASH index algorithm, storage engine default was used instead.";
+    3503 b"42Y07" no_such_database(name) "Database '{name}' doesn't exist";
+    3522 b"HY000" invisible_primary_key() "A primary key index cannot be invisible";
     3554 b"HY000" system_table_rejected(kind, database, table) "Access to {kind} '{database}.{table}' is rejected.";
     3569 b"HY000" duplicate_table_lock(table) "Table {table} appears in multiple locking clauses.";
     3568 b"HY000" unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
@@ -216,6 +223,7 @@ errors! {
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
+    3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
@@ -224,6 +232,21 @@ errors! {
 }
 
 impl SqlError {
+    /// The comment of a column (1629), index (1688) or table (1628) is too long.
+    #[must_use]
+    pub fn comment_too_long(kind: &str, name: &str, max: usize) -> SqlError {
+        let code = match kind {
+            "table" => 1628,
+            "index" => 1688,
+            _ => 1629,
+        };
+        SqlError {
+            code,
+            state: *b"HY000",
+            message: format!("Comment for {kind} '{name}' is too long (max = {max})"),
+        }
+    }
+
     /// 1292 as MySQL words it when a value for a column is not of its type.
     #[must_use]
     pub fn incorrect_temporal(

@@ -1,478 +1,286 @@
-//! The parser of column definitions.
+//! Column definitions: from their syntax to what the dictionary keeps.
 
-use super::syntax::{ColumnSyntax, KeyKind, KeySyntax, PartSyntax};
-use crate::{
-    command::{Cursor, Parsed},
-    error::SqlError,
-    lexer::Kind,
-    variables,
+use super::{
+    convert::{self, Rules},
+    syntax::{ColumnSyntax, DefaultSyntax, TypeSyntax},
 };
-use cohort_engine::types::{Collation, ColumnType, schema::DefaultValue};
+use crate::{error::SqlError, warnings::Warnings};
+use cohort_engine::types::{Collation, Column, ColumnType, Value, schema::DefaultValue};
 
-/// A column and the keys that its clauses ask for.
-pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<KeySyntax>)> {
-    let name = c.name()?;
-    let mut column = ColumnSyntax {
-        name,
-        ty: ColumnType::Int,
-        unsigned: false,
-        zerofill: false,
-        display_width: None,
-        nullable: None,
-        default: None,
-        auto_increment: false,
-        on_update: None,
-        collation: None,
-        comment: String::new(),
-        utf8mb3: false,
-        default_fsp: 0,
-    };
-    let mut keys = Vec::new();
-    if c.eat("SERIAL") {
-        column.ty = ColumnType::BigInt;
-        column.unsigned = true;
-        column.nullable = Some(false);
-        column.auto_increment = true;
-        keys.push(own_key(&column, KeyKind::Unique));
-    } else {
-        data_type(c, &mut column)?;
-    }
-    while attribute(c, &mut column, &mut keys)? {}
-    Ok((column, keys))
+/// The most characters a name may have.
+const NAME_MAX: usize = 64;
+
+/// A column of a table that is being defined.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Draft {
+    /// Its definition.
+    pub column: Column,
+    /// NULL was written: then it cannot be in a primary key.
+    pub explicit_null: bool,
+    /// DEFAULT NULL was written: then it cannot become NOT NULL.
+    pub explicit_default_null: bool,
+    /// The position of the column it comes from, in the table before.
+    pub source: Option<usize>,
 }
 
-fn own_key(column: &ColumnSyntax, kind: KeyKind) -> KeySyntax {
-    let part = PartSyntax {
-        column: column.name.clone(),
-        prefix: None,
-        desc: false,
-    };
-    KeySyntax {
-        kind,
-        name: None,
-        parts: vec![part],
-        comment: String::new(),
-        visible: true,
-    }
-}
-
-/// `(n)`, if it is here.
-fn width(c: &mut Cursor) -> Parsed<Option<u64>> {
-    if !c.eat_symbol("(") {
-        return Ok(None);
-    }
-    let width = c.unsigned()?;
-    c.expect_symbol(")")?;
-    Ok(Some(width))
-}
-
-fn data_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
-    if integer_type(c, column)? || real_type(c, column)? || time_type(c, column)? {
-        return Ok(());
-    }
-    if string_type(c, column)? {
-        return Ok(());
-    }
-    const UNSUPPORTED: [&str; 13] = [
-        "BIT",
-        "ENUM",
-        "SET",
-        "JSON",
-        "GEOMETRY",
-        "POINT",
-        "LINESTRING",
-        "POLYGON",
-        "MULTIPOINT",
-        "MULTILINESTRING",
-        "MULTIPOLYGON",
-        "GEOMETRYCOLLECTION",
-        "VECTOR",
-    ];
-    match UNSUPPORTED.iter().find(|word| c.is(word)) {
-        Some(word) => Err(SqlError::not_supported(format_args!("type {word}"))),
-        None => Err(c.error()),
-    }
-}
-
-/// `[SIGNED | UNSIGNED] [ZEROFILL]`
-fn sign(c: &mut Cursor, column: &mut ColumnSyntax) {
-    loop {
-        if c.eat("UNSIGNED") {
-            column.unsigned = true;
-        } else if c.eat("ZEROFILL") {
-            column.zerofill = true;
-            column.unsigned = true;
-        } else if !c.eat("SIGNED") {
-            return;
+impl Draft {
+    /// A column that the table has already.
+    pub fn existing(column: &Column, position: usize) -> Draft {
+        Draft {
+            column: column.clone(),
+            explicit_null: false,
+            explicit_default_null: false,
+            source: Some(position),
         }
     }
 }
 
-fn integer_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
-    const TYPES: [(&str, ColumnType); 13] = [
-        ("TINYINT", ColumnType::TinyInt),
-        ("INT1", ColumnType::TinyInt),
-        ("SMALLINT", ColumnType::SmallInt),
-        ("INT2", ColumnType::SmallInt),
-        ("MEDIUMINT", ColumnType::MediumInt),
-        ("INT3", ColumnType::MediumInt),
-        ("MIDDLEINT", ColumnType::MediumInt),
-        ("INTEGER", ColumnType::Int),
-        ("INT", ColumnType::Int),
-        ("INT4", ColumnType::Int),
-        ("BIGINT", ColumnType::BigInt),
-        ("INT8", ColumnType::BigInt),
-        ("YEAR", ColumnType::Year),
-    ];
-    if c.eat("BOOL") || c.eat("BOOLEAN") {
-        column.ty = ColumnType::TinyInt;
-        column.display_width = Some(1);
-        return Ok(true);
-    }
-    let Some(&(_, ty)) = TYPES.iter().find(|(word, _)| c.eat(word)) else {
-        return Ok(false);
-    };
-    column.ty = ty;
-    if let Some(width) = width(c)? {
-        let Some(width) = u8::try_from(width).ok() else {
-            return Err(SqlError::display_width_too_big(&column.name, 255));
-        };
-        if ty == ColumnType::Year {
-            if width != 4 {
-                return Err(SqlError::not_supported("YEAR other than YEAR(4)"));
-            }
-        } else {
-            column.display_width = Some(width);
-        }
-    }
-    if ty != ColumnType::Year {
-        sign(c, column);
-    }
-    Ok(true)
-}
-
-fn real_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
-    if c.eat_any(&["DECIMAL", "NUMERIC", "DEC", "FIXED"]).is_some() {
-        let (mut precision, mut scale) = (10, 0);
-        if c.eat_symbol("(") {
-            precision = c.unsigned()?;
-            if c.eat_symbol(",") {
-                scale = c.unsigned()?;
-            }
-            c.expect_symbol(")")?;
-        }
-        column.ty = decimal(&column.name, precision, scale)?;
-    } else if c.eat_any(&["FLOAT", "FLOAT4"]).is_some() {
-        column.ty = ColumnType::Float;
-        if c.eat_symbol("(") {
-            let precision = c.unsigned()?;
-            if c.is_symbol(",") {
-                return Err(SqlError::not_supported("FLOAT(M,D)"));
-            }
-            c.expect_symbol(")")?;
-            column.ty = match precision {
-                0..=24 => ColumnType::Float,
-                25..=53 => ColumnType::Double,
-                _ => return Err(SqlError::wrong_column_specifier(&column.name)),
-            };
-        }
-    } else if c.eat_any(&["DOUBLE", "REAL", "FLOAT8"]).is_some() {
-        c.eat("PRECISION");
-        column.ty = ColumnType::Double;
-        if c.is_symbol("(") {
-            return Err(SqlError::not_supported("DOUBLE(M,D)"));
-        }
-    } else {
-        return Ok(false);
-    }
-    sign(c, column);
-    Ok(true)
-}
-
-fn decimal(name: &str, precision: u64, scale: u64) -> Parsed<ColumnType> {
-    if scale > 30 {
-        return Err(SqlError::scale_too_big(scale, name, 30));
-    }
-    if precision > 65 {
-        return Err(SqlError::precision_too_big(precision, name, 65));
-    }
-    let precision = if precision == 0 { 10 } else { precision };
-    if scale > precision {
-        return Err(SqlError::precision_below_scale(name));
-    }
-    let small = |n: u64| u8::try_from(n).unwrap_or(0);
-    Ok(ColumnType::Decimal {
-        precision: small(precision),
-        scale: small(scale),
-    })
-}
-
-fn time_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
-    if c.eat("DATE") {
-        column.ty = ColumnType::Date;
-        return Ok(true);
-    }
-    let Some(which) = c.eat_any(&["DATETIME", "TIMESTAMP", "TIME"]) else {
-        return Ok(false);
-    };
-    let digits = width(c)?.unwrap_or(0);
-    let digits = u8::try_from(digits)
-        .ok()
-        .filter(|digits| *digits <= 6)
-        .ok_or_else(|| SqlError::precision_too_big(digits, &column.name, 6))?;
-    column.ty = match which {
-        0 => ColumnType::DateTime(digits),
-        1 => ColumnType::Timestamp(digits),
-        _ => ColumnType::Time(digits),
-    };
-    Ok(true)
-}
-
-/// How many length bytes a TEXT or BLOB needs for so many bytes.
-fn length_bytes(bytes: u64) -> u8 {
-    match bytes {
-        0..=0xff => 1,
-        0x100..=0xffff => 2,
-        0x1_0000..=0xff_ffff => 3,
-        _ => 4,
-    }
-}
-
-fn string_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
-    c.eat("NATIONAL");
-    if c.eat_all(&["LONG", "VARBINARY"]) || c.eat_all(&["LONG", "VARCHAR"]) || c.eat("LONG") {
-        return Err(SqlError::not_supported("type LONG"));
-    }
-    if let Some(which) = c.eat_any(&["BLOB", "TEXT"]) {
-        let characters = width(c)?;
-        let bytes = characters.map(|n| if which == 0 { n } else { n.saturating_mul(4) });
-        column.ty = ColumnType::Text(bytes.map_or(2, length_bytes));
-        binary_or_charset(c, column, which == 0)?;
-        return Ok(true);
-    }
-    const SIZED: [(&str, u8, bool); 6] = [
-        ("TINYTEXT", 1, false),
-        ("MEDIUMTEXT", 3, false),
-        ("LONGTEXT", 4, false),
-        ("TINYBLOB", 1, true),
-        ("MEDIUMBLOB", 3, true),
-        ("LONGBLOB", 4, true),
-    ];
-    if let Some(&(_, bytes, binary)) = SIZED.iter().find(|(word, ..)| c.eat(word)) {
-        column.ty = ColumnType::Text(bytes);
-        binary_or_charset(c, column, binary)?;
-        return Ok(true);
-    }
-    let Some(which) = c.eat_any(&[
-        "VARCHAR",
-        "NVARCHAR",
-        "VARBINARY",
-        "VARCHARACTER",
-        "CHAR",
-        "NCHAR",
-        "CHARACTER",
-        "BINARY",
-    ]) else {
-        return Ok(false);
-    };
-    let varying = which < 4 || matches!(which, 4..=6) && c.eat("VARYING");
-    let binary = matches!(which, 2 | 7);
-    let length = width(c)?;
-    if varying {
-        let Some(length) = length else {
-            return Err(c.error());
-        };
-        let max = if binary { 65_535 } else { 16_383 };
-        if length > max {
-            return Err(SqlError::column_too_long(&column.name, max));
-        }
-        column.ty = ColumnType::VarChar(u32::try_from(length).unwrap_or(0));
-    } else {
-        let length = length.unwrap_or(1);
-        if length > 255 {
-            return Err(SqlError::column_too_long(&column.name, 255));
-        }
-        column.ty = ColumnType::Char(u16::try_from(length).unwrap_or(0));
-    }
-    binary_or_charset(c, column, binary)?;
-    Ok(true)
-}
-
-/// The collation of a binary type, or the clauses that follow a text type.
-fn binary_or_charset(c: &mut Cursor, column: &mut ColumnSyntax, binary: bool) -> Parsed<()> {
-    if binary {
-        column.collation = Some(Collation::Binary);
-        return Ok(());
-    }
-    let mut wants_binary = false;
-    loop {
-        if c.eat("BINARY") {
-            wants_binary = true;
-        } else if c.is("CHARACTER") || c.is("CHARSET") {
-            set_collation(c, column)?;
-        } else {
-            break;
-        }
-    }
-    if wants_binary
-        && column
-            .collation
-            .is_none_or(|collation| !collation.is_binary())
-    {
-        column.collation = Some(Collation::Utf8mb4Bin);
+/// 1059 for a name that is too long.
+pub(super) fn check_length(name: &str) -> Result<(), SqlError> {
+    if name.chars().count() > NAME_MAX {
+        return Err(SqlError::identifier_too_long(name));
     }
     Ok(())
 }
 
-fn set_collation(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
-    let Some((collation, utf8mb3)) = collation_clause(c)? else {
-        return Ok(false);
+/// Whether a name is one that MySQL takes at all.
+pub(super) fn is_proper(name: &str) -> bool {
+    !name.is_empty() && !name.ends_with(' ') && !name.contains('\0')
+}
+
+/// The definition of a column in a table with this collation.
+pub(super) fn define(
+    syntax: &ColumnSyntax,
+    table: Collation,
+    rules: Rules,
+    warnings: &mut Warnings,
+) -> Result<Draft, SqlError> {
+    let name = &syntax.name;
+    check_length(name)?;
+    if !is_proper(name) {
+        return Err(SqlError::wrong_column_name(name));
+    }
+    warn(syntax, warnings);
+    let (ty, collation, explicit_collation) = typed(syntax, table)?;
+    if syntax.auto_increment && !ty.is_integer() {
+        return Err(SqlError::wrong_column_specifier(name));
+    }
+    // AUTO_INCREMENT is NOT NULL, whatever is written.
+    let nullable = !syntax.auto_increment && syntax.nullable.unwrap_or(true);
+    let mut column = Column {
+        unsigned: syntax.unsigned,
+        zerofill: syntax.zerofill,
+        nullable,
+        auto_increment: syntax.auto_increment,
+        on_update_now: on_update(syntax, ty)?,
+        collation,
+        comment: comment(&syntax.comment, name)?,
+        display_width: syntax.display_width,
+        explicit_collation,
+        ..Column::new(name, ty)
     };
-    column.collation = Some(collation);
-    column.utf8mb3 |= utf8mb3;
-    Ok(true)
-}
-
-/// `CHARACTER SET [=] name` or `COLLATE [=] name`, if it is here; and whether it is utf8mb3,
-/// which is kept as utf8mb4.
-pub(super) fn collation_clause(c: &mut Cursor) -> Parsed<Option<(Collation, bool)>> {
-    if c.eat_all(&["CHARACTER", "SET"]) || c.eat("CHARSET") {
-        c.eat_symbol("=");
-        let name = c.name_or_string()?;
-        if name.eq_ignore_ascii_case("DEFAULT") {
-            return Ok(Some((Collation::Utf8mb40900AiCi, false)));
+    column.default = match &syntax.default {
+        Some(_) if syntax.auto_increment && syntax.default != Some(DefaultSyntax::Null) => {
+            return Err(SqlError::invalid_default(name));
         }
-        return match variables::character_set(&name)? {
-            "utf8mb4" => Ok(Some((Collation::Utf8mb40900AiCi, false))),
-            "utf8mb3" => Ok(Some((Collation::Utf8mb40900AiCi, true))),
-            "binary" => Ok(Some((Collation::Binary, false))),
-            other => Err(SqlError::not_supported(format_args!(
-                "character set {other}"
-            ))),
-        };
-    }
-    if c.eat("COLLATE") {
-        c.eat_symbol("=");
-        let name = c.name_or_string()?;
-        return find_collation(&name).map(Some);
-    }
-    Ok(None)
+        Some(DefaultSyntax::Null) if !nullable && !syntax.auto_increment => {
+            return Err(SqlError::invalid_default(name));
+        }
+        Some(default) => default_value(&column, default, rules)?,
+        None if nullable => DefaultValue::Null,
+        None => DefaultValue::None,
+    };
+    Ok(Draft {
+        column,
+        explicit_null: syntax.nullable == Some(true),
+        explicit_default_null: syntax.default == Some(DefaultSyntax::Null),
+        source: None,
+    })
 }
 
-fn find_collation(name: &str) -> Parsed<(Collation, bool)> {
-    if let Some(collation) = Collation::from_name(name) {
-        return Ok((collation, false));
+/// Notes about what MySQL calls deprecated.
+fn warn(syntax: &ColumnSyntax, warnings: &mut Warnings) {
+    if syntax.zerofill {
+        warnings.warn(SqlError::deprecated_zerofill());
     }
-    let charset = name.split('_').next().unwrap_or(name);
-    match variables::character_set(charset) {
-        Err(error) if error.code == 1115 => Err(SqlError::unknown_collation(name)),
-        _ => Err(SqlError::not_supported(format_args!("collation {name}"))),
+    let is_bool = syntax.display_width == Some(1)
+        && syntax.ty == TypeSyntax::Complete(ColumnType::TinyInt)
+        && !syntax.unsigned;
+    if syntax.display_width.is_some() && !is_bool {
+        warnings.warn(SqlError::deprecated_display_width());
+    }
+    if syntax.binary {
+        warnings.warn(SqlError::deprecated(
+            "BINARY as attribute of a type",
+            "a CHARACTER SET clause with _bin collation",
+        ));
+    }
+    if syntax.charset.is_utf8mb3() {
+        warnings.warn(SqlError::utf8_alias());
     }
 }
 
-/// One clause behind the type, if one is here.
-fn attribute(c: &mut Cursor, column: &mut ColumnSyntax, keys: &mut Vec<KeySyntax>) -> Parsed<bool> {
-    if c.eat_all(&["NOT", "NULL"]) {
-        column.nullable = Some(false);
-    } else if c.eat("NULL") {
-        column.nullable = Some(true);
-    } else if c.eat("DEFAULT") {
-        let (value, digits) = default_value(c)?;
-        column.default = Some(value);
-        column.default_fsp = digits;
-    } else if c.eat_all(&["ON", "UPDATE"]) {
-        column.on_update = Some(now(c)?.ok_or_else(|| c.error())?);
-    } else if c.eat("AUTO_INCREMENT") {
-        column.auto_increment = true;
-    } else if c.eat_all(&["SERIAL", "DEFAULT", "VALUE"]) {
-        column.auto_increment = true;
-        column.nullable = Some(false);
-        keys.push(own_key(column, KeyKind::Unique));
-    } else if c.eat("UNIQUE") {
-        c.eat("KEY");
-        keys.push(own_key(column, KeyKind::Unique));
-    } else if c.eat_all(&["PRIMARY", "KEY"]) || c.eat("KEY") {
-        keys.push(own_key(column, KeyKind::Primary));
-    } else if c.eat("COMMENT") {
-        column.comment = c.string()?;
-    } else if c.eat_any(&["COLUMN_FORMAT", "STORAGE"]).is_some() {
-        c.any_name()?;
-    } else if c.eat("VISIBLE") {
-    } else if c.is("INVISIBLE") {
-        return Err(SqlError::not_supported("INVISIBLE columns"));
-    } else if c.is("GENERATED") || c.is("AS") {
-        return Err(SqlError::not_supported("generated columns"));
-    } else if c.is("REFERENCES") {
-        return Err(SqlError::not_supported("FOREIGN KEY"));
-    } else if c.is("CHECK") || c.is("CONSTRAINT") {
-        return Err(SqlError::not_supported("CHECK constraints"));
+/// The type, the collation and whether the latter was asked for.
+fn typed(
+    syntax: &ColumnSyntax,
+    table: Collation,
+) -> Result<(ColumnType, Collation, bool), SqlError> {
+    let wanted = syntax.charset.resolve()?;
+    let is_string = match syntax.ty {
+        TypeSyntax::Complete(ty) => ty.is_string(),
+        TypeSyntax::TextFor(_) => true,
+    };
+    let collation = if !is_string || syntax.bytes {
+        Collation::Binary
+    } else if syntax.binary {
+        match wanted.unwrap_or(table) {
+            Collation::Binary => Collation::Binary,
+            _ => Collation::Utf8mb4Bin,
+        }
     } else {
-        return set_collation(c, column);
-    }
-    Ok(true)
-}
-
-/// CURRENT_TIMESTAMP, NOW() and the like, if it is here: how many digits.
-fn now(c: &mut Cursor) -> Parsed<Option<u8>> {
-    let function = c.eat("NOW");
-    if !function
-        && c.eat_any(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"])
-            .is_none()
-    {
-        return Ok(None);
-    }
-    let mut digits = 0;
-    if function || c.is_symbol("(") {
-        c.expect_symbol("(")?;
-        if !c.is_symbol(")") {
-            digits = c.unsigned()?;
-        }
-        c.expect_symbol(")")?;
-    }
-    Ok(Some(u8::try_from(digits).unwrap_or(u8::MAX)))
-}
-
-/// What follows DEFAULT, and the digits of CURRENT_TIMESTAMP(n).
-pub(super) fn default_value(c: &mut Cursor) -> Parsed<(DefaultValue, u8)> {
-    if let Some(digits) = now(c)? {
-        return Ok((DefaultValue::CurrentTimestamp, digits));
-    }
-    if c.eat("NULL") {
-        return Ok((DefaultValue::Null, 0));
-    }
-    if c.eat_symbol("(") {
-        let text = c.take_expression(&[])?;
-        c.expect_symbol(")")?;
-        return Ok((DefaultValue::Expression(text), 0));
-    }
-    for (word, value) in [("TRUE", "1"), ("FALSE", "0")] {
-        if c.eat(word) {
-            return Ok((DefaultValue::Literal(value.into()), 0));
-        }
-    }
-    if matches!(c.peek_at(1).kind, Kind::String) {
-        // A type or a character set in front of a string: DATE '2020-01-01', _utf8mb4'x'.
-        let _ = c.eat_any(&["DATE", "TIME", "TIMESTAMP", "_utf8mb4", "_utf8", "_binary"]);
-    }
-    if c.is_string() {
-        return Ok((DefaultValue::Literal(c.string()?), 0));
-    }
-    let negative = c.eat_symbol("-");
-    if !negative {
-        c.eat_symbol("+");
-    }
-    let token = c.peek();
-    let text = String::from_utf8_lossy(c.text(token)).into_owned();
-    let text = match token.kind {
-        Kind::Integer | Kind::Decimal | Kind::Float => text,
-        Kind::Hex | Kind::Bit if !negative => {
-            return Err(SqlError::not_supported("hexadecimal and bit defaults"));
-        }
-        _ => return Err(c.error()),
+        wanted.unwrap_or(table)
     };
-    c.next();
-    Ok((
-        DefaultValue::Literal(if negative { format!("-{text}") } else { text }),
-        0,
-    ))
+    let explicit = is_string && !syntax.bytes && wanted.is_some() && !collation.is_binary();
+    let char_bytes = collation.max_char_bytes();
+    let ty = match syntax.ty {
+        TypeSyntax::TextFor(length) => text_for(&syntax.name, length, char_bytes)?,
+        TypeSyntax::Complete(ColumnType::VarChar(length)) => {
+            let max = 65_535 / char_bytes;
+            if length > max {
+                return Err(SqlError::column_too_long(&syntax.name, max));
+            }
+            ColumnType::VarChar(length)
+        }
+        TypeSyntax::Complete(ty) => ty,
+    };
+    Ok((ty, collation, explicit))
+}
+
+/// TEXT(n): the smallest type that takes so many characters.
+fn text_for(name: &str, length: u64, char_bytes: u32) -> Result<ColumnType, SqlError> {
+    let width = match length.saturating_mul(u64::from(char_bytes)) {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        0x1_0000..=0xff_ffff => 3,
+        0x100_0000..=0xffff_ffff => 4,
+        _ => return Err(SqlError::display_width_too_big(name, u32::MAX)),
+    };
+    Ok(ColumnType::Text(width))
+}
+
+/// The digits of the types that CURRENT_TIMESTAMP goes with.
+fn moment_digits(ty: ColumnType) -> Option<u8> {
+    match ty {
+        ColumnType::DateTime(digits) | ColumnType::Timestamp(digits) => Some(digits),
+        _ => None,
+    }
+}
+
+fn on_update(syntax: &ColumnSyntax, ty: ColumnType) -> Result<bool, SqlError> {
+    match syntax.on_update {
+        None => Ok(false),
+        digits if digits == moment_digits(ty) => Ok(true),
+        Some(_) => Err(SqlError::invalid_on_update(&syntax.name)),
+    }
+}
+
+/// 1629 for a comment that is too long.
+fn comment(text: &str, name: &str) -> Result<String, SqlError> {
+    const MAX: usize = 1024;
+    if text.chars().count() > MAX {
+        return Err(SqlError::comment_too_long("field", name, MAX));
+    }
+    Ok(text.to_string())
+}
+
+/// The default of a column: 1067 if it is not of its type.
+pub(super) fn default_value(
+    column: &Column,
+    default: &DefaultSyntax,
+    rules: Rules,
+) -> Result<DefaultValue, SqlError> {
+    let invalid = || SqlError::invalid_default(&column.name);
+    match default {
+        DefaultSyntax::Null => Ok(DefaultValue::Null),
+        DefaultSyntax::Now(digits) if moment_digits(column.ty) == Some(*digits) => {
+            Ok(DefaultValue::CurrentTimestamp)
+        }
+        DefaultSyntax::Now(_) => Err(invalid()),
+        DefaultSyntax::Expression(text) => {
+            convert::check_expression(text)?;
+            Ok(DefaultValue::Expression(text.clone()))
+        }
+        DefaultSyntax::Value(_) if matches!(column.ty, ColumnType::Text(_)) => {
+            Err(SqlError::blob_cannot_have_default(&column.name))
+        }
+        DefaultSyntax::Value(value) => literal(column, value.clone(), rules),
+    }
+}
+
+/// A literal default, in the form in which the column's type is printed.
+fn literal(column: &Column, value: Value, rules: Rules) -> Result<DefaultValue, SqlError> {
+    let mut column = column.clone();
+    let mut decimals = 31;
+    match column.ty {
+        ColumnType::Timestamp(digits) => {
+            // Kept as the local time it is written as.
+            column.ty = ColumnType::DateTime(digits);
+            decimals = digits;
+        }
+        ColumnType::DateTime(digits) | ColumnType::Time(digits) => decimals = digits,
+        _ => {}
+    }
+    // What a row of this column would refuse is an invalid default, in every sql_mode.
+    let value = convert::assign_strictly(&column, value, rules)
+        .map_err(|_| SqlError::invalid_default(&column.name))?;
+    let mut text = Vec::new();
+    crate::expr::text(&value, decimals, &mut text);
+    if let (ColumnType::Char(length), true) = (column.ty, column.is_binary()) {
+        text.resize(text.len().max(usize::from(length)), 0);
+    }
+    if column.zerofill {
+        let width = usize::from(
+            column
+                .display_width
+                .unwrap_or_else(|| column.default_width()),
+        );
+        let zeros = width.saturating_sub(text.len());
+        text.splice(0..0, std::iter::repeat_n(b'0', zeros));
+    }
+    Ok(match String::from_utf8(text) {
+        Ok(text) => DefaultValue::Literal(text),
+        Err(bytes) => {
+            let digits = bytes.as_bytes().iter().map(|byte| format!("{byte:02X}"));
+            DefaultValue::Expression(format!("0x{}", digits.collect::<String>()))
+        }
+    })
+}
+
+/// The bytes a column takes in a row, as MySQL counts them for the maximum row size; and in an
+/// index, without a prefix.
+pub(super) fn sizes(column: &Column) -> (u32, u32) {
+    use cohort_engine::types::{decimal, temporal::fraction_bytes};
+    let fraction = |digits: u8| u32::try_from(fraction_bytes(digits)).unwrap_or(3);
+    let fixed = match column.ty {
+        ColumnType::Char(_) => column.max_bytes(),
+        ColumnType::VarChar(_) => {
+            let bytes = column.max_bytes();
+            let prefix = if bytes > 255 { 2 } else { 1 };
+            return (bytes + prefix, bytes);
+        }
+        // A pointer and the length.
+        ColumnType::Text(width) => return (8 + u32::from(width), u32::MAX),
+        ColumnType::Float => 4,
+        ColumnType::Double => 8,
+        ColumnType::Decimal { precision, scale } => {
+            u32::try_from(decimal::length(precision, scale)).unwrap_or(30)
+        }
+        ColumnType::Date => 3,
+        ColumnType::Time(digits) => 3 + fraction(digits),
+        ColumnType::DateTime(digits) => 5 + fraction(digits),
+        ColumnType::Timestamp(digits) => 4 + fraction(digits),
+        ColumnType::Year => 1,
+        integer => integer.integer_bytes(),
+    };
+    (fixed, fixed)
 }

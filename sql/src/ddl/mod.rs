@@ -1,24 +1,184 @@
 //! Schema changes: their syntax, MySQL's rules for them, and how they become the engine's.
+//!
+//! What makes it hard is that a definition has many parts that depend on one another (a key on
+//! its columns, a column's NULL on the keys, a length on the table's character set), that MySQL
+//! checks them in an order that clients can see in the errors, and that another session may
+//! change the schema meanwhile.
+//!
+//! 1. A statement is parsed completely before anything is looked up. What the grammar knows but
+//!    Cohort has not is refused with 1235; nothing is skipped.
+//! 2. From the syntax and one version of the dictionary the new definition is computed: a whole
+//!    `Table`, checked as a whole. Nothing is changed yet.
+//! 3. The engine performs the change in one commit, under the tables' metadata locks. If the
+//!    dictionary is not any more what step 2 saw, it says so (`TableChanged`), and step 2 is done
+//!    again.
+//! 4. An ALTER TABLE leaves the rows alone if each column keeps its place and its storage and
+//!    the primary key stays; indexes keep their trees if they have the same columns. Otherwise
+//!    all rows are converted, as an INSERT of them would.
+//!
+//! Rejected: altering the definition action by action. MySQL takes all actions of a statement to
+//! be about the table as it was (`DROP a, ADD a INT`), so they are applied together.
 
+mod alter;
 mod column;
+mod convert;
+mod database;
+mod key;
 mod parse;
+mod show;
 mod syntax;
+mod table;
+mod tables;
 
+pub use convert::{Rules, default_expression};
 pub use parse::parse;
+pub use show::{quoted, show_create_database, show_create_table};
 pub use syntax::Statement;
 
-use crate::{error::SqlError, output::Output, session::Session};
+use crate::{command::TableName, error::SqlError, output::Done, warnings::Warnings};
+use cohort_engine::{
+    txn::{DdlStatement, Dictionary, Engine, Owner, SchemaChange, TxnError},
+    types::{Collation, Table},
+};
 use std::sync::Arc;
 
-impl Session {
-    /// Performs a schema change. The transaction before it is committed already.
-    pub(crate) fn change_schema(
-        &mut self,
-        statement: &Statement,
-        text: &Arc<str>,
-        out: &mut dyn Output,
-    ) -> Result<(), SqlError> {
-        let _ = (statement, text, out);
-        Err(SqlError::not_supported("schema changes"))
+/// What a schema change needs of the session.
+pub struct DdlContext<'a> {
+    /// The open database.
+    pub engine: &'a Arc<Engine>,
+    /// The session as the engine knows it.
+    pub owner: &'a Arc<Owner>,
+    /// The default database; empty for none.
+    pub database: &'a str,
+    /// User and host of the session's account, for errors.
+    pub account: (&'a str, &'a str),
+    /// Whether the account may change schemas.
+    pub privileged: bool,
+    /// @@collation_server: of databases that do not say.
+    pub collation: Collation,
+    /// What conversions of values depend on.
+    pub rules: Rules,
+    /// @@lock_wait_timeout, in milliseconds.
+    pub lock_wait_ms: u64,
+    /// Where warnings go.
+    pub warnings: &'a mut Warnings,
+}
+
+/// How often a change is worked out again because the schema changed meanwhile.
+const ATTEMPTS_MAX: u32 = 16;
+
+/// Performs a schema change, whose text is `text`. The transaction before it is committed already.
+/// Filled in of what is returned: affected rows and the info text.
+pub fn execute(
+    statement: &Statement,
+    text: &str,
+    ctx: &mut DdlContext<'_>,
+) -> Result<Done, SqlError> {
+    let warnings = ctx.warnings.clone();
+    let mut attempt = 1;
+    loop {
+        match execute_once(statement, text, ctx) {
+            Err(Failure::Changed) if attempt < ATTEMPTS_MAX => attempt += 1,
+            Err(Failure::Changed) => return Err(SqlError::table_definition_changed()),
+            Err(Failure::Refused(error)) => return Err(error),
+            Ok(done) => return Ok(done),
+        }
+        *ctx.warnings = warnings.clone();
     }
 }
+
+/// Why a change was not made.
+enum Failure {
+    /// The dictionary is not any more what the change was made for.
+    Changed,
+    /// For good.
+    Refused(SqlError),
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Failure {
+        Failure::Refused(error)
+    }
+}
+
+impl From<TxnError> for Failure {
+    fn from(error: TxnError) -> Failure {
+        match error {
+            TxnError::TableChanged => Failure::Changed,
+            other => Failure::Refused(other.into()),
+        }
+    }
+}
+
+type Outcome = Result<Done, Failure>;
+
+fn execute_once(statement: &Statement, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
+    match statement {
+        Statement::CreateDatabase {
+            name,
+            if_not_exists,
+            charset,
+        } => database::create(name, *if_not_exists, *charset, text, ctx),
+        Statement::AlterDatabase { name, charset } => {
+            database::alter(name.as_deref(), *charset, text, ctx)
+        }
+        Statement::DropDatabase { name, if_exists } => database::drop(name, *if_exists, text, ctx),
+        Statement::CreateTable(create) => tables::create(create, text, ctx),
+        Statement::CreateTableLike {
+            name,
+            like,
+            if_not_exists,
+        } => tables::create_like(name, like, *if_not_exists, text, ctx),
+        Statement::DropTables { tables, if_exists } => tables::drop(tables, *if_exists, text, ctx),
+        Statement::Truncate(table) => tables::truncate(table, text, ctx),
+        Statement::RenameTables(renames) => tables::rename(renames, text, ctx),
+        Statement::AlterTable { table, actions, .. } => tables::alter(table, actions, text, ctx),
+    }
+}
+
+impl DdlContext<'_> {
+    /// Hands a change to the engine.
+    fn change(&self, change: SchemaChange, text: &str) -> Result<(), TxnError> {
+        let statement = DdlStatement {
+            database: self.database.to_string(),
+            text: text.to_string(),
+        };
+        let lock_wait_ms = self.lock_wait_ms;
+        self.engine
+            .change_schema(self.owner, change, &statement, lock_wait_ms)?;
+        Ok(())
+    }
+
+    /// Database and name of a table: 1046 without a default database, 1044 for databases whose
+    /// tables nobody changes.
+    fn resolve<'n>(&'n self, name: &'n TableName) -> Result<(&'n str, &'n str), SqlError> {
+        let database = match &name.database {
+            Some(database) => database.as_str(),
+            None if self.database.is_empty() => return Err(SqlError::no_database()),
+            None => self.database,
+        };
+        self.check_database(database)?;
+        Ok((database, &name.name))
+    }
+
+    /// 1044 for the databases of the server itself, and for accounts without privileges.
+    fn check_database(&self, database: &str) -> Result<(), SqlError> {
+        if !self.privileged || crate::catalog::is_virtual(database) {
+            let (user, host) = self.account;
+            return Err(SqlError::database_access_denied(user, host, database));
+        }
+        Ok(())
+    }
+
+    /// A table that must be there: 1146.
+    fn table(&self, dictionary: &Dictionary, name: &TableName) -> Result<Arc<Table>, SqlError> {
+        let (database, name) = self.resolve(name)?;
+        let table = dictionary.table(database, name);
+        table
+            .cloned()
+            .ok_or_else(|| SqlError::no_such_table(database, name))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! The syntax tree of schema changes.
 
-use crate::command::TableName;
-use cohort_engine::types::{Collation, ColumnType, schema::DefaultValue};
+use crate::{command::TableName, error::SqlError};
+use cohort_engine::types::{Collation, ColumnType, Value};
 
 /// A schema change.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,15 +12,15 @@ pub enum Statement {
         name: String,
         /// IF NOT EXISTS.
         if_not_exists: bool,
-        /// CHARACTER SET or COLLATE.
-        collation: Option<Collation>,
+        /// Its options.
+        charset: CharsetSyntax,
     },
     /// ALTER DATABASE.
     AlterDatabase {
         /// Its name; `None` for the default database.
         name: Option<String>,
-        /// CHARACTER SET or COLLATE.
-        collation: Option<Collation>,
+        /// Its options.
+        charset: CharsetSyntax,
     },
     /// DROP DATABASE.
     DropDatabase {
@@ -31,6 +31,15 @@ pub enum Statement {
     },
     /// CREATE TABLE.
     CreateTable(Box<CreateTable>),
+    /// CREATE TABLE … LIKE.
+    CreateTableLike {
+        /// The new one.
+        name: TableName,
+        /// The one that is copied.
+        like: TableName,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+    },
     /// DROP TABLE.
     DropTables {
         /// Which.
@@ -61,12 +70,42 @@ impl Statement {
             Statement::CreateDatabase { .. } => "create_db",
             Statement::AlterDatabase { .. } => "alter_db",
             Statement::DropDatabase { .. } => "drop_db",
-            Statement::CreateTable(_) => "create_table",
+            Statement::CreateTable(_) | Statement::CreateTableLike { .. } => "create_table",
             Statement::DropTables { .. } => "drop_table",
             Statement::Truncate(_) => "truncate",
             Statement::RenameTables(_) => "rename_table",
             Statement::AlterTable { counter, .. } => counter,
         }
+    }
+}
+
+/// CHARACTER SET and COLLATE clauses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CharsetSyntax {
+    /// CHARACTER SET: its name (`utf8mb4`, `utf8mb3`, `binary`).
+    pub charset: Option<&'static str>,
+    /// COLLATE.
+    pub collation: Option<Collation>,
+}
+
+impl CharsetSyntax {
+    /// The collation that the clauses ask for: 1253 if they do not go together.
+    pub fn resolve(&self) -> Result<Option<Collation>, SqlError> {
+        match (self.charset, self.collation) {
+            (Some(charset), Some(collation)) if charset != collation.charset() => {
+                Err(SqlError::collation_mismatch(collation.name(), charset))
+            }
+            (_, Some(collation)) => Ok(Some(collation)),
+            (Some("binary"), None) => Ok(Some(Collation::Binary)),
+            // utf8mb3 is kept as utf8mb4, of which it is a part.
+            (Some(_), None) => Ok(Some(Collation::Utf8mb40900AiCi)),
+            (None, None) => Ok(None),
+        }
+    }
+    /// Whether utf8mb3 was asked for, which gets a warning.
+    #[must_use]
+    pub fn is_utf8mb3(&self) -> bool {
+        self.charset == Some("utf8mb3")
     }
 }
 
@@ -77,8 +116,6 @@ pub struct CreateTable {
     pub name: TableName,
     /// IF NOT EXISTS.
     pub if_not_exists: bool,
-    /// LIKE another table; then there is nothing else.
-    pub like: Option<TableName>,
     /// Its columns.
     pub columns: Vec<ColumnSyntax>,
     /// Its keys, those of columns' clauses included, in the order of the text.
@@ -95,11 +132,20 @@ pub struct TableOptions {
     /// AUTO_INCREMENT.
     pub auto_increment: Option<u64>,
     /// CHARACTER SET or COLLATE.
-    pub collation: Option<Collation>,
+    pub charset: CharsetSyntax,
     /// COMMENT.
     pub comment: Option<String>,
-    /// CHARACTER SET utf8mb3 was asked for: it becomes utf8mb4, with a warning.
-    pub utf8mb3: bool,
+    /// Options that are only shown again: `ROW_FORMAT`, `DYNAMIC`.
+    pub others: Vec<(&'static str, String)>,
+}
+
+/// The type of a column, as far as it does not depend on its collation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeSyntax {
+    /// Any type that is complete. A string type's length is not checked yet.
+    Complete(ColumnType),
+    /// TEXT(n) or BLOB(n): the smallest type that takes n characters.
+    TextFor(u64),
 }
 
 /// A column as it is written.
@@ -108,7 +154,7 @@ pub struct ColumnSyntax {
     /// Its name.
     pub name: String,
     /// Its type.
-    pub ty: ColumnType,
+    pub ty: TypeSyntax,
     /// UNSIGNED.
     pub unsigned: bool,
     /// ZEROFILL.
@@ -118,19 +164,32 @@ pub struct ColumnSyntax {
     /// NULL or NOT NULL.
     pub nullable: Option<bool>,
     /// DEFAULT.
-    pub default: Option<DefaultValue>,
+    pub default: Option<DefaultSyntax>,
     /// AUTO_INCREMENT.
     pub auto_increment: bool,
     /// ON UPDATE CURRENT_TIMESTAMP, with this many digits.
     pub on_update: Option<u8>,
-    /// CHARACTER SET or COLLATE, or the binary collation of BINARY and BLOB types.
-    pub collation: Option<Collation>,
+    /// BINARY, VARBINARY and BLOB: bytes, whatever the table's character set is.
+    pub bytes: bool,
+    /// The attribute BINARY: the `_bin` collation.
+    pub binary: bool,
+    /// CHARACTER SET and COLLATE.
+    pub charset: CharsetSyntax,
     /// COMMENT.
     pub comment: String,
-    /// CHARACTER SET utf8mb3 was asked for: it becomes utf8mb4, with a warning.
-    pub utf8mb3: bool,
-    /// The digits of DEFAULT CURRENT_TIMESTAMP(n).
-    pub default_fsp: u8,
+}
+
+/// What follows DEFAULT.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DefaultSyntax {
+    /// NULL.
+    Null,
+    /// A literal.
+    Value(Value),
+    /// CURRENT_TIMESTAMP with this many digits.
+    Now(u8),
+    /// The text of an expression in parentheses.
+    Expression(String),
 }
 
 /// What kind of key.
@@ -157,6 +216,17 @@ pub struct KeySyntax {
     pub comment: String,
     /// Not INVISIBLE.
     pub visible: bool,
+    /// USING.
+    pub using: Option<IndexType>,
+}
+
+/// USING.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexType {
+    /// BTREE.
+    Btree,
+    /// HASH, which becomes BTREE.
+    Hash,
 }
 
 /// A column of a key.
@@ -193,14 +263,12 @@ pub enum Action {
     ChangeColumn(String, Box<ColumnSyntax>, Place),
     /// RENAME COLUMN.
     RenameColumn(String, String),
-    /// ALTER COLUMN SET DEFAULT or DROP DEFAULT.
-    SetDefault(String, DefaultValue),
+    /// ALTER COLUMN SET DEFAULT; `None` for DROP DEFAULT.
+    SetDefault(String, Option<DefaultSyntax>),
     /// ADD KEY and the like.
     AddKey(KeySyntax),
-    /// DROP INDEX.
+    /// DROP INDEX; `PRIMARY` for DROP PRIMARY KEY.
     DropKey(String),
-    /// DROP PRIMARY KEY.
-    DropPrimary,
     /// RENAME INDEX.
     RenameKey(String, String),
     /// ALTER INDEX VISIBLE or INVISIBLE.
@@ -210,9 +278,9 @@ pub enum Action {
     /// Options.
     Options(TableOptions),
     /// CONVERT TO CHARACTER SET.
-    Convert(Collation),
+    Convert(CharsetSyntax),
     /// FORCE, ENGINE=…: rewrite the rows.
     Rebuild,
-    /// ENABLE KEYS, ORDER BY and others that change nothing here.
-    Nothing,
+    /// ENABLE KEYS, DISABLE KEYS: not for this kind of table.
+    Keys,
 }

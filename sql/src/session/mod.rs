@@ -9,6 +9,7 @@ mod instance;
 mod prepared;
 mod query;
 mod registry;
+mod schema;
 mod set;
 mod state;
 mod transaction;
@@ -366,6 +367,19 @@ impl Session {
             );
         }
         Ok(())
+    }
+
+    /// After DROP DATABASE of the default one: there is none.
+    fn forget_database(&mut self) {
+        let server = self.state.instance.globals.values();
+        let name = server.text("collation_server").to_string();
+        let charset = server.text("character_set_server").to_string();
+        let state = &mut self.state;
+        state.database = Arc::from("");
+        state.entry.activity.lock().database = Arc::from("");
+        let variables = &mut state.variables;
+        variables.set_named("collation_database", Value::Bytes(name.into()));
+        variables.set_named("character_set_database", Value::Bytes(charset.into()));
     }
 
     /// COM_RESET_CONNECTION, and COM_CHANGE_USER after the new user has logged in.

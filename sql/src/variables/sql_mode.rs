@@ -1,6 +1,6 @@
 //! sql_mode: switches of MySQL's behaviour.
 
-use crate::{error::SqlError, lexer};
+use crate::{error::SqlError, expr, lexer};
 
 /// The set of modes that are on, one bit each, in the order of `NAMES`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -98,6 +98,51 @@ impl SqlMode {
             pipes_as_concat: self.has(Self::PIPES_AS_CONCAT),
             high_not_precedence: self.has(Self::HIGH_NOT_PRECEDENCE),
         }
+    }
+    /// The modes that change how expressions are evaluated and values are stored.
+    #[must_use]
+    pub fn for_expressions(self) -> expr::SqlMode {
+        use expr::SqlMode as Mode;
+        const MODES: [(u64, Mode); 18] = [
+            (SqlMode::STRICT_TRANS_TABLES.0, Mode::STRICT),
+            (SqlMode::STRICT_ALL_TABLES.0, Mode::STRICT),
+            (SqlMode::STRICT_ALL_TABLES.0, Mode::STRICT_ALL),
+            (SqlMode::NO_ZERO_DATE.0, Mode::NO_ZERO_DATE),
+            (SqlMode::NO_ZERO_IN_DATE.0, Mode::NO_ZERO_IN_DATE),
+            (
+                SqlMode::ERROR_FOR_DIVISION_BY_ZERO.0,
+                Mode::ERROR_FOR_DIVISION_BY_ZERO,
+            ),
+            (SqlMode::ANSI_QUOTES.0, Mode::ANSI_QUOTES),
+            (SqlMode::PIPES_AS_CONCAT.0, Mode::PIPES_AS_CONCAT),
+            (SqlMode::NO_BACKSLASH_ESCAPES.0, Mode::NO_BACKSLASH_ESCAPES),
+            (
+                SqlMode::NO_UNSIGNED_SUBTRACTION.0,
+                Mode::NO_UNSIGNED_SUBTRACTION,
+            ),
+            (SqlMode::ALLOW_INVALID_DATES.0, Mode::ALLOW_INVALID_DATES),
+            (
+                SqlMode::PAD_CHAR_TO_FULL_LENGTH.0,
+                Mode::PAD_CHAR_TO_FULL_LENGTH,
+            ),
+            (SqlMode::ONLY_FULL_GROUP_BY.0, Mode::ONLY_FULL_GROUP_BY),
+            (
+                SqlMode::NO_AUTO_VALUE_ON_ZERO.0,
+                Mode::NO_AUTO_VALUE_ON_ZERO,
+            ),
+            (
+                SqlMode::TIME_TRUNCATE_FRACTIONAL.0,
+                Mode::TIME_TRUNCATE_FRACTIONAL,
+            ),
+            (SqlMode::HIGH_NOT_PRECEDENCE.0, Mode::HIGH_NOT_PRECEDENCE),
+            (
+                SqlMode::NO_ENGINE_SUBSTITUTION.0,
+                Mode::NO_ENGINE_SUBSTITUTION,
+            ),
+            (1, Mode::REAL_AS_FLOAT),
+        ];
+        let on = MODES.iter().filter(|(bit, _)| self.0 & bit != 0);
+        on.fold(Mode::default(), |modes, (_, mode)| modes.with(*mode))
     }
     /// The number of the set, by which a cache can tell modes apart.
     #[must_use]

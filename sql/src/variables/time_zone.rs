@@ -42,6 +42,14 @@ impl TimeZone {
         &self.name
     }
 
+    /// What expressions need of it.
+    #[must_use]
+    pub fn for_expressions(&self) -> crate::expr::TimeZone {
+        crate::expr::TimeZone {
+            offset_seconds: i32::try_from(self.offset).unwrap_or(0),
+        }
+    }
+
     /// The date and time that clocks of the zone show at an instant, in microseconds since 1970.
     /// `None` beyond the calendar.
     #[must_use]

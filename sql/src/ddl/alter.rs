@@ -1,0 +1,356 @@
+//! ALTER TABLE: from a table and actions to the table after them.
+//!
+//! As in MySQL, all actions look at the table as it was, whatever their order: columns are
+//! dropped, changed and renamed by their old names, then moved and added, then the keys are
+//! written anew with the new names.
+
+use super::{
+    DdlContext,
+    column::{self, Draft, check_length, is_proper},
+    key,
+    syntax::{Action, ColumnSyntax, DefaultSyntax, KeySyntax, Place},
+    table,
+};
+use crate::error::SqlError;
+use cohort_engine::types::{
+    Collation, Index, Table,
+    schema::{DefaultValue, TreeId},
+};
+
+/// What becomes of a table.
+pub(super) struct Altered {
+    /// The table after the change: with its old numbers if the rows stay as they are.
+    pub table: Table,
+    /// For each column, which one of before it comes from.
+    pub sources: Vec<Option<usize>>,
+    /// Whether the rows must be rewritten.
+    pub rebuild: bool,
+    /// Whether MySQL would copy the rows, and counts them as affected.
+    pub copies: bool,
+}
+
+/// The table after the actions. Its name is left as it is: see `RenameTo`.
+pub(super) fn alter(
+    old: &Table,
+    actions: &[Action],
+    ctx: &mut DdlContext,
+) -> Result<Altered, SqlError> {
+    let mut new = old.clone();
+    let convert = options(&mut new, actions, ctx)?;
+    let mut columns = columns(old, actions, new.collation, ctx)?;
+    if let Some(collation) = convert {
+        for draft in columns.iter_mut().filter(|draft| draft.source.is_some()) {
+            if draft.column.ty.is_string() && !draft.column.is_binary() {
+                draft.column.collation = collation;
+                draft.column.explicit_collation = false;
+            }
+        }
+    }
+    if columns.is_empty() {
+        return Err(SqlError::cannot_remove_all_columns());
+    }
+    table::check_columns(&columns)?;
+    let (keys, origins) = keys(old, actions, &columns)?;
+    let name = (old.database.as_str(), old.name.as_str());
+    let defined = key::define(&keys, &mut columns, name, ctx.warnings)?;
+    table::check(&columns, &defined)?;
+
+    let sources: Vec<Option<usize>> = columns.iter().map(|draft| draft.source).collect();
+    new.columns = columns.into_iter().map(|draft| draft.column).collect();
+    let primary = defined
+        .iter()
+        .map(|key| &key.index)
+        .find(|index| index.name == "PRIMARY");
+    let forced = actions
+        .iter()
+        .any(|action| matches!(action, Action::Rebuild));
+    let rebuild = forced || !same_rows(old, &new, &sources, primary);
+    let copies = copies(old, &new, &sources);
+    let reused = |position: usize, index: &Index| -> Option<TreeId> {
+        let origin = origins.get(position).copied().flatten()?;
+        let origin = old.indexes.get(origin)?;
+        same_parts(origin, index, &sources).then_some(origin.tree)
+    };
+    if rebuild {
+        new.id = ctx.engine.new_id();
+        new.rows = ctx.engine.new_id();
+    }
+    let rows = new.rows;
+    (new.primary, new.indexes) = table::with_trees(defined, rows, |position, index| {
+        let kept = if rebuild {
+            None
+        } else {
+            reused(position, index)
+        };
+        kept.unwrap_or_else(|| ctx.engine.new_id())
+    });
+    Ok(Altered {
+        table: new,
+        sources,
+        rebuild,
+        copies,
+    })
+}
+
+/// Applies the table's options; returns the collation that all columns are converted to.
+fn options(
+    new: &mut Table,
+    actions: &[Action],
+    ctx: &mut DdlContext,
+) -> Result<Option<Collation>, SqlError> {
+    let mut convert = None;
+    for action in actions {
+        match action {
+            Action::Options(options) => {
+                table::check_engine(options, ctx)?;
+                if let Some(collation) = options.charset.resolve()? {
+                    new.collation = collation;
+                }
+                table::apply_options(new, options)?;
+            }
+            Action::Convert(charset) => {
+                if charset.is_utf8mb3() {
+                    ctx.warnings.warn(SqlError::utf8_alias());
+                }
+                let collation = charset.resolve()?.unwrap_or(new.collation);
+                if collation.is_binary() {
+                    return Err(SqlError::not_supported("CONVERT TO CHARACTER SET binary"));
+                }
+                new.collation = collation;
+                convert = Some(collation);
+            }
+            Action::Keys => {
+                ctx.warnings.note(SqlError::illegal_alter_option(&new.name));
+            }
+            _ => {}
+        }
+    }
+    Ok(convert)
+}
+
+fn unknown(name: &str, table: &Table) -> SqlError {
+    SqlError::unknown_column(name, &table.name)
+}
+
+/// The position of a column of the old table that an action names.
+fn named(table: &Table, name: &str) -> Result<usize, SqlError> {
+    table
+        .column_position(name)
+        .ok_or_else(|| unknown(name, table))
+}
+
+fn columns(
+    old: &Table,
+    actions: &[Action],
+    collation: Collation,
+    ctx: &mut DdlContext,
+) -> Result<Vec<Draft>, SqlError> {
+    let existing = old.columns.iter().enumerate();
+    let mut slots: Vec<Option<Draft>> = existing
+        .map(|(position, column)| Some(Draft::existing(column, position)))
+        .collect();
+    // New definitions that do not stay in the place of an old one, in order.
+    let mut placed: Vec<(Draft, &Place)> = Vec::new();
+    let define = |syntax: &ColumnSyntax, ctx: &mut DdlContext| {
+        column::define(syntax, collation, ctx.rules, ctx.warnings)
+    };
+    for action in actions {
+        match action {
+            Action::DropColumn(name) => {
+                let position = old.column_position(name);
+                let slot = position.and_then(|position| slots.get_mut(position));
+                if slot.and_then(Option::take).is_none() {
+                    return Err(SqlError::cannot_drop(name));
+                }
+            }
+            Action::ChangeColumn(name, syntax, place) => {
+                let position = named(old, name)?;
+                let Some(slot) = slots.get_mut(position).filter(|slot| slot.is_some()) else {
+                    return Err(unknown(name, old));
+                };
+                let mut draft = define(syntax, ctx)?;
+                draft.source = Some(position);
+                if *place == Place::Same {
+                    *slot = Some(draft);
+                } else {
+                    *slot = None;
+                    placed.push((draft, place));
+                }
+            }
+            Action::RenameColumn(name, new) => {
+                check_length(new)?;
+                if !is_proper(new) {
+                    return Err(SqlError::wrong_column_name(new));
+                }
+                let slot = slots.get_mut(named(old, name)?).and_then(Option::as_mut);
+                let draft = slot.ok_or_else(|| unknown(name, old))?;
+                draft.column.name.clone_from(new);
+            }
+            Action::SetDefault(name, default) => {
+                let slot = slots.get_mut(named(old, name)?).and_then(Option::as_mut);
+                set_default(
+                    slot.ok_or_else(|| unknown(name, old))?,
+                    default.as_ref(),
+                    ctx,
+                )?;
+            }
+            Action::AddColumn(syntax, place) => placed.push((define(syntax, ctx)?, place)),
+            _ => {}
+        }
+    }
+    let mut columns: Vec<Draft> = slots.into_iter().flatten().collect();
+    for (draft, place) in placed {
+        let position = match place {
+            Place::Same => columns.len(),
+            Place::First => 0,
+            Place::After(name) => {
+                let is_it = |other: &Draft| other.column.name.eq_ignore_ascii_case(name);
+                let found = columns.iter().position(is_it);
+                found.ok_or_else(|| unknown(name, old))? + 1
+            }
+        };
+        columns.insert(position, draft);
+    }
+    Ok(columns)
+}
+
+fn set_default(
+    draft: &mut Draft,
+    default: Option<&DefaultSyntax>,
+    ctx: &mut DdlContext,
+) -> Result<(), SqlError> {
+    let column = &mut draft.column;
+    column.default = match default {
+        None => DefaultValue::None,
+        Some(DefaultSyntax::Null) if !column.nullable => {
+            return Err(SqlError::invalid_default(&column.name));
+        }
+        Some(_) if column.auto_increment => {
+            return Err(SqlError::invalid_default(&column.name));
+        }
+        Some(default) => column::default_value(column, default, ctx.rules)?,
+    };
+    Ok(())
+}
+
+/// The keys of the new table, and for each the position of the index it was.
+#[expect(clippy::type_complexity, reason = "two lists of the same length")]
+fn keys(
+    old: &Table,
+    actions: &[Action],
+    columns: &[Draft],
+) -> Result<(Vec<KeySyntax>, Vec<Option<usize>>), SqlError> {
+    for action in actions {
+        match action {
+            Action::DropKey(name) if old.index_named(name).is_none() => {
+                return Err(SqlError::cannot_drop(name));
+            }
+            Action::RenameKey(name, _) | Action::SetVisible(name, _)
+                if old.index_named(name).is_none() =>
+            {
+                return Err(SqlError::unknown_key(name, &old.name));
+            }
+            Action::RenameKey(name, new)
+                if name.eq_ignore_ascii_case("PRIMARY") || new.eq_ignore_ascii_case("PRIMARY") =>
+            {
+                return Err(SqlError::wrong_index_name(name));
+            }
+            _ => {}
+        }
+    }
+    let mut keys = Vec::new();
+    let mut origins = Vec::new();
+    let before = old.primary.iter().map(|index| (index, None));
+    let indexes = old.indexes.iter().enumerate();
+    for (index, origin) in before.chain(indexes.map(|(position, index)| (index, Some(position)))) {
+        if let Some(key) = kept_key(index, old, actions, columns) {
+            keys.push(key);
+            origins.push(origin);
+        }
+    }
+    for action in actions {
+        if let Action::AddKey(key) = action {
+            keys.push(key.clone());
+            origins.push(None);
+        }
+    }
+    Ok((keys, origins))
+}
+
+/// An index of before as the actions leave it; `None` if nothing is left of it.
+fn kept_key(
+    index: &Index,
+    old: &Table,
+    actions: &[Action],
+    columns: &[Draft],
+) -> Option<KeySyntax> {
+    let is_it = |name: &str| index.name.eq_ignore_ascii_case(name);
+    let mut key = key::syntax_of(index, &old.columns);
+    for action in actions {
+        match action {
+            Action::DropKey(name) if is_it(name) => return None,
+            Action::RenameKey(name, new) if is_it(name) => key.name = Some(new.clone()),
+            Action::SetVisible(name, visible) if is_it(name) => key.visible = *visible,
+            _ => {}
+        }
+    }
+    let parts = index.parts.iter().zip(std::mem::take(&mut key.parts));
+    key.parts = parts
+        .filter_map(|(part, mut syntax)| {
+            let source = Some(usize::from(part.column));
+            let draft = columns.iter().find(|draft| draft.source == source)?;
+            syntax.column.clone_from(&draft.column.name);
+            // A prefix goes when its column becomes too short for it or no string at all.
+            let length = u64::from(draft.column.max_bytes())
+                / u64::from(draft.column.collation.max_char_bytes());
+            syntax.prefix = syntax
+                .prefix
+                .filter(|&prefix| draft.column.ty.is_string() && prefix < length);
+            Some(syntax)
+        })
+        .collect();
+    (!key.parts.is_empty()).then_some(key)
+}
+
+/// Whether the rows and their order stay as they are.
+fn same_rows(old: &Table, new: &Table, sources: &[Option<usize>], primary: Option<&Index>) -> bool {
+    let in_place = sources
+        .iter()
+        .enumerate()
+        .all(|(position, source)| *source == Some(position));
+    let same_columns = in_place
+        && old.columns.len() == new.columns.len()
+        && old.columns.iter().zip(&new.columns).all(|(old, new)| {
+            // The numbers that a new AUTO_INCREMENT column has already must be looked at.
+            old.same_storage(new) && (old.auto_increment || !new.auto_increment)
+        });
+    let same_primary = match (&old.primary, primary) {
+        (Some(old), Some(new)) => same_parts(old, new, sources),
+        (None, None) => true,
+        _ => false,
+    };
+    same_columns && same_primary
+}
+
+/// Whether an index has the same entries as before.
+fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
+    old.unique == new.unique
+        && old.parts.len() == new.parts.len()
+        && old.parts.iter().zip(&new.parts).all(|(old, new)| {
+            let source = sources.get(usize::from(new.column)).copied().flatten();
+            source == Some(usize::from(old.column))
+                && (old.prefix, old.desc) == (new.prefix, new.desc)
+        })
+}
+
+/// Whether a column's type changes so that MySQL copies the table.
+fn copies(old: &Table, new: &Table, sources: &[Option<usize>]) -> bool {
+    let pairs = new.columns.iter().zip(sources);
+    pairs
+        .filter_map(|(new, source)| Some((old.columns.get((*source)?)?, new)))
+        .any(|(old, new)| {
+            let mut old = old.clone();
+            old.nullable = new.nullable;
+            !old.same_storage(new) || (new.auto_increment && !old.auto_increment)
+        })
+}

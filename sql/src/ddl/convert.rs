@@ -1,0 +1,333 @@
+//! Values on their way into changed or new columns, and the expressions of defaults.
+//!
+//! A schema change has no session around it: the engine calls the conversion of rows while it
+//! holds the table, so everything it needs is copied into it (`Rules`).
+
+use crate::{
+    error::SqlError,
+    expr::{
+        self, Environment, EvalContext, Expr, Scope, SqlMode, Statement, SubqueryUse, TimeZone,
+        VariableScope,
+    },
+    lexer::Mode,
+    parse,
+    warnings::Warnings,
+};
+use cohort_engine::types::{
+    Collation, Column, ColumnType, Date, DateTime, Decimal, Table, Time, Value, row,
+    schema::DefaultValue,
+};
+use parking_lot::Mutex;
+use sqlparser::ast;
+use std::sync::Arc;
+
+/// What conversions of values depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// @@sql_mode
+    pub sql_mode: SqlMode,
+    /// @@time_zone
+    pub time_zone: TimeZone,
+    /// When the statement began: microseconds since 1970, UTC.
+    pub now_micros: i64,
+}
+
+/// Nobody's session.
+struct NoSession;
+
+impl Environment for NoSession {
+    fn user_variable(&self, _name: &str) -> Option<(Value, Collation)> {
+        None
+    }
+    fn set_user_variable(&mut self, _name: &str, _value: Value, _collation: Collation) {}
+    fn system_variable(&self, _scope: VariableScope, name: &str) -> Result<Value, SqlError> {
+        Err(SqlError::unknown_variable(name))
+    }
+    fn set_last_insert_id(&mut self, _id: u64) {}
+    fn clock_micros(&self) -> i64 {
+        0
+    }
+    fn random(&mut self) -> u64 {
+        0
+    }
+    fn sleep(&mut self, _micros: u64) -> bool {
+        false
+    }
+    fn is_killed(&self) -> bool {
+        false
+    }
+}
+
+/// Runs `work` in a context for evaluation.
+fn in_context<T>(
+    rules: Rules,
+    warnings: &mut Warnings,
+    work: impl FnOnce(&mut EvalContext<'_>) -> T,
+) -> T {
+    let statement = Statement {
+        now_micros: rules.now_micros,
+        time_zone: rules.time_zone,
+        sql_mode: rules.sql_mode,
+        collation: Collation::Utf8mb40900AiCi,
+        max_allowed_packet: 64 << 20,
+        div_precision_increment: 4,
+        connection_id: 0,
+        database: None,
+        user: "",
+        current_user: "",
+        version: "",
+        last_insert_id: 0,
+        row_count: 0,
+        found_rows: 0,
+    };
+    let mut session = NoSession;
+    let mut context = EvalContext::new(&[], &statement, &mut session, warnings);
+    work(&mut context)
+}
+
+/// Converts a value as a row in strict mode would.
+pub(super) fn assign_strictly(
+    column: &Column,
+    value: Value,
+    rules: Rules,
+) -> Result<Value, SqlError> {
+    let rules = Rules {
+        sql_mode: rules.sql_mode.with(SqlMode::STRICT),
+        ..rules
+    };
+    let mut warnings = Warnings::default();
+    in_context(rules, &mut warnings, |context| {
+        expr::assign(column, value, context)
+    })
+}
+
+/// Names in the expression of a default: none but functions.
+struct NoNames;
+
+impl Scope for NoNames {
+    fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
+        let name = path.last().map(|name| name.value.as_str());
+        let name = name.unwrap_or_default();
+        Err(SqlError::not_supported(format_args!(
+            "columns in DEFAULT expressions: {name}"
+        )))
+    }
+    fn parameter(&mut self, _index: u32) -> Result<Expr, SqlError> {
+        Err(SqlError::not_supported("parameters in DEFAULT expressions"))
+    }
+    fn subquery(&mut self, _query: &ast::Query, _usage: SubqueryUse) -> Result<Expr, SqlError> {
+        Err(SqlError::not_supported("subqueries in DEFAULT expressions"))
+    }
+    fn function(&mut self, _function: &ast::Function) -> Result<Option<Expr>, SqlError> {
+        Ok(None)
+    }
+}
+
+/// The expression of a DEFAULT (expression), from its text in the dictionary.
+pub fn default_expression(text: &str) -> Result<Expr, SqlError> {
+    let sql = format!("SELECT ({text})");
+    let parsed = parse::parse(sql.as_bytes(), Mode::default(), None)?;
+    let refused = || SqlError::not_supported("this DEFAULT expression");
+    let ast::Statement::Query(query) = parsed.statement else {
+        return Err(refused());
+    };
+    let ast::SetExpr::Select(select) = *query.body else {
+        return Err(refused());
+    };
+    match select.projection.as_slice() {
+        [ast::SelectItem::UnnamedExpr(expression)] => expr::resolve(expression, &mut NoNames),
+        _ => Err(refused()),
+    }
+}
+
+/// Refuses an expression that no row could be given.
+pub(super) fn check_expression(text: &str) -> Result<(), SqlError> {
+    default_expression(text).map(|_| ())
+}
+
+/// What a column holds that was never given a value.
+fn implicit_value(column: &Column) -> Value {
+    match column.ty {
+        ColumnType::Float => Value::Float(0.0),
+        ColumnType::Double => Value::Double(0.0),
+        ColumnType::Decimal { .. } => Value::Decimal(Box::new(Decimal::from(0))),
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
+            Value::Bytes(Vec::new())
+        }
+        ColumnType::Date => Value::Date(Date::default()),
+        ColumnType::Time(_) => Value::Time(Time::default()),
+        ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Value::DateTime(DateTime::default()),
+        _ if column.unsigned => Value::UInt(0),
+        _ => Value::Int(0),
+    }
+}
+
+/// Where a column's values come from when rows are rewritten.
+enum Source {
+    /// A column of the old row, as it is.
+    Same(usize),
+    /// A column of the old row, converted.
+    Converted(usize),
+    /// The same value for every row.
+    Value(Value),
+    /// The same value, to be refused for each row in its turn.
+    Assigned(Value),
+    /// An expression, once for each row.
+    Expression(Box<Expr>),
+    /// Numbers from 1: a new AUTO_INCREMENT column.
+    Numbers,
+}
+
+/// What a conversion of rows tells besides the rows.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// Why a row was refused.
+    pub error: Option<SqlError>,
+    /// What was changed or lost.
+    pub warnings: Warnings,
+    /// How many rows there were.
+    pub rows: u64,
+}
+
+/// The conversion of rows from one definition to another.
+pub(super) struct Conversion {
+    old: Arc<Table>,
+    new: Table,
+    sources: Vec<Source>,
+    rules: Rules,
+    row: Vec<Value>,
+    outcome: Arc<Mutex<Outcome>>,
+}
+
+impl Conversion {
+    /// From `old` to `new`, whose columns come from these columns of `old`.
+    pub fn new(
+        old: &Arc<Table>,
+        new: &Table,
+        sources: &[Option<usize>],
+        rules: Rules,
+        outcome: &Arc<Mutex<Outcome>>,
+    ) -> Result<Conversion, SqlError> {
+        let columns = new.columns.iter().zip(sources);
+        let sources = columns.map(|(column, source)| {
+            let Some(position) = *source else {
+                return added(column, rules);
+            };
+            let before = old.columns.get(position);
+            let same = before.is_some_and(|before| keeps_values(before, column));
+            Ok(if same {
+                Source::Same(position)
+            } else {
+                Source::Converted(position)
+            })
+        });
+        Ok(Conversion {
+            sources: sources.collect::<Result<_, SqlError>>()?,
+            old: Arc::clone(old),
+            new: new.clone(),
+            rules,
+            row: Vec::new(),
+            outcome: Arc::clone(outcome),
+        })
+    }
+
+    /// Converts one image; the error is in the outcome.
+    pub fn convert(&mut self, image: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+        let outcome = Arc::clone(&self.outcome);
+        let mut outcome = outcome.lock();
+        outcome.rows += 1;
+        match self.row(image, &mut outcome) {
+            Ok(()) => {
+                row::encode(&self.new, &self.row, out);
+                Ok(())
+            }
+            Err(error) => {
+                let words = error.message.clone();
+                outcome.error = Some(error);
+                Err(words)
+            }
+        }
+    }
+
+    fn row(&mut self, image: &[u8], outcome: &mut Outcome) -> Result<(), SqlError> {
+        let malformed = |_| SqlError::internal("a row image that does not fit its table");
+        let mut before = row::decode(&self.old, image).map_err(malformed)?;
+        let number = outcome.rows;
+        self.row.clear();
+        for (column, source) in self.new.columns.iter().zip(&self.sources) {
+            let mut take = |position: usize| {
+                let value = before.get_mut(position);
+                value.map(std::mem::take).unwrap_or_default()
+            };
+            let mut assign = |value: Value| {
+                in_context(self.rules, &mut outcome.warnings, |context| {
+                    context.row_number = number;
+                    let value = match source {
+                        Source::Expression(expression) => expr::eval(expression, &[], context)?,
+                        _ => value,
+                    };
+                    expr::assign(column, value, context)
+                })
+            };
+            self.row.push(match source {
+                Source::Same(position) => take(*position),
+                Source::Value(value) => value.clone(),
+                Source::Numbers => assign(Value::UInt(number))?,
+                Source::Assigned(value) => assign(value.clone())?,
+                Source::Expression(_) => assign(Value::Null)?,
+                Source::Converted(position) => {
+                    let mut value = take(*position);
+                    let old = self.old.columns.get(*position);
+                    let is_utc = old.is_some_and(|c| matches!(c.ty, ColumnType::Timestamp(_)));
+                    if let (true, Value::DateTime(moment)) = (is_utc, &value) {
+                        value = Value::DateTime(self.rules.time_zone.to_local(*moment));
+                    }
+                    if value.is_null() && !column.nullable {
+                        return Err(SqlError::invalid_use_of_null());
+                    }
+                    assign(value)?
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Whether all values of a column are values of its new definition.
+fn keeps_values(old: &Column, new: &Column) -> bool {
+    let fits = match (old.ty, new.ty) {
+        (ColumnType::VarChar(old), ColumnType::VarChar(longer)) => old <= longer,
+        (ColumnType::Text(old), ColumnType::Text(larger)) => old <= larger,
+        (old, new) => old == new,
+    };
+    fits && old.unsigned == new.unsigned
+        && old.is_binary() == new.is_binary()
+        && (new.nullable || !old.nullable)
+}
+
+/// What the rows of before get in an added column.
+fn added(column: &Column, rules: Rules) -> Result<Source, SqlError> {
+    let moment = || {
+        let utc = DateTime::from_unix_micros(rules.now_micros).unwrap_or_default();
+        Value::DateTime(rules.time_zone.to_local(utc))
+    };
+    let value = match &column.default {
+        _ if column.auto_increment => return Ok(Source::Numbers),
+        DefaultValue::Expression(text) => {
+            return Ok(Source::Expression(Box::new(default_expression(text)?)));
+        }
+        DefaultValue::Null => return Ok(Source::Value(Value::Null)),
+        DefaultValue::None if column.nullable => return Ok(Source::Value(Value::Null)),
+        DefaultValue::None => implicit_value(column),
+        DefaultValue::CurrentTimestamp => moment(),
+        DefaultValue::Literal(text) => Value::Bytes(text.clone().into_bytes()),
+    };
+    if column.default == DefaultValue::None && !column.ty.is_temporal() {
+        return Ok(Source::Value(value));
+    }
+    // A zero date may be refused, but only if there is a row to refuse it for.
+    Ok(match assign_strictly(column, value.clone(), rules) {
+        Ok(value) => Source::Value(value),
+        Err(_) => Source::Assigned(value),
+    })
+}

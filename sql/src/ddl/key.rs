@@ -1,0 +1,246 @@
+//! Key definitions: from their syntax to indexes, by MySQL's rules.
+
+use super::{
+    column::{Draft, check_length, is_proper, sizes},
+    syntax::{IndexType, KeyKind, KeySyntax, PartSyntax},
+};
+use crate::{error::SqlError, warnings::Warnings};
+use cohort_engine::types::{Column, ColumnType, Index, schema::IndexPart};
+
+/// The most bytes of a key, and of each part.
+const KEY_BYTES_MAX: u64 = 3072;
+/// The most columns of a key.
+const PARTS_MAX: usize = 16;
+/// The most keys of a table, the primary key not counted.
+const KEYS_MAX: usize = 64;
+
+/// An index of a table that is being defined, and the position of the syntax it was made of.
+pub(super) struct Defined {
+    /// The index; its tree is not set.
+    pub index: Index,
+    /// The position of its syntax.
+    pub syntax: usize,
+}
+
+/// The indexes of a table: the primary key first, then unique ones without NULL, other unique
+/// ones, the rest. Columns of the primary key become NOT NULL.
+pub(super) fn define(
+    keys: &[KeySyntax],
+    columns: &mut [Draft],
+    table: (&str, &str),
+    warnings: &mut Warnings,
+) -> Result<Vec<Defined>, SqlError> {
+    let mut defined: Vec<Defined> = Vec::with_capacity(keys.len());
+    for (position, key) in keys.iter().enumerate() {
+        let index = index(key, columns, &defined)?;
+        if key.using == Some(IndexType::Hash) {
+            warnings.note(SqlError::hash_not_supported());
+        }
+        warn_duplicate(&index, &defined, table, warnings);
+        defined.push(Defined {
+            index,
+            syntax: position,
+        });
+    }
+    if defined
+        .iter()
+        .filter(|key| key.index.name != "PRIMARY")
+        .count()
+        > KEYS_MAX
+    {
+        return Err(SqlError::too_many_keys(KEYS_MAX));
+    }
+    let nullable = |part: &IndexPart| {
+        let draft = columns.get(usize::from(part.column));
+        draft.is_some_and(|draft| draft.column.nullable)
+    };
+    defined.sort_by_key(|key| {
+        if key.index.name == "PRIMARY" {
+            0
+        } else if !key.index.unique {
+            3
+        } else if key.index.parts.iter().any(nullable) {
+            2
+        } else {
+            1
+        }
+    });
+    Ok(defined)
+}
+
+fn index(key: &KeySyntax, columns: &mut [Draft], before: &[Defined]) -> Result<Index, SqlError> {
+    if key.parts.len() > PARTS_MAX {
+        return Err(SqlError::too_many_key_parts(PARTS_MAX));
+    }
+    let name = name(key, columns, before)?;
+    let mut parts: Vec<IndexPart> = Vec::with_capacity(key.parts.len());
+    let mut bytes = 0;
+    for part in &key.parts {
+        let found = |draft: &Draft| draft.column.name.eq_ignore_ascii_case(&part.column);
+        let Some(position) = columns.iter().position(found) else {
+            return Err(SqlError::key_column_missing(&part.column));
+        };
+        let Some(draft) = columns.get_mut(position) else {
+            return Err(SqlError::key_column_missing(&part.column));
+        };
+        let position = u16::try_from(position).unwrap_or(u16::MAX);
+        if parts.iter().any(|other| other.column == position) {
+            return Err(SqlError::duplicate_column(&draft.column.name));
+        }
+        let (part, length) = index_part(part, position, &draft.column)?;
+        bytes += length;
+        if bytes > KEY_BYTES_MAX {
+            return Err(SqlError::key_too_long(KEY_BYTES_MAX));
+        }
+        if key.kind == KeyKind::Primary {
+            make_not_null(draft)?;
+        }
+        parts.push(part);
+    }
+    Ok(Index {
+        tree: 0,
+        name,
+        unique: key.kind != KeyKind::Plain,
+        parts,
+        comment: key.comment.clone(),
+        visible: key.visible,
+        using_btree: key.using == Some(IndexType::Btree),
+    })
+}
+
+/// The name of a key; a key without one gets the name of its first column, with a number if
+/// that is taken.
+fn name(key: &KeySyntax, columns: &[Draft], before: &[Defined]) -> Result<String, SqlError> {
+    let taken = |name: &str| {
+        let mut names = before.iter().map(|key| &key.index.name);
+        names.any(|other| other.eq_ignore_ascii_case(name))
+    };
+    if key.kind == KeyKind::Primary {
+        if taken("PRIMARY") {
+            return Err(SqlError::multiple_primary_keys());
+        }
+        if !key.visible {
+            return Err(SqlError::invisible_primary_key());
+        }
+        return Ok("PRIMARY".into());
+    }
+    if let Some(name) = &key.name {
+        check_length(name)?;
+        if !is_proper(name) || name.eq_ignore_ascii_case("PRIMARY") {
+            return Err(SqlError::wrong_index_name(name));
+        }
+        if taken(name) {
+            return Err(SqlError::duplicate_key_name(name));
+        }
+        return Ok(name.clone());
+    }
+    let first = key.parts.first().map_or("", |part| &part.column);
+    let column = columns
+        .iter()
+        .find(|draft| draft.column.name.eq_ignore_ascii_case(first));
+    let Some(column) = column else {
+        return Err(SqlError::key_column_missing(first));
+    };
+    let base = &column.column.name;
+    if !taken(base) && !base.eq_ignore_ascii_case("PRIMARY") {
+        return Ok(base.clone());
+    }
+    let numbered = (2..).map(|number| format!("{base}_{number}"));
+    let free = numbered.take(KEYS_MAX + 2).find(|name| !taken(name));
+    free.ok_or_else(|| SqlError::too_many_keys(KEYS_MAX))
+}
+
+/// A part of a key and its length in bytes.
+fn index_part(
+    syntax: &PartSyntax,
+    position: u16,
+    column: &Column,
+) -> Result<(IndexPart, u64), SqlError> {
+    if syntax.prefix == Some(0) {
+        return Err(SqlError::key_part_zero(&column.name));
+    }
+    let char_bytes = u64::from(column.collation.max_char_bytes());
+    let is_text = matches!(column.ty, ColumnType::Text(_));
+    let mut prefix = syntax.prefix;
+    let bytes = match prefix {
+        None if is_text => return Err(SqlError::blob_key_without_length(&column.name)),
+        None => u64::from(sizes(column).1),
+        Some(_) if !column.ty.is_string() => return Err(SqlError::wrong_prefix_key()),
+        Some(length) => {
+            let bytes = length.saturating_mul(char_bytes);
+            let whole = u64::from(column.max_bytes());
+            if bytes > whole && !is_text {
+                return Err(SqlError::wrong_prefix_key());
+            }
+            // A prefix of the whole length is none.
+            if bytes == whole && !is_text {
+                prefix = None;
+            }
+            bytes
+        }
+    };
+    if bytes > KEY_BYTES_MAX {
+        return Err(SqlError::key_too_long(KEY_BYTES_MAX));
+    }
+    let part = IndexPart {
+        column: position,
+        prefix: prefix.and_then(|length| u16::try_from(length).ok()),
+        desc: syntax.desc,
+    };
+    Ok((part, bytes))
+}
+
+/// A column of a primary key is NOT NULL, unless it was declared otherwise.
+fn make_not_null(draft: &mut Draft) -> Result<(), SqlError> {
+    use cohort_engine::types::schema::DefaultValue;
+    if draft.explicit_null {
+        return Err(SqlError::primary_key_with_null());
+    }
+    if draft.explicit_default_null && draft.column.nullable {
+        return Err(SqlError::invalid_default(&draft.column.name));
+    }
+    draft.column.nullable = false;
+    if draft.column.default == DefaultValue::Null {
+        draft.column.default = DefaultValue::None;
+    }
+    Ok(())
+}
+
+/// 1831 for a key that is as another one.
+fn warn_duplicate(
+    index: &Index,
+    before: &[Defined],
+    (database, table): (&str, &str),
+    warnings: &mut Warnings,
+) {
+    let same =
+        |other: &&Defined| other.index.unique == index.unique && other.index.parts == index.parts;
+    let named = before.iter().filter(|other| other.index.name != "PRIMARY");
+    if index.name != "PRIMARY" && named.filter(same).next().is_some() {
+        warnings.warn(SqlError::duplicate_index(&index.name, database, table));
+    }
+}
+
+/// How a key of a table is written: to define it again, after a change of its columns.
+pub(super) fn syntax_of(index: &Index, columns: &[Column]) -> KeySyntax {
+    let parts = index.parts.iter().map(|part| {
+        let column = columns.get(usize::from(part.column));
+        PartSyntax {
+            column: column.map(|column| column.name.clone()).unwrap_or_default(),
+            prefix: part.prefix.map(u64::from),
+            desc: part.desc,
+        }
+    });
+    KeySyntax {
+        kind: match (index.name.as_str(), index.unique) {
+            ("PRIMARY", _) => KeyKind::Primary,
+            (_, true) => KeyKind::Unique,
+            (_, false) => KeyKind::Plain,
+        },
+        name: Some(index.name.clone()),
+        parts: parts.collect(),
+        comment: index.comment.clone(),
+        visible: index.visible,
+        using: index.using_btree.then_some(IndexType::Btree),
+    }
+}

@@ -1,0 +1,235 @@
+//! The parser of ALTER TABLE's actions.
+
+use super::{column, key, options};
+use crate::{
+    command::{Cursor, Parsed},
+    ddl::syntax::{Action, CharsetSyntax, Place, TableOptions},
+    error::SqlError,
+    lexer::Kind,
+};
+
+/// All actions of an ALTER TABLE, to the end of the statement.
+pub(super) fn actions(c: &mut Cursor) -> Parsed<Vec<Action>> {
+    let mut actions = Vec::new();
+    if !c.at_end() {
+        c.list(|c| action(c, &mut actions))?;
+    }
+    Ok(actions)
+}
+
+/// ALGORITHM and LOCK clauses: a schema change chooses its own way.
+pub(super) fn algorithm_and_lock(c: &mut Cursor) -> Parsed<bool> {
+    let mut any = false;
+    while let Some(which) = c.eat_any(&["ALGORITHM", "LOCK"]) {
+        c.eat_symbol("=");
+        let values: &[&str] = if which == 0 {
+            &["DEFAULT", "INPLACE", "COPY", "INSTANT"]
+        } else {
+            &["DEFAULT", "NONE", "SHARED", "EXCLUSIVE"]
+        };
+        if c.eat_any(values).is_none() {
+            return Err(c.error());
+        }
+        any = true;
+    }
+    Ok(any)
+}
+
+fn action(c: &mut Cursor, actions: &mut Vec<Action>) -> Parsed<()> {
+    if algorithm_and_lock(c)?
+        || c.eat_all(&["WITH", "VALIDATION"])
+        || c.eat_all(&["WITHOUT", "VALIDATION"])
+    {
+        return Ok(());
+    }
+    let action = if c.eat("ADD") {
+        return add(c, actions);
+    } else if c.eat("MODIFY") {
+        c.eat("COLUMN");
+        return change(c, None, actions);
+    } else if c.eat("CHANGE") {
+        c.eat("COLUMN");
+        let old = c.name()?;
+        return change(c, Some(old), actions);
+    } else if c.eat("DROP") {
+        drop(c)?
+    } else if c.eat("RENAME") {
+        rename(c)?
+    } else if c.eat("ALTER") {
+        alter_part(c)?
+    } else if c.eat_all(&["CONVERT", "TO"]) {
+        convert(c)?
+    } else if c.eat("FORCE") {
+        Action::Rebuild
+    } else if c.eat_all(&["ENABLE", "KEYS"]) || c.eat_all(&["DISABLE", "KEYS"]) {
+        Action::Keys
+    } else if c.is("ORDER") {
+        return Err(SqlError::not_supported("ALTER TABLE ... ORDER BY"));
+    } else {
+        return options_action(c, actions);
+    };
+    actions.push(action);
+    Ok(())
+}
+
+/// What follows MODIFY, or CHANGE and the old name.
+fn change(c: &mut Cursor, old: Option<String>, actions: &mut Vec<Action>) -> Parsed<()> {
+    let (column, keys) = column::column(c)?;
+    let old = old.unwrap_or_else(|| column.name.clone());
+    actions.push(Action::ChangeColumn(old, Box::new(column), place(c)?));
+    actions.extend(keys.into_iter().map(Action::AddKey));
+    Ok(())
+}
+
+fn add(c: &mut Cursor, actions: &mut Vec<Action>) -> Parsed<()> {
+    if c.is("PARTITION") {
+        return Err(partitions());
+    }
+    if let Some(key) = key::key(c)? {
+        actions.push(Action::AddKey(key));
+        return Ok(());
+    }
+    c.eat("COLUMN");
+    if !c.eat_symbol("(") {
+        let (column, keys) = column::column(c)?;
+        actions.push(Action::AddColumn(Box::new(column), place(c)?));
+        actions.extend(keys.into_iter().map(Action::AddKey));
+        return Ok(());
+    }
+    c.list(|c| {
+        if let Some(key) = key::key(c)? {
+            actions.push(Action::AddKey(key));
+            return Ok(());
+        }
+        let (column, keys) = column::column(c)?;
+        actions.push(Action::AddColumn(Box::new(column), Place::Same));
+        actions.extend(keys.into_iter().map(Action::AddKey));
+        Ok(())
+    })?;
+    c.expect_symbol(")")
+}
+
+fn place(c: &mut Cursor) -> Parsed<Place> {
+    if c.eat("FIRST") {
+        return Ok(Place::First);
+    }
+    if c.eat("AFTER") {
+        return Ok(Place::After(c.name()?));
+    }
+    Ok(Place::Same)
+}
+
+fn drop(c: &mut Cursor) -> Parsed<Action> {
+    if c.eat_all(&["PRIMARY", "KEY"]) {
+        return Ok(Action::DropKey("PRIMARY".into()));
+    }
+    if c.eat_any(&["INDEX", "KEY"]).is_some() {
+        return Ok(Action::DropKey(c.name()?));
+    }
+    if c.is("PARTITION") {
+        return Err(partitions());
+    }
+    if c.eat_all(&["FOREIGN", "KEY"]) {
+        // There are none, so there is none of this name.
+        return Err(SqlError::cannot_drop(c.name()?));
+    }
+    if c.eat("CHECK") {
+        return Err(SqlError::check_constraint_not_found(c.name()?));
+    }
+    if c.eat("CONSTRAINT") {
+        return Err(SqlError::not_supported("DROP CONSTRAINT"));
+    }
+    c.eat("COLUMN");
+    let name = c.name()?;
+    c.eat_any(&["RESTRICT", "CASCADE"]);
+    Ok(Action::DropColumn(name))
+}
+
+fn rename(c: &mut Cursor) -> Parsed<Action> {
+    if c.eat("COLUMN") {
+        let old = c.name()?;
+        c.expect("TO")?;
+        return Ok(Action::RenameColumn(old, c.name()?));
+    }
+    if c.eat_any(&["INDEX", "KEY"]).is_some() {
+        let old = c.name()?;
+        c.expect("TO")?;
+        return Ok(Action::RenameKey(old, c.name()?));
+    }
+    if c.eat_any(&["TO", "AS"]).is_none() {
+        c.eat_symbol("=");
+    }
+    c.table().map(Action::RenameTo)
+}
+
+fn alter_part(c: &mut Cursor) -> Parsed<Action> {
+    if c.eat("INDEX") {
+        let name = c.name()?;
+        return match c.eat_any(&["VISIBLE", "INVISIBLE"]) {
+            Some(which) => Ok(Action::SetVisible(name, which == 0)),
+            None => Err(c.error()),
+        };
+    }
+    if c.is("CHECK") || c.is("CONSTRAINT") {
+        return Err(SqlError::not_supported("CHECK constraints"));
+    }
+    c.eat("COLUMN");
+    let name = c.name()?;
+    if c.eat_all(&["SET", "DEFAULT"]) {
+        return Ok(Action::SetDefault(name, Some(column::default_value(c)?)));
+    }
+    if c.eat_all(&["DROP", "DEFAULT"]) {
+        return Ok(Action::SetDefault(name, None));
+    }
+    if c.are(&["SET", "VISIBLE"]) || c.are(&["SET", "INVISIBLE"]) {
+        return Err(SqlError::not_supported("INVISIBLE columns"));
+    }
+    Err(c.error())
+}
+
+fn convert(c: &mut Cursor) -> Parsed<Action> {
+    let mut charset = CharsetSyntax::default();
+    if !options::charset_clause(c, &mut charset)? || charset.charset.is_none() {
+        return Err(c.error());
+    }
+    if c.is("COLLATE") {
+        options::charset_clause(c, &mut charset)?;
+    }
+    Ok(Action::Convert(charset))
+}
+
+fn partitions() -> SqlError {
+    SqlError::not_supported("partitions")
+}
+
+fn options_action(c: &mut Cursor, actions: &mut Vec<Action>) -> Parsed<()> {
+    const PARTITIONS: [&str; 10] = [
+        "PARTITION",
+        "REMOVE",
+        "TRUNCATE",
+        "REORGANIZE",
+        "EXCHANGE",
+        "COALESCE",
+        "REBUILD",
+        "ANALYZE",
+        "CHECK",
+        "OPTIMIZE",
+    ];
+    if PARTITIONS.iter().any(|word| c.is(word)) {
+        return Err(partitions());
+    }
+    if c.is("DISCARD") || c.is("IMPORT") {
+        return Err(SqlError::not_supported("tablespaces"));
+    }
+    let mut options = TableOptions::default();
+    if !options::table_option(c, &mut options)? {
+        return Err(c.error());
+    }
+    // Options need no commas between them; after a comma another action may follow.
+    while c.peek().kind == Kind::Word && options::table_option(c, &mut options)? {}
+    if options.engine.is_some() {
+        actions.push(Action::Rebuild);
+    }
+    actions.push(Action::Options(options));
+    Ok(())
+}

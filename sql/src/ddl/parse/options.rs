@@ -1,0 +1,139 @@
+//! The parser of the options of databases and tables.
+
+use crate::{
+    command::{Cursor, Parsed},
+    ddl::syntax::{CharsetSyntax, TableOptions},
+    error::SqlError,
+    lexer::Kind,
+    variables,
+};
+use cohort_engine::types::Collation;
+
+pub(super) fn database_options(c: &mut Cursor) -> Parsed<CharsetSyntax> {
+    let mut charset = CharsetSyntax::default();
+    while !c.at_end() {
+        c.eat("DEFAULT");
+        if c.eat("ENCRYPTION") {
+            c.eat_symbol("=");
+            encryption(c)?;
+        } else if c.are(&["READ", "ONLY"]) {
+            return Err(SqlError::not_supported("READ ONLY databases"));
+        } else if !charset_clause(c, &mut charset)? {
+            return Err(c.error());
+        }
+    }
+    Ok(charset)
+}
+
+fn encryption(c: &mut Cursor) -> Parsed<()> {
+    match c.string()?.as_str() {
+        "N" | "n" => Ok(()),
+        _ => Err(SqlError::not_supported("encryption of tables")),
+    }
+}
+
+/// Options that change nothing but are shown again.
+const SHOWN: [&str; 11] = [
+    "AVG_ROW_LENGTH",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "KEY_BLOCK_SIZE",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "PACK_KEYS",
+    "ROW_FORMAT",
+    "STATS_AUTO_RECALC",
+    "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES",
+];
+/// Options that promise something that is not there.
+const REFUSED: [&str; 9] = [
+    "AUTOEXTEND_SIZE",
+    "COMPRESSION",
+    "CONNECTION",
+    "DATA",
+    "ENGINE_ATTRIBUTE",
+    "SECONDARY_ENGINE",
+    "START",
+    "TABLESPACE",
+    "UNION",
+];
+
+/// One option of a table, if one is here.
+pub(super) fn table_option(c: &mut Cursor, options: &mut TableOptions) -> Parsed<bool> {
+    if c.eat("ENGINE") {
+        c.eat_symbol("=");
+        options.engine = Some(c.name_or_string()?);
+    } else if c.eat("AUTO_INCREMENT") {
+        c.eat_symbol("=");
+        options.auto_increment = Some(c.unsigned()?);
+    } else if c.eat("COMMENT") {
+        c.eat_symbol("=");
+        options.comment = Some(c.string()?);
+    } else if c.eat("ENCRYPTION") {
+        c.eat_symbol("=");
+        encryption(c)?;
+    } else if let Some(which) = c.eat_any(&SHOWN) {
+        c.eat_symbol("=");
+        let token = c.peek();
+        if !matches!(token.kind, Kind::Word | Kind::Integer) {
+            return Err(c.error());
+        }
+        c.next();
+        let value = String::from_utf8_lossy(c.text(token)).to_ascii_uppercase();
+        let name = SHOWN.get(which).copied().unwrap_or_default();
+        options.others.push((name, value));
+    } else if let Some(word) = REFUSED.iter().find(|word| c.is(word)) {
+        return Err(SqlError::not_supported(format_args!("table option {word}")));
+    } else if c.are(&["INDEX", "DIRECTORY"]) {
+        return Err(SqlError::not_supported("table option INDEX DIRECTORY"));
+    } else {
+        c.eat("DEFAULT");
+        return charset_clause(c, &mut options.charset);
+    }
+    Ok(true)
+}
+
+/// `CHARACTER SET [=] name` or `COLLATE [=] name`, if it is here.
+pub(super) fn charset_clause(c: &mut Cursor, into: &mut CharsetSyntax) -> Parsed<bool> {
+    if c.eat_all(&["CHARACTER", "SET"]) || c.eat("CHARSET") || c.eat_all(&["CHAR", "SET"]) {
+        c.eat_symbol("=");
+        let name = c.name_or_string()?;
+        into.charset = Some(match variables::character_set(&name)? {
+            "ascii" => return Err(SqlError::not_supported("character set ascii")),
+            known => known,
+        });
+        return Ok(true);
+    }
+    if c.eat("COLLATE") {
+        c.eat_symbol("=");
+        into.collation = Some(collation(&c.name_or_string()?)?);
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+fn collation(name: &str) -> Parsed<Collation> {
+    if let Some(collation) = Collation::from_name(name) {
+        return Ok(collation);
+    }
+    // Others of MySQL's collations are named after their character set and what they order by.
+    const ORDERS: [&str; 7] = [
+        "_ci",
+        "_cs",
+        "_bin",
+        "_unicode_ci",
+        "_general_ci",
+        "_as_cs",
+        "_ai_ci",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let charset = lower.split('_').next().unwrap_or(&lower);
+    let plausible = ORDERS.iter().any(|order| lower.ends_with(order))
+        && variables::character_set(charset).map_or_else(|error| error.code == 1235, |_| true);
+    Err(if plausible {
+        SqlError::not_supported(format_args!("collation {name}"))
+    } else {
+        SqlError::unknown_collation(name)
+    })
+}

@@ -1,0 +1,180 @@
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE, in MySQL 9.7's words.
+
+use cohort_engine::types::{
+    Collation, Column, ColumnType, Index, Table,
+    schema::{Database, DefaultValue},
+};
+use std::fmt::Write;
+
+/// A name in backquotes.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal, as SHOW CREATE TABLE writes it.
+fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for character in text.chars() {
+        match character {
+            '\'' => out.push_str("''"),
+            '\\' => out.push_str("\\\\"),
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            other => out.push(other),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// The statement that makes a table. `next` is its next AUTO_INCREMENT value.
+#[must_use]
+pub fn show_create_table(table: &Table, next: u64) -> String {
+    let columns = table
+        .columns
+        .iter()
+        .map(|column| self::column(column, table));
+    let keys = table.primary.iter().chain(&table.indexes);
+    let lines: Vec<String> = columns.chain(keys.map(|key| index(key, table))).collect();
+    let mut text = format!(
+        "CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB",
+        quoted(&table.name),
+        lines.join(",\n  ")
+    );
+    let has_counter = table.auto_increment_column().is_some();
+    if has_counter && next > 1 {
+        let _ = write!(text, " AUTO_INCREMENT={next}");
+    }
+    let _ = write!(text, " DEFAULT CHARSET={}", table.collation.charset());
+    if !table.collation.is_binary() {
+        let _ = write!(text, " COLLATE={}", table.collation.name());
+    }
+    if !table.options.is_empty() {
+        let _ = write!(text, " {}", table.options);
+    }
+    if !table.comment.is_empty() {
+        let _ = write!(text, " COMMENT={}", literal(&table.comment));
+    }
+    text
+}
+
+fn column(column: &Column, table: &Table) -> String {
+    let mut text = format!("{} {}", quoted(&column.name), column.type_text());
+    if column.ty.is_string() && !column.is_binary() {
+        charset(column, table, &mut text);
+    }
+    if !column.nullable {
+        text.push_str(" NOT NULL");
+    } else if matches!(column.ty, ColumnType::Timestamp(_)) {
+        text.push_str(" NULL");
+    }
+    default(column, &mut text);
+    if column.on_update_now {
+        let _ = write!(text, " ON UPDATE {}", now(column.ty));
+    }
+    if column.auto_increment {
+        text.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(text, " COMMENT {}", literal(&column.comment));
+    }
+    text
+}
+
+/// Character set and collation, as far as they are not the table's or were asked for.
+fn charset(column: &Column, table: &Table, text: &mut String) {
+    const DEFAULT: Collation = Collation::Utf8mb40900AiCi;
+    let differs = column.collation != table.collation;
+    if differs || column.explicit_collation {
+        let _ = write!(text, " CHARACTER SET {}", column.collation.charset());
+    }
+    if differs || column.explicit_collation || column.collation != DEFAULT {
+        let _ = write!(text, " COLLATE {}", column.collation.name());
+    }
+}
+
+fn now(ty: ColumnType) -> String {
+    match ty {
+        ColumnType::DateTime(digits) | ColumnType::Timestamp(digits) if digits > 0 => {
+            format!("CURRENT_TIMESTAMP({digits})")
+        }
+        _ => "CURRENT_TIMESTAMP".into(),
+    }
+}
+
+fn default(column: &Column, text: &mut String) {
+    let is_text = matches!(column.ty, ColumnType::Text(_));
+    match &column.default {
+        DefaultValue::Null if !is_text => text.push_str(" DEFAULT NULL"),
+        DefaultValue::None | DefaultValue::Null => {}
+        DefaultValue::Literal(value) => {
+            let _ = write!(text, " DEFAULT {}", literal(value));
+        }
+        DefaultValue::CurrentTimestamp => {
+            let _ = write!(text, " DEFAULT {}", now(column.ty));
+        }
+        // Bytes that are no text.
+        DefaultValue::Expression(value) if value.starts_with("0x") => {
+            let _ = write!(text, " DEFAULT {value}");
+        }
+        DefaultValue::Expression(value) => {
+            let _ = write!(text, " DEFAULT ({value})");
+        }
+    }
+}
+
+fn index(index: &Index, table: &Table) -> String {
+    let parts = index.parts.iter().map(|part| {
+        let column = table.columns.get(usize::from(part.column));
+        let mut text = quoted(column.map_or("", |column| &column.name));
+        if let Some(prefix) = part.prefix {
+            let _ = write!(text, "({prefix})");
+        }
+        if part.desc {
+            text.push_str(" DESC");
+        }
+        text
+    });
+    let parts: Vec<String> = parts.collect();
+    let parts = parts.join(",");
+    let mut text = match (index.name.as_str(), index.unique) {
+        ("PRIMARY", _) => format!("PRIMARY KEY ({parts})"),
+        (name, true) => format!("UNIQUE KEY {} ({parts})", quoted(name)),
+        (name, false) => format!("KEY {} ({parts})", quoted(name)),
+    };
+    if index.using_btree {
+        text.push_str(" USING BTREE");
+    }
+    if !index.comment.is_empty() {
+        let _ = write!(text, " COMMENT {}", literal(&index.comment));
+    }
+    if !index.visible {
+        text.push_str(" /*!80000 INVISIBLE */");
+    }
+    text
+}
+
+/// The statement that makes a database. `if_not_exists`: SHOW CREATE DATABASE IF NOT EXISTS.
+#[must_use]
+pub fn show_create_database(database: &Database, if_not_exists: bool) -> String {
+    let condition = if if_not_exists {
+        "/*!32312 IF NOT EXISTS*/ "
+    } else {
+        ""
+    };
+    let collation = database.collation;
+    let collate = if collation.is_binary() {
+        String::new()
+    } else {
+        format!(" COLLATE {}", collation.name())
+    };
+    format!(
+        "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ \
+         /*!80016 DEFAULT ENCRYPTION='N' */",
+        quoted(&database.name),
+        collation.charset(),
+    )
+}

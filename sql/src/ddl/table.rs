@@ -1,0 +1,219 @@
+//! Tables: what CREATE TABLE and ALTER TABLE have in common.
+
+use super::{
+    DdlContext,
+    column::{self, Draft, sizes},
+    key::{self, Defined},
+    syntax::{CreateTable, TableOptions},
+};
+use crate::error::SqlError;
+use cohort_engine::types::{
+    Index, Table,
+    schema::{Database, TreeId},
+};
+
+/// The most bytes of a row, TEXT and BLOB values not counted.
+const ROW_BYTES_MAX: u32 = 65_535;
+/// The most columns of a table.
+const COLUMNS_MAX: usize = 1017;
+/// Options in the order in which they are shown.
+const SHOWN: [&str; 11] = [
+    "MIN_ROWS",
+    "MAX_ROWS",
+    "AVG_ROW_LENGTH",
+    "PACK_KEYS",
+    "STATS_PERSISTENT",
+    "STATS_AUTO_RECALC",
+    "STATS_SAMPLE_PAGES",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "ROW_FORMAT",
+    "KEY_BLOCK_SIZE",
+];
+
+/// The table that a CREATE TABLE makes, with new numbers.
+pub(super) fn define(
+    create: &CreateTable,
+    database: &Database,
+    ctx: &mut DdlContext,
+) -> Result<Table, SqlError> {
+    check_engine(&create.options, ctx)?;
+    let collation = create.options.charset.resolve()?;
+    let collation = collation.unwrap_or(database.collation);
+    if create.options.charset.is_utf8mb3() {
+        ctx.warnings.warn(SqlError::utf8_alias());
+    }
+    let mut drafts = Vec::with_capacity(create.columns.len());
+    for syntax in &create.columns {
+        drafts.push(column::define(syntax, collation, ctx.rules, ctx.warnings)?);
+    }
+    check_columns(&drafts)?;
+    let name = &create.name.name;
+    let table = (database.name.as_str(), name.as_str());
+    let keys = key::define(&create.keys, &mut drafts, table, ctx.warnings)?;
+    check(&drafts, &keys)?;
+    let rows = ctx.engine.new_id();
+    let (primary, indexes) = with_trees(keys, rows, |_, _| ctx.engine.new_id());
+    let mut table = Table {
+        id: ctx.engine.new_id(),
+        database: database.name.clone(),
+        name: name.clone(),
+        columns: drafts.into_iter().map(|draft| draft.column).collect(),
+        rows,
+        primary,
+        indexes,
+        since: 0,
+        collation,
+        comment: String::new(),
+        auto_increment_min: 0,
+        options: String::new(),
+        created: created(ctx),
+    };
+    apply_options(&mut table, &create.options)?;
+    Ok(table)
+}
+
+/// The time of the statement, in seconds since 1970.
+pub(super) fn created(ctx: &DdlContext) -> u64 {
+    u64::try_from(ctx.rules.now_micros / 1_000_000).unwrap_or(0)
+}
+
+/// Splits the keys into primary key and others and gives each its tree.
+pub(super) fn with_trees(
+    keys: Vec<Defined>,
+    rows: TreeId,
+    mut tree: impl FnMut(usize, &Index) -> TreeId,
+) -> (Option<Index>, Vec<Index>) {
+    let mut primary = None;
+    let mut indexes = Vec::with_capacity(keys.len());
+    for Defined { mut index, syntax } in keys {
+        if index.name == "PRIMARY" {
+            index.tree = rows;
+            primary = Some(index);
+        } else {
+            index.tree = tree(syntax, &index);
+            indexes.push(index);
+        }
+    }
+    (primary, indexes)
+}
+
+/// What must hold of a table's columns among themselves.
+pub(super) fn check_columns(drafts: &[Draft]) -> Result<(), SqlError> {
+    if drafts.is_empty() {
+        return Err(SqlError::table_without_columns());
+    }
+    if drafts.len() > COLUMNS_MAX {
+        return Err(SqlError::too_many_columns());
+    }
+    let mut names = rustc_hash::FxHashSet::default();
+    for draft in drafts {
+        if !names.insert(draft.column.name.to_lowercase()) {
+            return Err(SqlError::duplicate_column(&draft.column.name));
+        }
+    }
+    Ok(())
+}
+
+/// What must hold of a table's columns and keys together.
+pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> {
+    let mut auto = drafts
+        .iter()
+        .enumerate()
+        .filter(|(_, draft)| draft.column.auto_increment);
+    if let Some((position, _)) = auto.next() {
+        let leads = |key: &Defined| {
+            let first = key.index.parts.first();
+            first.is_some_and(|part| usize::from(part.column) == position)
+        };
+        if auto.next().is_some() || !keys.iter().any(leads) {
+            return Err(SqlError::wrong_auto_key());
+        }
+    }
+    let bytes: u64 = drafts
+        .iter()
+        .map(|draft| u64::from(sizes(&draft.column).0))
+        .sum();
+    let nullable = drafts.iter().filter(|draft| draft.column.nullable).count();
+    let bits = nullable.div_ceil(8) as u64;
+    if bytes + bits > u64::from(ROW_BYTES_MAX) {
+        return Err(SqlError::row_too_large(ROW_BYTES_MAX));
+    }
+    Ok(())
+}
+
+/// ENGINE: whatever MySQL has becomes InnoDB's equal here; unknown ones are 1286.
+pub(super) fn check_engine(options: &TableOptions, ctx: &mut DdlContext) -> Result<(), SqlError> {
+    const KNOWN: [&str; 9] = [
+        "InnoDB",
+        "MyISAM",
+        "MEMORY",
+        "HEAP",
+        "CSV",
+        "ARCHIVE",
+        "BLACKHOLE",
+        "MRG_MYISAM",
+        "DEFAULT",
+    ];
+    let Some(name) = &options.engine else {
+        return Ok(());
+    };
+    let known = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(name));
+    match known {
+        Some(&"InnoDB" | &"DEFAULT") => Ok(()),
+        Some(engine) => Err(SqlError::not_supported(format_args!("ENGINE={engine}"))),
+        None => {
+            let _ = ctx;
+            Err(SqlError::unknown_storage_engine(name))
+        }
+    }
+}
+
+/// Options other than ENGINE and the character set.
+pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result<(), SqlError> {
+    const COMMENT_MAX: usize = 2048;
+    if let Some(comment) = &options.comment {
+        if comment.chars().count() > COMMENT_MAX {
+            return Err(SqlError::comment_too_long(
+                "table",
+                &table.name,
+                COMMENT_MAX,
+            ));
+        }
+        table.comment.clone_from(comment);
+    }
+    if let Some(next) = options.auto_increment {
+        table.auto_increment_min = next;
+    }
+    for (name, value) in &options.others {
+        let prefix = format!("{name}=");
+        let kept = table
+            .options
+            .split(' ')
+            .filter(|option| !option.is_empty() && !option.starts_with(&prefix));
+        let mut kept: Vec<String> = kept.map(str::to_string).collect();
+        if value != "DEFAULT" && value != "0" || matches!(*name, "PACK_KEYS" | "STATS_PERSISTENT") {
+            kept.push(format!("{prefix}{value}"));
+        }
+        kept.sort_by_key(|option| {
+            SHOWN
+                .iter()
+                .position(|name| option.split('=').next() == Some(name))
+        });
+        table.options = kept.join(" ");
+    }
+    Ok(())
+}
+
+/// Gives a copy of a definition new numbers, without rows.
+pub(super) fn renumber(table: &mut Table, ctx: &DdlContext) {
+    table.id = ctx.engine.new_id();
+    table.rows = ctx.engine.new_id();
+    table.since = 0;
+    if let Some(primary) = &mut table.primary {
+        primary.tree = table.rows;
+    }
+    for index in &mut table.indexes {
+        index.tree = ctx.engine.new_id();
+    }
+}

@@ -1,0 +1,271 @@
+//! Creating, dropping, emptying, renaming and altering tables.
+
+use super::{
+    DdlContext, Failure, Outcome,
+    alter::{self, Altered},
+    column::{check_length, is_proper},
+    convert::{Conversion, Outcome as Converted},
+    syntax::{Action, CreateTable},
+    table,
+};
+use crate::{command::TableName, error::SqlError, output::Done};
+use cohort_engine::{
+    txn::{Dictionary, SchemaChange, TxnError},
+    types::{Table, TableId},
+};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// What a new table's name must be: 1059, 1103, 1049.
+fn check_name(dictionary: &Dictionary, database: &str, name: &str) -> Result<(), SqlError> {
+    check_length(name)?;
+    if !is_proper(name) {
+        return Err(SqlError::wrong_table_name(name));
+    }
+    if dictionary.database(database).is_none() {
+        return Err(SqlError::unknown_database(database));
+    }
+    Ok(())
+}
+
+/// Whether the table is there already, which IF NOT EXISTS only notes.
+fn exists(
+    dictionary: &Dictionary,
+    (database, name): (&str, &str),
+    if_not_exists: bool,
+) -> Result<Option<SqlError>, SqlError> {
+    if dictionary.table(database, name).is_none() {
+        return Ok(None);
+    }
+    let error = SqlError::table_exists(name);
+    if if_not_exists {
+        Ok(Some(error))
+    } else {
+        Err(error)
+    }
+}
+
+pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
+    let dictionary = ctx.engine.dictionary();
+    let (database, name) = ctx.resolve(&create.name)?;
+    check_name(&dictionary, database, name)?;
+    let note = exists(&dictionary, (database, name), create.if_not_exists)?;
+    let Some(database) = dictionary.database(database) else {
+        return Err(SqlError::unknown_database(database).into());
+    };
+    let table = table::define(create, database, ctx)?;
+    if let Some(note) = note {
+        ctx.warnings.note(note);
+        return Ok(Done::default());
+    }
+    ctx.change(SchemaChange::CreateTable(table), text)?;
+    Ok(Done::default())
+}
+
+pub(super) fn create_like(
+    name: &TableName,
+    like: &TableName,
+    if_not_exists: bool,
+    text: &str,
+    ctx: &mut DdlContext<'_>,
+) -> Outcome {
+    let dictionary = ctx.engine.dictionary();
+    let (database, new_name) = ctx.resolve(name)?;
+    let mut table = Table::clone(&*ctx.table(&dictionary, like)?);
+    check_name(&dictionary, database, new_name)?;
+    if let Some(note) = exists(&dictionary, (database, new_name), if_not_exists)? {
+        ctx.warnings.note(note);
+        return Ok(Done::default());
+    }
+    table.database = database.to_string();
+    table.name = new_name.to_string();
+    table.auto_increment_min = 0;
+    table.created = table::created(ctx);
+    table::renumber(&mut table, ctx);
+    ctx.change(SchemaChange::CreateTable(table), text)?;
+    Ok(Done::default())
+}
+
+pub(super) fn drop(
+    tables: &[TableName],
+    if_exists: bool,
+    text: &str,
+    ctx: &mut DdlContext<'_>,
+) -> Outcome {
+    let dictionary = ctx.engine.dictionary();
+    let mut found: Vec<TableId> = Vec::with_capacity(tables.len());
+    let mut missing: Vec<String> = Vec::new();
+    for (position, table) in tables.iter().enumerate() {
+        let (database, name) = ctx.resolve(table)?;
+        for other in tables.iter().take(position) {
+            if ctx.resolve(other)? == (database, name) {
+                return Err(SqlError::not_unique_table(name).into());
+            }
+        }
+        match dictionary.table(database, name) {
+            Some(table) => found.push(table.id),
+            None => missing.push(format!("{database}.{name}")),
+        }
+    }
+    if !missing.is_empty() {
+        let error = SqlError::unknown_table(missing.join(","));
+        if !if_exists {
+            return Err(error.into());
+        }
+        ctx.warnings.note(error);
+    }
+    if !found.is_empty() {
+        ctx.change(SchemaChange::DropTables(found), text)?;
+    }
+    Ok(Done::default())
+}
+
+pub(super) fn truncate(name: &TableName, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
+    let table = ctx.table(&ctx.engine.dictionary(), name)?;
+    ctx.change(SchemaChange::Truncate(table.id), text)?;
+    Ok(Done::default())
+}
+
+pub(super) fn rename(
+    renames: &[(TableName, TableName)],
+    text: &str,
+    ctx: &mut DdlContext<'_>,
+) -> Outcome {
+    let dictionary = ctx.engine.dictionary();
+    // Renames happen one after the other: where a table is by now, and its number.
+    let mut moved: Vec<((&str, &str), TableId)> = Vec::new();
+    for (from, to) in renames {
+        let source = ctx.resolve(from)?;
+        let target = ctx.resolve(to)?;
+        let Some(id) = whose(&dictionary, &moved, source) else {
+            return Err(SqlError::no_such_table(source.0, source.1).into());
+        };
+        check_name(&dictionary, target.0, target.1)?;
+        if whose(&dictionary, &moved, target).is_some() {
+            return Err(SqlError::table_exists(target.1).into());
+        }
+        moved.retain(|(_, other)| *other != id);
+        moved.push((target, id));
+    }
+    let moved = moved.into_iter();
+    let moved = moved.map(|((database, name), id)| (id, database.into(), name.into()));
+    ctx.change(SchemaChange::Rename(moved.collect()), text)?;
+    Ok(Done::default())
+}
+
+/// The table that has a name after some renames.
+fn whose(
+    dictionary: &Dictionary,
+    moved: &[((&str, &str), TableId)],
+    place: (&str, &str),
+) -> Option<TableId> {
+    if let Some((_, id)) = moved.iter().find(|(other, _)| *other == place) {
+        return Some(*id);
+    }
+    let table = dictionary.table(place.0, place.1)?;
+    let gone = moved.iter().any(|(_, id)| *id == table.id);
+    (!gone).then_some(table.id)
+}
+
+/// "Records: 3  Duplicates: 0  Warnings: 0"
+fn records(rows: u64, warnings: u64) -> Done {
+    Done {
+        affected_rows: rows,
+        info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}"),
+        ..Done::default()
+    }
+}
+
+pub(super) fn alter(
+    name: &TableName,
+    actions: &[Action],
+    text: &str,
+    ctx: &mut DdlContext<'_>,
+) -> Outcome {
+    let dictionary = ctx.engine.dictionary();
+    let old = ctx.table(&dictionary, name)?;
+    let place = new_place(&old, actions, &dictionary, ctx)?;
+    if !actions.is_empty() && actions.iter().all(|a| matches!(a, Action::RenameTo(_))) {
+        if let Some((database, name)) = place {
+            ctx.change(SchemaChange::Rename(vec![(old.id, database, name)]), text)?;
+        }
+        return Ok(Done::default());
+    }
+    let mut altered = alter::alter(&old, actions, ctx)?;
+    if let Some((database, name)) = place {
+        altered.table.database = database;
+        altered.table.name = name;
+    }
+    if altered.rebuild {
+        return rebuild(&old, altered, text, ctx);
+    }
+    let change = SchemaChange::AlterInPlace {
+        old: old.id,
+        new: altered.table,
+    };
+    ctx.change(change, text)
+        .map_err(|error| duplicate(error, &old))?;
+    Ok(records(0, ctx.warnings.count()))
+}
+
+/// Where RENAME TO puts the table.
+fn new_place(
+    old: &Table,
+    actions: &[Action],
+    dictionary: &Dictionary,
+    ctx: &DdlContext<'_>,
+) -> Result<Option<(String, String)>, SqlError> {
+    let renames = actions.iter().filter_map(|action| match action {
+        Action::RenameTo(to) => Some(to),
+        _ => None,
+    });
+    let Some(to) = renames.last() else {
+        return Ok(None);
+    };
+    let (database, name) = match &to.database {
+        None => (old.database.as_str(), to.name.as_str()),
+        Some(_) => ctx.resolve(to)?,
+    };
+    if (database, name) == (&old.database, &old.name) {
+        return Ok(None);
+    }
+    check_name(dictionary, database, name)?;
+    if dictionary.table(database, name).is_some() {
+        return Err(SqlError::table_exists(name));
+    }
+    Ok(Some((database.to_string(), name.to_string())))
+}
+
+fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
+    let outcome = Arc::new(Mutex::new(Converted::default()));
+    let new = altered.table;
+    let conversion = Conversion::new(old, &new, &altered.sources, ctx.rules, &outcome);
+    let mut conversion = conversion?;
+    let change = SchemaChange::Rebuild {
+        old: old.id,
+        new,
+        convert: Box::new(move |image, out| conversion.convert(image, out)),
+    };
+    let result = ctx.change(change, text);
+    let mut converted = outcome.lock();
+    if let (Err(TxnError::Conversion(_)), Some(error)) = (&result, converted.error.take()) {
+        return Err(error.into());
+    }
+    result.map_err(|error| duplicate(error, old))?;
+    for condition in converted.warnings.list() {
+        ctx.warnings.push(condition.level, condition.error.clone());
+    }
+    let rows = if altered.copies { converted.rows } else { 0 };
+    Ok(records(rows, ctx.warnings.count()))
+}
+
+/// 1062 for rows that a new unique key does not take.
+fn duplicate(error: TxnError, table: &Table) -> Failure {
+    match error {
+        TxnError::DuplicateKey { index } => {
+            let key = format!("{}.{index}", table.name);
+            SqlError::duplicate_entry("", key).into()
+        }
+        other => other.into(),
+    }
+}

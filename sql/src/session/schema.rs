@@ -1,0 +1,61 @@
+//! Schema changes, run in a session.
+
+use super::Session;
+use crate::{
+    ddl::{self, DdlContext, Rules},
+    error::SqlError,
+    output::Output,
+};
+use cohort_engine::types::Collation;
+use std::sync::Arc;
+
+impl Session {
+    /// Performs a schema change. The transaction before it is committed already.
+    pub(super) fn change_schema(
+        &mut self,
+        statement: &ddl::Statement,
+        text: &Arc<str>,
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        let state = &mut self.state;
+        let server = state.instance.globals.values();
+        let collation = Collation::from_name(server.text("collation_server"));
+        let settings = state.settings();
+        let rules = Rules {
+            sql_mode: settings.sql_mode.for_expressions(),
+            time_zone: settings.time_zone.for_expressions(),
+            now_micros: state.now_micros,
+        };
+        let lock_wait_ms = settings.table_lock_wait_ms;
+        let mut ctx = DdlContext {
+            engine: &state.instance.engine,
+            owner: &state.owner,
+            database: &state.database,
+            account: (&state.account.0, &state.account.1),
+            privileged: state.privileged,
+            collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),
+            rules,
+            lock_wait_ms,
+            warnings: &mut state.warnings,
+        };
+        let done = ddl::execute(statement, text, &mut ctx)?;
+        self.after_schema_change(statement);
+        self.done(done.affected_rows, done.info, out)
+    }
+
+    /// A session whose database is dropped has none; one whose database got another collation
+    /// sees it in its variables.
+    fn after_schema_change(&mut self, statement: &ddl::Statement) {
+        match statement {
+            ddl::Statement::DropDatabase { name, .. } if **name == *self.state.database => {
+                self.forget_database();
+            }
+            ddl::Statement::AlterDatabase { .. } if !self.state.database.is_empty() => {
+                let database = Arc::clone(&self.state.database);
+                // It was there a moment ago; if it is gone by now the next statement will say so.
+                let _ = self.use_database(&database);
+            }
+            _ => {}
+        }
+    }
+}
