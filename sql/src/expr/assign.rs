@@ -1,16 +1,488 @@
 //! Conversion for storing into a column: errors in strict mode, else warnings and the nearest
 //! value that fits.
 
-use super::EvalContext;
+use super::{
+    EvalContext, SqlMode,
+    convert::{self, Number},
+    types::NOT_FIXED,
+};
 use crate::error::SqlError;
-use cohort_engine::types::{Column, Value};
+use bigdecimal::num_bigint::{BigInt, Sign};
+use cohort_engine::types::{
+    Column, ColumnType, Date, DateTime, Decimal, Time, Value,
+    temporal::{self, Parsed, SECOND},
+};
 
-/// Converts a value to a column's type, as INSERT and UPDATE do.
+/// The last moment that TIMESTAMP holds: 2038-01-19 03:14:07.999999 UTC, in microseconds.
+const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
+
+/// A column that a value is stored into, and the rules for it.
+struct Target<'t, 'c> {
+    column: &'t Column,
+    context: &'t mut EvalContext<'c>,
+}
+
+/// Converts a value for storing it in a column: strict mode errors (1048, 1264, 1265, 1292, 1366,
+/// 1406), else warnings and the nearest value. A TIMESTAMP leaves the session's time zone here.
+#[inline]
 pub fn assign(
     column: &Column,
     value: Value,
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
-    let _ = (column, value, context);
-    unimplemented!()
+    // The usual cases first: nothing to convert.
+    match (column.ty, &value) {
+        (ColumnType::BigInt, Value::Int(_)) if !column.unsigned => return Ok(value),
+        (ColumnType::Int, Value::Int(n)) if !column.unsigned && i32::try_from(*n).is_ok() => {
+            return Ok(value);
+        }
+        (ColumnType::Double, Value::Double(_)) if !column.unsigned => return Ok(value),
+        (_, Value::Null) if column.nullable => return Ok(value),
+        _ => {}
+    }
+    Target { column, context }.store(value)
+}
+
+/// What a column that must not be NULL gets instead, where that is not an error: zero or empty.
+#[must_use]
+pub fn implicit_default(column: &Column) -> Value {
+    match column.ty {
+        ColumnType::Float => Value::Float(0.0),
+        ColumnType::Double => Value::Double(0.0),
+        ColumnType::Decimal { scale, .. } => {
+            Value::Decimal(Box::new(Decimal::new(0.into(), scale.into())))
+        }
+        ColumnType::Char(length) if column.is_binary() => Value::Bytes(vec![0; length.into()]),
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
+            Value::Bytes(Vec::new())
+        }
+        ColumnType::Date => Value::Date(Date::default()),
+        ColumnType::Time(_) => Value::Time(Time::default()),
+        ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Value::DateTime(DateTime::default()),
+        ColumnType::Year => Value::UInt(0),
+        _ if column.unsigned => Value::UInt(0),
+        _ => Value::Int(0),
+    }
+}
+
+impl Target<'_, '_> {
+    fn store(mut self, value: Value) -> Result<Value, SqlError> {
+        if value.is_null() {
+            return self.null();
+        }
+        match self.column.ty {
+            ColumnType::Float | ColumnType::Double => self.floating(&value),
+            ColumnType::Decimal { precision, scale } => self.decimal(&value, precision, scale),
+            ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
+                self.string(value)
+            }
+            ColumnType::Date => self.date(&value),
+            ColumnType::Time(fsp) => self.time(&value, fsp),
+            ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => self.datetime(&value, fsp),
+            ColumnType::Year => self.year(&value),
+            _ => self.integer(&value),
+        }
+    }
+
+    /// An error in strict mode, else a warning.
+    fn lossy(&mut self, error: SqlError) -> Result<(), SqlError> {
+        if self.context.is_strict() {
+            return Err(error);
+        }
+        self.context.warnings.warn(error);
+        Ok(())
+    }
+
+    fn out_of_range(&mut self) -> Result<(), SqlError> {
+        self.lossy(SqlError::out_of_range(
+            &self.column.name,
+            self.context.row_number,
+        ))
+    }
+
+    fn truncated(&self) -> SqlError {
+        SqlError::data_truncated(&self.column.name, self.context.row_number)
+    }
+
+    fn incorrect(&self, kind: &str, text: &[u8]) -> SqlError {
+        let (name, row) = (&self.column.name, self.context.row_number);
+        SqlError::incorrect_value_for_column(kind, convert::shown(text), name, row)
+    }
+
+    fn null(self) -> Result<Value, SqlError> {
+        if self.column.nullable {
+            return Ok(Value::Null);
+        }
+        let error = SqlError::bad_null(&self.column.name);
+        if !self.context.ignore {
+            return Err(error);
+        }
+        self.context.warnings.warn(error);
+        Ok(implicit_default(self.column))
+    }
+
+    fn integer(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let wide = match value {
+            Value::Int(n) => i128::from(*n),
+            Value::UInt(n) => i128::from(*n),
+            Value::Bytes(text) => self.text_to_integer(text)?,
+            other => match convert::number(other, self.context) {
+                Some(Number::Int(n)) => n.into(),
+                Some(Number::UInt(n)) => n.into(),
+                Some(Number::Decimal(n)) => decimal_to_wide(&n),
+                // `as` clips.
+                Some(Number::Double(x)) => x.round_ties_even() as i128,
+                None => 0,
+            },
+        };
+        let bits = self.column.ty.integer_bytes() * 8;
+        let (low, high) = if self.column.unsigned {
+            (0, (1_i128 << bits) - 1)
+        } else {
+            (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
+        };
+        let clipped = wide.clamp(low, high);
+        if clipped != wide {
+            self.out_of_range()?;
+        }
+        Ok(if self.column.unsigned {
+            Value::UInt(clipped as u64)
+        } else {
+            Value::Int(clipped as i64)
+        })
+    }
+
+    /// The number at the start of a text, rounded.
+    fn text_to_integer(&mut self, text: &[u8]) -> Result<i128, SqlError> {
+        let (number, garbage) = convert::text_to_decimal(text);
+        if garbage {
+            let numeric = text
+                .trim_ascii_start()
+                .iter()
+                .take(3)
+                .any(u8::is_ascii_digit);
+            let error = if numeric {
+                self.truncated()
+            } else {
+                self.incorrect("integer", text)
+            };
+            self.lossy(error)?;
+        }
+        Ok(decimal_to_wide(&number))
+    }
+
+    fn floating(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let mut x = match value {
+            Value::Bytes(text) => {
+                let (number, garbage) = convert::text_prefix_f64(text);
+                if garbage {
+                    let error = self.truncated();
+                    self.lossy(error)?;
+                }
+                number
+            }
+            other => convert::double(other, self.context).unwrap_or(0.0),
+        };
+        if self.column.unsigned && x < 0.0 {
+            self.out_of_range()?;
+            x = 0.0;
+        }
+        if self.column.ty == ColumnType::Double {
+            if x.is_infinite() {
+                self.out_of_range()?;
+                x = f64::MAX.copysign(x);
+            }
+            return Ok(Value::Double(x));
+        }
+        let mut narrow = x as f32;
+        if narrow.is_infinite() {
+            self.out_of_range()?;
+            narrow = f32::MAX.copysign(narrow);
+        }
+        Ok(Value::Float(narrow))
+    }
+
+    fn decimal(&mut self, value: &Value, precision: u8, scale: u8) -> Result<Value, SqlError> {
+        let number = match value {
+            Value::Bytes(text) => {
+                let (number, garbage) = convert::text_to_decimal(text);
+                if garbage {
+                    let (prefix, _) = convert::numeric_prefix(text);
+                    let error = if prefix.is_empty() {
+                        self.incorrect("decimal", text)
+                    } else {
+                        self.truncated()
+                    };
+                    self.lossy(error)?;
+                }
+                number
+            }
+            other => convert::decimal(other, self.context).unwrap_or_default(),
+        };
+        let negative = number.sign() == Sign::Minus;
+        if negative && self.column.unsigned {
+            self.out_of_range()?;
+            return Ok(implicit_default(self.column));
+        }
+        let rounded = convert::round(&number, scale.into());
+        let limit = Decimal::new(BigInt::from(10).pow(precision.into()) - 1, scale.into());
+        if rounded.abs() > limit {
+            self.out_of_range()?;
+            let clipped = if negative { -limit } else { limit };
+            return Ok(Value::Decimal(Box::new(clipped)));
+        }
+        if rounded != number && !matches!(value, Value::Double(_) | Value::Float(_)) {
+            let note = self.truncated();
+            self.context.warnings.note(note);
+        }
+        Ok(Value::Decimal(Box::new(rounded)))
+    }
+
+    fn string(&mut self, value: Value) -> Result<Value, SqlError> {
+        let mut bytes = match value {
+            Value::Bytes(bytes) => bytes,
+            other => {
+                let mut out = Vec::new();
+                convert::text(&other, NOT_FIXED, &mut out);
+                out
+            }
+        };
+        let binary = self.column.is_binary();
+        if !binary && let Err(error) = std::str::from_utf8(&bytes) {
+            let valid = error.valid_up_to();
+            let escaped: String = bytes[valid..]
+                .iter()
+                .take(6)
+                .map(|byte| match byte {
+                    0x20..=0x7E => char::from(*byte).to_string(),
+                    _ => format!("\\x{byte:02X}"),
+                })
+                .collect();
+            let error = self.incorrect("string", escaped.as_bytes());
+            self.lossy(error)?;
+            bytes.truncate(valid);
+        }
+        let end = match self.column.ty {
+            ColumnType::Char(length) => self.column.collation.char_offset(&bytes, length.into()),
+            ColumnType::VarChar(length) if bytes.len() > length as usize => {
+                self.column.collation.char_offset(&bytes, length as usize)
+            }
+            ColumnType::Text(_) => self.whole_chars(&bytes),
+            _ => bytes.len(),
+        };
+        if end < bytes.len() {
+            self.too_long(&bytes[end..])?;
+            bytes.truncate(end);
+        }
+        if let ColumnType::Char(length) = self.column.ty {
+            if binary {
+                bytes.resize(length.into(), 0);
+            } else {
+                while bytes.last() == Some(&b' ') {
+                    bytes.pop();
+                }
+            }
+        }
+        Ok(Value::Bytes(bytes))
+    }
+
+    /// How much of a text fits into a TEXT column without cutting a character.
+    fn whole_chars(&self, bytes: &[u8]) -> usize {
+        let max = self.column.max_bytes() as usize;
+        if bytes.len() <= max || self.column.is_binary() {
+            return bytes.len().min(max);
+        }
+        (0..=max)
+            .rev()
+            .find(|&end| bytes[end] & 0xC0 != 0x80)
+            .unwrap_or(0)
+    }
+
+    /// Something does not fit. Spaces may go: unnoticed from CHAR, with a note from others.
+    fn too_long(&mut self, rest: &[u8]) -> Result<(), SqlError> {
+        if !self.column.is_binary() && rest.iter().all(|&byte| byte == b' ') {
+            if !matches!(self.column.ty, ColumnType::Char(_)) {
+                let note = self.truncated();
+                self.context.warnings.note(note);
+            }
+            return Ok(());
+        }
+        if self.context.is_strict() {
+            return Err(SqlError::data_too_long(
+                &self.column.name,
+                self.context.row_number,
+            ));
+        }
+        let warning = self.truncated();
+        self.context.warnings.warn(warning);
+        Ok(())
+    }
+
+    fn incorrect_temporal(&mut self, kind: &str, value: &Value) -> Result<(), SqlError> {
+        let mut text = Vec::new();
+        convert::text(value, NOT_FIXED, &mut text);
+        let (name, row) = (&self.column.name, self.context.row_number);
+        self.lossy(SqlError::incorrect_temporal(
+            kind,
+            convert::shown(&text),
+            name,
+            row,
+        ))
+    }
+
+    /// The moment that a text or number stands for, by the modes about zero dates.
+    fn moment(&mut self, value: &Value, kind: &str) -> Result<Option<Parsed>, SqlError> {
+        let parsed = match value {
+            Value::Bytes(text) => temporal::parse(text),
+            Value::Date(date) => Some(whole(date.at_midnight(), false)),
+            Value::DateTime(moment) => Some(whole(*moment, true)),
+            Value::Time(time) => {
+                convert::time_to_datetime(*time, self.context).map(|moment| whole(moment, true))
+            }
+            other => match convert::integer(other, self.context) {
+                Some(Number::Int(n)) => temporal::from_number(n),
+                _ => None,
+            },
+        };
+        let mode = self.context.statement.sql_mode;
+        let parsed = parsed.filter(|parsed| {
+            let date = parsed.value.date;
+            (date.is_valid() || mode.has(SqlMode::ALLOW_INVALID_DATES))
+                && !(!date.is_zero() && date.has_zero_part() && mode.has(SqlMode::NO_ZERO_IN_DATE))
+        });
+        let Some(parsed) = parsed else {
+            self.incorrect_temporal(kind, value)?;
+            return Ok(None);
+        };
+        if parsed.value.date.is_zero() && mode.has(SqlMode::NO_ZERO_DATE) {
+            self.incorrect_temporal(kind, value)?;
+        }
+        if parsed.truncated {
+            // What follows the date is lost: an error where whole values are wanted.
+            let error = self.truncated();
+            self.lossy(error)?;
+        }
+        Ok(Some(parsed))
+    }
+
+    fn date(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let Some(parsed) = self.moment(value, "date")? else {
+            return Ok(Value::Date(Date::default()));
+        };
+        if parsed.value.micros != 0 {
+            let note = self.truncated();
+            self.context.warnings.note(note);
+        }
+        Ok(Value::Date(parsed.value.date))
+    }
+
+    fn datetime(&mut self, value: &Value, fsp: u8) -> Result<Value, SqlError> {
+        let Some(parsed) = self.moment(value, "datetime")? else {
+            return Ok(Value::DateTime(DateTime::default()));
+        };
+        let moment = convert::apply_offset(parsed.value, parsed.offset_seconds, self.context);
+        let truncates = self
+            .context
+            .statement
+            .sql_mode
+            .has(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+        let moment = if truncates {
+            Some(moment.truncate(fsp))
+        } else {
+            moment.round(fsp)
+        };
+        let Some(moment) = moment else {
+            self.out_of_range()?;
+            return Ok(Value::DateTime(parsed.value.truncate(fsp)));
+        };
+        if !matches!(self.column.ty, ColumnType::Timestamp(_)) || moment.date.is_zero() {
+            return Ok(Value::DateTime(moment));
+        }
+        let utc = self.context.statement.time_zone.to_utc(moment);
+        if moment.date.has_zero_part() || !(SECOND..=TIMESTAMP_MAX).contains(&utc.unix_micros()) {
+            self.incorrect_temporal("datetime", value)?;
+            return Ok(Value::DateTime(DateTime::default()));
+        }
+        Ok(Value::DateTime(utc))
+    }
+
+    fn time(&mut self, value: &Value, fsp: u8) -> Result<Value, SqlError> {
+        let parsed = match value {
+            Value::Time(time) => Some((*time, false)),
+            Value::Bytes(text) => {
+                temporal::parse_time(text).map(|parsed| (parsed.value, parsed.truncated))
+            }
+            Value::Int(n) => temporal::time_from_number(*n).map(|p| (p.value, p.truncated)),
+            Value::UInt(n) => i64::try_from(*n)
+                .ok()
+                .and_then(temporal::time_from_number)
+                .map(|p| (p.value, p.truncated)),
+            other => convert::time(other, self.context).map(|time| (time, false)),
+        };
+        let (time, truncated) = parsed.unwrap_or((Time::default(), true));
+        if truncated {
+            if parsed.is_some() && matches!(value, Value::Int(_) | Value::UInt(_)) {
+                self.out_of_range()?;
+            } else {
+                self.incorrect_temporal("time", value)?;
+            }
+        }
+        if matches!(value, Value::DateTime(_) | Value::Date(_)) {
+            let note = self.truncated();
+            self.context.warnings.note(note);
+        }
+        Ok(Value::Time(time.round(fsp)))
+    }
+
+    fn year(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let number = match value {
+            Value::Date(date) => date.year.into(),
+            Value::DateTime(moment) => moment.date.year.into(),
+            Value::Time(_) => self.context.statement.now().date.year.into(),
+            Value::Bytes(text) => {
+                let number = self.text_to_integer(text)?;
+                // The text '0' is 2000, '0000' and the number 0 are 0000.
+                if number == 0 && text.trim_ascii().len() < 4 {
+                    2000
+                } else {
+                    number
+                }
+            }
+            other => match convert::integer(other, self.context) {
+                Some(Number::Int(n)) => n.into(),
+                _ => i128::MAX,
+            },
+        };
+        let year = match number {
+            0 => 0,
+            1..=69 => number + 2000,
+            70..=99 => number + 1900,
+            1901..=2155 => number,
+            _ => {
+                self.out_of_range()?;
+                0
+            }
+        };
+        Ok(Value::UInt(year as u64))
+    }
+}
+
+fn whole(value: DateTime, has_time: bool) -> Parsed {
+    Parsed {
+        value,
+        has_time,
+        truncated: false,
+        offset_seconds: None,
+    }
+}
+
+/// Rounded, and clipped beyond what any integer column holds.
+fn decimal_to_wide(number: &Decimal) -> i128 {
+    use bigdecimal::ToPrimitive;
+    let (digits, _) = convert::round(number, 0).into_bigint_and_scale();
+    digits.to_i128().unwrap_or(if digits.sign() == Sign::Minus {
+        i128::MIN
+    } else {
+        i128::MAX
+    })
 }

@@ -99,7 +99,7 @@ fn with_fraction(whole: i64, micros: i64) -> Number {
 
 /// The longest beginning of a text that is a number, as (its length, whether anything but spaces
 /// follows).
-fn numeric_prefix(text: &[u8]) -> (&str, bool) {
+pub(super) fn numeric_prefix(text: &[u8]) -> (&str, bool) {
     let start = text
         .iter()
         .take_while(|byte| byte.is_ascii_whitespace())
@@ -146,13 +146,12 @@ pub(super) fn shown(text: &[u8]) -> String {
 
 /// The number a text begins with, 0 if none, with a warning if there is more or nothing.
 pub(super) fn text_to_f64(text: &[u8], context: &mut EvalContext<'_>) -> f64 {
-    let (prefix, garbage) = numeric_prefix(text);
-    if garbage || prefix.is_empty() {
+    let (x, lost) = text_prefix_f64(text);
+    if lost {
         context
             .warnings
             .warn(SqlError::truncated_wrong_value("DOUBLE", shown(text)));
     }
-    let x: f64 = prefix.parse().unwrap_or(0.0);
     if x.is_infinite() {
         f64::MAX.copysign(x)
     } else {
@@ -160,7 +159,13 @@ pub(super) fn text_to_f64(text: &[u8], context: &mut EvalContext<'_>) -> f64 {
     }
 }
 
-/// The exact number a text begins with; `None` for the warning's flag is the caller's.
+/// The number a text begins with, and whether that is not all of it (or nothing).
+pub(super) fn text_prefix_f64(text: &[u8]) -> (f64, bool) {
+    let (prefix, garbage) = numeric_prefix(text);
+    (prefix.parse().unwrap_or(0.0), garbage || prefix.is_empty())
+}
+
+/// The exact number a text begins with, and whether that is not all of it (or nothing).
 pub(super) fn text_to_decimal(text: &[u8]) -> (Decimal, bool) {
     let (prefix, garbage) = numeric_prefix(text);
     // An exponent must not make a number of a billion digits.

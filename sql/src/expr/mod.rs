@@ -33,7 +33,7 @@ mod infer;
 pub mod resolve;
 mod types;
 
-pub use assign::assign;
+pub use assign::{assign, implicit_default};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, SqlMode, Statement, TimeZone, VariableScope};
 pub use convert::{conform, text};
