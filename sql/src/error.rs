@@ -206,6 +206,7 @@ errors! {
     1818 b"HY000" invalid_year_width() "Supports only YEAR or YEAR(4) column.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
+    3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";

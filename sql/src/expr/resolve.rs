@@ -6,7 +6,7 @@ mod literal;
 
 use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
-    functions::{self, Typing, cast},
+    functions::{self, Typing},
     infer,
     types::{coercibility, common_type, mix_collations},
 };

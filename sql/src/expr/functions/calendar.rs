@@ -172,7 +172,6 @@ pub(super) struct Scanned {
     pub date: Date,
     pub micros: i64,
     pub has_date: bool,
-    pub has_time: bool,
     /// Whether text was left over.
     pub rest: bool,
 }
@@ -223,7 +222,6 @@ struct Fields {
     day_of_year: Option<i64>,
     afternoon: Option<bool>,
     has_date: bool,
-    has_time: bool,
 }
 
 /// STR_TO_DATE; `None` if the text does not fit the format.
@@ -254,11 +252,7 @@ fn field(scanner: &mut Scanner<'_>, specifier: u8, fields: &mut Fields) -> Optio
         specifier,
         b'f' | b'H' | b'h' | b'I' | b'i' | b'k' | b'l' | b'p' | b'r' | b'S' | b's' | b'T'
     );
-    if clock {
-        fields.has_time = true
-    } else {
-        fields.has_date = true
-    }
+    fields.has_date |= !clock;
     match specifier {
         b'Y' => fields.year = scanner.number(4)?,
         b'y' => {
@@ -337,7 +331,6 @@ fn finish(fields: Fields, rest: bool) -> Option<Scanned> {
         date,
         micros,
         has_date: fields.has_date,
-        has_time: fields.has_time,
         rest,
     })
 }

@@ -3,7 +3,11 @@
 pub(super) mod calendar;
 pub(super) mod cast;
 mod control;
+mod info;
 pub mod interval;
+mod numeric;
+mod regexp;
+mod string;
 mod temporal;
 
 use super::{
@@ -275,7 +279,13 @@ pub(super) fn unify<'v>(
 }
 
 /// All functions, by module.
-const TABLES: [&[Function]; 2] = [control::FUNCTIONS, temporal::FUNCTIONS];
+const TABLES: [&[Function]; 5] = [
+    control::FUNCTIONS,
+    string::FUNCTIONS,
+    numeric::FUNCTIONS,
+    temporal::FUNCTIONS,
+    info::FUNCTIONS,
+];
 
 /// Functions that MySQL has and that are not here yet.
 const MISSING: &[&str] = &[

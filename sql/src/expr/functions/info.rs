@@ -1,0 +1,324 @@
+//! Functions on the session, and those that hash, encode and wait.
+
+use super::{Args, Function, Typing, bytes, function, volatile};
+use crate::{
+    error::SqlError,
+    expr::{
+        EvalContext, ExprType,
+        convert::{self, Number},
+        infer,
+        types::coercibility,
+    },
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cohort_engine::types::{Collation, Value};
+use md5::{Digest, Md5};
+use sha1::Sha1;
+use sha2::{Sha224, Sha256, Sha384, Sha512};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function(
+        "version",
+        (0, 0),
+        |t| system(t, 60),
+        |_, context| Ok(text(context.statement.version)),
+    ),
+    function("database", (0, 0), |t| system(t, 64).or_null(), database),
+    function("schema", (0, 0), |t| system(t, 64).or_null(), database),
+    function(
+        "user",
+        (0, 0),
+        |t| system(t, 288),
+        |_, context| Ok(text(context.statement.user)),
+    ),
+    function(
+        "session_user",
+        (0, 0),
+        |t| system(t, 288),
+        |_, context| Ok(text(context.statement.user)),
+    ),
+    function(
+        "system_user",
+        (0, 0),
+        |t| system(t, 288),
+        |_, context| Ok(text(context.statement.user)),
+    ),
+    function(
+        "current_user",
+        (0, 0),
+        |t| system(t, 288),
+        |_, context| Ok(text(context.statement.current_user)),
+    ),
+    function(
+        "current_role",
+        (0, 0),
+        |t| system(t, 288),
+        |_, _| Ok(text("NONE")),
+    ),
+    function(
+        "connection_id",
+        (0, 0),
+        |_| ExprType::bigint(true),
+        |_, context| Ok(Value::UInt(context.statement.connection_id)),
+    ),
+    volatile(
+        "last_insert_id",
+        (0, 1),
+        |t| ExprType::bigint(true).nullable_if(t.nullable()),
+        last_insert_id,
+    ),
+    function(
+        "row_count",
+        (0, 0),
+        |_| ExprType::bigint(false),
+        |_, context| Ok(Value::Int(context.statement.row_count)),
+    ),
+    function(
+        "found_rows",
+        (0, 0),
+        |_| ExprType::bigint(false),
+        |_, context| Ok(Value::Int(context.statement.found_rows.cast_signed())),
+    ),
+    function(
+        "charset",
+        (1, 1),
+        |t| system(t, 64),
+        |args, _| {
+            Ok(text(
+                string_collation(args).map_or("binary", Collation::charset),
+            ))
+        },
+    ),
+    function(
+        "collation",
+        (1, 1),
+        |t| system(t, 64),
+        |args, _| {
+            Ok(text(
+                string_collation(args).map_or("binary", Collation::name),
+            ))
+        },
+    ),
+    function(
+        "coercibility",
+        (1, 1),
+        |_| ExprType::int(10),
+        |args, _| {
+            Ok(Value::Int(
+                args.args
+                    .first()
+                    .map_or(0, |arg| infer(arg).coercibility.into()),
+            ))
+        },
+    ),
+    volatile("uuid", (0, 0), |t| system(t, 36), uuid),
+    volatile(
+        "uuid_short",
+        (0, 0),
+        |_| ExprType::bigint(true),
+        |_, context| Ok(Value::UInt(context.environment.random() >> 1)),
+    ),
+    volatile("sleep", (1, 1), |_| ExprType::int(21), sleep),
+    function(
+        "md5",
+        (1, 1),
+        |t| t.string(32, &[]),
+        |args, c| digest::<Md5>(args, c),
+    ),
+    function(
+        "sha1",
+        (1, 1),
+        |t| t.string(40, &[]),
+        |args, c| digest::<Sha1>(args, c),
+    ),
+    function(
+        "sha",
+        (1, 1),
+        |t| t.string(40, &[]),
+        |args, c| digest::<Sha1>(args, c),
+    ),
+    function("sha2", (2, 2), |t| t.string(128, &[]).or_null(), sha2_),
+    function(
+        "to_base64",
+        (1, 1),
+        |t| t.string(t.ty(0).length.saturating_mul(2), &[]),
+        to_base64,
+    ),
+    function(
+        "from_base64",
+        (1, 1),
+        |t| ExprType::string(t.ty(0).length, Collation::Binary, coercibility::LITERAL).or_null(),
+        from_base64,
+    ),
+    function(
+        "inet_aton",
+        (1, 1),
+        |_| ExprType::bigint(true).or_null(),
+        inet_aton,
+    ),
+    function(
+        "inet_ntoa",
+        (1, 1),
+        |t| t.string(31, &[]).or_null(),
+        inet_ntoa,
+    ),
+];
+
+/// A text that the system knows, of so many characters.
+fn system(_: &Typing<'_>, length: u32) -> ExprType {
+    ExprType::string(length, Collation::Utf8mb4GeneralCi, coercibility::SYSTEM)
+}
+
+fn text(text: &str) -> Value {
+    bytes(text.as_bytes().to_vec())
+}
+
+fn database(_: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    Ok(context.statement.database.map_or(Value::Null, text))
+}
+
+/// The collation of the argument; `None` for numbers and dates, whose charset is binary.
+fn string_collation(args: &Args<'_>) -> Option<Collation> {
+    args.args
+        .first()
+        .map(infer)
+        .filter(|ty| ty.is_string() || ty.ty.is_none())
+        .map(|ty| ty.collation)
+}
+
+fn last_insert_id(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    if args.len() == 0 {
+        return Ok(Value::UInt(context.statement.last_insert_id));
+    }
+    let value = args.value(0, context)?;
+    let id = match convert::integer(&value, context) {
+        Some(Number::Int(n)) => n.cast_unsigned(),
+        Some(Number::UInt(n)) => n,
+        _ => {
+            context.environment.set_last_insert_id(0);
+            return Ok(Value::Null);
+        }
+    };
+    context.environment.set_last_insert_id(id);
+    Ok(Value::UInt(id))
+}
+
+/// A UUID of version 1: the time in units of 100 ns since 1582, and random bits for the node
+/// (with the multicast bit, which marks it as no hardware address).
+fn uuid(_: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    const GREGORIAN_OFFSET: u64 = 0x01B2_1DD2_1381_4000;
+    let micros = context.environment.clock_micros().cast_unsigned();
+    let random = context.environment.random();
+    let time = micros
+        .wrapping_mul(10)
+        .wrapping_add(random >> 61)
+        .wrapping_add(GREGORIAN_OFFSET);
+    let node = (random & 0xFFFF_FFFF_FFFF) | 1 << 40;
+    let sequence = (random >> 48) & 0x3FFF | 0x8000;
+    Ok(text(&format!(
+        "{:08x}-{:04x}-{:04x}-{sequence:04x}-{node:012x}",
+        time & 0xFFFF_FFFF,
+        time >> 32 & 0xFFFF,
+        time >> 48 & 0x0FFF | 0x1000,
+    )))
+}
+
+fn sleep(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let seconds = args.double(0, context)?;
+    let Some(seconds) = seconds.filter(|seconds| *seconds >= 0.0) else {
+        return Err(SqlError::wrong_arguments("sleep."));
+    };
+    // `as` clips.
+    let killed = context.environment.sleep((seconds * 1e6) as u64);
+    Ok(Value::Int(killed.into()))
+}
+
+fn hex_text(bytes: &[u8]) -> Value {
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push_str(&format!("{byte:02x}"));
+    }
+    text(&out)
+}
+
+fn digest<D: Digest>(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    Ok(args
+        .string(0, context)?
+        .map_or(Value::Null, |text| hex_text(&D::digest(&text))))
+}
+
+fn sha2_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    match args.int(1, context)? {
+        Some(0 | 256) => digest::<Sha256>(args, context),
+        Some(224) => digest::<Sha224>(args, context),
+        Some(384) => digest::<Sha384>(args, context),
+        Some(512) => digest::<Sha512>(args, context),
+        None => Ok(Value::Null),
+        Some(_) => {
+            context
+                .warnings
+                .warn(SqlError::wrong_native_arguments("sha2"));
+            Ok(Value::Null)
+        }
+    }
+}
+
+/// Lines of 76 characters, as MySQL breaks them.
+fn to_base64(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    Ok(args.string(0, context)?.map_or(Value::Null, |text| {
+        let encoded = STANDARD.encode(&*text).into_bytes();
+        bytes(encoded.chunks(76).collect::<Vec<_>>().join(&b'\n'))
+    }))
+}
+
+fn from_base64(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(text) = args.string(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let packed: Vec<u8> = text
+        .iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    Ok(STANDARD.decode(packed).map_or(Value::Null, bytes))
+}
+
+fn inet_aton(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(text) = args.string(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let parts: Option<Vec<u64>> = text
+        .split(|&byte| byte == b'.')
+        .map(|part| {
+            std::str::from_utf8(part)
+                .ok()?
+                .parse()
+                .ok()
+                .filter(|n| *n < 256)
+        })
+        .collect();
+    // With fewer than four parts the last ones are the lowest: 127.1 is 127.0.0.1.
+    match parts.as_deref() {
+        Some([only]) => Ok(Value::UInt(*only)),
+        Some([head @ .., last]) if head.len() < 4 => {
+            let high = head
+                .iter()
+                .enumerate()
+                .fold(0, |n, (i, part)| n | part << (24 - 8 * i));
+            Ok(Value::UInt(high | last))
+        }
+        _ => {
+            let shown = convert::shown(&text);
+            let error = SqlError::incorrect_value_for_function("string", shown, "inet_aton");
+            context.warnings.warn(error);
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn inet_ntoa(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let number = args.int(0, context)?.and_then(|n| u32::try_from(n).ok());
+    Ok(number.map_or(Value::Null, |n| {
+        text(&std::net::Ipv4Addr::from(n).to_string())
+    }))
+}

@@ -1,0 +1,498 @@
+//! Functions on numbers.
+
+use super::{Args, Function, Typing, function};
+use crate::{
+    error::SqlError,
+    expr::{
+        BinaryOp, EvalContext, Expr, ExprType, arithmetic,
+        convert::{self, Number},
+        types::{NOT_FIXED, coercibility},
+    },
+};
+use bigdecimal::{RoundingMode, ToPrimitive};
+use cohort_engine::types::{ColumnType, Value};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function("abs", (1, 1), same_type, abs),
+    function(
+        "sign",
+        (1, 1),
+        |t| ExprType::int(2).nullable_if(t.nullable()),
+        |args, context| {
+            Ok(args.double(0, context)?.map_or(Value::Null, |x| {
+                Value::Int(if x > 0.0 {
+                    1
+                } else if x < 0.0 {
+                    -1
+                } else {
+                    0
+                })
+            }))
+        },
+    ),
+    function("ceiling", (1, 1), whole_type, |args, context| {
+        whole(args, RoundingMode::Ceiling, context)
+    }),
+    function("ceil", (1, 1), whole_type, |args, context| {
+        whole(args, RoundingMode::Ceiling, context)
+    }),
+    function("floor", (1, 1), whole_type, |args, context| {
+        whole(args, RoundingMode::Floor, context)
+    }),
+    function("round", (1, 2), round_type, |args, context| {
+        round(args, RoundingMode::HalfUp, context)
+    }),
+    function("truncate", (2, 2), round_type, |args, context| {
+        round(args, RoundingMode::Down, context)
+    }),
+    function("mod", (2, 2), mod_type, |args, context| {
+        let (a, b) = (args.value(0, context)?, args.value(1, context)?);
+        arithmetic::binary(BinaryOp::Modulo, &a, &b, context, || "mod".into())
+    }),
+    function("pow", (2, 2), double_type, pow),
+    function("power", (2, 2), double_type, pow),
+    function("sqrt", (1, 1), maybe_double, |args, context| {
+        one(args, context, |x| (x >= 0.0).then(|| x.sqrt()))
+    }),
+    function("exp", (1, 1), double_type, |args, context| {
+        finite("exp", args.double(0, context)?.map(f64::exp))
+    }),
+    function("ln", (1, 1), maybe_double, |args, context| {
+        logarithm(args, context, f64::ln)
+    }),
+    function("log10", (1, 1), maybe_double, |args, context| {
+        logarithm(args, context, f64::log10)
+    }),
+    function("log2", (1, 1), maybe_double, |args, context| {
+        logarithm(args, context, f64::log2)
+    }),
+    function("log", (1, 2), maybe_double, log),
+    function(
+        "pi",
+        (0, 0),
+        |_| ExprType {
+            length: 8,
+            decimals: 6,
+            ..ExprType::double()
+        },
+        |_, _| Ok(Value::Double(std::f64::consts::PI)),
+    ),
+    function("sin", (1, 1), double_type, |args, context| {
+        one(args, context, |x| Some(x.sin()))
+    }),
+    function("cos", (1, 1), double_type, |args, context| {
+        one(args, context, |x| Some(x.cos()))
+    }),
+    function("tan", (1, 1), double_type, |args, context| {
+        one(args, context, |x| Some(x.tan()))
+    }),
+    function("cot", (1, 1), double_type, |args, context| {
+        finite("cot", args.double(0, context)?.map(|x| 1.0 / x.tan()))
+    }),
+    function("asin", (1, 1), maybe_double, |args, context| {
+        one(args, context, |x| (x.abs() <= 1.0).then(|| x.asin()))
+    }),
+    function("acos", (1, 1), maybe_double, |args, context| {
+        one(args, context, |x| (x.abs() <= 1.0).then(|| x.acos()))
+    }),
+    function("atan", (1, 2), double_type, atan),
+    function("atan2", (1, 2), double_type, atan),
+    function("degrees", (1, 1), double_type, |args, context| {
+        one(args, context, |x| Some(x.to_degrees()))
+    }),
+    function("radians", (1, 1), double_type, |args, context| {
+        one(args, context, |x| Some(x.to_radians()))
+    }),
+    super::volatile("rand", (0, 1), |_| ExprType::double(), rand),
+    function(
+        "crc32",
+        (1, 1),
+        |t| {
+            ExprType {
+                length: 10,
+                ..ExprType::bigint(true)
+            }
+            .nullable_if(t.nullable())
+        },
+        |args, context| {
+            Ok(args.string(0, context)?.map_or(Value::Null, |text| {
+                Value::UInt(crc32fast::hash(&text).into())
+            }))
+        },
+    ),
+    function("conv", (3, 3), |t| digits_type(t, 64).or_null(), conv),
+    function(
+        "bin",
+        (1, 1),
+        |t| digits_type(t, 64),
+        |args, context| in_base(args, 2, context),
+    ),
+    function(
+        "oct",
+        (1, 1),
+        |t| digits_type(t, 64),
+        |args, context| in_base(args, 8, context),
+    ),
+    function(
+        "bit_count",
+        (1, 1),
+        |t| ExprType::int(2).nullable_if(t.nullable()),
+        |args, context| {
+            let value = args.value(0, context)?;
+            Ok(match convert::integer(&value, context) {
+                Some(Number::Int(n)) => Value::Int(n.count_ones().into()),
+                Some(Number::UInt(n)) => Value::Int(n.count_ones().into()),
+                _ => Value::Null,
+            })
+        },
+    ),
+];
+
+fn double_type(typing: &Typing<'_>) -> ExprType {
+    ExprType::double().nullable_if(typing.nullable())
+}
+
+/// For functions that are not defined everywhere.
+fn maybe_double(_: &Typing<'_>) -> ExprType {
+    ExprType::double().or_null()
+}
+
+fn digits_type(typing: &Typing<'_>, length: u32) -> ExprType {
+    ExprType::string(length, typing.collation, coercibility::LITERAL).nullable_if(typing.nullable())
+}
+
+fn same_type(typing: &Typing<'_>) -> ExprType {
+    let ty = typing.ty(0);
+    match ty.ty {
+        _ if ty.is_floating() => ExprType::double(),
+        Some(ColumnType::Decimal { precision, scale }) => {
+            ExprType::decimal(precision.into(), scale.into())
+        }
+        _ if ty.is_temporal() && ty.decimals > 0 => {
+            let (whole, scale) = ty.digits();
+            ExprType::decimal(whole + scale, scale)
+        }
+        _ => ExprType::bigint(ty.unsigned),
+    }
+    .nullable_if(ty.nullable)
+}
+
+/// CEILING and FLOOR: an integer, unless it might not fit.
+fn whole_type(typing: &Typing<'_>) -> ExprType {
+    let ty = same_type(typing);
+    match ty.ty {
+        Some(ColumnType::Decimal { precision, scale }) if precision - scale < 18 => {
+            ExprType::bigint(false)
+        }
+        Some(ColumnType::Decimal { precision, scale }) => {
+            ExprType::decimal(u32::from(precision - scale) + 1, 0)
+        }
+        _ => ty,
+    }
+    .nullable_if(ty.nullable)
+}
+
+fn mod_type(typing: &Typing<'_>) -> ExprType {
+    let (a, b) = (typing.ty(0), typing.ty(1));
+    if a.is_floating() || b.is_floating() {
+        return maybe_double(typing);
+    }
+    if a.is_integer() && b.is_integer() {
+        return ExprType::bigint(a.unsigned).or_null();
+    }
+    let ((a_whole, a_scale), (b_whole, b_scale)) = (a.digits(), b.digits());
+    let scale = a_scale.max(b_scale);
+    ExprType::decimal(a_whole.max(b_whole) + scale, scale).or_null()
+}
+
+/// ROUND and TRUNCATE: a literal number of digits decides the scale.
+fn round_type(typing: &Typing<'_>) -> ExprType {
+    let ty = same_type(typing);
+    let digits = match typing.args.get(1) {
+        None => Some(0),
+        Some(Expr::Literal(Value::Int(n), _)) => Some((*n).clamp(-65, 30)),
+        Some(_) => None,
+    };
+    let nullable = typing.nullable();
+    match (ty.ty, digits) {
+        (Some(ColumnType::Decimal { precision, scale }), Some(digits)) => {
+            let wanted = digits.clamp(0, scale.into()) as u32;
+            ExprType::decimal(u32::from(precision - scale) + 1 + wanted, wanted)
+        }
+        (Some(ColumnType::Double), Some(digits)) if digits < i64::from(NOT_FIXED) => ExprType {
+            decimals: digits.max(0) as u8,
+            ..ExprType::double()
+        },
+        _ => ty,
+    }
+    .nullable_if(nullable)
+}
+
+fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    Ok(match args.number(0, context)? {
+        None => Value::Null,
+        Some(Number::Int(n)) => match n.checked_abs() {
+            Some(n) => Value::Int(n),
+            None => return Err(SqlError::value_out_of_range("BIGINT", format!("abs({n})"))),
+        },
+        Some(Number::Decimal(n)) => Value::Decimal(Box::new(n.abs())),
+        Some(Number::Double(x)) => Value::Double(x.abs()),
+        Some(unsigned) => unsigned.into_value(),
+    })
+}
+
+fn whole(
+    args: &Args<'_>,
+    mode: RoundingMode,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    Ok(match args.number(0, context)? {
+        None => Value::Null,
+        Some(Number::Decimal(n)) => {
+            let n = n.with_scale_round(0, mode);
+            match n.to_i64() {
+                Some(n) if args.ty.is_integer() => Value::Int(n),
+                _ => Value::Decimal(Box::new(n)),
+            }
+        }
+        Some(Number::Double(x)) if mode == RoundingMode::Ceiling => Value::Double(x.ceil()),
+        Some(Number::Double(x)) => Value::Double(x.floor()),
+        Some(integer) => integer.into_value(),
+    })
+}
+
+fn round(
+    args: &Args<'_>,
+    mode: RoundingMode,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let digits = match args.len() {
+        1 => Some(0),
+        _ => args.int(1, context)?,
+    };
+    let (Some(number), Some(digits)) = (args.number(0, context)?, digits) else {
+        return Ok(Value::Null);
+    };
+    let digits = digits.clamp(-100, 30);
+    Ok(match number {
+        Number::Decimal(n) => {
+            let scale = digits.min(convert::scale(&n).max(0));
+            let rounded = n.with_scale_round(scale, mode);
+            // Zeros before the point stay digits.
+            Value::Decimal(Box::new(rounded.with_scale(scale.max(0))))
+        }
+        Number::Double(x) => Value::Double(round_double(x, digits, mode)),
+        integer if digits >= 0 => integer.into_value(),
+        Number::Int(n) => round_integer(n.into(), digits, mode, false)?,
+        Number::UInt(n) => round_integer(n.into(), digits, mode, true)?,
+    })
+}
+
+fn round_double(x: f64, digits: i64, mode: RoundingMode) -> f64 {
+    let power = 10_f64.powi(digits.unsigned_abs() as i32);
+    let scaled = if digits >= 0 { x * power } else { x / power };
+    if !scaled.is_finite() {
+        return x;
+    }
+    let rounded = if mode == RoundingMode::Down {
+        scaled.trunc()
+    } else {
+        scaled.round_ties_even()
+    };
+    if digits >= 0 {
+        rounded / power
+    } else {
+        rounded * power
+    }
+}
+
+fn round_integer(
+    n: i128,
+    digits: i64,
+    mode: RoundingMode,
+    unsigned: bool,
+) -> Result<Value, SqlError> {
+    let Some(power) = 10_i128.checked_pow(digits.unsigned_abs() as u32) else {
+        return Ok(if unsigned {
+            Value::UInt(0)
+        } else {
+            Value::Int(0)
+        });
+    };
+    let half = if mode == RoundingMode::Down {
+        0
+    } else {
+        power / 2 * n.signum()
+    };
+    let rounded = (n + half) / power * power;
+    let out_of_range = || SqlError::value_out_of_range("BIGINT", format!("round({n},{digits})"));
+    if unsigned {
+        u64::try_from(rounded)
+            .map(Value::UInt)
+            .map_err(|_| out_of_range())
+    } else {
+        i64::try_from(rounded)
+            .map(Value::Int)
+            .map_err(|_| out_of_range())
+    }
+}
+
+/// A function of one floating point number; NULL where it is not defined.
+fn one(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    f: impl FnOnce(f64) -> Option<f64>,
+) -> Result<Value, SqlError> {
+    Ok(args
+        .double(0, context)?
+        .and_then(f)
+        .map_or(Value::Null, Value::Double))
+}
+
+fn finite(name: &str, x: Option<f64>) -> Result<Value, SqlError> {
+    match x {
+        None => Ok(Value::Null),
+        Some(x) if x.is_finite() => Ok(Value::Double(x)),
+        Some(_) => Err(SqlError::value_out_of_range("DOUBLE", format!("{name}()"))),
+    }
+}
+
+fn pow(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (x, y) = (args.double(0, context)?, args.double(1, context)?);
+    finite("pow", x.zip(y).map(|(x, y)| x.powf(y)))
+}
+
+fn atan(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let y = args.double(0, context)?;
+    if args.len() == 1 {
+        return Ok(y.map_or(Value::Null, |y| Value::Double(y.atan())));
+    }
+    let x = args.double(1, context)?;
+    Ok(y.zip(x)
+        .map_or(Value::Null, |(y, x)| Value::Double(y.atan2(x))))
+}
+
+fn warn_logarithm(context: &mut EvalContext<'_>) -> Value {
+    context.warnings.warn(SqlError::invalid_logarithm());
+    Value::Null
+}
+
+fn logarithm(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    f: impl FnOnce(f64) -> f64,
+) -> Result<Value, SqlError> {
+    Ok(match args.double(0, context)? {
+        None => Value::Null,
+        Some(x) if x <= 0.0 => warn_logarithm(context),
+        Some(x) => Value::Double(f(x)),
+    })
+}
+
+fn log(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    if args.len() == 1 {
+        return logarithm(args, context, f64::ln);
+    }
+    let (base, x) = (args.double(0, context)?, args.double(1, context)?);
+    Ok(match base.zip(x) {
+        None => Value::Null,
+        Some((base, x)) if base <= 0.0 || base == 1.0 || x <= 0.0 => warn_logarithm(context),
+        Some((base, x)) => Value::Double(x.ln() / base.ln()),
+    })
+}
+
+/// RAND(): from the server's randomness; RAND(seed): MySQL's own generator, so that the numbers
+/// are the same as there.
+fn rand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    const MAX: u32 = 0x3FFF_FFFF;
+    if args.len() == 0 {
+        let bits = context.environment.random() >> 11;
+        return Ok(Value::Double(bits as f64 / (1_u64 << 53) as f64));
+    }
+    let site = std::ptr::from_ref(args.args).addr();
+    let constant = matches!(
+        args.args.first(),
+        Some(Expr::Literal(..) | Expr::Parameter { .. })
+    );
+    let known = context
+        .seeds
+        .iter()
+        .position(|(at, _)| *at == site)
+        .filter(|_| constant);
+    let (mut first, mut second) = match known {
+        Some(i) => context.seeds[i].1,
+        None => {
+            let seed = args.int(0, context)?.unwrap_or(0) as u32;
+            let first = seed.wrapping_mul(0x1_0001).wrapping_add(55_555_555) % MAX;
+            (first, seed.wrapping_mul(0x1000_0001) % MAX)
+        }
+    };
+    let next = (u64::from(first) * 3 + u64::from(second)) % u64::from(MAX);
+    first = next as u32;
+    second = ((next + u64::from(second) + 33) % u64::from(MAX)) as u32;
+    match known {
+        Some(i) => context.seeds[i].1 = (first, second),
+        None if constant => context.seeds.push((site, (first, second))),
+        None => {}
+    }
+    Ok(Value::Double(f64::from(first) / f64::from(MAX)))
+}
+
+/// The digits of a number in a base up to 36.
+fn digits(mut n: u64, base: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    loop {
+        out.push(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[(n % base) as usize]);
+        n /= base;
+        if n == 0 {
+            break;
+        }
+    }
+    out.reverse();
+    out
+}
+
+fn in_base(args: &Args<'_>, base: u64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let value = args.value(0, context)?;
+    Ok(match convert::integer(&value, context) {
+        Some(Number::Int(n)) => Value::Bytes(digits(n.cast_unsigned(), base)),
+        Some(Number::UInt(n)) => Value::Bytes(digits(n, base)),
+        _ => Value::Null,
+    })
+}
+
+fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let text = args.string(0, context)?;
+    let (from, to) = (args.int(1, context)?, args.int(2, context)?);
+    let (Some(text), Some(from), Some(to)) = (text, from, to) else {
+        return Ok(Value::Null);
+    };
+    let (from_base, to_base) = (from.unsigned_abs(), to.unsigned_abs());
+    if !(2..=36).contains(&from_base) || !(2..=36).contains(&to_base) {
+        return Ok(Value::Null);
+    }
+    let text = text.trim_ascii();
+    let negative = text.first() == Some(&b'-');
+    let unsigned = text
+        .strip_prefix(b"-")
+        .or(text.strip_prefix(b"+"))
+        .unwrap_or(text);
+    let mut n = 0_u64;
+    for byte in unsigned {
+        let digit = match char::from(*byte).to_digit(36) {
+            Some(digit) if u64::from(digit) < from_base => u64::from(digit),
+            _ => break,
+        };
+        n = n.saturating_mul(from_base).saturating_add(digit);
+    }
+    let n = if negative { n.wrapping_neg() } else { n };
+    Ok(Value::Bytes(if to < 0 && n.cast_signed() < 0 {
+        [
+            b"-".as_slice(),
+            &digits(n.cast_signed().unsigned_abs(), to_base),
+        ]
+        .concat()
+    } else {
+        digits(n, to_base)
+    }))
+}

@@ -1,0 +1,733 @@
+//! Functions on strings.
+
+use super::{Args, Function, Typing, bytes, function, may_make};
+use crate::{
+    error::SqlError,
+    expr::{
+        EvalContext, ExprType,
+        convert::{self, Number},
+        infer,
+        types::coercibility,
+    },
+};
+use cohort_engine::types::{Collation, Value, collation::next_char};
+use std::cmp::Ordering;
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function("concat", (1, super::MANY), concat_type, concat),
+    function("concat_ws", (2, super::MANY), concat_ws_type, concat_ws),
+    function("length", (1, 1), int_type, |args, context| {
+        measure(args, context, |text, _| text.len() as i64)
+    }),
+    function("octet_length", (1, 1), int_type, |args, context| {
+        measure(args, context, |text, _| text.len() as i64)
+    }),
+    function("bit_length", (1, 1), int_type, |args, context| {
+        measure(args, context, |text, _| text.len() as i64 * 8)
+    }),
+    function("char_length", (1, 1), int_type, |args, context| {
+        measure(args, context, characters)
+    }),
+    function("character_length", (1, 1), int_type, |args, context| {
+        measure(args, context, characters)
+    }),
+    function("lower", (1, 1), same_type, |args, context| {
+        case(args, context, false)
+    }),
+    function("lcase", (1, 1), same_type, |args, context| {
+        case(args, context, false)
+    }),
+    function("upper", (1, 1), same_type, |args, context| {
+        case(args, context, true)
+    }),
+    function("ucase", (1, 1), same_type, |args, context| {
+        case(args, context, true)
+    }),
+    function("substring", (2, 3), same_type, substring),
+    function("substr", (2, 3), same_type, substring),
+    function("mid", (3, 3), same_type, substring),
+    function("left", (2, 2), same_type, left),
+    function("right", (2, 2), same_type, right),
+    function("substring_index", (3, 3), same_type, substring_index),
+    function("trim", (1, 3), same_type, trim),
+    function("ltrim", (1, 1), same_type, |args, context| {
+        Ok(args.string(0, context)?.map_or(Value::Null, |t| {
+            bytes(strip(&t, b" ", true, false).to_vec())
+        }))
+    }),
+    function("rtrim", (1, 1), same_type, |args, context| {
+        Ok(args.string(0, context)?.map_or(Value::Null, |t| {
+            bytes(strip(&t, b" ", false, true).to_vec())
+        }))
+    }),
+    function("lpad", (3, 3), long_type, |args, context| {
+        pad(args, true, context)
+    }),
+    function("rpad", (3, 3), long_type, |args, context| {
+        pad(args, false, context)
+    }),
+    function("repeat", (2, 2), long_type, repeat),
+    function("space", (1, 1), long_type, space),
+    function("replace", (3, 3), long_type, replace),
+    function("reverse", (1, 1), same_type, reverse),
+    function("insert", (4, 4), long_type, insert),
+    function("locate", (2, 3), int_type, |args, context| {
+        let from = if args.len() == 3 {
+            args.int(2, context)?
+        } else {
+            Some(1)
+        };
+        locate(args, 0, 1, from, context)
+    }),
+    function("instr", (2, 2), int_type, |args, context| {
+        locate(args, 1, 0, Some(1), context)
+    }),
+    function("ascii", (1, 1), int_type, |args, context| {
+        measure(args, context, |text, _| {
+            text.first().copied().unwrap_or(0).into()
+        })
+    }),
+    function("ord", (1, 1), int_type, |args, context| {
+        measure(args, context, ord)
+    }),
+    function(
+        "char",
+        (1, super::MANY),
+        |t| {
+            ExprType::string(
+                4 * t.args.len() as u32,
+                Collation::Binary,
+                coercibility::LITERAL,
+            )
+        },
+        char_,
+    ),
+    function(
+        "hex",
+        (1, 1),
+        |t| t.string(t.ty(0).length.saturating_mul(8), &[]),
+        hex,
+    ),
+    function(
+        "unhex",
+        (1, 1),
+        |t| {
+            ExprType::string(
+                t.ty(0).length.div_ceil(2),
+                Collation::Binary,
+                coercibility::LITERAL,
+            )
+            .or_null()
+        },
+        unhex,
+    ),
+    function("field", (2, super::MANY), |_| ExprType::int(3), field),
+    function("find_in_set", (2, 2), int_type, find_in_set),
+    function("elt", (2, super::MANY), elt_type, elt),
+    function("strcmp", (2, 2), int_type, strcmp),
+    function("quote", (1, 1), long_type, quote),
+    function("format", (2, 3), |t| t.string(64, &[]), format),
+    function(
+        "regexp_like",
+        (2, 3),
+        |t| ExprType::boolean().nullable_if(t.nullable()),
+        super::regexp::like,
+    ),
+];
+
+fn int_type(typing: &Typing<'_>) -> ExprType {
+    ExprType::int(10).nullable_if(typing.nullable())
+}
+
+/// A string no longer than the first argument.
+fn same_type(typing: &Typing<'_>) -> ExprType {
+    typing.string(typing.ty(0).length, &[0])
+}
+
+/// A string whose length only the values tell.
+fn long_type(typing: &Typing<'_>) -> ExprType {
+    typing.string(16_777_216, &[0, 1, 2, 3]).or_null()
+}
+
+fn concat_type(typing: &Typing<'_>) -> ExprType {
+    let all: Vec<usize> = (0..typing.args.len()).collect();
+    let length = typing
+        .types()
+        .iter()
+        .fold(0_u32, |sum, ty| sum.saturating_add(ty.length));
+    typing.string(length, &all)
+}
+
+fn concat_ws_type(typing: &Typing<'_>) -> ExprType {
+    let separators = typing.ty(0).length.saturating_mul(typing.args.len() as u32);
+    let ty = concat_type(typing);
+    let length = ty.length.saturating_add(separators);
+    ExprType::string(length, ty.collation, ty.coercibility).nullable_if(typing.ty(0).nullable)
+}
+
+fn measure(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    f: impl FnOnce(&[u8], Collation) -> i64,
+) -> Result<Value, SqlError> {
+    let collation = argument_collation(args, 0);
+    Ok(args
+        .string(0, context)?
+        .map_or(Value::Null, |text| Value::Int(f(&text, collation))))
+}
+
+/// The collation of an argument; numbers and dates are characters when printed.
+fn argument_collation(args: &Args<'_>, i: usize) -> Collation {
+    args.args
+        .get(i)
+        .map(infer)
+        .filter(|ty| ty.is_string())
+        .map_or(Collation::Utf8mb4Bin, |ty| ty.collation)
+}
+
+fn characters(text: &[u8], collation: Collation) -> i64 {
+    collation.char_count(text) as i64
+}
+
+fn ord(text: &[u8], collation: Collation) -> i64 {
+    let end = collation.char_offset(text, 1);
+    text[..end]
+        .iter()
+        .fold(0, |n, &byte| n << 8 | i64::from(byte))
+}
+
+fn concat(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let mut out = Vec::new();
+    for i in 0..args.len() {
+        match args.string(i, context)? {
+            Some(text) => out.extend_from_slice(&text),
+            None => return Ok(Value::Null),
+        }
+        if !may_make(out.len() as u64, "concat", context) {
+            return Ok(Value::Null);
+        }
+    }
+    Ok(bytes(out))
+}
+
+fn concat_ws(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(separator) = args.string(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let mut out = Vec::new();
+    let mut first = true;
+    for i in 1..args.len() {
+        if let Some(text) = args.string(i, context)? {
+            if !std::mem::take(&mut first) {
+                out.extend_from_slice(&separator);
+            }
+            out.extend_from_slice(&text);
+        }
+        if !may_make(out.len() as u64, "concat_ws", context) {
+            return Ok(Value::Null);
+        }
+    }
+    Ok(bytes(out))
+}
+
+fn case(args: &Args<'_>, context: &mut EvalContext<'_>, upper: bool) -> Result<Value, SqlError> {
+    let Some(text) = args.string(0, context)? else {
+        return Ok(Value::Null);
+    };
+    if args.collation().is_binary() {
+        return Ok(bytes(text.into_owned()));
+    }
+    if text.is_ascii() {
+        return Ok(bytes(if upper {
+            text.to_ascii_uppercase()
+        } else {
+            text.to_ascii_lowercase()
+        }));
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in String::from_utf8_lossy(&text).chars() {
+        // Only changes of one character to one: ß has no capital.
+        if upper {
+            let mut changed = c.to_uppercase();
+            out.push(if changed.len() == 1 {
+                changed.next().unwrap_or(c)
+            } else {
+                c
+            });
+        } else {
+            let mut changed = c.to_lowercase();
+            out.push(if changed.len() == 1 {
+                changed.next().unwrap_or(c)
+            } else {
+                c
+            });
+        }
+    }
+    Ok(bytes(out.into_bytes()))
+}
+
+/// The characters from position `from` (0 is the first), at most `count`.
+fn slice(text: &[u8], collation: Collation, from: usize, count: usize) -> &[u8] {
+    let start = collation.char_offset(text, from);
+    let rest = &text[start..];
+    &rest[..collation.char_offset(rest, count)]
+}
+
+fn substring(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let text = args.string(0, context)?;
+    let from = args.int(1, context)?;
+    let count = if args.len() > 2 {
+        args.int(2, context)?
+    } else {
+        Some(i64::MAX)
+    };
+    let (Some(text), Some(from), Some(count)) = (text, from, count) else {
+        return Ok(Value::Null);
+    };
+    let collation = args.collation();
+    let Ok(count @ 1..) = usize::try_from(count) else {
+        return Ok(bytes(Vec::new()));
+    };
+    let from = if from >= 0 {
+        usize::try_from(from - 1).ok()
+    } else {
+        let back = usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX);
+        collation.char_count(&text).checked_sub(back)
+    };
+    Ok(bytes(
+        from.map_or(&[][..], |from| slice(&text, collation, from, count))
+            .to_vec(),
+    ))
+}
+
+fn left(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(count)) = (args.string(0, context)?, args.int(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    let count = usize::try_from(count).unwrap_or(0);
+    Ok(bytes(slice(&text, args.collation(), 0, count).to_vec()))
+}
+
+fn right(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(count)) = (args.string(0, context)?, args.int(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    let count = usize::try_from(count).unwrap_or(0);
+    let from = args.collation().char_count(&text).saturating_sub(count);
+    Ok(bytes(slice(&text, args.collation(), from, count).to_vec()))
+}
+
+/// Where `needle` begins in `text`, at or after `from`.
+fn find(text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
+    if needle.is_empty() {
+        return Some(from);
+    }
+    text.get(from..)?
+        .windows(needle.len())
+        .position(|window| window == needle)
+        .map(|at| from + at)
+}
+
+fn substring_index(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (text, delimiter) = (args.string(0, context)?, args.string(1, context)?);
+    let (Some(text), Some(delimiter), Some(count)) = (text, delimiter, args.int(2, context)?)
+    else {
+        return Ok(Value::Null);
+    };
+    if delimiter.is_empty() || count == 0 {
+        return Ok(bytes(Vec::new()));
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = find(&text, &delimiter, from) {
+        found.push(at);
+        from = at + delimiter.len();
+    }
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    let part = if count > 0 {
+        found.get(wanted - 1).map_or(&text[..], |&end| &text[..end])
+    } else {
+        match found.len().checked_sub(wanted) {
+            Some(i) => &text[found[i] + delimiter.len()..],
+            None => &text[..],
+        }
+    };
+    Ok(bytes(part.to_vec()))
+}
+
+fn strip<'t>(mut text: &'t [u8], what: &[u8], leading: bool, trailing: bool) -> &'t [u8] {
+    if what.is_empty() {
+        return text;
+    }
+    while leading && let Some(rest) = text.strip_prefix(what) {
+        text = rest;
+    }
+    while trailing && let Some(rest) = text.strip_suffix(what) {
+        text = rest;
+    }
+    text
+}
+
+/// TRIM: the arguments are the text, what goes, and from which side.
+fn trim(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let text = args.string(0, context)?;
+    let what = if args.len() > 1 {
+        args.string(1, context)?
+    } else {
+        Some(b" ".into())
+    };
+    let side = args.string(2, context)?.unwrap_or_default();
+    let (leading, trailing) = (*side != *b"trailing", *side != *b"leading");
+    Ok(text.zip(what).map_or(Value::Null, |(text, what)| {
+        bytes(strip(&text, &what, leading, trailing).to_vec())
+    }))
+}
+
+fn pad(args: &Args<'_>, before: bool, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (text, length) = (args.string(0, context)?, args.int(1, context)?);
+    let (Some(text), Some(length), Some(fill)) = (text, length, args.string(2, context)?) else {
+        return Ok(Value::Null);
+    };
+    let collation = args.collation();
+    let Ok(length) = usize::try_from(length) else {
+        return Ok(Value::Null);
+    };
+    let have = collation.char_count(&text);
+    if length <= have {
+        return Ok(bytes(slice(&text, collation, 0, length).to_vec()));
+    }
+    let fill_count = collation.char_count(&fill);
+    if fill_count == 0 {
+        return Ok(bytes(Vec::new()));
+    }
+    let name = if before { "lpad" } else { "rpad" };
+    let total = length.saturating_mul(collation.max_char_bytes() as usize);
+    if !may_make(total as u64, name, context) {
+        return Ok(Value::Null);
+    }
+    let missing = length - have;
+    let mut padding = fill.repeat(missing / fill_count);
+    padding.extend_from_slice(slice(&fill, collation, 0, missing % fill_count));
+    Ok(bytes(if before {
+        [&padding[..], &text].concat()
+    } else {
+        [&text[..], &padding].concat()
+    }))
+}
+
+fn repeat(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(count)) = (args.string(0, context)?, args.int(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    let count = u64::try_from(count).unwrap_or(0);
+    if !may_make(count.saturating_mul(text.len() as u64), "repeat", context) {
+        return Ok(Value::Null);
+    }
+    Ok(bytes(if text.is_empty() {
+        Vec::new()
+    } else {
+        text.repeat(count as usize)
+    }))
+}
+
+fn space(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(count) = args.int(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let count = u64::try_from(count).unwrap_or(0);
+    if !may_make(count, "space", context) {
+        return Ok(Value::Null);
+    }
+    Ok(bytes(vec![b' '; count as usize]))
+}
+
+fn replace(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (text, from) = (args.string(0, context)?, args.string(1, context)?);
+    let (Some(text), Some(from), Some(to)) = (text, from, args.string(2, context)?) else {
+        return Ok(Value::Null);
+    };
+    if from.is_empty() {
+        return Ok(bytes(text.into_owned()));
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut start = 0;
+    while let Some(at) = find(&text, &from, start) {
+        out.extend_from_slice(&text[start..at]);
+        out.extend_from_slice(&to);
+        start = at + from.len();
+        if !may_make(out.len() as u64, "replace", context) {
+            return Ok(Value::Null);
+        }
+    }
+    out.extend_from_slice(&text[start..]);
+    Ok(bytes(out))
+}
+
+fn reverse(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(text) = args.string(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let mut out = Vec::with_capacity(text.len());
+    if args.collation().is_binary() {
+        out.extend(text.iter().rev());
+    } else {
+        let mut ends = Vec::new();
+        let mut rest = &text[..];
+        while let Some((_, length)) = next_char(rest) {
+            ends.push(&rest[..length]);
+            rest = &rest[length..];
+        }
+        ends.iter()
+            .rev()
+            .for_each(|character| out.extend_from_slice(character));
+    }
+    Ok(bytes(out))
+}
+
+/// INSERT(text, position, length, new)
+fn insert(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let text = args.string(0, context)?;
+    let (position, count) = (args.int(1, context)?, args.int(2, context)?);
+    let (Some(text), Some(position), Some(count), Some(new)) =
+        (text, position, count, args.string(3, context)?)
+    else {
+        return Ok(Value::Null);
+    };
+    let collation = args.collation();
+    let have = collation.char_count(&text);
+    let position = match usize::try_from(position) {
+        Ok(position @ 1..) if position <= have => position - 1,
+        _ => return Ok(bytes(text.into_owned())),
+    };
+    let start = collation.char_offset(&text, position);
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let end = start + collation.char_offset(&text[start..], count);
+    Ok(bytes([&text[..start], &new[..], &text[end..]].concat()))
+}
+
+/// The position, in characters from 1, of one argument in another; 0 if it is not there.
+fn locate(
+    args: &Args<'_>,
+    needle: usize,
+    haystack: usize,
+    from: Option<i64>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let collation = args.comparison();
+    let (needle, text) = (
+        args.string(needle, context)?,
+        args.string(haystack, context)?,
+    );
+    let (Some(needle), Some(text), Some(from)) = (needle, text, from) else {
+        return Ok(Value::Null);
+    };
+    let Ok(from @ 1..) = usize::try_from(from) else {
+        return Ok(Value::Int(0));
+    };
+    let needle_count = collation.char_count(&needle);
+    let have = collation.char_count(&text);
+    if from - 1 > have {
+        return Ok(Value::Int(0));
+    }
+    let mut at = collation.char_offset(&text, from - 1);
+    let mut position = from;
+    while position - 1 + needle_count <= have {
+        let end = at + collation.char_offset(&text[at..], needle_count);
+        if collation.equal(&text[at..end], &needle) {
+            return Ok(Value::Int(position as i64));
+        }
+        at += collation.char_offset(&text[at..], 1);
+        position += 1;
+    }
+    Ok(Value::Int(0))
+}
+
+fn char_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let mut out = Vec::new();
+    for i in 0..args.len() {
+        if let Some(n) = args.int(i, context)? {
+            let all = (n as u32).to_be_bytes();
+            let zeros = all.iter().take(3).take_while(|&&byte| byte == 0).count();
+            out.extend_from_slice(&all[zeros..]);
+        }
+    }
+    Ok(bytes(out))
+}
+
+fn to_hex(bytes: &[u8]) -> Vec<u8> {
+    let digit = |nibble: u8| b"0123456789ABCDEF"[usize::from(nibble)];
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+fn hex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let value = args.value(0, context)?;
+    let number = match &*value {
+        Value::Null => return Ok(Value::Null),
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
+            convert::integer(&value, context)
+        }
+        other => {
+            let text = convert::string(other, args.decimals(0)).unwrap_or_default();
+            return Ok(bytes(to_hex(&text)));
+        }
+    };
+    Ok(match number {
+        Some(Number::Int(n)) => bytes(format!("{n:X}").into_bytes()),
+        Some(Number::UInt(n)) => bytes(format!("{n:X}").into_bytes()),
+        _ => Value::Null,
+    })
+}
+
+fn unhex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(text) = args.string(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let nibble = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
+    let digits: Option<Vec<u8>> = text.iter().map(nibble).collect();
+    let Some(mut digits) = digits else {
+        let shown = convert::shown(&text);
+        context
+            .warnings
+            .warn(SqlError::incorrect_value_for_function(
+                "string", shown, "unhex",
+            ));
+        return Ok(Value::Null);
+    };
+    if digits.len() % 2 == 1 {
+        digits.insert(0, 0);
+    }
+    Ok(bytes(
+        digits
+            .chunks(2)
+            .map(|pair| pair[0] << 4 | pair[1])
+            .collect(),
+    ))
+}
+
+/// FIELD: strings compare as strings if all are, else as numbers.
+fn field(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let collation = args.comparison();
+    let wanted = args.value(0, context)?;
+    if wanted.is_null() {
+        return Ok(Value::Int(0));
+    }
+    let strings = args.args.iter().all(|arg| {
+        let ty = infer(arg);
+        ty.is_string() || ty.ty.is_none()
+    });
+    for i in 1..args.len() {
+        let value = args.value(i, context)?;
+        let same = match (&*wanted, &*value) {
+            (_, Value::Null) => false,
+            (Value::Bytes(a), Value::Bytes(b)) if strings => collation.equal(a, b),
+            (a, b) => {
+                let (a, b) = (convert::double(a, context), convert::double(b, context));
+                a.zip(b).is_some_and(|(a, b)| a == b)
+            }
+        };
+        if same {
+            return Ok(Value::Int(i as i64));
+        }
+    }
+    Ok(Value::Int(0))
+}
+
+fn find_in_set(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let collation = args.comparison();
+    let (Some(wanted), Some(set)) = (args.string(0, context)?, args.string(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    if set.is_empty() || wanted.contains(&b',') {
+        return Ok(Value::Int(0));
+    }
+    let position = set
+        .split(|&byte| byte == b',')
+        .position(|item| collation.equal(item, &wanted));
+    Ok(Value::Int(
+        position.map_or(0, |position| position as i64 + 1),
+    ))
+}
+
+fn elt_type(typing: &Typing<'_>) -> ExprType {
+    let all: Vec<usize> = (1..typing.args.len()).collect();
+    let length = typing
+        .types()
+        .iter()
+        .skip(1)
+        .map(|ty| ty.length)
+        .max()
+        .unwrap_or(0);
+    typing.string(length, &all).or_null()
+}
+
+fn elt(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let i = match args.int(0, context)? {
+        Some(i @ 1..) => usize::try_from(i).unwrap_or(usize::MAX),
+        _ => return Ok(Value::Null),
+    };
+    if i >= args.len() {
+        return Ok(Value::Null);
+    }
+    Ok(args
+        .string(i, context)?
+        .map_or(Value::Null, |text| bytes(text.into_owned())))
+}
+
+fn strcmp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let collation = args.comparison();
+    let (a, b) = (args.string(0, context)?, args.string(1, context)?);
+    Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
+        Value::Int(match collation.compare(&a, &b) {
+            Ordering::Less => -1,
+            Ordering::Equal => 0,
+            Ordering::Greater => 1,
+        })
+    }))
+}
+
+fn quote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(text) = args.string(0, context)? else {
+        return Ok(bytes(b"NULL".to_vec()));
+    };
+    let mut out = vec![b'\''];
+    for &byte in text.iter() {
+        match byte {
+            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            0 => out.extend_from_slice(b"\\0"),
+            0x1A => out.extend_from_slice(b"\\Z"),
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'\'');
+    Ok(bytes(out))
+}
+
+/// FORMAT(number, decimals): `1,234,567.89`, whatever the locale asked for.
+fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (Some(number), Some(decimals)) = (args.decimal(0, context)?, args.int(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    let text = convert::round(&number, decimals.clamp(0, 30)).to_plain_string();
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(text) => ("-", text),
+        None => ("", text.as_str()),
+    };
+    let (whole, fraction) = text
+        .split_once('.')
+        .map_or((text, None), |(w, f)| (w, Some(f)));
+    let mut out = sign.to_string();
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    Ok(bytes(out.into_bytes()))
+}
