@@ -1,0 +1,72 @@
+"""Starting, stopping and killing a server for the checks in this directory."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+BINARY = os.environ.get("COHORT_BIN", TARGET / "release" / "cohort")
+
+
+def free_port():
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Cohort:
+    """A server with a data directory of its own; both go when the `with` block ends."""
+
+    def __init__(self, *flags):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cohort-ci-"))
+        self.data, self.port, self.flags = self.directory / "data", free_port(), flags
+        self.log = self.directory / "log"
+        self.process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.stop(signal.SIGKILL)
+        if kind is not None:
+            print(f"--- the server's log ---\n{self.log.read_text()}", flush=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def start(self):
+        """Starts the server and waits until it lets clients in."""
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "serve", "--port", str(self.port), "--datadir", self.data, *self.flags],
+                stdout=log, stderr=log, start_new_session=True)
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the server ended:\n{self.log.read_text()}")
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise TimeoutError("the server does not answer")
+
+    def stop(self, how=signal.SIGTERM):
+        """Ends the server; returns its exit code."""
+        if self.process is None:
+            return 0
+        self.process.send_signal(how)
+        code = self.process.wait(60)
+        self.process = None
+        return code
+
+    def connect(self, **options):
+        """A PyMySQL connection as root."""
+        import pymysql
+        return pymysql.connect(host="127.0.0.1", port=self.port, user="root", **options)
