@@ -103,7 +103,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let log = open(&mut 0)?;
     thread::sleep(Duration::from_millis(500));
-    for threads in [1, 3, 16, 64, 256] {
+    for threads in
+        std::env::var("THREADS").map_or(vec![1, 3, 16, 64, 256], |t| vec![t.parse().unwrap_or(1)])
+    {
         run(&log, threads, seconds, pad);
     }
     if let Some(trouble) = log.trouble() {

@@ -1,21 +1,70 @@
 //! The log: the write-ahead log and the MySQL binary log in one.
+//!
+//! # What makes it hard
+//!
+//! A commit must not be acknowledged before it is durable, and an fsync takes as long as a
+//! hundred commits. So commits travel in groups: while one group is being synced the next one
+//! fills. Everything that is not the write and the sync of a group (new files, zeros, the index,
+//! purging) must happen elsewhere, and still leave files that recovery understands after a crash
+//! at any moment, and that MySQL's tools understand at all times.
+//!
+//! # Invariants
+//!
+//! 1. Seqs are consecutive in the log, without gaps, over all files: log order is commit order.
+//! 2. A transaction is in one file, a group too; each group is one write and one fdatasync
+//!    (large members are written from their own buffers).
+//! 3. `visible` ≤ `durable` (with sync_binlog=1) ≤ placed. A group becomes visible when it and all
+//!    before it are durable and applied; then its members are woken.
+//! 4. A file's header says the last commit before it, and is written when that is durable.
+//! 5. A file is named in the index, durably, before its first commit; a name leaves the index,
+//!    durably, before its file is removed.
+//! 6. A GTID event's last_committed is the last commit of its file that was durable when its
+//!    group was begun. (With sync_binlog=1 that is the last one of the group before: MySQL's
+//!    commit-order clock.) Recovery tells a torn tail from damage by it.
+//! 7. The first failed write or sync is the last: it is not known what is on the disk, and a
+//!    second fsync that succeeds would not tell.
+//!
+//! # How a commit goes
+//!
+//! The committer encodes its events ([`Batch`]) and completes them but for what depends on its
+//! place; in the critical section (`shared::Section`) it takes its Seq and puts its bytes at the
+//! end of the open group (`group`). The log thread (`writer`) takes the group, fills in positions,
+//! clocks and checksums (`seal`), writes and syncs it, publishes it, and takes the next one; when
+//! there is none it sleeps, and only then a committer wakes it. All members of a group wait on one
+//! futex. The keeper thread (`keeper`) fills the file with zeros ahead of the writer, prepares the
+//! next file and finishes the last one. `recover` reads it all back.
+//!
+//! # What was tried and rejected
+//!
+//! Measured with 300-byte records on two cores (commits/s with 1 / 16 / 64 clients): a leader that
+//! writes for its followers 11k / 67k / 173k, this log thread 11k / 106k / 253k, the same without
+//! zeros ahead 7k / 84k / 186k. Waking two members of a group, who wake two each, instead of all at
+//! once: a fifth or less of the throughput when the machine is busy, as each link of the chain
+//! waits for a processor. posix_fallocate instead of zeros: no gain, as the first write of each
+//! block still changes the file system's tables. Recycled files: a reader would see old events.
 
+mod admin;
 mod batch;
 mod commit;
 mod event;
 mod files;
 mod group;
 mod keeper;
+mod options;
 mod read;
 mod recover;
 mod replay;
 mod seal;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use admin::canonical_name;
 pub use batch::{Batch, RowsKind};
-pub use commit::{Log, LogError, Options, Status, Ticket, canonical_name};
+pub use commit::{Log, Ticket};
+pub use options::{LogError, Options};
+pub use shared::Status;
 
 use crate::Seq;
 use serde::{Deserialize, Serialize};

@@ -3,11 +3,11 @@
 
 use super::{
     FileInfo, LogError, Position,
-    commit::Shared,
     event::{self, FileHeader},
     group::Open,
     keeper::{self, Filled, Prepared},
     seal::{self, Clock},
+    shared::Shared,
 };
 use crate::{Seq, env::File};
 use std::{
@@ -244,13 +244,14 @@ impl Writer {
     }
 }
 
-impl super::commit::Shared {
+impl Shared {
     /// The beginning of a file after the commit `after`.
     pub(super) fn header(&self, created: u32, after: Seq) -> FileHeader {
         FileHeader {
             server_version: self.server_version.clone(),
             server_id: self.server_id,
             created,
+            startup: false,
             source: self.source,
             after,
         }

@@ -19,6 +19,8 @@ pub(in crate::log) struct FileHeader {
     pub(in crate::log) server_id: u32,
     /// When, in seconds since 1970.
     pub(in crate::log) created: u32,
+    /// Whether it was begun by a start of the server: the sessions before it are gone.
+    pub(in crate::log) startup: bool,
     /// The source of the GTIDs.
     pub(in crate::log) source: [u8; 16],
     /// The last commit before this file.
@@ -47,7 +49,8 @@ impl FileHeader {
             .zip(bytes)
             .for_each(|(to, from)| *to = from);
         out.extend_from_slice(&version);
-        out.extend_from_slice(&self.created.to_le_bytes());
+        let started = if self.startup { self.created } else { 0 };
+        out.extend_from_slice(&started.to_le_bytes());
         out.push(HEADER as u8);
         out.extend_from_slice(&POST_HEADER_LENGTHS);
         out.push(CRC32);
@@ -102,6 +105,7 @@ impl FileHeader {
             server_version: String::from_utf8_lossy(version).into_owned(),
             server_id: format.server_id,
             created: format.timestamp,
+            startup: format.body.get(52..56) != Some(&[0; 4]),
             source,
             after,
         };

@@ -1,0 +1,110 @@
+//! The open log: what administrators ask of it.
+
+use super::{EventInfo, FileInfo, Log, LogError, Status, file_name, files::file_number, read};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Log {
+    /// FLUSH BINARY LOGS: begins a new file.
+    pub fn rotate(&self) -> Result<(), LogError> {
+        let shared = &self.shared;
+        let number = self.end().file;
+        while self.end().file == number {
+            self.check()?;
+            shared.keeper.wait_prepared(number).map_err(LogError)?;
+            shared.ask(|section| section.rotate = true);
+            let mut reached = shared.reached.lock();
+            if reached.end.file == number {
+                // Short, because the prepared file may have been used by another rotation.
+                let moment = std::time::Duration::from_millis(100);
+                shared.progress.wait_for(&mut reached, moment);
+            }
+        }
+        Ok(())
+    }
+
+    /// PURGE BINARY LOGS TO: removes the files before the named one, as far as recovery can do
+    /// without them. Returns how many were removed; `None` if there is no such file.
+    pub fn purge_to(&self, name: &str) -> Result<Option<usize>, LogError> {
+        let files = self.files();
+        let Some(to) = files.iter().find(|file| file.name() == name) else {
+            return Ok(None);
+        };
+        let directory = self.shared.keeper.directory();
+        let keep = |file: &FileInfo, _| file.number >= to.number;
+        self.shared.files.purge(directory, keep).map(Some)
+    }
+
+    /// PURGE BINARY LOGS BEFORE: removes files whose last event is older (seconds since 1970).
+    pub fn purge_before(&self, seconds: u64) -> Result<usize, LogError> {
+        let directory = self.shared.keeper.directory();
+        let keep = |_: &FileInfo, closed| closed >= seconds;
+        self.shared.files.purge(directory, keep)
+    }
+
+    /// The files, oldest first.
+    #[must_use]
+    pub fn files(&self) -> Vec<FileInfo> {
+        let end = self.end();
+        let mut files = self.shared.files.all();
+        if let Some(active) = files.iter_mut().find(|file| file.number == end.file) {
+            active.size = end.offset;
+        }
+        files
+    }
+
+    /// Events of a file (`None`: no such file), from a position on, at most `limit`.
+    pub fn events(
+        &self,
+        name: &str,
+        from: u64,
+        limit: usize,
+    ) -> Result<Option<Vec<EventInfo>>, LogError> {
+        let files = self.files();
+        let Some(file) = files.iter().find(|file| file.name() == name) else {
+            return Ok(None);
+        };
+        let directory = self.shared.keeper.directory();
+        read::events(directory, file.number, file.size, from, limit).map(Some)
+    }
+
+    /// Changes sync_binlog.
+    pub fn set_sync_binlog(&self, value: u64) {
+        self.shared.sync_binlog.store(value, Relaxed);
+    }
+
+    /// Changes max_binlog_size.
+    pub fn set_max_binlog_size(&self, bytes: u64) {
+        self.shared.max_size.store(bytes, Relaxed);
+    }
+
+    /// Changes binlog_expire_logs_seconds.
+    pub fn set_expire_logs_seconds(&self, seconds: u64) {
+        self.shared.keeper.expire_seconds.store(seconds, Relaxed);
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let counters = &self.shared.counters;
+        Status {
+            commits: counters.commits.load(Relaxed),
+            groups: counters.groups.load(Relaxed),
+            group_commits_max: counters.group_commits_max.load(Relaxed),
+            bytes: counters.bytes.load(Relaxed),
+            fsyncs: counters.fsyncs.load(Relaxed),
+        }
+    }
+
+    /// The last thing that went wrong beside the commit path (a file could not be prepared,
+    /// extended, finished or purged), for a log line. No commit is endangered by it.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.keeper.trouble()
+    }
+}
+
+/// The name of the file that `text` names, if it is one of the log's.
+#[must_use]
+pub fn canonical_name(text: &str) -> Option<String> {
+    file_number(text).map(file_name)
+}

@@ -1,0 +1,50 @@
+//! How the log is opened, and how it says that it failed.
+
+use std::fmt;
+
+/// How the log is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// As the format description event tells it, e.g. `9.7.0-cohort-0.1.0`.
+    pub server_version: String,
+    /// server_id.
+    pub server_id: u32,
+    /// server_uuid: the source of the GTIDs.
+    pub server_uuid: [u8; 16],
+    /// sync_binlog: 1: every group; 0: when the system likes; N: every Nth group.
+    pub sync_binlog: u64,
+    /// max_binlog_size in bytes: the next group after it goes to a new file.
+    pub max_binlog_size: u64,
+    /// binlog_expire_logs_seconds; 0: never.
+    pub expire_logs_seconds: u64,
+    /// How many bytes of zeros are kept ahead of the last group.
+    pub preallocate: u64,
+}
+
+impl Options {
+    /// MySQL's defaults.
+    #[must_use]
+    pub fn new(server_version: &str, server_uuid: [u8; 16]) -> Options {
+        Options {
+            server_version: server_version.to_owned(),
+            server_id: 1,
+            server_uuid,
+            sync_binlog: 1,
+            max_binlog_size: 1 << 30,
+            expire_logs_seconds: 30 * 24 * 3600,
+            preallocate: 16 << 20,
+        }
+    }
+}
+
+/// The log cannot go on (or could not do what was asked); the text says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogError(pub String);
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LogError {}

@@ -1,0 +1,182 @@
+//! What the users and the threads of an open log share.
+
+use super::{
+    LogError, Options, Position,
+    files::{Directory, Files},
+    group::{InFlight, Open},
+    keeper::Keeper,
+};
+use crate::Seq;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
+
+/// Counters since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Transactions written.
+    pub commits: u64,
+    /// Groups written: each one write and (with sync_binlog=1) one fdatasync.
+    pub groups: u64,
+    /// The most commits in one group.
+    pub group_commits_max: u64,
+    /// Bytes written by groups.
+    pub bytes: u64,
+    /// fdatasyncs made by groups.
+    pub fsyncs: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Counters {
+    pub(super) commits: AtomicU64,
+    pub(super) groups: AtomicU64,
+    pub(super) group_commits_max: AtomicU64,
+    pub(super) bytes: AtomicU64,
+    pub(super) fsyncs: AtomicU64,
+}
+
+/// The critical section of the commit path.
+pub(super) struct Section {
+    pub(super) open: Open,
+    /// The last commit placed.
+    pub(super) last: Seq,
+    /// A new file is wanted.
+    pub(super) rotate: bool,
+    /// Everything written is to be synced.
+    pub(super) sync: bool,
+    pub(super) closing: bool,
+    pub(super) failed: Option<LogError>,
+}
+
+/// Where the log is.
+#[derive(Clone, Copy)]
+pub(super) struct Reached {
+    /// The start of the last durable group.
+    pub(super) durable: Position,
+    pub(super) end: Position,
+}
+
+/// What the log's users and threads share.
+pub(super) struct Shared {
+    pub(super) section: Mutex<Section>,
+    /// The log thread's futex: 1 while it sleeps. Written under `section`'s lock.
+    pub(super) asleep: AtomicU32,
+    pub(super) in_flight: InFlight,
+    pub(super) visible: AtomicU64,
+    pub(super) durable: AtomicU64,
+    pub(super) reached: Mutex<Reached>,
+    /// The file changed, something was synced, or the log failed.
+    pub(super) progress: Condvar,
+    pub(super) files: Files,
+    pub(super) keeper: Keeper,
+    pub(super) counters: Counters,
+    pub(super) sync_binlog: AtomicU64,
+    pub(super) max_size: AtomicU64,
+    pub(super) ahead: u64,
+    pub(super) server_version: String,
+    pub(super) server_id: u32,
+    pub(super) source: [u8; 16],
+}
+
+impl Shared {
+    /// Of a log whose commits up to `last` are durable, and that goes on at `start`.
+    pub(super) fn new(
+        directory: Directory,
+        options: Options,
+        files: Files,
+        last: Seq,
+        start: Position,
+    ) -> Shared {
+        // Small files, as tests have them, need few zeros.
+        let ahead = options.preallocate.min(options.max_binlog_size / 4);
+        let expire = options.expire_logs_seconds;
+        Shared {
+            section: Mutex::new(Section {
+                open: Open::new(Vec::new()),
+                last,
+                rotate: false,
+                sync: false,
+                closing: false,
+                failed: None,
+            }),
+            asleep: AtomicU32::new(0),
+            in_flight: InFlight::default(),
+            visible: AtomicU64::new(last),
+            durable: AtomicU64::new(last),
+            reached: Mutex::new(Reached {
+                durable: start,
+                end: start,
+            }),
+            progress: Condvar::new(),
+            files,
+            keeper: Keeper::new(directory, options.server_id, ahead, expire),
+            counters: Counters::default(),
+            sync_binlog: AtomicU64::new(options.sync_binlog),
+            max_size: AtomicU64::new(options.max_binlog_size),
+            ahead,
+            server_version: options.server_version,
+            server_id: options.server_id,
+            source: options.server_uuid,
+        }
+    }
+
+    /// Wakes the log thread if it sleeps; `section` must be locked.
+    pub(super) fn rouse(&self, _section: &Section) -> bool {
+        self.asleep.load(Relaxed) == 1 && {
+            self.asleep.store(0, Relaxed);
+            true
+        }
+    }
+
+    pub(super) fn ask(&self, request: impl FnOnce(&mut Section)) {
+        let mut section = self.section.lock();
+        request(&mut section);
+        if self.rouse(&section) {
+            drop(section);
+            atomic_wait::wake_one(&self.asleep);
+        }
+    }
+
+    /// A group was written from `start` to `end`.
+    pub(super) fn reached(&self, start: Position, end: u64, durable: bool) {
+        let mut reached = self.reached.lock();
+        reached.end = Position {
+            offset: end,
+            ..start
+        };
+        if durable {
+            reached.durable = start;
+        }
+    }
+
+    /// Everything up to `seq` is durable.
+    pub(super) fn synced(&self, seq: Seq) {
+        self.durable.store(seq, SeqCst);
+        if self.sync_binlog.load(Relaxed) != 1 {
+            let _reached = self.reached.lock();
+            self.progress.notify_all();
+        }
+    }
+
+    pub(super) fn rotated(&self, file: u64, offset: u64) {
+        self.reached.lock().end = Position { file, offset };
+        self.progress.notify_all();
+    }
+
+    /// The end: no commit is taken any more, and all that are not written hear of it.
+    pub(super) fn fail(&self, error: &LogError) {
+        let mut section = self.section.lock();
+        section.failed = Some(error.clone());
+        self.in_flight.fail(&section.open.group);
+        drop(section);
+        let _reached = self.reached.lock();
+        self.progress.notify_all();
+    }
+
+    pub(super) fn failure(&self) -> LogError {
+        let closed = || LogError("the binary log is closed".into());
+        self.section.lock().failed.clone().unwrap_or_else(closed)
+    }
+}
