@@ -13,7 +13,7 @@ use super::{
 use crate::{Seq, env::Env};
 use std::{
     path::Path,
-    sync::{Arc, Weak, atomic::Ordering::SeqCst},
+    sync::{Arc, atomic::Ordering::SeqCst},
     thread::{self, JoinHandle},
 };
 
@@ -21,8 +21,7 @@ use std::{
 pub struct Ticket {
     seq: Seq,
     group: Arc<Group>,
-    /// Taken when the commit is applied.
-    shared: Option<Weak<Shared>>,
+    applied: bool,
 }
 
 impl Ticket {
@@ -35,11 +34,8 @@ impl Ticket {
     /// Says that the commit's changes are where readers find them. Call it soon: no later commit
     /// becomes visible before. Dropping the ticket does it too.
     pub fn applied(&mut self) {
-        if let Some(shared) = self.shared.take()
-            && self.group.applied()
-            && let Some(shared) = shared.upgrade()
-        {
-            shared.in_flight.publish(&shared.visible);
+        if !std::mem::replace(&mut self.applied, true) {
+            self.group.applied();
         }
     }
 }
@@ -83,7 +79,7 @@ impl Log {
             offset: begun.position,
         };
         let files = Files::new(files, from);
-        let shared = Arc::new(Shared::new(directory, options, files, found.last, start));
+        let shared = Shared::new(directory, options, files, found.last, start);
         let writer = Writer {
             shared: Arc::clone(&shared),
             number,
@@ -139,7 +135,7 @@ impl Log {
         let ticket = Ticket {
             seq,
             group: Arc::clone(&section.open.group),
-            shared: Some(Arc::downgrade(shared)),
+            applied: false,
         };
         let result = placed(seq);
         let rouse = shared.rouse(&section);
@@ -164,7 +160,7 @@ impl Log {
     /// The newest commit that readers may see.
     #[must_use]
     pub fn visible(&self) -> Seq {
-        self.shared.visible.load(SeqCst)
+        self.shared.visible.0.load(SeqCst)
     }
 
     /// Waits until `seq`, which must have been placed, is visible.

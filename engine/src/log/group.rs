@@ -1,12 +1,12 @@
 //! The group that is being filled, and how its members learn what became of it.
 
-use super::Batch;
+use super::{Batch, shared::Shared};
 use crate::Seq;
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst},
     },
 };
@@ -22,6 +22,8 @@ const FAILED: u32 = 2;
 
 /// What the members of a group share.
 pub(super) struct Group {
+    /// The log, to make the group visible when its last member is applied.
+    shared: Weak<Shared>,
     /// The futex of the group: pending, visible or failed.
     state: AtomicU32,
     /// Members whose changes are not yet where readers find them.
@@ -33,8 +35,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    fn new() -> Arc<Group> {
+    fn new(shared: Weak<Shared>) -> Arc<Group> {
         Arc::new(Group {
+            shared,
             state: AtomicU32::new(PENDING),
             unapplied: AtomicU32::new(0),
             written: AtomicBool::new(false),
@@ -42,10 +45,15 @@ impl Group {
         })
     }
 
-    /// One more member is applied. True if that was all the group waited for.
-    pub(super) fn applied(&self) -> bool {
+    /// One more member is applied: perhaps that was all the group waited for.
+    pub(super) fn applied(&self) {
         // SeqCst here and in `written`: of two that come last at once, one sees the other.
-        self.unapplied.fetch_sub(1, SeqCst) == 1 && self.written.load(SeqCst)
+        if self.unapplied.fetch_sub(1, SeqCst) == 1
+            && self.written.load(SeqCst)
+            && let Some(shared) = self.shared.upgrade()
+        {
+            shared.in_flight.publish(&shared.visible.0);
+        }
     }
 
     pub(super) fn written(&self) {
@@ -79,9 +87,9 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(spare: Vec<u8>) -> Open {
+    pub(super) fn new(shared: Weak<Shared>, spare: Vec<u8>) -> Open {
         Open {
-            group: Group::new(),
+            group: Group::new(shared),
             bytes: spare,
             large: Vec::new(),
             commits: 0,

@@ -8,9 +8,12 @@ use super::{
 };
 use crate::Seq;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{Relaxed, SeqCst},
+use std::sync::{
+    Arc, Weak,
+    atomic::{
+        AtomicU32, AtomicU64,
+        Ordering::{Relaxed, SeqCst},
+    },
 };
 
 /// Counters since the start.
@@ -58,13 +61,18 @@ pub(super) struct Reached {
     pub(super) end: Position,
 }
 
+/// Something that every snapshot reads: in a cache line of its own, so that commits do not take it
+/// away from readers all the time.
+#[repr(align(128))]
+pub(super) struct Apart<T>(pub(super) T);
+
 /// What the log's users and threads share.
 pub(super) struct Shared {
     pub(super) section: Mutex<Section>,
     /// The log thread's futex: 1 while it sleeps. Written under `section`'s lock.
     pub(super) asleep: AtomicU32,
     pub(super) in_flight: InFlight,
-    pub(super) visible: AtomicU64,
+    pub(super) visible: Apart<AtomicU64>,
     pub(super) durable: AtomicU64,
     pub(super) reached: Mutex<Reached>,
     /// The file changed, something was synced, or the log failed.
@@ -88,13 +96,13 @@ impl Shared {
         files: Files,
         last: Seq,
         start: Position,
-    ) -> Shared {
+    ) -> Arc<Shared> {
         // Small files, as tests have them, need few zeros.
         let ahead = options.preallocate.min(options.max_binlog_size / 4);
         let expire = options.expire_logs_seconds;
-        Shared {
+        Arc::new_cyclic(|shared| Shared {
             section: Mutex::new(Section {
-                open: Open::new(Vec::new()),
+                open: Open::new(Weak::clone(shared), Vec::new()),
                 last,
                 rotate: false,
                 sync: false,
@@ -103,7 +111,7 @@ impl Shared {
             }),
             asleep: AtomicU32::new(0),
             in_flight: InFlight::default(),
-            visible: AtomicU64::new(last),
+            visible: Apart(AtomicU64::new(last)),
             durable: AtomicU64::new(last),
             reached: Mutex::new(Reached {
                 durable: start,
@@ -119,7 +127,7 @@ impl Shared {
             server_version: options.server_version,
             server_id: options.server_id,
             source: options.server_uuid,
-        }
+        })
     }
 
     /// Wakes the log thread if it sleeps; `section` must be locked.

@@ -64,7 +64,8 @@ impl Writer {
         loop {
             let mut section = shared.section.lock();
             if section.open.commits > 0 || section.rotate || section.sync {
-                let open = std::mem::replace(&mut section.open, Open::new(spare));
+                let open =
+                    std::mem::replace(&mut section.open, Open::new(Arc::downgrade(shared), spare));
                 if open.commits > 0 {
                     shared.in_flight.push(&open.group, section.last);
                 }
@@ -119,7 +120,7 @@ impl Writer {
                 self.unsynced_groups == 0,
             );
             work.open.group.written();
-            self.shared.in_flight.publish(&self.shared.visible);
+            self.shared.in_flight.publish(&self.shared.visible.0);
         } else if work.sync && self.unsynced_groups > 0 {
             self.sync()?;
         }
