@@ -1,7 +1,7 @@
 //! Transactions per second of the engine alone, by threads: single-row inserts, updates of random
 //! rows, updates of one hot row, and plain gets by primary key.
 //!
-//! `cargo run --release -p cohort-engine --example txn_bench -- DIR [SECONDS] [ROWS]`
+//! `cargo run --release -p cohort-engine --example txn_bench -- DIR [SECONDS] [ROWS] [LOAD]`
 
 use cohort_engine::{
     env::Env,
@@ -193,6 +193,7 @@ fn main() {
         argument.map_or(default, |text| text.parse().expect("a number"))
     };
     let (seconds, rows) = (number(3), number(1_000_000) as i64);
+    let only = arguments.next();
     let engine = Engine::open(&Env::real(), &dir, EngineOptions::default(), &mut |_| {});
     let engine = engine.unwrap_or_else(|error| panic!("{error}"));
     let owner = Owner::new(1000, Arc::new(Unattended));
@@ -232,6 +233,12 @@ fn main() {
         next: AtomicU64::new(0),
     };
     for load in [Load::Get, Load::Insert, Load::Update, Load::Hot] {
+        if only
+            .as_ref()
+            .is_some_and(|only| *only != format!("{load:?}"))
+        {
+            continue;
+        }
         for threads in [1, 16, 64] {
             bench.run(load, threads, seconds);
         }

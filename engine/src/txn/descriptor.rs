@@ -63,7 +63,6 @@ impl Descriptor {
             self.id.store(id, Ordering::Relaxed);
             self.since_us.store(now_us(), Ordering::Relaxed);
         }
-        self.has_locks.store(true, Ordering::Relaxed);
     }
     /// Publishes a snapshot; false if the pruner may not have seen it in time: take a newer one.
     pub fn publish_snapshot(&self, seq: Seq) -> bool {

@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU8, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Called by the engine around every wait, so that a scheduler can take the session's slot back.
@@ -103,6 +103,8 @@ pub(super) enum Woken {
     Granted,
     /// Something changed: try again.
     Retry,
+    /// The lock was free a moment ago: claim it.
+    Nudged,
     /// Chosen as the victim of a deadlock.
     Victim,
     /// The time is over.
@@ -115,10 +117,15 @@ const WAITING: u8 = 0;
 const GRANTED: u8 = 1;
 const RETRY: u8 = 2;
 const VICTIM: u8 = 3;
+const NUDGED: u8 = 4;
+
+/// A waiter who has been passed over for so long gets the lock next.
+const STARVED: Duration = Duration::from_millis(20);
 
 /// One wait of one transaction.
 pub(super) struct Waiter {
     state: AtomicU8,
+    since: Instant,
     pub descriptor: Arc<Descriptor>,
 }
 
@@ -126,13 +133,30 @@ impl Waiter {
     pub fn new(descriptor: &Arc<Descriptor>) -> Arc<Waiter> {
         Arc::new(Waiter {
             state: AtomicU8::new(WAITING),
+            since: Instant::now(),
             descriptor: Arc::clone(descriptor),
         })
     }
-    fn end(&self, state: u8) -> bool {
+    fn change(&self, from: u8, to: u8) -> bool {
         self.state
-            .compare_exchange(WAITING, state, Ordering::AcqRel, Ordering::Acquire)
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
             .is_ok()
+    }
+    fn end(&self, state: u8) -> bool {
+        self.change(WAITING, state) || self.change(NUDGED, state)
+    }
+    /// Whether it has waited for too long.
+    pub fn is_starved(&self) -> bool {
+        self.since.elapsed() > STARVED
+    }
+    /// Tells it that the lock is free; false if it knows or does not want it any more. `wake`
+    /// must follow.
+    pub fn nudge(&self) -> bool {
+        self.change(WAITING, NUDGED)
+    }
+    /// Somebody else was faster.
+    pub fn wait_on(&self) {
+        self.change(NUDGED, WAITING);
     }
     /// Gives it the lock; false if it does not want it any more. `wake` must follow.
     pub fn grant(&self) -> bool {
@@ -163,6 +187,7 @@ impl Waiter {
             GRANTED => Some(Woken::Granted),
             RETRY => Some(Woken::Retry),
             VICTIM => Some(Woken::Victim),
+            NUDGED => Some(Woken::Nudged),
             _ => None,
         }
     }

@@ -264,9 +264,16 @@ impl Txn {
                 self.wait(&waiter, target, deadline)?;
             }
         }
-        let name = name.into();
-        self.held.push(HeldLock { tree: place, name });
+        self.hold(place, name);
         Ok(true)
+    }
+    /// Notes a lock that was granted.
+    fn hold(&mut self, tree: usize, name: &[u8]) {
+        if self.held.is_empty() {
+            self.descriptor.has_locks.store(true, Ordering::Relaxed);
+        }
+        let name = name.into();
+        self.held.push(HeldLock { tree, name });
     }
     /// Locks `name` X for inserting at `position`, waiting for others' range locks there.
     pub(super) fn lock_insert(
@@ -289,16 +296,14 @@ impl Txn {
             match attempt {
                 Attempt::Held | Attempt::Refused => return Ok(()),
                 Attempt::Granted => {
-                    let name = name.into();
-                    self.held.push(HeldLock { tree: place, name });
+                    self.hold(place, name);
                     return Ok(());
                 }
                 Attempt::Queued(waiter) => {
                     let target = Target::Row(Arc::clone(&known.locks), name.into());
                     let until = *deadline.get_or_insert_with(|| self.deadline());
                     if self.wait(&waiter, target, until)? == Woken::Granted {
-                        let name = name.into();
-                        self.held.push(HeldLock { tree: place, name });
+                        self.hold(place, name);
                         owned = true;
                     }
                 }
@@ -317,27 +322,22 @@ impl Txn {
         /// So often a range locker lets others insert before it bars them.
         const PATIENCE: usize = 3;
         self.descriptor.identify(|| self.engine.locks.now_us());
+        self.descriptor.has_locks.store(true, Ordering::Relaxed);
         let place = self.lock_tree(tree);
-        let mut barred = false;
+        let Some(known) = self.lock_trees.get_mut(place) else {
+            return Ok(());
+        };
+        known.ranges = true;
+        let locks = Arc::clone(&known.locks);
         for round in 0.. {
-            let Some(known) = self.lock_trees.get_mut(place) else {
-                return Ok(());
-            };
-            let locks = Arc::clone(&known.locks);
-            if !barred && (round >= PATIENCE || conflict == OnConflict::Skip) {
-                known.ranges = true;
-                let _ = locks.lock_range(&self.descriptor, low, high, true);
-                barred = true;
+            if round == PATIENCE || conflict == OnConflict::Skip {
+                locks.bar_range(&self.descriptor, low, high);
             }
             if conflict == OnConflict::Skip {
-                return Ok(());
+                break;
             }
-            let pending = match locks.lock_range(&self.descriptor, low, high, false) {
-                Ok(()) => {
-                    known.ranges = true;
-                    return Ok(());
-                }
-                Err(pending) => pending,
+            let Err(pending) = locks.lock_range(&self.descriptor, low, high) else {
+                break;
             };
             // Having held its lock for a moment is proof that the insert is over.
             let before = self.held.len();

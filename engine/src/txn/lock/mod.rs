@@ -9,8 +9,9 @@
 //! # How it works
 //!
 //! Each tree has a [`TreeLocks`](tree::TreeLocks): an ordered map from lock name to holders and a
-//! FIFO queue, and the range locks of each transaction, under one mutex. A release hands the lock
-//! over to the next in the queue before anybody else can take it.
+//! FIFO queue, and the range locks of each transaction, under one mutex. When a lock becomes free,
+//! the head of its queue is woken, but one who comes just then may take it first; who has waited
+//! for long is not passed over any more.
 //!
 //! * A row's lock is named by its key. An entry of a unique index is named by its parts without
 //!   the row's key, so that two uncommitted rows with equal values meet; entries of other indexes
@@ -251,7 +252,13 @@ impl LockManager {
         let begin = Instant::now();
         self.enter(waiter, &target);
         who.waiting.pause(WaitFor::Lock);
-        let woken = waiter.sleep(deadline);
+        let mut woken = waiter.sleep(deadline);
+        while woken == Woken::Nudged {
+            woken = match &target {
+                Target::Row(tree, name) if !tree.claim(waiter, name) => waiter.sleep(deadline),
+                _ => Woken::Granted,
+            };
+        }
         who.waiting.resume(WaitFor::Lock);
         self.waits.lock().remove(&identity(&who));
         if is_ddl {

@@ -123,6 +123,12 @@ impl RowLock {
             .iter()
             .all(|(holder, held)| Arc::ptr_eq(holder, who) || compatible(*held, mode))
     }
+    /// Whether another transaction holds it X.
+    fn is_foreign(&self, who: &Arc<Descriptor>) -> bool {
+        self.holders
+            .iter()
+            .any(|(holder, mode)| *mode == LockMode::Exclusive && !Arc::ptr_eq(holder, who))
+    }
     fn hold(&mut self, who: &Arc<Descriptor>, mode: LockMode) {
         match self
             .holders
@@ -148,6 +154,26 @@ impl RowLock {
             }
         }
     }
+    /// After somebody has gone. A lock that others share is handed over at once; a free one is
+    /// left to whoever comes first, and the head of the queue is told to come. Handing it over
+    /// instead would leave it idle until the head runs, and make everyone who arrives meanwhile
+    /// queue up behind it and sleep: a convoy that never ends. Only a head that has been passed
+    /// over for too long gets it directly.
+    fn pass_on(&mut self, woken: &mut SmallVec<[Arc<Waiter>; 4]>) {
+        match self.queue.front() {
+            Some(head) if self.holders.is_empty() && !head.waiter.is_starved() => {
+                if head.waiter.nudge() {
+                    woken.push(Arc::clone(&head.waiter));
+                }
+            }
+            _ => self.hand_over(woken),
+        }
+    }
+    /// Whether one who has just come may take the lock although others are queued.
+    fn may_barge(&self) -> bool {
+        let head = self.queue.front();
+        self.holders.is_empty() && head.is_none_or(|head| !head.waiter.is_starved())
+    }
     fn is_free(&self) -> bool {
         self.holders.is_empty() && self.queue.is_empty()
     }
@@ -158,6 +184,20 @@ impl State {
         self.ranges
             .iter()
             .any(|(owner, ranges)| !Arc::ptr_eq(owner, who) && ranges.covers(position))
+    }
+    fn add_range(&mut self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) {
+        let known = self
+            .ranges
+            .iter_mut()
+            .find(|(owner, _)| Arc::ptr_eq(owner, who));
+        match known {
+            Some((_, ranges)) => ranges.add(low, high),
+            None => {
+                let mut ranges = Ranges::default();
+                ranges.add(low, high);
+                self.ranges.push((Arc::clone(who), ranges));
+            }
+        }
     }
     fn lock_row(
         &mut self,
@@ -177,7 +217,7 @@ impl State {
             return Attempt::Held;
         }
         let upgrade = held.is_some();
-        if (upgrade || row.queue.is_empty()) && row.admits(who, mode) {
+        if (upgrade || row.queue.is_empty() || row.may_barge()) && row.admits(who, mode) {
             row.hold(who, mode);
             return if upgrade {
                 Attempt::Held
@@ -211,7 +251,7 @@ impl State {
     ) {
         if let Some(row) = self.rows.get_mut(name) {
             row.holders.retain(|(holder, _)| !Arc::ptr_eq(holder, who));
-            row.hand_over(woken);
+            row.pass_on(woken);
             if row.is_free() {
                 self.rows.remove(name);
             }
@@ -263,48 +303,34 @@ impl TreeLocks {
         state.lock_row(who, name, LockMode::Exclusive, true)
     }
     /// Adds a range lock, unless another transaction holds a row lock X in it (an insert that is
-    /// not committed, above all) and not `force`: then returns that lock's name, to be waited
-    /// for.
+    /// not committed, above all): then returns that lock's name, to be waited for.
     pub fn lock_range(
         &self,
         who: &Arc<Descriptor>,
         low: &[u8],
         high: Option<&[u8]>,
-        force: bool,
     ) -> Result<(), Name> {
         let mut state = self.state.lock();
-        if !force {
-            let high = high.map_or(Bound::Unbounded, Bound::Excluded);
-            let inside = state.rows.range::<[u8], _>((Bound::Included(low), high));
-            // The name of a unique entry is a prefix of its position, so it can come before.
-            let before = state
-                .rows
-                .range::<[u8], _>((Bound::Unbounded, Bound::Excluded(low)));
-            let before = before
-                .rev()
-                .take(1)
-                .filter(|(name, _)| low.starts_with(name));
-            let foreign = before.chain(inside).find(|(_, row)| {
-                row.holders
-                    .iter()
-                    .any(|(holder, mode)| *mode == LockMode::Exclusive && !Arc::ptr_eq(holder, who))
-            });
-            if let Some((name, _)) = foreign {
-                return Err(name.clone());
-            }
+        let end = high.map_or(Bound::Unbounded, Bound::Excluded);
+        let inside = state.rows.range::<[u8], _>((Bound::Included(low), end));
+        // The name of a unique entry is a prefix of its position, so it can come before.
+        let before = state
+            .rows
+            .range::<[u8], _>((Bound::Unbounded, Bound::Excluded(low)));
+        let before = before
+            .rev()
+            .take(1)
+            .filter(|(name, _)| low.starts_with(name));
+        let foreign = before.chain(inside).find(|(_, row)| row.is_foreign(who));
+        if let Some((name, _)) = foreign {
+            return Err(name.clone());
         }
-        let found = state
-            .ranges
-            .iter()
-            .position(|(owner, _)| Arc::ptr_eq(owner, who));
-        let index = found.unwrap_or_else(|| {
-            state.ranges.push((Arc::clone(who), Ranges::default()));
-            state.ranges.len() - 1
-        });
-        if let Some((_, ranges)) = state.ranges.get_mut(index) {
-            ranges.add(low, high);
-        }
+        state.add_range(who, low, high);
         Ok(())
+    }
+    /// Adds a range lock whatever is pending in it: no new inserts begin there.
+    pub fn bar_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) {
+        self.state.lock().add_range(who, low, high);
     }
     /// Releases one row lock.
     pub fn release(&self, who: &Arc<Descriptor>, name: &[u8]) {
@@ -334,6 +360,29 @@ impl TreeLocks {
             insert.waiter.retry();
         }
     }
+    /// Takes the lock for the head of the queue, which was told that it is free. If somebody else
+    /// has come first, it goes on waiting: false.
+    pub fn claim(&self, waiter: &Arc<Waiter>, name: &[u8]) -> bool {
+        let mut woken = SmallVec::new();
+        let claimed = {
+            let mut state = self.state.lock();
+            if let Some(row) = state.rows.get_mut(name)
+                && row.holders.is_empty()
+                && row
+                    .queue
+                    .front()
+                    .is_some_and(|head| Arc::ptr_eq(&head.waiter, waiter))
+            {
+                row.hand_over(&mut woken);
+            } else {
+                waiter.wait_on();
+            }
+            waiter.is_granted()
+        };
+        woken.retain(|other| !Arc::ptr_eq(other, waiter));
+        wake(woken);
+        claimed
+    }
     /// Takes back a request whose wait ended without the lock. Returns true if it was granted
     /// after all.
     pub fn cancel(&self, waiter: &Arc<Waiter>, name: &[u8]) -> bool {
@@ -349,7 +398,7 @@ impl TreeLocks {
             if let Some(row) = state.rows.get_mut(name) {
                 row.queue
                     .retain(|request| !Arc::ptr_eq(&request.waiter, waiter));
-                row.hand_over(&mut woken);
+                row.pass_on(&mut woken);
                 if row.is_free() {
                     state.rows.remove(name);
                 }
