@@ -82,11 +82,16 @@ impl<B: Backend> Connections<B> {
         name: &str,
         next: impl Fn() -> io::Result<(Stream, Peer)> + Send + 'static,
     ) -> io::Result<()> {
-        let connections = Arc::clone(self);
+        // Weak, so that the end of the server does not wait for one more client.
+        let connections = Arc::downgrade(self);
         let accepting = move || {
             let mut complained: Option<Instant> = None;
             loop {
-                match next() {
+                let next = next();
+                let Some(connections) = connections.upgrade() else {
+                    return;
+                };
+                match next {
                     Ok((stream, peer)) => connections.admit(stream, peer),
                     // The client gave up before we came to it.
                     Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}

@@ -8,10 +8,16 @@
 //! one atomic operation. Who finds none enqueues; who gives one back while others wait hands it
 //! to the first of the queue, or leaves a grant for one that has counted itself but is not in the
 //! queue yet.
+//!
+//! After the wait for the log only the reply is left of a statement. To queue for a slot again
+//! would cost it a second sleep, a few microseconds of the machine's time for each commit, to
+//! bound what takes one; so it goes on without a slot. Whether a session holds one is known to
+//! its thread.
 
 use cohort_engine::txn::{WaitFor, Waiting};
 use parking_lot::Mutex;
 use std::{
+    cell::Cell,
     collections::VecDeque,
     sync::{
         Arc,
@@ -19,6 +25,11 @@ use std::{
     },
     thread::{self, Thread},
 };
+
+thread_local! {
+    /// Whether this thread's session holds a slot.
+    static HELD: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The slots of a server.
 #[derive(Debug)]
@@ -52,6 +63,7 @@ impl Slots {
 
     /// Takes a slot, after all who asked before.
     pub fn acquire(&self) {
+        HELD.set(true);
         if self.balance.fetch_sub(1, Ordering::Acquire) > 0 {
             return;
         }
@@ -71,8 +83,11 @@ impl Slots {
         }
     }
 
-    /// Gives a slot back, to the one who has waited longest.
+    /// Gives the slot back, if there is one, to the session that has waited longest.
     pub fn release(&self) {
+        if !HELD.replace(false) {
+            return;
+        }
         if self.balance.fetch_add(1, Ordering::Release) >= 0 {
             return;
         }
@@ -91,8 +106,10 @@ impl Waiting for Slots {
     fn pause(&self, _: WaitFor) {
         self.release();
     }
-    fn resume(&self, _: WaitFor) {
-        self.acquire();
+    fn resume(&self, what: WaitFor) {
+        if what != WaitFor::Log {
+            self.acquire();
+        }
     }
 }
 
@@ -122,6 +139,22 @@ mod tests {
         assert_eq!(slots.balance.load(Ordering::SeqCst), 3);
         let queue = slots.queue.lock();
         assert!(queue.waiters.is_empty() && queue.grants == 0);
+    }
+
+    #[test]
+    fn waiting_costs_no_slot() {
+        let slots = Slots::new(2);
+        let free = || slots.balance.load(Ordering::SeqCst);
+        slots.acquire();
+        for what in [WaitFor::Lock, WaitFor::Store, WaitFor::Log] {
+            assert_eq!(free(), 1);
+            slots.pause(what);
+            assert_eq!(free(), 2);
+            slots.resume(what);
+        }
+        assert_eq!(free(), 2, "no slot for the reply");
+        slots.release();
+        assert_eq!(free(), 2);
     }
 
     #[test]
