@@ -1,0 +1,124 @@
+//! The order of modules, and the size of files, held by a test.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// No file has more lines.
+const LINES_MAX: usize = 1_000;
+
+/// Modules of a crate in layers, lowest first: each imports only from layers below its own, and
+/// from itself. Modules of one layer do not know each other.
+const LAYERS: [(&str, &[&[&str]]); 2] = [
+    (
+        "engine",
+        &[&["env"], &["types"], &["log", "store"], &["txn"]],
+    ),
+    (
+        "server",
+        &[
+            &["notice", "slots"],
+            &["mysql"],
+            &["database", "listener"],
+            &["config"],
+            &["serve"],
+        ],
+    ),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All Rust files below a directory.
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The modules that a source names after `crate::`, also within braces.
+fn imports(source: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for part in source.split("crate::").skip(1) {
+        let word = |text: &'_ str| text.find(|c: char| !c.is_alphanumeric() && c != '_');
+        if let Some(list) = part.strip_prefix('{') {
+            // The first word at each comma of the outermost braces.
+            let mut depth = 1;
+            let mut start = true;
+            for (at, c) in list.char_indices() {
+                match c {
+                    '{' => depth += 1,
+                    '}' => depth -= 1,
+                    ',' if depth == 1 => start = true,
+                    c if start && depth == 1 && c.is_alphanumeric() => {
+                        let rest = &list[at..];
+                        names.push(&rest[..word(rest).unwrap_or(rest.len())]);
+                        start = false;
+                    }
+                    _ => {}
+                }
+                if depth == 0 {
+                    break;
+                }
+            }
+        } else {
+            names.push(&part[..word(part).unwrap_or(part.len())]);
+        }
+    }
+    names
+}
+
+#[test]
+fn imports_are_found() {
+    let source = "use crate::{\n    env::Env,\n    txn::{Engine, Waiting},\n    Seq,\n};\n\
+                  use crate::log;\nfn f() -> crate::store::View {}";
+    assert_eq!(imports(source), ["env", "txn", "Seq", "log", "store"]);
+}
+
+#[test]
+fn imports_point_downwards() {
+    for (name, layers) in LAYERS {
+        let layer = |module: &str| layers.iter().position(|layer| layer.contains(&module));
+        let source = root().join(name).join("src");
+        let mut files = Vec::new();
+        sources(&source, &mut files);
+        assert!(!files.is_empty());
+        for file in files {
+            let inner = file.strip_prefix(&source).unwrap();
+            let module = inner.iter().next().unwrap().to_str().unwrap();
+            let module = module.strip_suffix(".rs").unwrap_or(module);
+            let Some(own) = layer(module) else {
+                assert!(module == "lib" || module == "main", "{module} has no layer");
+                continue;
+            };
+            let text = fs::read_to_string(&file).unwrap();
+            for imported in imports(&text) {
+                let below = layer(imported).is_none_or(|other| other < own);
+                assert!(
+                    imported == module || below,
+                    "{name}: {} imports {imported}",
+                    inner.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn files_are_short() {
+    let mut files = Vec::new();
+    for name in ["engine", "sql", "server", "bench"] {
+        sources(&root().join(name), &mut files);
+    }
+    for file in files {
+        let lines = fs::read_to_string(&file).unwrap().lines().count();
+        assert!(lines <= LINES_MAX, "{} has {lines} lines", file.display());
+    }
+}
