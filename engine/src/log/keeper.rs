@@ -267,7 +267,11 @@ impl Keeper {
         let mut rotate = event::rotate(&file_name(left.number + 1));
         let now = (self.directory.env.wall_micros() / 1_000_000) as u32;
         seal::events(&mut rotate, left.end, now, self.server_id);
-        close_file(&self.directory, left.number, left.end, &rotate)?;
+        match close_file(&self.directory, left.number, left.end, &rotate) {
+            // It was purged meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            result => result?,
+        }
         files.set_size(left.number, left.end + rotate.len() as u64);
         Ok(())
     }

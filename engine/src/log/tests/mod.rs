@@ -3,6 +3,7 @@
 mod crash;
 mod files;
 mod format;
+mod together;
 
 use super::{Batch, Change, Log, LogError, OpenError, Options, Position, RowsKind};
 use crate::{
