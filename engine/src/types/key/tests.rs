@@ -68,6 +68,7 @@ fn moments(step: u64) -> Vec<Value> {
 }
 
 /// Columns with values of theirs in ascending order, equal ones apart from NULL left out.
+#[expect(clippy::too_many_lines, reason = "a list of samples")]
 pub(crate) fn samples() -> Vec<(Column, Vec<Value>)> {
     use ColumnType::{
         BigInt, Char, Date as DateColumn, DateTime as DateTimeColumn, Decimal as DecimalColumn,

@@ -559,7 +559,7 @@ mod tests {
             time_from_number(-123_456).map(|t| t.value.to_number()),
             Some(-123_456)
         );
-        assert_eq!(time_from_number(1_299_99), None);
+        assert_eq!(time_from_number(129_999), None);
     }
 
     #[test]
