@@ -50,12 +50,13 @@ impl Backend for Database {
         &self.version
     }
     fn account(&self, user: &str, peer: &Peer) -> Option<Account> {
-        let local = peer.hosts.iter().any(|host| host == "localhost");
-        (user == "root" && local).then(|| Account {
-            user: user.to_owned(),
-            host: "localhost".to_owned(),
-            plugin: "caching_sha2_password".to_owned(),
-            authentication_string: String::new(),
+        let hosts: Vec<&str> = peer.hosts.iter().map(String::as_str).collect();
+        let account = self.instance.users().find(user, &hosts)?;
+        Some(Account {
+            user: account.user,
+            host: account.host,
+            plugin: account.plugin,
+            authentication_string: account.authentication,
         })
     }
     fn open(&self, id: u64, who: Identity, found_rows: bool, interactive: bool) -> Session {

@@ -149,6 +149,11 @@ fn database(
     engine: &Arc<Engine>,
     directory: &Path,
 ) -> Result<Database, String> {
+    let made = cohort_sql::users::make_first(engine)
+        .map_err(|error| format!("making the first account: {}", error.message))?;
+    if made {
+        notice!("new data directory: root@localhost may log in without a password (ALTER USER)");
+    }
     let instance = Instance::new(Arc::clone(engine));
     let configure = |name: &str, value: Value| {
         instance

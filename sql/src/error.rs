@@ -132,6 +132,7 @@ errors! {
     1210 b"HY000" wrong_arguments(to) "Incorrect arguments to {to}";
     1213 b"40001" deadlock() "Deadlock found when trying to get lock; try restarting transaction";
     1214 b"HY000" no_fulltext_support() "The used table type doesn't support FULLTEXT indexes";
+    1220 b"HY000" command_failed(command, why) "Error when executing command {command}: {why}";
     1221 b"HY000" wrong_usage(one, other) "Incorrect usage of {one} and {other}";
     1222 b"21000" select_column_counts_differ() "The used SELECT statements have a different number of columns";
     1227 b"42000" privilege_needed(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
@@ -193,6 +194,7 @@ errors! {
     1463 b"42000" non_grouping_field(field, clause) "Non-grouping field '{field}' is used in {clause} clause";
     1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
     1478 b"HY000" illegal_create_option(engine, option) "Table storage engine '{engine}' does not support the create option '{option}'";
+    1524 b"HY000" plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 b"HY000" incorrect_value(kind, value) "Incorrect {kind} value: '{value}'";
     1568 b"25001" transaction_in_progress() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 b"42000" wrong_native_argument_count(function) "Incorrect parameter count in the call to native function '{function}'";
@@ -205,6 +207,7 @@ errors! {
     1815 b"HY000" internal(why) "Internal error: {why}";
     1818 b"HY000" invalid_year_width() "Supports only YEAR or YEAR(4) column.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
+    1827 b"HY000" wrong_password_hash() "The password hash doesn't have the expected format.";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";

@@ -13,8 +13,10 @@ pub mod parse;
 pub mod password;
 pub mod plan;
 pub mod session;
+pub mod show;
 pub mod status;
 pub mod text;
+pub mod users;
 pub mod variables;
 pub mod warnings;
 

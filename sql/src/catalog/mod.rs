@@ -1,24 +1,43 @@
 //! The tables that are computed when they are read: information_schema, performance_schema and
 //! parts of mysql.
 
+mod definitions;
+mod objects;
+mod server;
+
+pub(crate) use objects::{column_row, databases, statistics_rows, table_row, visible_tables};
+pub(crate) use server::{processes, variable_pairs};
+
 use crate::session::State;
-use cohort_engine::types::{Column, Value};
+use cohort_engine::types::{
+    Collation, Column, ColumnType, Table, TableId, Value, schema::DefaultValue,
+};
+use definitions as def;
+use std::sync::{Arc, LazyLock};
+
+/// The rows of a virtual table.
+pub type Rows = Vec<Vec<Value>>;
 
 /// A table whose rows are computed from the state of the server. Queries scan it like others.
-pub trait VirtualTable: Send + Sync {
-    /// The database it is in, in lower case.
-    fn database(&self) -> &'static str;
-    /// Its name as MySQL writes it.
-    fn name(&self) -> &'static str;
-    /// Its columns.
-    fn columns(&self) -> &[Column];
+pub struct VirtualTable {
+    /// Its definition; the trees in it are not used.
+    pub definition: Arc<Table>,
+    rows: fn(&State) -> Rows,
+}
+
+impl VirtualTable {
     /// Its rows as this session may see them; values are of the columns' types.
-    fn rows(&self, session: &State) -> Vec<Vec<Value>>;
+    #[must_use]
+    pub fn rows(&self, session: &State) -> Rows {
+        (self.rows)(session)
+    }
 }
 
 /// The databases that hold only virtual tables.
-pub const VIRTUAL_DATABASES: [&str; 4] =
-    ["information_schema", "mysql", "performance_schema", "sys"];
+pub const VIRTUAL_DATABASES: [&str; 4] = [INFORMATION, "mysql", PERFORMANCE, "sys"];
+
+const INFORMATION: &str = "information_schema";
+const PERFORMANCE: &str = "performance_schema";
 
 /// Whether a database is virtual. Their names do not depend on case, nor do those of their tables.
 #[must_use]
@@ -30,14 +49,279 @@ pub fn is_virtual(database: &str) -> bool {
 
 /// The virtual table of this name.
 #[must_use]
-pub fn virtual_table(database: &str, name: &str) -> Option<&'static dyn VirtualTable> {
-    tables().iter().copied().find(|table| {
-        table.database().eq_ignore_ascii_case(database) && table.name().eq_ignore_ascii_case(name)
+pub fn virtual_table(database: &str, name: &str) -> Option<&'static VirtualTable> {
+    TABLES.iter().find(|table| {
+        let known = &table.definition;
+        known.database.eq_ignore_ascii_case(database) && known.name.eq_ignore_ascii_case(name)
     })
 }
 
-/// All virtual tables.
+/// All virtual tables, by database and name.
 #[must_use]
-pub fn tables() -> &'static [&'static dyn VirtualTable] {
-    &[]
+pub fn tables() -> &'static [VirtualTable] {
+    &TABLES
+}
+
+/// No rows: what a table shows whose objects do not exist here.
+fn nothing(_: &State) -> Rows {
+    Rows::new()
+}
+
+type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
+
+const ENTRIES: [Entry; 35] = [
+    (
+        INFORMATION,
+        "CHARACTER_SETS",
+        def::CHARACTER_SETS,
+        server::character_sets,
+    ),
+    (
+        INFORMATION,
+        "CHECK_CONSTRAINTS",
+        def::CHECK_CONSTRAINTS,
+        nothing,
+    ),
+    (
+        INFORMATION,
+        "COHORT_LOG_FSYNC_HISTOGRAM",
+        def::COHORT_LOG_FSYNC_HISTOGRAM,
+        server::fsync_histogram,
+    ),
+    (
+        INFORMATION,
+        "COLLATIONS",
+        def::COLLATIONS,
+        server::collations,
+    ),
+    (
+        INFORMATION,
+        "COLLATION_CHARACTER_SET_APPLICABILITY",
+        def::COLLATION_CHARACTER_SET_APPLICABILITY,
+        server::collation_charsets,
+    ),
+    (INFORMATION, "COLUMNS", def::COLUMNS, objects::columns),
+    (
+        INFORMATION,
+        "COLUMN_PRIVILEGES",
+        def::COLUMN_PRIVILEGES,
+        nothing,
+    ),
+    (INFORMATION, "ENGINES", def::ENGINES, server::engines),
+    (INFORMATION, "EVENTS", def::EVENTS, nothing),
+    (
+        INFORMATION,
+        "INNODB_TRX",
+        def::INNODB_TRX,
+        server::transactions,
+    ),
+    (
+        INFORMATION,
+        "KEY_COLUMN_USAGE",
+        def::KEY_COLUMN_USAGE,
+        objects::key_column_usage,
+    ),
+    (INFORMATION, "PARAMETERS", def::PARAMETERS, nothing),
+    (INFORMATION, "PARTITIONS", def::PARTITIONS, nothing),
+    (INFORMATION, "PLUGINS", def::PLUGINS, nothing),
+    (
+        INFORMATION,
+        "PROCESSLIST",
+        def::PROCESSLIST,
+        server::process_list,
+    ),
+    (
+        INFORMATION,
+        "REFERENTIAL_CONSTRAINTS",
+        def::REFERENTIAL_CONSTRAINTS,
+        nothing,
+    ),
+    (INFORMATION, "ROUTINES", def::ROUTINES, nothing),
+    (INFORMATION, "SCHEMATA", def::SCHEMATA, objects::schemata),
+    (
+        INFORMATION,
+        "SCHEMA_PRIVILEGES",
+        def::SCHEMA_PRIVILEGES,
+        nothing,
+    ),
+    (
+        INFORMATION,
+        "STATISTICS",
+        def::STATISTICS,
+        objects::statistics,
+    ),
+    (INFORMATION, "TABLES", def::TABLES, objects::tables),
+    (
+        INFORMATION,
+        "TABLE_CONSTRAINTS",
+        def::TABLE_CONSTRAINTS,
+        objects::table_constraints,
+    ),
+    (
+        INFORMATION,
+        "TABLE_PRIVILEGES",
+        def::TABLE_PRIVILEGES,
+        nothing,
+    ),
+    (INFORMATION, "TRIGGERS", def::TRIGGERS, nothing),
+    (
+        INFORMATION,
+        "USER_PRIVILEGES",
+        def::USER_PRIVILEGES,
+        server::user_privileges,
+    ),
+    (INFORMATION, "VIEWS", def::VIEWS, nothing),
+    ("mysql", "user", def::MYSQL_USER, server::users),
+    (
+        PERFORMANCE,
+        "data_locks",
+        def::PS_DATA_LOCKS,
+        server::data_locks,
+    ),
+    (
+        PERFORMANCE,
+        "data_lock_waits",
+        def::PS_DATA_LOCK_WAITS,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "file_summary_by_instance",
+        def::PS_FILE_SUMMARY_BY_INSTANCE,
+        server::file_summary,
+    ),
+    (
+        PERFORMANCE,
+        "global_status",
+        def::PS_GLOBAL_STATUS,
+        server::global_status,
+    ),
+    (
+        PERFORMANCE,
+        "global_variables",
+        def::PS_GLOBAL_VARIABLES,
+        server::global_variables,
+    ),
+    (
+        PERFORMANCE,
+        "processlist",
+        def::PS_PROCESSLIST,
+        server::performance_process_list,
+    ),
+    (
+        PERFORMANCE,
+        "session_status",
+        def::PS_SESSION_STATUS,
+        server::session_status,
+    ),
+    (
+        PERFORMANCE,
+        "session_variables",
+        def::PS_SESSION_VARIABLES,
+        server::session_variables,
+    ),
+];
+
+static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
+    // Numbers from the end, which no stored table reaches.
+    let entries = ENTRIES.iter().zip((0..TableId::MAX).rev());
+    entries
+        .map(|(&(database, name, columns, rows), id)| VirtualTable {
+            definition: Arc::new(definition(database, name, columns, id)),
+            rows,
+        })
+        .collect()
+});
+
+fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
+    Table {
+        id,
+        database: database.into(),
+        name: name.into(),
+        columns: columns.split(", ").filter_map(column).collect(),
+        rows: id,
+        primary: None,
+        indexes: Vec::new(),
+        since: 0,
+        collation: Collation::Utf8mb40900AiCi,
+        comment: String::new(),
+        auto_increment_min: 0,
+        options: String::new(),
+        created: 0,
+    }
+}
+
+/// Reads one column of a definition.
+fn column(text: &str) -> Option<Column> {
+    let mut words = text.split_whitespace();
+    let (name, ty) = (words.next()?, words.next()?);
+    let (ty, not_null) = ty.strip_suffix('!').map_or((ty, false), |ty| (ty, true));
+    let (ty, binary) = ty.strip_suffix('=').map_or((ty, false), |ty| (ty, true));
+    let (ty, unsigned) = ty.strip_suffix('+').map_or((ty, false), |ty| (ty, true));
+    let (ty, length) = ty
+        .trim_end_matches(')')
+        .split_once('(')
+        .unwrap_or((ty, "0"));
+    let length: u32 = length.parse().ok()?;
+    let small = u8::try_from(length).unwrap_or(0);
+    let ty = match ty {
+        "varchar" => ColumnType::VarChar(length),
+        "char" => ColumnType::Char(u16::try_from(length).ok()?),
+        "text" => ColumnType::Text(4),
+        "int" => ColumnType::Int,
+        "smallint" => ColumnType::SmallInt,
+        "bigint" => ColumnType::BigInt,
+        "datetime" => ColumnType::DateTime(small),
+        "timestamp" => ColumnType::Timestamp(small),
+        _ => return None,
+    };
+    let mut column = Column::new(name, ty);
+    column.unsigned = unsigned;
+    column.nullable = !not_null;
+    if column.nullable {
+        column.default = DefaultValue::Null;
+    }
+    if ty.is_string() {
+        column.collation = if binary {
+            Collation::Utf8mb4Bin
+        } else {
+            Collation::Utf8mb4GeneralCi
+        };
+    }
+    Some(column)
+}
+
+/// A string.
+pub(crate) fn text(value: impl AsRef<str>) -> Value {
+    Value::Bytes(value.as_ref().as_bytes().to_vec())
+}
+
+/// A number.
+pub(crate) fn number(value: u64) -> Value {
+    Value::UInt(value)
+}
+
+/// YES or NO.
+pub(crate) fn yes_no(value: bool) -> Value {
+    text(if value { "YES" } else { "NO" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_of_every_definition_is_read() {
+        for (_, name, columns, _) in ENTRIES {
+            let read = columns.split(", ").filter_map(column).count();
+            assert_eq!(read, columns.split(", ").count(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_do_not_depend_on_case() {
+        assert!(virtual_table("INFORMATION_SCHEMA", "tables").is_some());
+        assert!(virtual_table("information_schema", "nothing").is_none());
+        assert!(is_virtual("Mysql") && !is_virtual("test"));
+    }
 }

@@ -13,7 +13,6 @@ mod show;
 pub use cursor::{Cursor, Parsed};
 pub use parse::parse;
 
-use crate::variables;
 use cohort_engine::txn::Isolation;
 
 /// A table's name with or without its database.
@@ -476,6 +475,3 @@ pub fn isolation_name(level: Isolation) -> &'static str {
         Isolation::Serializable => "SERIALIZABLE",
     }
 }
-
-/// What the parser must know of a session.
-pub type Mode = variables::SqlMode;

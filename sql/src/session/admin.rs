@@ -1,10 +1,12 @@
 //! Running commands: those on transactions and variables are next door, SHOW in its own module.
 
-use super::Session;
+use super::{Session, client_gone};
 use crate::{
-    command::{Command, Purge, TableAdmin, TableName},
+    catalog::text,
+    command::{Command, Filter, Purge, Show, TableAdmin, TableName},
     error::SqlError,
-    output::Output,
+    output::{Done, Output},
+    show::{self, Shown},
 };
 use cohort_engine::types::Value;
 use std::sync::Arc;
@@ -14,7 +16,6 @@ impl Session {
     pub(super) fn command(
         &mut self,
         command: &Command,
-        text: &Arc<str>,
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
@@ -37,7 +38,7 @@ impl Session {
             }
             Command::Set(assignments) => self.set(assignments, params)?,
             Command::Use(name) => self.use_database(name)?,
-            Command::Show(..) => return Err(SqlError::not_supported("SHOW")),
+            Command::Show(what, filter) => return self.show(what, filter, params, out),
             Command::Kill { connection, id } => self.kill(*connection, id, params)?,
             Command::Flush {
                 logs,
@@ -56,14 +57,9 @@ impl Session {
             Command::Do(expressions) => {
                 self.evaluate(expressions, params)?;
             }
-            _ => self.account_command(command, text)?,
+            _ => self.account_command(command)?,
         }
         self.done(0, String::new(), out)
-    }
-
-    fn account_command(&mut self, command: &Command, text: &Arc<str>) -> Result<(), SqlError> {
-        let _ = (command, text);
-        Err(SqlError::not_supported("users"))
     }
 
     /// KILL: the owner of a session may end it, others need privileges.
@@ -87,7 +83,7 @@ impl Session {
         Ok(())
     }
 
-    fn need_privileges(&self, name: &str) -> Result<(), SqlError> {
+    pub(super) fn need_privileges(&self, name: &str) -> Result<(), SqlError> {
         if self.state.privileged {
             Ok(())
         } else {
@@ -140,15 +136,84 @@ impl Session {
         Ok(())
     }
 
-    /// ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE.
+    /// Sends a table that is known already.
+    fn send(&mut self, shown: &Shown, out: &mut dyn Output) -> Result<(), SqlError> {
+        out.columns(&shown.metas()).map_err(|_| client_gone())?;
+        for row in &shown.rows {
+            out.row(row).map_err(|_| client_gone())?;
+        }
+        self.state.row_count = -1;
+        self.state.found_rows = shown.rows.len() as u64;
+        self.end(Done::default(), out)
+    }
+
+    /// SHOW. It leaves the warnings as they are, or SHOW WARNINGS could not show them.
+    fn show(
+        &mut self,
+        what: &Show,
+        filter: &Filter,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        let keeps = matches!(what, Show::Warnings { .. } | Show::CountWarnings { .. });
+        if !keeps {
+            self.clear_warnings();
+        }
+        let shown = show::show(&mut self.state, what, filter, params)?;
+        self.send(&shown, out)
+    }
+
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE. Estimates are always up to date,
+    /// rows are checked by their checksums whenever they are read, and space is reused by
+    /// itself: there is nothing to do but to say so.
     fn table_admin(
         &mut self,
         what: TableAdmin,
         tables: &[TableName],
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        let _ = (what, tables, out);
-        Err(SqlError::not_supported("table administration"))
+        let operation = match what {
+            TableAdmin::Analyze => "analyze",
+            TableAdmin::Check => "check",
+            TableAdmin::Optimize => "optimize",
+            TableAdmin::Repair => "repair",
+            TableAdmin::Checksum => return Err(SqlError::not_supported("CHECKSUM TABLE")),
+        };
+        let mut rows = Vec::new();
+        for name in tables {
+            let database = name.database.as_deref().unwrap_or(&self.state.database);
+            if database.is_empty() {
+                return Err(SqlError::no_database());
+            }
+            let full = format!("{database}.{}", name.name);
+            let mut say = |kind: &str, message: &str| {
+                rows.push([&full, operation, kind, message].iter().map(text).collect());
+            };
+            let dictionary = self.state.instance.engine.dictionary();
+            if dictionary.table(database, &name.name).is_none() {
+                let missing = SqlError::no_such_table(database, &name.name);
+                say("Error", &missing.message);
+                say("status", "Operation failed");
+                continue;
+            }
+            match what {
+                TableAdmin::Optimize => {
+                    say(
+                        "note",
+                        "Table does not support optimize, doing recreate + analyze instead",
+                    );
+                    say("status", "OK");
+                }
+                TableAdmin::Repair => {
+                    say(
+                        "note",
+                        "The storage engine for the table doesn't support repair",
+                    );
+                }
+                _ => say("status", "OK"),
+            }
+        }
+        self.send(&Shown::admin(rows), out)
     }
 }
 

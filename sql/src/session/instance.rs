@@ -3,6 +3,8 @@
 use super::registry::Registry;
 use crate::{
     error::SqlError,
+    plan::PlanCache,
+    users::Users,
     variables::{self, Globals, Variable},
 };
 use cohort_engine::{env::Env, txn::Engine, types::Value};
@@ -27,6 +29,10 @@ pub struct Instance {
     pub sessions: Registry,
     /// When the instance was made, in microseconds since 1970.
     pub started_micros: u64,
+    /// Compiled statements.
+    pub plans: PlanCache,
+    /// What the server calls itself.
+    pub version: String,
     /// How many prepared statements there are.
     prepared: AtomicU64,
     hooks: Mutex<Vec<VariableHook>>,
@@ -37,9 +43,12 @@ impl Instance {
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Arc<Instance> {
         let started_micros = engine.env().wall_micros();
+        let globals = Globals::default();
         Arc::new(Instance {
             engine,
-            globals: Globals::default(),
+            plans: PlanCache::default(),
+            version: globals.values().text("version").to_string(),
+            globals,
             sessions: Registry::default(),
             started_micros,
             prepared: AtomicU64::new(0),
@@ -55,6 +64,11 @@ impl Instance {
     #[must_use]
     pub fn global(&self, variable: &Variable) -> Value {
         self.globals.values().get(variable.id).clone()
+    }
+    /// The accounts as they are now.
+    #[must_use]
+    pub fn users(&self) -> Users {
+        Users::new(self.engine.dictionary())
     }
     /// Gives a variable its value at start, from the server's configuration, whether it is
     /// dynamic or not: 1193 if there is none of this name, 1231 or 1232 for a bad value.

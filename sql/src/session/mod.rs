@@ -4,7 +4,9 @@
 //! EXECUTE: `begin_statement` (clock, counters, process list), `compile`, `run`, `end_statement`
 //! (warnings, ROW_COUNT). Queries and DML are the planner's; commands are run here.
 
+mod account;
 mod admin;
+mod environment;
 mod instance;
 mod prepared;
 mod query;
@@ -22,7 +24,7 @@ pub use state::{Identity, State};
 use crate::{
     command::{self, Command, Cursor},
     error::SqlError,
-    lexer::{Kind, Lexer},
+    lexer::{Kind, Lexer, Lifted},
     output::{ColumnMeta, Done, Output},
     status::Counter,
     warnings::{Level, Warnings},
@@ -83,6 +85,8 @@ pub struct Session {
     state: State,
     transaction: Transaction,
     statements: Statements,
+    /// The literals of the last query that came as text; kept for its memory.
+    lifted: Lifted,
     /// Another statement of the same text follows.
     more: bool,
     /// COMMIT RELEASE: the connection must end.
@@ -117,7 +121,9 @@ impl Session {
             id,
             account: (who.user.clone(), "%".into()),
             who,
-            privileged: true,
+            user_at_host: Arc::from(""),
+            account_at_host: Arc::from(""),
+            privileged: false,
             database: Arc::from(""),
             user_variables: FxHashMap::default(),
             warnings: Warnings::default(),
@@ -137,6 +143,7 @@ impl Session {
             state,
             transaction: Transaction::default(),
             statements: Statements::default(),
+            lifted: Lifted::default(),
             more: false,
             released: false,
         }
@@ -167,7 +174,7 @@ impl Session {
         if !sql.contains(&b';') {
             return (sql, None);
         }
-        let mut lexer = Lexer::new(sql, self.state.settings().sql_mode.lexer());
+        let mut lexer = Lexer::new(sql, self.state.settings().lexer);
         let end = loop {
             let token = lexer.next_token();
             match token.kind {
@@ -254,7 +261,7 @@ impl Session {
                 what: Compiled::Query(query),
             });
         }
-        let mut cursor = Cursor::new(sql, self.state.settings().sql_mode.lexer());
+        let mut cursor = Cursor::new(sql, self.state.settings().lexer);
         if cursor.at_end() {
             return Err(SqlError::empty_query());
         }
@@ -265,7 +272,7 @@ impl Session {
                 None => Compiled::Query(self.compile_query(sql)?),
             },
         };
-        let placeholders = Lexer::tokens(sql, self.state.settings().sql_mode.lexer());
+        let placeholders = Lexer::tokens(sql, self.state.settings().lexer);
         let count = placeholders
             .iter()
             .filter(|token| token.kind == Kind::Placeholder)
@@ -298,7 +305,7 @@ impl Session {
                 if command.commits_implicitly() {
                     self.commit()?;
                 }
-                self.command(command, &statement.text, params, out)
+                self.command(command, params, out)
             }
             Compiled::Schema(change) => {
                 self.clear_warnings();
@@ -425,7 +432,7 @@ impl Session {
         }
         if settings
             .sql_mode
-            .has(crate::variables::SqlMode::NO_BACKSLASH_ESCAPES)
+            .has(crate::expr::SqlMode::NO_BACKSLASH_ESCAPES)
         {
             flags |= status_flags::NO_BACKSLASH_ESCAPES;
         }

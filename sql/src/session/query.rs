@@ -1,22 +1,42 @@
 //! Queries and DML: what the planner compiles and the executor runs.
 
-use super::Session;
+use super::{Session, client_gone, environment::Changes};
 use crate::{
     error::SqlError,
-    output::{ColumnMeta, Output},
+    exec::{self, ExecContext, Handler, Outcome, Stop, VirtualRows},
+    expr::{EvalContext, VariableScope},
+    lexer::Lifted,
+    output::{ColumnMeta, Done, Output},
+    parse,
+    plan::{self, Body, CompileContext, InsertRows, Plan},
+    status::{Counter, Counters},
 };
-use cohort_engine::types::Value;
+use cohort_engine::{
+    txn::{Isolation, LockMode, OnConflict, Read, Txn},
+    types::Value,
+};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// A compiled query or DML statement.
-pub(super) struct Query {}
+/// How often a statement is compiled again because a table changed under it.
+const ATTEMPTS_MAX: usize = 16;
+
+/// A compiled query or DML statement, which is compiled again when a table has changed.
+pub(super) struct Query {
+    source: Box<[u8]>,
+    /// The default database when it was prepared: names keep meaning the same.
+    database: Arc<str>,
+    plan: Mutex<Arc<Plan>>,
+}
 
 impl Query {
+    /// How many `?` it has.
     pub fn parameters(&self) -> u16 {
-        0
+        u16::try_from(self.plan.lock().parameters).unwrap_or(u16::MAX)
     }
+    /// The columns of its result.
     pub fn columns(&self) -> Arc<[ColumnMeta]> {
-        Arc::from([])
+        Arc::clone(&self.plan.lock().columns)
     }
 }
 
@@ -49,11 +69,66 @@ pub(super) fn is_query(sql: &[u8]) -> bool {
     }
 }
 
+/// Keeps rows until it is known that they may be sent, or for those who want the values.
+#[derive(Default)]
+struct Kept {
+    columns: Vec<ColumnMeta>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Output for Kept {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> std::io::Result<()> {
+        self.rows.push(row.to_vec());
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Session {
+    /// Compiles a text; with `lifted`, its literals are parameters.
+    fn plan(
+        &self,
+        sql: &[u8],
+        database: &str,
+        lifted: Option<&Lifted>,
+    ) -> Result<Arc<Plan>, SqlError> {
+        let state = &self.state;
+        let settings = state.settings();
+        let engine = &state.instance.engine;
+        let dictionary = engine.dictionary();
+        let variable = |scope: VariableScope, name: &str| state.variable_named(scope, name);
+        let context = CompileContext {
+            engine,
+            dictionary: &dictionary,
+            database,
+            virtual_tables: state,
+            variable: &variable,
+            literals: lifted.map_or(&[], |lifted| &lifted.values),
+            sql_mode: settings.sql_mode,
+            collation: settings.collation,
+        };
+        let plan = parse::with_stack(sql, settings.lexer, || {
+            let parsed = parse::parse(sql, settings.lexer, lifted)?;
+            plan::compile(&parsed, &context, lifted.is_some())
+        })?;
+        Ok(Arc::new(plan))
+    }
+
     /// Compiles a query.
     pub(super) fn compile_query(&mut self, sql: &[u8]) -> Result<Query, SqlError> {
-        let _ = sql;
-        Err(SqlError::not_supported("queries"))
+        let database = Arc::clone(&self.state.database);
+        let plan = self.plan(sql, &database, None)?;
+        Ok(Query {
+            source: sql.into(),
+            database,
+            plan: Mutex::new(plan),
+        })
     }
 
     /// Runs a query that came as text, through the cache of plans.
@@ -63,11 +138,69 @@ impl Session {
         text: &Arc<str>,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        let query = self.compile_query(sql)?;
-        self.run_query(&query, text, &[], out)
+        let mut lifted = std::mem::take(&mut self.lifted);
+        self.begin_key(&mut lifted.key);
+        let result = if lifted.lift(sql, self.state.settings().lexer) {
+            self.run_lifted(sql, &lifted, text, out)
+        } else {
+            let database = Arc::clone(&self.state.database);
+            let compile = |session: &Session| session.plan(sql, &database, None);
+            compile(self).and_then(|plan| self.run_plan(plan, &compile, text, &[], out))
+        };
+        self.lifted = lifted;
+        result
     }
 
-    /// Runs a compiled query in the session's transaction.
+    /// What else than its text a statement's meaning depends on.
+    fn begin_key(&self, key: &mut Vec<u8>) {
+        let settings = self.state.settings();
+        key.clear();
+        key.extend_from_slice(self.state.database.as_bytes());
+        key.push(0);
+        key.extend_from_slice(&settings.sql_mode.0.to_le_bytes());
+        key.extend_from_slice(&settings.collation.id().to_le_bytes());
+    }
+
+    fn run_lifted(
+        &mut self,
+        sql: &[u8],
+        lifted: &Lifted,
+        text: &Arc<str>,
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        let instance = Arc::clone(&self.state.instance);
+        let version = instance.engine.dictionary().version();
+        if let Some(plan) = instance.plans.get(&lifted.key, version) {
+            self.state.counters().count(Counter::PlanCacheHits);
+            let compile = |session: &Session| session.plan_lifted(sql, lifted);
+            return self.run_plan(plan, &compile, text, &lifted.values, out);
+        }
+        self.state.counters().count(Counter::PlanCacheMisses);
+        match self.plan_lifted(sql, lifted) {
+            Ok(plan) => {
+                let compile = |session: &Session| session.plan_lifted(sql, lifted);
+                self.run_plan(plan, &compile, text, &lifted.values, out)
+            }
+            // Some statements need their literals where they are, if only for the error.
+            Err(_) => {
+                let database = Arc::clone(&self.state.database);
+                let compile = |session: &Session| session.plan(sql, &database, None);
+                let plan = compile(self)?;
+                self.run_plan(plan, &compile, text, &[], out)
+            }
+        }
+    }
+
+    fn plan_lifted(&self, sql: &[u8], lifted: &Lifted) -> Result<Arc<Plan>, SqlError> {
+        let plan = self.plan(sql, &self.state.database, Some(lifted))?;
+        self.state
+            .instance
+            .plans
+            .put(&lifted.key, Arc::clone(&plan));
+        Ok(plan)
+    }
+
+    /// Runs a compiled query.
     pub(super) fn run_query(
         &mut self,
         query: &Query,
@@ -75,8 +208,17 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        let _ = (query, text, params, out);
-        Err(SqlError::not_supported("queries"))
+        let compile = |session: &Session| {
+            let plan = session.plan(&query.source, &query.database, None)?;
+            *query.plan.lock() = Arc::clone(&plan);
+            Ok(plan)
+        };
+        let mut plan = Arc::clone(&query.plan.lock());
+        if plan.dictionary != self.state.instance.engine.dictionary().version() {
+            self.state.counters().count(Counter::ComStmtReprepare);
+            plan = compile(self)?;
+        }
+        self.run_plan(plan, &compile, text, params, out)
     }
 
     /// The values of expressions (with commas between them), as SELECT computes them.
@@ -85,7 +227,239 @@ impl Session {
         expressions: &str,
         params: &[Value],
     ) -> Result<Vec<Value>, SqlError> {
-        let _ = (expressions, params);
-        Err(SqlError::not_supported("expressions"))
+        let sql = format!("SELECT {expressions}");
+        let database = Arc::clone(&self.state.database);
+        let compile = |session: &Session| session.plan(sql.as_bytes(), &database, None);
+        let plan = compile(self)?;
+        let mut kept = Kept::default();
+        let text = Arc::from(sql.as_str());
+        self.run_in_transaction(plan, &compile, &text, params, &mut kept)?;
+        match (kept.rows.pop(), kept.rows.is_empty()) {
+            (Some(row), true) => Ok(row),
+            (Some(_), false) => Err(SqlError::subquery_rows()),
+            (None, _) => Ok(vec![Value::Null]),
+        }
+    }
+
+    /// Runs a plan as a statement of its own and ends its result.
+    fn run_plan(
+        &mut self,
+        plan: Arc<Plan>,
+        compile: &dyn Fn(&Session) -> Result<Arc<Plan>, SqlError>,
+        text: &Arc<str>,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        count_command(&plan, self.state.counters());
+        let is_select = matches!(plan.body, Body::Select(_) | Body::Explain(_));
+        let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
+        let state = &mut self.state;
+        if is_select {
+            state.row_count = -1;
+            state.found_rows = outcome.rows;
+        } else {
+            state.row_count = i64::try_from(outcome.affected_rows).unwrap_or(i64::MAX);
+            state.insert_id = 0;
+        }
+        if outcome.generated_id > 0 {
+            state.last_insert_id = outcome.generated_id;
+        }
+        let done = Done {
+            affected_rows: outcome.affected_rows,
+            last_insert_id: outcome.insert_id,
+            info: outcome.info,
+            ..Done::default()
+        };
+        self.end(done, out)
+    }
+
+    /// Runs a plan in the session's transaction, or in one of its own, which ends with it.
+    fn run_in_transaction(
+        &mut self,
+        mut plan: Arc<Plan>,
+        compile: &dyn Fn(&Session) -> Result<Arc<Plan>, SqlError>,
+        text: &Arc<str>,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<Outcome, SqlError> {
+        self.check_privileges(&plan)?;
+        for _ in 0..ATTEMPTS_MAX {
+            match self.attempt(&plan, text, params, out)? {
+                Some(outcome) => return Ok(outcome),
+                None => plan = compile(self)?,
+            }
+        }
+        Err(SqlError::table_definition_changed())
+    }
+
+    /// 1142 for accounts without privileges, unless they look at virtual tables only.
+    fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
+        let Some(table) = plan.tables.first().filter(|_| !self.state.privileged) else {
+            return Ok(());
+        };
+        let command = match &plan.body {
+            Body::Select(_) | Body::Explain(_) => "SELECT",
+            Body::Insert(_) => "INSERT",
+            Body::Update(_) => "UPDATE",
+            Body::Delete(_) => "DELETE",
+        };
+        let (user, host) = &self.state.account;
+        Err(SqlError::table_access_denied(
+            command,
+            user,
+            host,
+            &table.name,
+        ))
+    }
+
+    /// One attempt to run a plan. `None`: a table has changed since it was compiled.
+    fn attempt(
+        &mut self,
+        plan: &Plan,
+        text: &Arc<str>,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<Option<Outcome>, SqlError> {
+        let is_select = matches!(plan.body, Body::Select(_) | Body::Explain(_));
+        let (characteristics, alone) = if plan.tables.is_empty() {
+            self.peek()
+        } else {
+            self.enter()
+        };
+        if characteristics.read_only && !is_select {
+            return Err(SqlError::read_only_transaction());
+        }
+        let engine = self.transaction.engine.take();
+        let mut txn = engine.unwrap_or_else(|| self.begin_engine(characteristics));
+        txn.start_statement(text);
+        match exec::use_tables(plan, &mut txn) {
+            Ok(true) => {}
+            result => {
+                self.leave(txn, alone, result.as_ref().err());
+                return result.map(|_| None);
+            }
+        }
+        let locks = characteristics.isolation == Isolation::Serializable && !alone;
+        // Locked rows may be of commits that are not durable yet: they wait here until they are.
+        let mut kept = (is_select && (plan.writes || locks)).then(Kept::default);
+        let target: &mut dyn Output = match &mut kept {
+            Some(kept) => kept,
+            None => &mut *out,
+        };
+        let plain_read = if locks {
+            Read::Locking(LockMode::Shared, OnConflict::Wait)
+        } else {
+            Read::Plain
+        };
+        let unlock = matches!(
+            characteristics.isolation,
+            Isolation::ReadCommitted | Isolation::ReadUncommitted
+        );
+        let result = self.execute_plan(plan, &mut txn, params, (plain_read, unlock), target);
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(Stop::Gone(_)) => {
+                let error = client_gone();
+                self.leave(txn, alone, Some(&error));
+                return Err(error);
+            }
+            Err(Stop::Error(error)) => {
+                self.leave(txn, alone, Some(&error));
+                return Err(error);
+            }
+        };
+        let durable = plan.writes || locks;
+        if alone && durable {
+            self.state.counters().count(Counter::HandlerCommit);
+            txn.commit(&self.state.database)?;
+        } else {
+            if durable {
+                txn.wait_for_reads()?;
+            }
+            self.leave(txn, alone, None);
+        }
+        if let Some(kept) = kept {
+            out.columns(&kept.columns).map_err(|_| client_gone())?;
+            for row in &kept.rows {
+                out.row(row).map_err(|_| client_gone())?;
+            }
+        }
+        Ok(Some(outcome))
+    }
+
+    fn execute_plan(
+        &mut self,
+        plan: &Plan,
+        txn: &mut Txn,
+        params: &[Value],
+        (plain_read, unlock): (Read, bool),
+        out: &mut dyn Output,
+    ) -> Result<Outcome, Stop> {
+        let (user_variables, mut warnings) = self.state.release();
+        let state = &self.state;
+        let virtual_rows: Vec<VirtualRows> = plan
+            .virtual_tables
+            .iter()
+            .map(|table| state.virtual_rows(table))
+            .collect();
+        let facts = state.facts();
+        let mut changes = Changes::new(state, user_variables);
+        let mut context = ExecContext {
+            txn,
+            engine: &state.instance.engine,
+            owner: &state.owner,
+            eval: EvalContext::new(params, &facts, &mut changes, &mut warnings),
+            virtual_rows: &virtual_rows,
+            plain_read,
+            unlock,
+            found_rows: state.client_found_rows,
+            select_limit: state.settings().select_limit,
+            insert_id: state.insert_id,
+            handler: Handler::default(),
+            patience: 0,
+        };
+        let result = exec::run(plan, &mut context, out);
+        count_rows(&context.handler, state.counters());
+        let changed = changes.changed;
+        self.state.restore(changed, warnings);
+        result
+    }
+}
+
+/// Counts a statement by its kind.
+fn count_command(plan: &Plan, counters: &Counters) {
+    counters.count(match &plan.body {
+        Body::Select(_) => Counter::ComSelect,
+        Body::Explain(_) => Counter::ComExplainOther,
+        Body::Update(_) => Counter::ComUpdate,
+        Body::Delete(_) => Counter::ComDelete,
+        Body::Insert(insert) => {
+            match (insert.replace, matches!(insert.rows, InsertRows::Query(_))) {
+                (false, false) => Counter::ComInsert,
+                (false, true) => Counter::ComInsertSelect,
+                (true, false) => Counter::ComReplace,
+                (true, true) => Counter::ComReplaceSelect,
+            }
+        }
+    });
+}
+
+/// Adds a statement's reads and writes of rows to the session's counters.
+fn count_rows(handler: &Handler, counters: &Counters) {
+    let counts = [
+        (Counter::HandlerReadKey, handler.read_key),
+        (Counter::HandlerReadNext, handler.read_next),
+        (Counter::HandlerReadPrev, handler.read_prev),
+        (Counter::HandlerReadFirst, handler.read_first),
+        (Counter::HandlerReadLast, handler.read_last),
+        (Counter::HandlerReadRndNext, handler.read_rnd_next),
+        (Counter::HandlerWrite, handler.write),
+        (Counter::HandlerUpdate, handler.update),
+        (Counter::HandlerDelete, handler.delete),
+    ];
+    for (counter, count) in counts {
+        if count > 0 {
+            counters.add(counter, count);
+        }
     }
 }

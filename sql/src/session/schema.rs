@@ -22,8 +22,8 @@ impl Session {
         let collation = Collation::from_name(server.text("collation_server"));
         let settings = state.settings();
         let rules = Rules {
-            sql_mode: settings.sql_mode.for_expressions(),
-            time_zone: settings.time_zone.for_expressions(),
+            sql_mode: settings.sql_mode,
+            time_zone: settings.time_zone,
             now_micros: state.now_micros,
         };
         let lock_wait_ms = settings.table_lock_wait_ms;

@@ -75,7 +75,7 @@ impl Session {
     /// The value of an expression on the right side of `=`. For system variables a word that is
     /// no literal is a string.
     fn value(&mut self, text: &str, words: bool, params: &mut &[Value]) -> Result<Value, SqlError> {
-        let mode = self.state.settings().sql_mode.lexer();
+        let mode = self.state.settings().lexer;
         let tokens = Lexer::tokens(text.as_bytes(), mode);
         if let [token] = tokens.as_slice() {
             let text = token.text(text.as_bytes());

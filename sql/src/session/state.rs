@@ -1,6 +1,6 @@
 //! What statements can see and change of their session, apart from its transaction.
 
-use super::{Instance, registry::Entry};
+use super::{Instance, environment::UserVariables, registry::Entry};
 use crate::{
     command::SetScope,
     status::Counters,
@@ -8,7 +8,6 @@ use crate::{
     warnings::Warnings,
 };
 use cohort_engine::{txn::Owner, types::Value};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Who a client is.
@@ -32,6 +31,10 @@ pub struct State {
     pub who: Identity,
     /// The account it logged in as: user and pattern of hosts, for CURRENT_USER().
     pub account: (String, String),
+    /// USER(): the client as it logged in.
+    pub user_at_host: Arc<str>,
+    /// CURRENT_USER(): the account.
+    pub account_at_host: Arc<str>,
     /// Whether that account has all privileges.
     pub privileged: bool,
     /// The default database; empty for none.
@@ -39,7 +42,7 @@ pub struct State {
     /// System variables.
     pub variables: Variables,
     /// User variables, by their names in lower case.
-    pub user_variables: FxHashMap<String, Value>,
+    pub user_variables: UserVariables,
     /// The conditions of the last statement that had any.
     pub warnings: Warnings,
     /// How many conditions and errors the statement before had: @@warning_count, @@error_count.
@@ -80,7 +83,7 @@ impl State {
     /// The value of a system variable as `@@variable`, `@@session.` or `@@global.variable` has it.
     #[must_use]
     pub fn variable(&self, variable: &Variable, scope: SetScope) -> Value {
-        if scope == SetScope::Global {
+        if scope == SetScope::Global && variable.name != "gtid_executed" {
             return self.instance.global(variable);
         }
         let number = |n: u64| Value::UInt(n);
@@ -89,6 +92,7 @@ impl State {
             "insert_id" => number(self.insert_id),
             "warning_count" => number(self.warnings_before.0),
             "error_count" => number(self.warnings_before.1),
+            "gtid_executed" => Value::Bytes(crate::show::logs::executed_gtids(self).into()),
             "pseudo_thread_id" => number(self.id),
             "timestamp" => {
                 let micros = self.timestamp.unwrap_or(self.now_micros);
@@ -98,23 +102,27 @@ impl State {
             _ => self.variables.values().get(variable.id).clone(),
         }
     }
-    /// Looks up what the account may do.
+    /// Looks up the account that the client logged in as, and what it may do.
     pub(super) fn log_in(&mut self) {
-        self.account = (self.who.user.clone(), "%".into());
-        self.privileged = true;
+        // The process list shows the port as well.
+        let host = self.who.host.split(':').next().unwrap_or_default();
+        let account = self.instance.users().find(&self.who.user, &[host]);
+        self.privileged = account.as_ref().is_some_and(|account| account.all);
+        self.account =
+            account.map_or_else(|| (self.who.user.clone(), "%".into()), |a| (a.user, a.host));
+        self.user_at_host = Arc::from(format!("{}@{host}", self.who.user));
+        self.account_at_host = Arc::from(format!("{}@{}", self.account.0, self.account.1));
     }
     /// The value of a user variable; NULL if it was never set.
     #[must_use]
     pub fn user_variable(&self, name: &str) -> Value {
-        let value = self.user_variables.get(name);
-        let value = match value {
-            Some(value) => Some(value),
-            None => self.user_variables.get(&name.to_lowercase()),
-        };
-        value.cloned().unwrap_or_default()
+        let value = self.user_variables.get(&name.to_lowercase());
+        value.map(|(value, _)| value.clone()).unwrap_or_default()
     }
     /// Sets a user variable.
     pub fn set_user_variable(&mut self, name: &str, value: Value) {
-        self.user_variables.insert(name.to_lowercase(), value);
+        let collation = self.settings().collation;
+        self.user_variables
+            .insert(name.to_lowercase(), (value, collation));
     }
 }

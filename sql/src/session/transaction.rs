@@ -160,17 +160,37 @@ impl Session {
         Ok(())
     }
 
-    /// What becomes of the transaction after a statement failed in it. `mark` is where its
-    /// changes begin.
-    #[allow(dead_code)] // the executor is about to call it
-    pub(super) fn statement_failed(&mut self, mut txn: Txn, mark: &Savepoint, error: &SqlError) {
+    /// What a statement on no tables runs in: it opens nothing.
+    pub(super) fn peek(&mut self) -> (Characteristics, bool) {
+        match self.transaction.open {
+            Some(open) => (open, false),
+            None => {
+                let settings = self.state.settings();
+                let (isolation, read_only) = (settings.isolation, settings.read_only);
+                (
+                    Characteristics {
+                        isolation,
+                        read_only,
+                    },
+                    true,
+                )
+            }
+        }
+    }
+
+    /// What becomes of the engine's transaction after a statement that is not committed now. A
+    /// statement that failed has undone its changes already.
+    pub(super) fn leave(&mut self, txn: Txn, alone: bool, error: Option<&SqlError>) {
+        if alone {
+            txn.rollback();
+            return;
+        }
         // 1213 (deadlock) and 1030 (the log failed) end the transaction in the engine.
-        if matches!(error.code, 1213 | 1030) {
+        if error.is_some_and(|error| matches!(error.code, 1213 | 1030)) {
             drop(txn);
             self.forget();
             return;
         }
-        txn.rollback_to(mark);
         self.transaction.engine = Some(txn);
     }
 

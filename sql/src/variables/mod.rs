@@ -10,10 +10,11 @@ mod value;
 
 pub(crate) use value::character_set;
 
-pub use sql_mode::SqlMode;
-pub use time_zone::TimeZone;
-
-use crate::error::SqlError;
+use crate::{
+    error::SqlError,
+    expr::{SqlMode, TimeZone},
+    lexer,
+};
 use cohort_engine::{
     txn::Isolation,
     types::{Collation, Value},
@@ -281,6 +282,8 @@ impl Variables {
 pub struct Settings {
     /// sql_mode.
     pub sql_mode: SqlMode,
+    /// What sql_mode says about tokens.
+    pub lexer: lexer::Mode,
     /// time_zone.
     pub time_zone: TimeZone,
     /// autocommit.
@@ -330,11 +333,19 @@ pub struct Settings {
 impl Settings {
     fn of(values: &Values) -> Settings {
         let on = |name| values.number(name) != 0;
+        let modes = sql_mode::Modes::parse(values.text("sql_mode"));
+        let sql_mode = modes.map_or(SqlMode::DEFAULT, sql_mode::Modes::evaluation);
         let small = |name| u8::try_from(values.number(name)).unwrap_or(u8::MAX);
         Settings {
-            sql_mode: SqlMode::parse(values.text("sql_mode")).unwrap_or_default(),
-            time_zone: TimeZone::parse(values.text("time_zone"))
-                .unwrap_or_else(|_| TimeZone::system()),
+            sql_mode,
+            lexer: lexer::Mode {
+                ansi_quotes: sql_mode.has(SqlMode::ANSI_QUOTES),
+                no_backslash_escapes: sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
+                pipes_as_concat: sql_mode.has(SqlMode::PIPES_AS_CONCAT),
+                high_not_precedence: sql_mode.has(SqlMode::HIGH_NOT_PRECEDENCE),
+            },
+            time_zone: time_zone::parse(values.text("time_zone"))
+                .map_or(TimeZone::default(), |zone| zone.1),
             autocommit: on("autocommit"),
             isolation: isolation(values.text("transaction_isolation")),
             read_only: on("transaction_read_only"),

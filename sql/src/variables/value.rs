@@ -1,6 +1,6 @@
 //! Which values a variable takes, and how they are shown.
 
-use super::{Kind, SqlMode, TimeZone, Variable};
+use super::{Kind, Variable, sql_mode::Modes, time_zone};
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, Value};
 
@@ -39,12 +39,12 @@ pub(super) fn convert(
         Kind::Collation => Value::Bytes(collation(variable, value)?.name().into()),
         Kind::SqlMode => {
             let mode = match integer(value) {
-                Some(bits) => SqlMode::from_bits(u64::try_from(bits).map_err(|_| refused())?)?,
-                None => SqlMode::parse(&string(variable, value)?)?,
+                Some(bits) => Modes::from_bits(u64::try_from(bits).map_err(|_| refused())?)?,
+                None => Modes::parse(&string(variable, value)?)?,
             };
             Value::Bytes(mode.to_string().into())
         }
-        Kind::TimeZone => Value::Bytes(TimeZone::parse(&string(variable, value)?)?.name().into()),
+        Kind::TimeZone => Value::Bytes(time_zone::parse(&string(variable, value)?)?.0.into()),
     };
     Ok((plain, None))
 }

@@ -1,0 +1,209 @@
+//! The columns of virtual tables: MySQL 9.7's, made from its information_schema.COLUMNS.
+//!
+//! A column is a name and a type: `+` is UNSIGNED, `=` a binary collation,
+//! `!` NOT NULL; ENUM and SET are VARCHAR here.
+
+pub(super) const CHARACTER_SETS: &str = "\
+    CHARACTER_SET_NAME varchar(64)!, DEFAULT_COLLATE_NAME varchar(64)!, DESCRIPTION varchar(2048)!, \
+    MAXLEN int+!";
+
+pub(super) const CHECK_CONSTRAINTS: &str = "\
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)!, \
+    CHECK_CLAUSE text!";
+
+pub(super) const COLLATIONS: &str = "\
+    COLLATION_NAME varchar(64)!, CHARACTER_SET_NAME varchar(64)!, ID bigint+!, IS_DEFAULT \
+    varchar(3)!, IS_COMPILED varchar(3)!, SORTLEN int+!, PAD_ATTRIBUTE varchar(9)=!";
+
+pub(super) const COLLATION_CHARACTER_SET_APPLICABILITY: &str = "\
+    COLLATION_NAME varchar(64)!, CHARACTER_SET_NAME varchar(64)!";
+
+pub(super) const COLUMNS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
+    varchar(64), ORDINAL_POSITION int+!, COLUMN_DEFAULT text, IS_NULLABLE varchar(3)!, DATA_TYPE \
+    text, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION bigint+, \
+    NUMERIC_SCALE bigint+, DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME \
+    varchar(64), COLUMN_TYPE text!, COLUMN_KEY varchar(3)=!, EXTRA varchar(256), PRIVILEGES \
+    varchar(154), COLUMN_COMMENT text!, GENERATION_EXPRESSION text!, SRS_ID int+";
+
+pub(super) const COLUMN_PRIVILEGES: &str = "\
+    GRANTEE varchar(292)!, TABLE_CATALOG varchar(512)!, TABLE_SCHEMA varchar(64)!, TABLE_NAME \
+    varchar(64)!, COLUMN_NAME varchar(64)!, PRIVILEGE_TYPE varchar(64)!, IS_GRANTABLE varchar(3)!";
+
+pub(super) const ENGINES: &str = "\
+    ENGINE varchar(64)!, SUPPORT varchar(8)!, COMMENT varchar(80)!, TRANSACTIONS varchar(3), XA \
+    varchar(3), SAVEPOINTS varchar(3)";
+
+pub(super) const EVENTS: &str = "\
+    EVENT_CATALOG varchar(64)=!, EVENT_SCHEMA varchar(64)=!, EVENT_NAME varchar(64)!, DEFINER \
+    varchar(288)=!, TIME_ZONE varchar(64)=!, EVENT_BODY varchar(3)!, EVENT_DEFINITION text!, \
+    EVENT_TYPE varchar(9)!, EXECUTE_AT datetime, INTERVAL_VALUE varchar(256), INTERVAL_FIELD \
+    varchar(18)=, SQL_MODE varchar(547)=!, STARTS datetime, ENDS datetime, STATUS varchar(21)=!, \
+    ON_COMPLETION varchar(12)!, CREATED datetime, LAST_ALTERED datetime, LAST_EXECUTED datetime, \
+    EVENT_COMMENT varchar(2048)=!, ORIGINATOR int+!, CHARACTER_SET_CLIENT varchar(64)!, \
+    COLLATION_CONNECTION varchar(64)!, DATABASE_COLLATION varchar(64)!";
+
+pub(super) const INNODB_TRX: &str = "\
+    trx_id bigint+!, trx_state varchar(13)!, trx_started datetime!, trx_requested_lock_id \
+    varchar(126), trx_wait_started datetime, trx_weight bigint+!, trx_mysql_thread_id bigint+!, \
+    trx_query varchar(1024), trx_operation_state varchar(64), trx_tables_in_use bigint+!, \
+    trx_tables_locked bigint+!, trx_lock_structs bigint+!, trx_lock_memory_bytes bigint+!, \
+    trx_rows_locked bigint+!, trx_rows_modified bigint+!, trx_concurrency_tickets bigint+!, \
+    trx_isolation_level varchar(16)!, trx_unique_checks int!, trx_foreign_key_checks int!, \
+    trx_last_foreign_key_error varchar(256), trx_adaptive_hash_latched int!, \
+    trx_adaptive_hash_timeout bigint+!, trx_is_read_only int!, trx_autocommit_non_locking int!, \
+    trx_schedule_weight bigint+";
+
+pub(super) const KEYWORDS: &str = "\
+    WORD varchar(128), RESERVED int";
+
+pub(super) const KEY_COLUMN_USAGE: &str = "\
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
+    varchar(64), ORDINAL_POSITION int+!, POSITION_IN_UNIQUE_CONSTRAINT int+, REFERENCED_TABLE_SCHEMA \
+    varchar(64)=, REFERENCED_TABLE_NAME varchar(64)=, REFERENCED_COLUMN_NAME varchar(64)";
+
+pub(super) const PARAMETERS: &str = "\
+    SPECIFIC_CATALOG varchar(64)=!, SPECIFIC_SCHEMA varchar(64)=!, SPECIFIC_NAME varchar(64)!, \
+    ORDINAL_POSITION bigint+!, PARAMETER_MODE varchar(5)=, PARAMETER_NAME varchar(64), DATA_TYPE \
+    text, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, \
+    NUMERIC_SCALE bigint, DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME \
+    varchar(64), DTD_IDENTIFIER text!, ROUTINE_TYPE varchar(9)=!";
+
+pub(super) const PARTITIONS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
+    PARTITION_NAME varchar(64), SUBPARTITION_NAME varchar(64), PARTITION_ORDINAL_POSITION int+, \
+    SUBPARTITION_ORDINAL_POSITION int+, SECONDARY_LOAD varchar(1)=, PARTITION_METHOD varchar(13), \
+    SUBPARTITION_METHOD varchar(13), PARTITION_EXPRESSION varchar(2048)=, SUBPARTITION_EXPRESSION \
+    varchar(2048)=, PARTITION_DESCRIPTION text, TABLE_ROWS bigint+, AVG_ROW_LENGTH bigint+, \
+    DATA_LENGTH bigint+, MAX_DATA_LENGTH bigint+, INDEX_LENGTH bigint+, DATA_FREE bigint+, \
+    CREATE_TIME datetime, UPDATE_TIME datetime, CHECK_TIME datetime, CHECKSUM bigint, \
+    PARTITION_COMMENT text!, NODEGROUP varchar(256), TABLESPACE_NAME varchar(268)=";
+
+pub(super) const PLUGINS: &str = "\
+    PLUGIN_NAME varchar(64)!, PLUGIN_VERSION varchar(20)!, PLUGIN_STATUS varchar(10)!, PLUGIN_TYPE \
+    varchar(80)!, PLUGIN_TYPE_VERSION varchar(20)!, PLUGIN_LIBRARY varchar(64), \
+    PLUGIN_LIBRARY_VERSION varchar(20), PLUGIN_AUTHOR varchar(64), PLUGIN_DESCRIPTION text, \
+    PLUGIN_LICENSE varchar(80), LOAD_OPTION varchar(64)!";
+
+pub(super) const PROCESSLIST: &str = "\
+    ID bigint+!, USER varchar(32)!, HOST varchar(261)!, DB varchar(64), COMMAND varchar(16)!, TIME \
+    int!, STATE varchar(64), INFO text";
+
+pub(super) const REFERENTIAL_CONSTRAINTS: &str = "\
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    UNIQUE_CONSTRAINT_CATALOG varchar(64)=!, UNIQUE_CONSTRAINT_SCHEMA varchar(64)=!, \
+    UNIQUE_CONSTRAINT_NAME varchar(64), MATCH_OPTION varchar(7)=!, UPDATE_RULE varchar(11)=!, \
+    DELETE_RULE varchar(11)=!, TABLE_NAME varchar(64)=!, REFERENCED_TABLE_NAME varchar(64)=!";
+
+pub(super) const ROUTINES: &str = "\
+    SPECIFIC_NAME varchar(64)!, ROUTINE_CATALOG varchar(64)=!, ROUTINE_SCHEMA varchar(64)=!, \
+    ROUTINE_NAME varchar(64)!, ROUTINE_TYPE varchar(9)=!, DATA_TYPE text, CHARACTER_MAXIMUM_LENGTH \
+    bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, NUMERIC_SCALE int+, \
+    DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME varchar(64), \
+    DTD_IDENTIFIER text, ROUTINE_BODY varchar(8)!, ROUTINE_DEFINITION text, EXTERNAL_NAME text, \
+    EXTERNAL_LANGUAGE varchar(64)=!, PARAMETER_STYLE varchar(3)!, IS_DETERMINISTIC varchar(3)!, \
+    SQL_DATA_ACCESS varchar(17)=!, SQL_PATH text, SECURITY_TYPE varchar(7)=!, CREATED datetime, \
+    LAST_ALTERED datetime, SQL_MODE varchar(547)=!, ROUTINE_COMMENT text!, DEFINER varchar(288)=!, \
+    CHARACTER_SET_CLIENT varchar(64)!, COLLATION_CONNECTION varchar(64)!, DATABASE_COLLATION \
+    varchar(64)!";
+
+pub(super) const SCHEMATA: &str = "\
+    CATALOG_NAME varchar(64)=!, SCHEMA_NAME varchar(64)=!, DEFAULT_CHARACTER_SET_NAME varchar(64)!, \
+    DEFAULT_COLLATION_NAME varchar(64)!, SQL_PATH text, DEFAULT_ENCRYPTION varchar(3)=!";
+
+pub(super) const SCHEMA_PRIVILEGES: &str = "\
+    GRANTEE varchar(292)!, TABLE_CATALOG varchar(512)!, TABLE_SCHEMA varchar(64)!, PRIVILEGE_TYPE \
+    varchar(64)!, IS_GRANTABLE varchar(3)!";
+
+pub(super) const STATISTICS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, NON_UNIQUE \
+    int!, INDEX_SCHEMA varchar(64)=!, INDEX_NAME varchar(64), SEQ_IN_INDEX int+!, COLUMN_NAME \
+    varchar(64), COLLATION varchar(1), CARDINALITY bigint, SUB_PART bigint, PACKED text, NULLABLE \
+    varchar(3)!, INDEX_TYPE varchar(11)=!, COMMENT varchar(8)!, INDEX_COMMENT varchar(2048)=!, \
+    IS_VISIBLE varchar(3)!, EXPRESSION text";
+
+pub(super) const TABLES: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, TABLE_TYPE \
+    varchar(11)=!, ENGINE varchar(64), VERSION int, ROW_FORMAT varchar(10)=, TABLE_ROWS bigint+, \
+    AVG_ROW_LENGTH bigint+, DATA_LENGTH bigint+, MAX_DATA_LENGTH bigint+, INDEX_LENGTH bigint+, \
+    DATA_FREE bigint+, AUTO_INCREMENT bigint+, CREATE_TIME datetime, UPDATE_TIME datetime, \
+    CHECK_TIME datetime, TABLE_COLLATION varchar(64), CHECKSUM bigint, CREATE_OPTIONS varchar(256), \
+    TABLE_COMMENT text";
+
+pub(super) const TABLE_CONSTRAINTS: &str = "\
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, CONSTRAINT_TYPE varchar(11)=!, ENFORCED \
+    varchar(3)=!";
+
+pub(super) const TABLE_PRIVILEGES: &str = "\
+    GRANTEE varchar(292)!, TABLE_CATALOG varchar(512)!, TABLE_SCHEMA varchar(64)!, TABLE_NAME \
+    varchar(64)!, PRIVILEGE_TYPE varchar(64)!, IS_GRANTABLE varchar(3)!";
+
+pub(super) const TRIGGERS: &str = "\
+    TRIGGER_CATALOG varchar(64)=!, TRIGGER_SCHEMA varchar(64)=!, TRIGGER_NAME varchar(64)!, \
+    EVENT_MANIPULATION varchar(6)=!, EVENT_OBJECT_CATALOG varchar(64)=!, EVENT_OBJECT_SCHEMA \
+    varchar(64)=!, EVENT_OBJECT_TABLE varchar(64)=!, ACTION_ORDER int+!, ACTION_CONDITION text, \
+    ACTION_STATEMENT text!, ACTION_ORIENTATION varchar(3)!, ACTION_TIMING varchar(6)=!, \
+    ACTION_REFERENCE_OLD_TABLE text, ACTION_REFERENCE_NEW_TABLE text, ACTION_REFERENCE_OLD_ROW \
+    varchar(3)!, ACTION_REFERENCE_NEW_ROW varchar(3)!, CREATED timestamp(2)!, SQL_MODE \
+    varchar(547)=!, DEFINER varchar(288)=!, CHARACTER_SET_CLIENT varchar(64)!, COLLATION_CONNECTION \
+    varchar(64)!, DATABASE_COLLATION varchar(64)!";
+
+pub(super) const USER_PRIVILEGES: &str = "\
+    GRANTEE varchar(292)!, TABLE_CATALOG varchar(512)!, PRIVILEGE_TYPE varchar(64)!, IS_GRANTABLE \
+    varchar(3)!";
+
+pub(super) const VIEWS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
+    VIEW_DEFINITION text, CHECK_OPTION varchar(8)=, IS_UPDATABLE varchar(3)=, DEFINER varchar(288)=, \
+    SECURITY_TYPE varchar(7)=, CHARACTER_SET_CLIENT varchar(64)!, COLLATION_CONNECTION varchar(64)!";
+
+pub(super) const MYSQL_USER: &str = "\
+    Host char(255)!, User char(32)!, Select_priv varchar(1)!, Insert_priv varchar(1)!, Update_priv \
+    varchar(1)!, Delete_priv varchar(1)!, Create_priv varchar(1)!, Drop_priv varchar(1)!, Grant_priv \
+    varchar(1)!, Super_priv varchar(1)!, plugin char(64)!, authentication_string text, \
+    password_expired varchar(1)!, account_locked varchar(1)!";
+
+pub(super) const PS_DATA_LOCK_WAITS: &str = "\
+    ENGINE varchar(32)!, REQUESTING_ENGINE_LOCK_ID varchar(128)!, REQUESTING_ENGINE_TRANSACTION_ID \
+    bigint+, REQUESTING_THREAD_ID bigint+, REQUESTING_EVENT_ID bigint+, \
+    REQUESTING_OBJECT_INSTANCE_BEGIN bigint+!, BLOCKING_ENGINE_LOCK_ID varchar(128)!, \
+    BLOCKING_ENGINE_TRANSACTION_ID bigint+, BLOCKING_THREAD_ID bigint+, BLOCKING_EVENT_ID bigint+, \
+    BLOCKING_OBJECT_INSTANCE_BEGIN bigint+!";
+
+pub(super) const PS_DATA_LOCKS: &str = "\
+    ENGINE varchar(32)!, ENGINE_LOCK_ID varchar(128)!, ENGINE_TRANSACTION_ID bigint+, THREAD_ID \
+    bigint+, EVENT_ID bigint+, OBJECT_SCHEMA varchar(64), OBJECT_NAME varchar(64), PARTITION_NAME \
+    varchar(64), SUBPARTITION_NAME varchar(64), INDEX_NAME varchar(64), OBJECT_INSTANCE_BEGIN \
+    bigint+!, LOCK_TYPE varchar(32)!, LOCK_MODE varchar(32)!, LOCK_STATUS varchar(32)!, LOCK_DATA \
+    varchar(8192)";
+
+pub(super) const PS_FILE_SUMMARY_BY_INSTANCE: &str = "\
+    FILE_NAME varchar(512)!, EVENT_NAME varchar(128)!, OBJECT_INSTANCE_BEGIN bigint+!, COUNT_STAR \
+    bigint+!, SUM_TIMER_WAIT bigint+!, MIN_TIMER_WAIT bigint+!, AVG_TIMER_WAIT bigint+!, \
+    MAX_TIMER_WAIT bigint+!, COUNT_READ bigint+!, SUM_TIMER_READ bigint+!, MIN_TIMER_READ bigint+!, \
+    AVG_TIMER_READ bigint+!, MAX_TIMER_READ bigint+!, SUM_NUMBER_OF_BYTES_READ bigint!, COUNT_WRITE \
+    bigint+!, SUM_TIMER_WRITE bigint+!, MIN_TIMER_WRITE bigint+!, AVG_TIMER_WRITE bigint+!, \
+    MAX_TIMER_WRITE bigint+!, SUM_NUMBER_OF_BYTES_WRITE bigint!, COUNT_MISC bigint+!, SUM_TIMER_MISC \
+    bigint+!, MIN_TIMER_MISC bigint+!, AVG_TIMER_MISC bigint+!, MAX_TIMER_MISC bigint+!";
+
+pub(super) const PS_GLOBAL_STATUS: &str = "\
+    VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
+
+pub(super) const PS_GLOBAL_VARIABLES: &str = "\
+    VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
+
+pub(super) const PS_PROCESSLIST: &str = "\
+    ID bigint+!, USER varchar(32), HOST varchar(261), DB varchar(64), COMMAND varchar(16), TIME \
+    bigint, STATE varchar(64), INFO text, EXECUTION_ENGINE varchar(9)";
+
+pub(super) const PS_SESSION_STATUS: &str = "\
+    VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
+
+pub(super) const PS_SESSION_VARIABLES: &str = "\
+    VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
+
+/// Cohort's own: how long the log's fsyncs took.
+pub(super) const COHORT_LOG_FSYNC_HISTOGRAM: &str = "\
+    BUCKET int+!, LATENCY_US_FROM bigint+!, LATENCY_US_TO bigint+, FSYNCS bigint+!";

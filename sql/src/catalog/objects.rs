@@ -1,0 +1,401 @@
+//! Databases, tables, columns and keys as information_schema shows them.
+
+use super::{Rows, VIRTUAL_DATABASES, number, text, yes_no};
+use crate::session::State;
+use cohort_engine::{
+    txn::Dictionary,
+    types::{
+        Collation, Column, ColumnType, DateTime, Index, IndexPart, Table, Value,
+        schema::DefaultValue,
+    },
+};
+use std::sync::Arc;
+
+/// All tables that the session may see, virtual ones first, by database and name.
+pub(crate) fn visible_tables(session: &State) -> Vec<(Arc<Table>, bool)> {
+    let virtual_tables = super::tables()
+        .iter()
+        .map(|table| (Arc::clone(&table.definition), true));
+    let mut tables: Vec<(Arc<Table>, bool)> = virtual_tables.collect();
+    if session.privileged {
+        let dictionary = session.instance.engine.dictionary();
+        for database in dictionary.databases() {
+            let stored = dictionary
+                .tables(&database.name)
+                .map(|table| (Arc::clone(table), false));
+            tables.extend(stored);
+        }
+    }
+    tables
+}
+
+/// The names of all databases that the session may see, in order.
+pub(crate) fn databases(session: &State, dictionary: &Dictionary) -> Vec<(String, Collation)> {
+    let fixed = VIRTUAL_DATABASES
+        .iter()
+        .map(|name| ((*name).into(), Collation::Utf8mb40900AiCi));
+    let mut databases: Vec<(String, Collation)> = fixed.collect();
+    if session.privileged {
+        databases.extend(
+            dictionary
+                .databases()
+                .map(|d| (d.name.clone(), d.collation)),
+        );
+    }
+    databases.sort_by(|a, b| a.0.cmp(&b.0));
+    databases
+}
+
+pub(super) fn schemata(session: &State) -> Rows {
+    let dictionary = session.instance.engine.dictionary();
+    let databases = databases(session, &dictionary).into_iter();
+    let row = |(name, collation): (String, Collation)| {
+        vec![
+            text("def"),
+            text(name),
+            text(collation.charset()),
+            text(collation.name()),
+            Value::Null,
+            text("NO"),
+        ]
+    };
+    databases.map(row).collect()
+}
+
+/// A time in seconds since 1970 as a DATETIME of the session.
+fn local_time(session: &State, seconds: u64) -> Value {
+    let utc = i64::try_from(seconds.saturating_mul(1_000_000)).ok();
+    let utc = utc.and_then(DateTime::from_unix_micros);
+    utc.map_or(Value::Null, |utc| {
+        Value::DateTime(session.settings().time_zone.to_local(utc))
+    })
+}
+
+pub(super) fn tables(session: &State) -> Rows {
+    visible_tables(session)
+        .iter()
+        .map(|(table, system)| table_row(session, table, *system))
+        .collect()
+}
+
+/// A row of information_schema.TABLES.
+pub(crate) fn table_row(session: &State, table: &Table, system: bool) -> Vec<Value> {
+    let engine = &session.instance.engine;
+    let estimate = |value: u64| if system { Value::Null } else { number(value) };
+    let next = table
+        .auto_increment_column()
+        .map(|_| engine.auto_increment_peek(table));
+    let rows = if system {
+        0
+    } else {
+        engine.row_estimate(table)
+    };
+    vec![
+        text("def"),
+        text(&table.database),
+        text(&table.name),
+        text(if system { "SYSTEM VIEW" } else { "BASE TABLE" }),
+        if system { Value::Null } else { text("InnoDB") },
+        Value::UInt(10),
+        if system { Value::Null } else { text("Dynamic") },
+        number(rows),
+        number(0),
+        number(0),
+        number(0),
+        number(0),
+        number(0),
+        // MySQL shows it once a value was generated.
+        next.filter(|next| *next > 1).map_or(Value::Null, number),
+        local_time(session, table.created),
+        Value::Null,
+        Value::Null,
+        if system {
+            Value::Null
+        } else {
+            text(table.collation.name())
+        },
+        Value::Null,
+        text(&table.options),
+        text(&table.comment),
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(i, value)| {
+        if matches!(i, 8..=12) {
+            estimate(0)
+        } else {
+            value
+        }
+    })
+    .collect()
+}
+
+pub(super) fn columns(session: &State) -> Rows {
+    let mut rows = Rows::new();
+    for (table, _) in visible_tables(session) {
+        for position in 0..table.columns.len() {
+            rows.extend(column_row(&table, position));
+        }
+    }
+    rows
+}
+
+/// PRI, UNI, MUL or nothing.
+fn column_key(table: &Table, position: usize) -> &'static str {
+    let is = |part: &IndexPart| usize::from(part.column) == position;
+    if table
+        .primary
+        .as_ref()
+        .is_some_and(|key| key.parts.iter().any(is))
+    {
+        return "PRI";
+    }
+    let first = |index: &&Index| index.parts.first().is_some_and(is);
+    let leading: Vec<&Index> = table.indexes.iter().filter(first).collect();
+    let alone = |index: &&Index| index.unique && index.parts.len() == 1;
+    if let Some(unique) = leading.iter().find(|index| alone(index)) {
+        // Without a primary key, the first unique key without NULL takes its place.
+        let nullable = table
+            .columns
+            .get(position)
+            .is_none_or(|column| column.nullable);
+        let stands_in = table.primary.is_none()
+            && !nullable
+            && table
+                .indexes
+                .iter()
+                .find(|index| index.unique)
+                .is_some_and(|first| first.name == unique.name);
+        return if stands_in { "PRI" } else { "UNI" };
+    }
+    if leading.is_empty() { "" } else { "MUL" }
+}
+
+/// The digits of a second that a type has.
+fn time_digits(ty: ColumnType) -> Option<u8> {
+    match ty {
+        ColumnType::Time(digits) | ColumnType::DateTime(digits) | ColumnType::Timestamp(digits) => {
+            Some(digits)
+        }
+        _ => None,
+    }
+}
+
+fn now_text(ty: ColumnType) -> String {
+    match time_digits(ty) {
+        Some(digits) if digits > 0 => format!("CURRENT_TIMESTAMP({digits})"),
+        _ => "CURRENT_TIMESTAMP".into(),
+    }
+}
+
+/// What SHOW COLUMNS has in Extra.
+fn column_extra(column: &Column) -> String {
+    let mut words = Vec::new();
+    if column.auto_increment {
+        words.push("auto_increment".to_string());
+    }
+    if matches!(
+        column.default,
+        DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)
+    ) {
+        words.push("DEFAULT_GENERATED".into());
+    }
+    if column.on_update_now {
+        words.push(format!("on update {}", now_text(column.ty)));
+    }
+    words.join(" ")
+}
+
+/// A column's default as COLUMN_DEFAULT shows it.
+fn default_text(column: &Column) -> Value {
+    match &column.default {
+        DefaultValue::None | DefaultValue::Null => Value::Null,
+        DefaultValue::Literal(literal) => text(literal),
+        DefaultValue::CurrentTimestamp => text(now_text(column.ty)),
+        DefaultValue::Expression(expression) => text(expression),
+    }
+}
+
+/// Characters and bytes at most, for strings.
+fn lengths(column: &Column) -> Option<(u64, u64)> {
+    if !column.ty.is_string() {
+        return None;
+    }
+    let char_bytes = u64::from(column.collation.max_char_bytes());
+    Some(match column.ty {
+        ColumnType::Char(n) => (u64::from(n), u64::from(n) * char_bytes),
+        ColumnType::VarChar(n) => (u64::from(n), u64::from(n) * char_bytes),
+        ColumnType::Text(bytes) => {
+            let max = (1_u64 << (8 * u32::from(bytes))) - 1;
+            (max, max)
+        }
+        _ => return None,
+    })
+}
+
+/// Digits and scale, for numbers.
+fn digits(column: &Column) -> (Value, Value) {
+    let precision = match column.ty {
+        ColumnType::TinyInt => 3,
+        ColumnType::SmallInt => 5,
+        ColumnType::MediumInt => 7,
+        ColumnType::Int => 10,
+        ColumnType::BigInt => 19 + u64::from(column.unsigned),
+        ColumnType::Float => return (number(12), Value::Null),
+        ColumnType::Double => return (number(22), Value::Null),
+        ColumnType::Decimal { precision, scale } => {
+            return (number(precision.into()), number(scale.into()));
+        }
+        _ => return (Value::Null, Value::Null),
+    };
+    (number(precision), number(0))
+}
+
+/// The type's name alone: `varchar`.
+fn data_type(column: &Column) -> String {
+    let whole = column.type_text();
+    whole
+        .split(['(', ' '])
+        .next()
+        .unwrap_or_default()
+        .to_string()
+}
+
+/// A row of information_schema.COLUMNS.
+pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
+    let column = table.columns.get(position)?;
+    let lengths = lengths(column);
+    let (precision, scale) = digits(column);
+    let has_charset = column.ty.is_string() && !column.collation.is_binary();
+    let charset = |name: &str| if has_charset { text(name) } else { Value::Null };
+    Some(vec![
+        text("def"),
+        text(&table.database),
+        text(&table.name),
+        text(&column.name),
+        number(position as u64 + 1),
+        default_text(column),
+        yes_no(column.nullable),
+        text(data_type(column)),
+        lengths.map_or(Value::Null, |l| {
+            Value::Int(i64::try_from(l.0).unwrap_or(i64::MAX))
+        }),
+        lengths.map_or(Value::Null, |l| {
+            Value::Int(i64::try_from(l.1).unwrap_or(i64::MAX))
+        }),
+        precision,
+        scale,
+        time_digits(column.ty).map_or(Value::Null, |digits| number(digits.into())),
+        charset(column.collation.charset()),
+        charset(column.collation.name()),
+        text(column.type_text()),
+        text(column_key(table, position)),
+        text(column_extra(column)),
+        text("select,insert,update,references"),
+        text(&column.comment),
+        text(""),
+        Value::Null,
+    ])
+}
+
+/// All keys of a table: the primary key, unique keys, the others.
+fn keys(table: &Table) -> impl Iterator<Item = &Index> {
+    table.primary.iter().chain(&table.indexes)
+}
+
+/// Each part of each key, with its position from 1.
+fn key_parts(table: &Table) -> impl Iterator<Item = (&Index, u64, IndexPart, &Column)> {
+    keys(table).flat_map(move |index| {
+        index
+            .parts
+            .iter()
+            .zip(1..)
+            .filter_map(move |(part, position)| {
+                let column = table.columns.get(usize::from(part.column))?;
+                Some((index, position, *part, column))
+            })
+    })
+}
+
+pub(super) fn statistics(session: &State) -> Rows {
+    let tables = visible_tables(session);
+    tables
+        .iter()
+        .flat_map(|(table, _)| statistics_rows(session, table))
+        .collect()
+}
+
+/// Rows of information_schema.STATISTICS.
+pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
+    let rows = session.instance.engine.row_estimate(table);
+    let row = |(index, position, part, column): (&Index, u64, IndexPart, &Column)| {
+        vec![
+            text("def"),
+            text(&table.database),
+            text(&table.name),
+            Value::Int(i64::from(!index.unique)),
+            text(&table.database),
+            text(&index.name),
+            number(position),
+            text(&column.name),
+            text(if part.desc { "D" } else { "A" }),
+            Value::Int(i64::try_from(rows).unwrap_or(i64::MAX)),
+            part.prefix
+                .map_or(Value::Null, |prefix| Value::Int(prefix.into())),
+            Value::Null,
+            text(if column.nullable { "YES" } else { "" }),
+            text("BTREE"),
+            text(""),
+            text(&index.comment),
+            yes_no(index.visible),
+            Value::Null,
+        ]
+    };
+    key_parts(table).map(row).collect()
+}
+
+pub(super) fn table_constraints(session: &State) -> Rows {
+    let mut rows = Rows::new();
+    for (table, _) in visible_tables(session) {
+        for index in keys(&table).filter(|index| index.unique) {
+            let is_primary = table
+                .primary
+                .as_ref()
+                .is_some_and(|key| key.name == index.name);
+            rows.push(vec![
+                text("def"),
+                text(&table.database),
+                text(&index.name),
+                text(&table.database),
+                text(&table.name),
+                text(if is_primary { "PRIMARY KEY" } else { "UNIQUE" }),
+                text("YES"),
+            ]);
+        }
+    }
+    rows
+}
+
+pub(super) fn key_column_usage(session: &State) -> Rows {
+    let mut rows = Rows::new();
+    for (table, _) in visible_tables(session) {
+        for (index, position, _, column) in key_parts(&table) {
+            if !index.unique {
+                continue;
+            }
+            let mut row = vec![
+                text("def"),
+                text(&table.database),
+                text(&index.name),
+                text("def"),
+                text(&table.database),
+                text(&table.name),
+                text(&column.name),
+                number(position),
+            ];
+            row.resize(12, Value::Null);
+            rows.push(row);
+        }
+    }
+    rows
+}

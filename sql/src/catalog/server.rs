@@ -1,0 +1,420 @@
+//! What the server is doing, as information_schema and performance_schema show it.
+
+use super::{Rows, number, text, yes_no};
+use crate::{
+    session::State,
+    status,
+    variables::{self, Access, Scope, Variable},
+};
+use cohort_engine::{
+    env::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, OperationStats},
+    txn::{LockKind, LockMode},
+    types::{Collation, DateTime, Table, TreeId, Value},
+};
+use std::sync::Arc;
+
+pub(super) fn character_sets(_: &State) -> Rows {
+    let row = |name: &str, collation: Collation, description: &str, bytes: u64| {
+        vec![
+            text(name),
+            text(collation.name()),
+            text(description),
+            number(bytes),
+        ]
+    };
+    vec![
+        row("binary", Collation::Binary, "Binary pseudo charset", 1),
+        row("utf8mb4", Collation::Utf8mb40900AiCi, "UTF-8 Unicode", 4),
+    ]
+}
+
+/// The collations by name.
+fn sorted_collations() -> Vec<Collation> {
+    let mut all = Collation::ALL.to_vec();
+    all.sort_by_key(|collation| collation.name());
+    all
+}
+
+pub(super) fn collations(_: &State) -> Rows {
+    let row = |collation: &Collation| {
+        let is_default = matches!(collation, Collation::Binary | Collation::Utf8mb40900AiCi);
+        vec![
+            text(collation.name()),
+            text(collation.charset()),
+            number(collation.id().into()),
+            text(if is_default { "Yes" } else { "" }),
+            text("Yes"),
+            number(u64::from(*collation != Collation::Utf8mb40900AiCi)),
+            text(if collation.pads() {
+                "PAD SPACE"
+            } else {
+                "NO PAD"
+            }),
+        ]
+    };
+    sorted_collations().iter().map(row).collect()
+}
+
+pub(super) fn collation_charsets(_: &State) -> Rows {
+    let row = |collation: &Collation| vec![text(collation.name()), text(collation.charset())];
+    sorted_collations().iter().map(row).collect()
+}
+
+pub(super) fn engines(_: &State) -> Rows {
+    // Tables of Cohort say that they are InnoDB's, because that is what clients know.
+    let comment = "Cohort: transactions, row-level locking, one log";
+    let words = ["InnoDB", "DEFAULT", comment, "YES", "NO", "YES"];
+    vec![words.iter().map(text).collect()]
+}
+
+pub(super) fn process_list(session: &State) -> Rows {
+    processes(session, None)
+}
+
+pub(super) fn performance_process_list(session: &State) -> Rows {
+    let mut rows = processes(session, None);
+    for row in &mut rows {
+        row.push(text("PRIMARY"));
+    }
+    rows
+}
+
+/// The process list; statements are cut to so many characters. Without privileges one sees
+/// one's own sessions.
+pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
+    let now = session.instance.env().wall_micros();
+    let waits = session.instance.engine.lock_waits();
+    let mut rows = Rows::new();
+    for entry in session.instance.sessions.list() {
+        let activity = entry.activity.lock().clone();
+        if !session.privileged && activity.user != session.who.user {
+            continue;
+        }
+        let seconds = now.saturating_sub(activity.since_micros) / 1_000_000;
+        let state = match &activity.statement {
+            _ if waits.iter().any(|(waiting, _)| *waiting == entry.id) => "Waiting for lock",
+            Some(_) => "executing",
+            None => "",
+        };
+        let statement = activity.statement.as_deref().map(|statement| match cut {
+            Some(characters) => statement.chars().take(characters).collect(),
+            None => statement.to_string(),
+        });
+        rows.push(vec![
+            number(entry.id),
+            text(&activity.user),
+            text(&activity.host),
+            if activity.database.is_empty() {
+                Value::Null
+            } else {
+                text(&activity.database)
+            },
+            text(activity.command),
+            Value::Int(i64::try_from(seconds).unwrap_or(i64::MAX)),
+            text(state),
+            statement.map_or(Value::Null, text),
+        ]);
+    }
+    rows
+}
+
+fn moment(session: &State, micros: u64) -> Value {
+    let utc = i64::try_from(micros)
+        .ok()
+        .and_then(DateTime::from_unix_micros);
+    utc.map_or(Value::Null, |utc| {
+        Value::DateTime(session.settings().time_zone.to_local(utc))
+    })
+}
+
+pub(super) fn transactions(session: &State) -> Rows {
+    if !session.privileged {
+        return Rows::new();
+    }
+    let engine = &session.instance.engine;
+    let (locks, waits) = (engine.locks(), engine.lock_waits());
+    let row = |info: cohort_engine::txn::TransactionInfo| {
+        let waiting = waits.iter().any(|(waiting, _)| *waiting == info.session);
+        let held = locks
+            .iter()
+            .filter(|lock| lock.session == info.session && lock.granted);
+        let held = held.count() as u64;
+        vec![
+            number(info.transaction),
+            text(if waiting { "LOCK WAIT" } else { "RUNNING" }),
+            moment(session, info.since_us),
+            Value::Null,
+            Value::Null,
+            number(held + info.changes),
+            number(info.session),
+            if info.statement.is_empty() {
+                Value::Null
+            } else {
+                text(&info.statement)
+            },
+            Value::Null,
+            number(0),
+            number(0),
+            number(held),
+            number(0),
+            number(held),
+            number(info.changes),
+            number(0),
+            text(""),
+            Value::Int(1),
+            Value::Int(1),
+            Value::Null,
+            Value::Int(0),
+            number(0),
+            Value::Int(0),
+            Value::Int(0),
+            Value::Null,
+        ]
+    };
+    engine.transactions().into_iter().map(row).collect()
+}
+
+pub(super) fn data_locks(session: &State) -> Rows {
+    if !session.privileged {
+        return Rows::new();
+    }
+    let dictionary = session.instance.engine.dictionary();
+    let all = dictionary
+        .databases()
+        .flat_map(|d| dictionary.tables(&d.name))
+        .cloned();
+    let tables: Vec<Arc<Table>> = all.collect();
+    let place = |tree: TreeId| -> (Value, Value, Value) {
+        for table in &tables {
+            if table.rows == tree {
+                return (text(&table.database), text(&table.name), text("PRIMARY"));
+            }
+            if let Some(index) = table.indexes.iter().find(|index| index.tree == tree) {
+                return (text(&table.database), text(&table.name), text(&index.name));
+            }
+        }
+        (Value::Null, Value::Null, Value::Null)
+    };
+    let hex = |key: &[u8]| {
+        key.iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    let mut rows = Rows::new();
+    for (position, lock) in session.instance.engine.locks().into_iter().enumerate() {
+        let (database, table, index) = place(lock.tree);
+        let (mode, data) = match &lock.kind {
+            LockKind::Row {
+                mode: LockMode::Shared,
+                key,
+            } => ("S,REC_NOT_GAP", hex(key)),
+            LockKind::Row {
+                mode: LockMode::Exclusive,
+                key,
+            } => ("X,REC_NOT_GAP", hex(key)),
+            LockKind::Range { low, high } => {
+                let high = high.as_deref().map_or("end".to_string(), hex);
+                ("X,GAP", format!("{}..{high}", hex(low)))
+            }
+            _ => ("X,INSERT_INTENTION", String::new()),
+        };
+        rows.push(vec![
+            text("INNODB"),
+            text(format!("{}:{position}", lock.transaction)),
+            number(lock.transaction),
+            number(lock.session),
+            Value::Null,
+            database,
+            table,
+            Value::Null,
+            Value::Null,
+            index,
+            number(0),
+            text("RECORD"),
+            text(mode),
+            text(if lock.granted { "GRANTED" } else { "WAITING" }),
+            text(data),
+        ]);
+    }
+    rows
+}
+
+/// Count and times of one kind of call; times in picoseconds, as everywhere in
+/// performance_schema.
+fn timers(row: &mut Vec<Value>, stats: &OperationStats) {
+    let average = stats.nanos_sum.checked_div(stats.count).unwrap_or(0);
+    row.push(number(stats.count));
+    for nanos in [stats.nanos_sum, stats.nanos_min, average, stats.nanos_max] {
+        row.push(number(nanos.saturating_mul(1000)));
+    }
+}
+
+/// Both kinds of calls together.
+fn together(one: &OperationStats, other: &OperationStats) -> OperationStats {
+    let least = [one, other]
+        .iter()
+        .filter(|s| s.count > 0)
+        .map(|s| s.nanos_min)
+        .min();
+    OperationStats {
+        count: one.count + other.count,
+        nanos_sum: one.nanos_sum + other.nanos_sum,
+        nanos_min: least.unwrap_or(0),
+        nanos_max: one.nanos_max.max(other.nanos_max),
+        bytes: one.bytes + other.bytes,
+    }
+}
+
+pub(super) fn file_summary(session: &State) -> Rows {
+    let mut rows = Rows::new();
+    for (position, file) in session.instance.env().file_stats().iter().enumerate() {
+        let name = file.path.to_string_lossy();
+        let base = file
+            .path
+            .file_name()
+            .map_or(String::new(), |n| n.to_string_lossy().into());
+        let event = match base.as_str() {
+            "binlog.index" | "binlog.index.tmp" => "wait/io/file/sql/binlog_index",
+            base if base.starts_with("binlog.") => "wait/io/file/sql/binlog",
+            _ => "wait/io/file/innodb/innodb_data_file",
+        };
+        let misc = together(&file.fsync, &file.other);
+        let all = together(&together(&file.read, &file.write), &misc);
+        let mut row = vec![text(name), text(event), number(position as u64 + 1)];
+        timers(&mut row, &all);
+        for stats in [&file.read, &file.write] {
+            timers(&mut row, stats);
+            row.push(Value::Int(i64::try_from(stats.bytes).unwrap_or(i64::MAX)));
+        }
+        timers(&mut row, &misc);
+        rows.push(row);
+    }
+    rows
+}
+
+/// How many fsyncs of the log's files took so long.
+fn log_histogram(session: &State) -> [u64; FSYNC_BUCKETS] {
+    let mut sum = [0; FSYNC_BUCKETS];
+    for file in session.instance.env().file_stats() {
+        let is_log = file.path.file_name().is_some_and(|name| {
+            let name = name.to_string_lossy();
+            name.strip_prefix("binlog.")
+                .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+        });
+        if is_log {
+            for (total, count) in sum.iter_mut().zip(file.fsync_histogram) {
+                *total += count;
+            }
+        }
+    }
+    sum
+}
+
+pub(super) fn fsync_histogram(session: &State) -> Rows {
+    let buckets = log_histogram(session).into_iter().zip(0_u64..);
+    let row = |(fsyncs, bucket): (u64, u64)| {
+        let is_last = bucket + 1 == FSYNC_BUCKETS as u64;
+        let end = (bucket + 1) * FSYNC_BUCKET_MICROS;
+        vec![
+            number(bucket),
+            number(bucket * FSYNC_BUCKET_MICROS),
+            if is_last { Value::Null } else { number(end) },
+            number(fsyncs),
+        ]
+    };
+    buckets.map(row).collect()
+}
+
+pub(super) fn users(session: &State) -> Rows {
+    if !session.privileged {
+        return Rows::new();
+    }
+    let row = |account: crate::users::Account| {
+        let flag = |on: bool| text(if on { "Y" } else { "N" });
+        let mut row = vec![text(&account.host), text(&account.user)];
+        row.extend((0..6).map(|_| flag(account.all)));
+        row.extend([
+            flag(account.grant_option),
+            flag(account.all),
+            text(&account.plugin),
+            text(&account.authentication),
+            flag(false),
+            flag(false),
+        ]);
+        row
+    };
+    session
+        .instance
+        .users()
+        .list()
+        .into_iter()
+        .map(row)
+        .collect()
+}
+
+pub(super) fn user_privileges(session: &State) -> Rows {
+    let mut rows = Rows::new();
+    for account in session.instance.users().list() {
+        let mine = (&account.user, &account.host) == (&session.account.0, &session.account.1);
+        if !session.privileged && !mine {
+            continue;
+        }
+        let grantee = format!("'{}'@'{}'", account.user, account.host);
+        let privileges: &[&str] = if account.all {
+            &crate::users::PRIVILEGES
+        } else {
+            &["USAGE"]
+        };
+        for privilege in privileges {
+            rows.push(vec![
+                text(&grantee),
+                text("def"),
+                text(privilege),
+                yes_no(account.grant_option),
+            ]);
+        }
+    }
+    rows
+}
+
+fn pairs(pairs: Vec<(String, String)>) -> Rows {
+    pairs
+        .into_iter()
+        .map(|(name, value)| vec![text(name), text(value)])
+        .collect()
+}
+
+pub(super) fn global_status(session: &State) -> Rows {
+    pairs(status::global(session))
+}
+
+pub(super) fn session_status(session: &State) -> Rows {
+    pairs(status::session(session))
+}
+
+/// The variables that have a value there, with it.
+pub(crate) fn variable_pairs(session: &State, global: bool) -> Vec<(String, String)> {
+    use crate::command::SetScope;
+    let scope = if global {
+        SetScope::Global
+    } else {
+        SetScope::Session
+    };
+    let wanted = |variable: &Variable| {
+        !(global && variable.scope == Scope::Session)
+            && !(variable.access == Access::Computed && variable.scope == Scope::Session && global)
+    };
+    let pair = |variable: Variable| {
+        let value = session.variable(&variable, scope);
+        (variable.name.to_string(), variable.show(&value))
+    };
+    variables::all().filter(wanted).map(pair).collect()
+}
+
+pub(super) fn global_variables(session: &State) -> Rows {
+    pairs(variable_pairs(session, true))
+}
+
+pub(super) fn session_variables(session: &State) -> Rows {
+    pairs(variable_pairs(session, false))
+}

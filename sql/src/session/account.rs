@@ -1,0 +1,287 @@
+//! Statements about users.
+
+use super::Session;
+use crate::{
+    command::{Authentication, Command, UserName, UserSpec},
+    error::SqlError,
+    password,
+    users::{self, Account, CACHING_SHA2, NATIVE, Users},
+};
+use cohort_engine::txn::DdlStatement;
+
+impl Session {
+    /// Runs a statement about users, all of it or nothing.
+    pub(super) fn account_command(&mut self, command: &Command) -> Result<(), SqlError> {
+        let users = self.state.instance.users();
+        let own = |name: &UserName| self.is_own(name);
+        let free = match command {
+            Command::SetPassword { user, .. } => user.as_ref().is_none_or(own),
+            Command::AlterUser { users, .. } => users.iter().all(|spec| own(&spec.name)),
+            _ => false,
+        };
+        if !free {
+            self.need_privileges("CREATE USER")?;
+        }
+        match command {
+            Command::CreateUser {
+                if_not_exists,
+                users: specs,
+            } => self.create_users(&users, specs, *if_not_exists),
+            Command::AlterUser {
+                if_exists,
+                users: specs,
+            } => self.alter_users(&users, specs, *if_exists),
+            Command::DropUser {
+                if_exists,
+                users: names,
+            } => self.drop_users(&users, names, *if_exists),
+            Command::RenameUser(pairs) => self.rename_users(&users, pairs),
+            Command::SetPassword { user, password } => {
+                let own = UserName {
+                    user: String::new(),
+                    host: String::new(),
+                    current: true,
+                };
+                let name = user.clone().unwrap_or(own);
+                let mut account = self
+                    .find_account(&users, &name)
+                    .ok_or_else(SqlError::no_matching_user)?;
+                account.authentication = self.stored(&account.plugin, password)?;
+                self.store_users("SET PASSWORD", &[account], &[])
+            }
+            Command::Grant {
+                users: names,
+                grant_option,
+                usage,
+            } => self.grant(&users, names, *grant_option, *usage),
+            Command::Revoke(names) => self.revoke(&users, names),
+            _ => Err(SqlError::not_supported("this statement")),
+        }
+    }
+
+    fn is_own(&self, name: &UserName) -> bool {
+        let (user, host) = &self.state.account;
+        name.current || (&name.user, &name.host) == (user, host)
+    }
+
+    fn find_account(&self, users: &Users, name: &UserName) -> Option<Account> {
+        if name.current {
+            return users.get(&self.state.account.0, &self.state.account.1);
+        }
+        users.get(&name.user, &name.host)
+    }
+
+    /// What a plugin keeps of a password.
+    fn stored(&self, plugin: &str, password: &str) -> Result<String, SqlError> {
+        if plugin == NATIVE {
+            return Ok(password::native(password.as_bytes()));
+        }
+        let mut random = [0; 20];
+        let env = self.state.instance.env();
+        env.random(&mut random)
+            .map_err(|error| SqlError::internal(error))?;
+        Ok(password::caching_sha2(password.as_bytes(), random))
+    }
+
+    /// Sets how an account proves who it is.
+    fn authenticate(&self, account: &mut Account, wanted: &Authentication) -> Result<(), SqlError> {
+        if let Some(plugin) = &wanted.plugin {
+            if plugin != CACHING_SHA2 && plugin != NATIVE {
+                return Err(SqlError::plugin_not_loaded(plugin));
+            }
+            account.plugin.clone_from(plugin);
+            account.authentication.clear();
+        }
+        if let Some(password) = &wanted.password {
+            account.authentication = self.stored(&account.plugin, password)?;
+        }
+        if let Some(stored) = &wanted.stored {
+            let fits = if account.plugin == NATIVE {
+                stored.is_empty() || stored.len() == 41 && stored.starts_with('*')
+            } else {
+                password::is_caching_sha2(stored)
+            };
+            if !fits {
+                return Err(SqlError::wrong_password_hash());
+            }
+            account.authentication.clone_from(stored);
+        }
+        Ok(())
+    }
+
+    fn create_users(
+        &mut self,
+        users: &Users,
+        specs: &[UserSpec],
+        if_not_exists: bool,
+    ) -> Result<(), SqlError> {
+        let mut created = Vec::new();
+        let mut failed = Vec::new();
+        for spec in specs {
+            let mut account = Account {
+                user: spec.name.user.clone(),
+                host: spec.name.host.clone(),
+                plugin: CACHING_SHA2.into(),
+                authentication: String::new(),
+                all: false,
+                grant_option: false,
+            };
+            if self.find_account(users, &spec.name).is_some() || spec.name.current {
+                if if_not_exists {
+                    let note = SqlError::user_already_exists(account.quoted());
+                    self.state.warnings.note(note);
+                } else {
+                    failed.push(account.quoted());
+                }
+                continue;
+            }
+            if let Some(wanted) = &spec.authentication {
+                self.authenticate(&mut account, wanted)?;
+            }
+            created.push(account);
+        }
+        fail("CREATE USER", &failed)?;
+        self.store_users("CREATE USER", &created, &[])
+    }
+
+    fn alter_users(
+        &mut self,
+        users: &Users,
+        specs: &[UserSpec],
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
+        let mut changed = Vec::new();
+        let mut failed = Vec::new();
+        for spec in specs {
+            match self.find_account(users, &spec.name) {
+                Some(mut account) => {
+                    if let Some(wanted) = &spec.authentication {
+                        self.authenticate(&mut account, wanted)?;
+                    }
+                    changed.push(account);
+                }
+                None if if_exists => {
+                    self.state
+                        .warnings
+                        .note(SqlError::user_does_not_exist(quoted(&spec.name)));
+                }
+                None => failed.push(quoted(&spec.name)),
+            }
+        }
+        fail("ALTER USER", &failed)?;
+        self.store_users("ALTER USER", &changed, &[])
+    }
+
+    fn drop_users(
+        &mut self,
+        users: &Users,
+        names: &[UserName],
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
+        let mut dropped = Vec::new();
+        let mut failed = Vec::new();
+        for name in names {
+            match self.find_account(users, name) {
+                Some(account) => dropped.push(account),
+                None if if_exists => {
+                    self.state
+                        .warnings
+                        .note(SqlError::user_does_not_exist(quoted(name)));
+                }
+                None => failed.push(quoted(name)),
+            }
+        }
+        fail("DROP USER", &failed)?;
+        self.store_users("DROP USER", &[], &dropped)
+    }
+
+    fn rename_users(
+        &mut self,
+        users: &Users,
+        pairs: &[(UserName, UserName)],
+    ) -> Result<(), SqlError> {
+        let (mut stored, mut removed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        for (from, to) in pairs {
+            match (self.find_account(users, from), self.find_account(users, to)) {
+                (Some(account), None) if !to.current => {
+                    let (user, host) = (to.user.clone(), to.host.clone());
+                    stored.push(Account {
+                        user,
+                        host,
+                        ..account.clone()
+                    });
+                    removed.push(account);
+                }
+                _ => failed.push(quoted(from)),
+            }
+        }
+        fail("RENAME USER", &failed)?;
+        self.store_users("RENAME USER", &stored, &removed)
+    }
+
+    fn grant(
+        &mut self,
+        users: &Users,
+        names: &[UserName],
+        grant_option: bool,
+        usage: bool,
+    ) -> Result<(), SqlError> {
+        let mut changed = Vec::new();
+        for name in names {
+            let account = self.find_account(users, name);
+            let mut account = account.ok_or_else(SqlError::cannot_create_user_with_grant)?;
+            account.all |= !usage;
+            account.grant_option |= grant_option;
+            changed.push(account);
+        }
+        self.store_users("GRANT", &changed, &[])
+    }
+
+    fn revoke(&mut self, users: &Users, names: &[UserName]) -> Result<(), SqlError> {
+        let mut changed = Vec::new();
+        for name in names {
+            let account = self.find_account(users, name);
+            let mut account =
+                account.ok_or_else(|| SqlError::no_such_grant(&name.user, &name.host))?;
+            account.all = false;
+            account.grant_option = false;
+            changed.push(account);
+        }
+        self.store_users("REVOKE", &changed, &[])
+    }
+
+    /// Makes accounts durable. The log gets a statement without passwords, as MySQL's has only
+    /// their stored forms.
+    fn store_users(
+        &mut self,
+        what: &str,
+        put: &[Account],
+        remove: &[Account],
+    ) -> Result<(), SqlError> {
+        if put.is_empty() && remove.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = put.iter().chain(remove).map(Account::quoted).collect();
+        let statement = DdlStatement {
+            database: self.state.database.to_string(),
+            text: format!("/* {what} {} */", names.join(", ")),
+        };
+        let wait = self.state.settings().table_lock_wait_ms;
+        let change = users::change(put, remove);
+        let engine = &self.state.instance.engine;
+        engine.change_schema(&self.state.owner, change, &statement, wait)?;
+        Ok(())
+    }
+}
+
+fn quoted(name: &UserName) -> String {
+    format!("'{}'@'{}'", name.user, name.host)
+}
+
+/// 1396 for those that could not be done.
+fn fail(operation: &str, users: &[String]) -> Result<(), SqlError> {
+    if users.is_empty() {
+        return Ok(());
+    }
+    Err(SqlError::user_operation_failed(operation, users.join(",")))
+}

@@ -1,0 +1,214 @@
+//! What expressions see of a session: the facts of a statement, and what they may change.
+
+use super::State;
+use crate::{
+    catalog,
+    command::SetScope,
+    error::SqlError,
+    exec::VirtualRows,
+    expr::{self, EvalContext, Statement, VariableScope},
+    plan::VirtualTables,
+    variables,
+    warnings::Warnings,
+};
+use cohort_engine::{
+    txn::WaitFor,
+    types::{Collation, Table, Value},
+};
+use rustc_hash::FxHashMap;
+use std::{sync::Arc, time::Duration};
+
+/// User variables, by their names in lower case.
+pub type UserVariables = FxHashMap<String, (Value, Collation)>;
+
+/// How often a sleeping statement looks whether it was killed.
+const NAP: Duration = Duration::from_millis(20);
+
+/// What a statement's expressions may change. It is taken out of the state while they run, so
+/// that the rest can be shared.
+pub(crate) struct Changes<'a> {
+    state: &'a State,
+    pub changed: Changed,
+    /// The state of RAND(): splitmix64, seeded when it is first needed.
+    random: Option<u64>,
+}
+
+/// What has changed when the statement is over.
+pub(crate) struct Changed {
+    user_variables: UserVariables,
+    last_insert_id: Option<u64>,
+}
+
+impl<'a> Changes<'a> {
+    /// Nothing has changed yet.
+    pub fn new(state: &'a State, user_variables: UserVariables) -> Changes<'a> {
+        let changed = Changed {
+            user_variables,
+            last_insert_id: None,
+        };
+        Changes {
+            state,
+            changed,
+            random: None,
+        }
+    }
+}
+
+impl State {
+    /// The facts of the statement that runs now.
+    pub(crate) fn facts(&self) -> Statement<'_> {
+        let settings = self.settings();
+        Statement {
+            now_micros: self.now_micros,
+            time_zone: settings.time_zone,
+            sql_mode: settings.sql_mode,
+            collation: settings.collation,
+            max_allowed_packet: settings.packet_bytes_max,
+            div_precision_increment: settings.div_precision_increment,
+            connection_id: self.id,
+            database: (!self.database.is_empty()).then_some(&*self.database),
+            user: &self.user_at_host,
+            current_user: &self.account_at_host,
+            version: &self.instance.version,
+            last_insert_id: self.last_insert_id,
+            row_count: self.row_count,
+            found_rows: self.found_rows,
+        }
+    }
+
+    /// Takes out what expressions may change: user variables and warnings. `restore` puts them
+    /// back.
+    pub(crate) fn release(&mut self) -> (UserVariables, Warnings) {
+        (
+            std::mem::take(&mut self.user_variables),
+            std::mem::take(&mut self.warnings),
+        )
+    }
+
+    /// Puts back what `release` took out and expressions have changed.
+    pub(crate) fn restore(&mut self, changed: Changed, warnings: Warnings) {
+        self.warnings = warnings;
+        self.user_variables = changed.user_variables;
+        if let Some(id) = changed.last_insert_id {
+            self.last_insert_id = id;
+        }
+    }
+
+    /// The rows of a virtual table now.
+    pub(crate) fn virtual_rows(&self, table: &Arc<Table>) -> VirtualRows {
+        let found = catalog::virtual_table(&table.database, &table.name);
+        (
+            Arc::clone(table),
+            found.map_or_else(Vec::new, |found| found.rows(self)),
+        )
+    }
+
+    /// Runs expressions.
+    pub(crate) fn evaluating<T>(
+        &mut self,
+        params: &[Value],
+        work: impl FnOnce(&mut EvalContext) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let (user_variables, mut warnings) = self.release();
+        let facts = self.facts();
+        let mut changes = Changes::new(self, user_variables);
+        let result = work(&mut EvalContext::new(
+            params,
+            &facts,
+            &mut changes,
+            &mut warnings,
+        ));
+        let changed = changes.changed;
+        self.restore(changed, warnings);
+        result
+    }
+
+    /// The value of a system variable by its name: 1193 if there is none, 1238 if it has no
+    /// value of that scope.
+    pub(crate) fn variable_named(
+        &self,
+        scope: VariableScope,
+        name: &str,
+    ) -> Result<Value, SqlError> {
+        let variable = variables::find(name)?;
+        let is_global = variable.scope == variables::Scope::Global;
+        let is_session = variable.scope == variables::Scope::Session;
+        match scope {
+            VariableScope::Global if is_session => {
+                Err(SqlError::variable_is(variable.name, "SESSION"))
+            }
+            VariableScope::Session if is_global => {
+                Err(SqlError::variable_is(variable.name, "GLOBAL"))
+            }
+            VariableScope::Global => Ok(self.variable(&variable, SetScope::Global)),
+            _ => Ok(self.variable(&variable, SetScope::Session)),
+        }
+    }
+}
+
+impl expr::Environment for Changes<'_> {
+    fn user_variable(&self, name: &str) -> Option<(Value, Collation)> {
+        self.changed.user_variables.get(name).cloned()
+    }
+    fn set_user_variable(&mut self, name: &str, value: Value, collation: Collation) {
+        self.changed
+            .user_variables
+            .insert(name.to_string(), (value, collation));
+    }
+    fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
+        self.state.variable_named(scope, name)
+    }
+    fn set_last_insert_id(&mut self, id: u64) {
+        self.changed.last_insert_id = Some(id);
+    }
+    fn clock_micros(&self) -> i64 {
+        i64::try_from(self.state.instance.env().wall_micros()).unwrap_or(i64::MAX)
+    }
+    fn random(&mut self) -> u64 {
+        let env = self.state.instance.env();
+        let state = self.random.get_or_insert_with(|| {
+            let mut seed = [0; 8];
+            match env.random(&mut seed) {
+                Ok(()) => u64::from_le_bytes(seed),
+                Err(_) => env.monotonic_nanos(),
+            }
+        });
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = *state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+    fn sleep(&mut self, micros: u64) -> bool {
+        let owner = &self.state.owner;
+        let env = self.state.instance.env();
+        let end = env
+            .monotonic_nanos()
+            .saturating_add(micros.saturating_mul(1000));
+        owner.waiting.pause(WaitFor::Lock);
+        let killed = loop {
+            if owner.is_killed() {
+                break true;
+            }
+            let left = end.saturating_sub(env.monotonic_nanos());
+            if left == 0 {
+                break false;
+            }
+            std::thread::sleep(NAP.min(Duration::from_nanos(left)));
+        };
+        owner.waiting.resume(WaitFor::Lock);
+        killed
+    }
+    fn is_killed(&self) -> bool {
+        self.state.owner.is_killed()
+    }
+}
+
+impl VirtualTables for State {
+    fn table(&self, database: &str, name: &str) -> Option<Arc<Table>> {
+        catalog::virtual_table(database, name).map(|table| Arc::clone(&table.definition))
+    }
+    fn is_virtual(&self, database: &str) -> bool {
+        catalog::is_virtual(database)
+    }
+}

@@ -1,0 +1,115 @@
+//! SHOW of the log's files and events.
+
+use super::{LONG, NUMBER, Shown, TEXT};
+use crate::{
+    catalog::{number, text},
+    error::SqlError,
+    session::State,
+};
+use cohort_engine::{
+    log::{EventInfo, FileInfo, LogError, file_name},
+    types::{ColumnType, Value},
+};
+
+fn allowed(session: &State) -> Result<(), SqlError> {
+    if session.privileged {
+        return Ok(());
+    }
+    Err(SqlError::privilege_needed("SUPER, REPLICATION CLIENT"))
+}
+
+pub(super) fn files(session: &State) -> Result<Shown, SqlError> {
+    allowed(session)?;
+    let row = |file: FileInfo| vec![text(file.name()), number(file.size), text("No")];
+    let rows = session
+        .instance
+        .engine
+        .log()
+        .files()
+        .into_iter()
+        .map(row)
+        .collect();
+    let columns = [
+        ("Log_name", TEXT),
+        ("File_size", NUMBER),
+        ("Encrypted", ColumnType::VarChar(3)),
+    ];
+    Ok(Shown::new(&columns, rows))
+}
+
+/// The GTIDs of all commits, as gtid_executed has them.
+pub(crate) fn executed_gtids(session: &State) -> String {
+    let engine = &session.instance.engine;
+    match engine.log().durable() {
+        0 => String::new(),
+        1 => format!("{}:1", engine.server_uuid()),
+        last => format!("{}:1-{last}", engine.server_uuid()),
+    }
+}
+
+pub(super) fn status(session: &State) -> Result<Shown, SqlError> {
+    allowed(session)?;
+    let end = session.instance.engine.log().end();
+    let row = vec![
+        text(file_name(end.file)),
+        number(end.offset),
+        text(""),
+        text(""),
+        text(executed_gtids(session)),
+    ];
+    let columns = [
+        ("File", TEXT),
+        ("Position", NUMBER),
+        ("Binlog_Do_DB", TEXT),
+        ("Binlog_Ignore_DB", TEXT),
+        ("Executed_Gtid_Set", ColumnType::VarChar(255)),
+    ];
+    Ok(Shown::new(&columns, vec![row]))
+}
+
+pub(super) fn events(
+    session: &State,
+    file: Option<&str>,
+    position: u64,
+    offset: u64,
+    limit: u64,
+) -> Result<Shown, SqlError> {
+    allowed(session)?;
+    let log = session.instance.engine.log();
+    let file = match file {
+        Some(name) => name.to_string(),
+        None => log
+            .files()
+            .first()
+            .map_or_else(|| file_name(1), FileInfo::name),
+    };
+    let wanted = usize::try_from(offset.saturating_add(limit)).unwrap_or(usize::MAX);
+    let refused = |why: &str| SqlError::command_failed("SHOW BINLOG EVENTS", why);
+    let events = log
+        .events(&file, position, wanted)
+        .map_err(|LogError(why)| refused(&why))?;
+    let Some(events) = events else {
+        return Err(refused("Could not find target log"));
+    };
+    let row = |event: EventInfo| -> Vec<Value> {
+        vec![
+            text(&file),
+            number(event.position),
+            text(event.event_type),
+            number(event.server_id.into()),
+            number(event.end),
+            text(event.info),
+        ]
+    };
+    let skip = usize::try_from(offset).unwrap_or(usize::MAX);
+    let rows = events.into_iter().skip(skip).map(row).collect();
+    let columns = [
+        ("Log_name", TEXT),
+        ("Pos", NUMBER),
+        ("Event_type", TEXT),
+        ("Server_id", NUMBER),
+        ("End_log_pos", NUMBER),
+        ("Info", LONG),
+    ];
+    Ok(Shown::new(&columns, rows))
+}

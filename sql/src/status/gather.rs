@@ -1,0 +1,91 @@
+//! All status values: what sessions counted, and what the engine tells about itself.
+
+use super::{COUNTERS, Counter};
+use crate::session::State;
+use cohort_engine::txn::EngineStats;
+
+/// SHOW GLOBAL STATUS: names and values, by name.
+#[must_use]
+pub fn global(session: &State) -> Vec<(String, String)> {
+    let sum = session.instance.sessions.sum();
+    status(session, |counter| {
+        sum.get(counter as usize).copied().unwrap_or(0)
+    })
+}
+
+/// SHOW SESSION STATUS: the session's counters, and the server's where it has none of its own.
+#[must_use]
+pub fn session(session: &State) -> Vec<(String, String)> {
+    status(session, |counter| session.counters().get(counter))
+}
+
+fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, String)> {
+    let mut values: Vec<(&str, u64)> = COUNTERS
+        .iter()
+        .map(|(counter, name)| (*name, counted(*counter)))
+        .collect();
+    let instance = &session.instance;
+    let (now, opened, most) = instance.sessions.counts();
+    let uptime = instance
+        .env()
+        .wall_micros()
+        .saturating_sub(instance.started_micros)
+        / 1_000_000;
+    let active = instance.sessions.list();
+    let running = active
+        .iter()
+        .filter(|entry| entry.activity.lock().statement.is_some())
+        .count();
+    values.extend([
+        ("Connections", opened),
+        ("Max_used_connections", most),
+        ("Prepared_stmt_count", instance.prepared()),
+        ("Queries", counted(Counter::Questions)),
+        ("Threads_cached", 0),
+        ("Threads_connected", now),
+        ("Threads_created", opened),
+        ("Threads_running", running as u64),
+        ("Uptime", uptime),
+        ("Uptime_since_flush_status", uptime),
+        ("Aborted_clients", 0),
+        ("Open_tables", 0),
+    ]);
+    engine(&instance.engine.stats(), &mut values);
+    let mut pairs: Vec<(String, String)> = values
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    pairs.sort();
+    pairs
+}
+
+/// What the engine tells: MySQL's names where they exist, Cohort's own for the rest.
+fn engine(stats: &EngineStats, values: &mut Vec<(&'static str, u64)>) {
+    let (log, locks) = (&stats.log, &stats.locks);
+    let average = locks.time_us.checked_div(locks.waits).unwrap_or(0);
+    values.extend([
+        ("Binlog_cache_disk_use", 0),
+        ("Cohort_checkpoint_keys_done", stats.checkpoint_keys_done),
+        ("Cohort_checkpoint_keys_total", stats.checkpoint_keys_total),
+        ("Cohort_checkpoints", stats.checkpoints),
+        ("Cohort_commits_delayed", stats.delayed_commits),
+        ("Cohort_commits_delayed_us", stats.delay_us),
+        ("Cohort_delta_bytes", stats.delta_bytes),
+        ("Cohort_delta_sealed_bytes", stats.sealed_bytes),
+        ("Cohort_delta_versions", stats.delta_versions),
+        ("Cohort_log_bytes", log.bytes),
+        ("Cohort_log_commits", log.commits),
+        ("Cohort_log_fsyncs", log.fsyncs),
+        ("Cohort_log_group_commits_max", log.group_commits_max),
+        ("Cohort_log_groups", log.groups),
+        ("Cohort_oldest_snapshot", stats.oldest_snapshot),
+        ("Cohort_visible", stats.visible),
+        ("Innodb_deadlocks", locks.deadlocks),
+        ("Innodb_row_lock_current_waits", locks.current_waits),
+        ("Innodb_row_lock_time", locks.time_us / 1000),
+        ("Innodb_row_lock_time_avg", average / 1000),
+        ("Innodb_row_lock_time_max", locks.time_us_max / 1000),
+        ("Innodb_row_lock_timeouts", locks.timeouts),
+        ("Innodb_row_lock_waits", locks.waits),
+    ]);
+}
