@@ -2,6 +2,10 @@
 //! rows, updates of one hot row, and plain gets by primary key.
 //!
 //! `cargo run --release -p cohort-engine --example txn_bench -- DIR [SECONDS] [ROWS] [LOAD]`
+//!
+//! With 0 seconds it only loads and then ends like a killed process; run again on the same
+//! directory it tells how long recovery took. DELTA_MIB in the environment changes when
+//! checkpoints begin.
 
 use cohort_engine::{
     env::Env,
@@ -185,17 +189,12 @@ impl Bench {
     }
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let dir = PathBuf::from(arguments.next().expect("a directory"));
-    let mut number = |default: u64| {
-        let argument = arguments.next();
-        argument.map_or(default, |text| text.parse().expect("a number"))
-    };
-    let (seconds, rows) = (number(3), number(1_000_000) as i64);
-    let only = arguments.next();
-    let engine = Engine::open(&Env::real(), &dir, EngineOptions::default(), &mut |_| {});
-    let engine = engine.unwrap_or_else(|error| panic!("{error}"));
+/// Creates and fills the table, unless it is there.
+fn load(engine: &Engine, rows: i64) -> Arc<Table> {
+    if let Some(table) = engine.dictionary().table("bench", "t") {
+        println!("{} rows are there", engine.row_estimate(table));
+        return Arc::clone(table);
+    }
     let owner = Owner::new(1000, Arc::new(Unattended));
     let ddl = |change| {
         let statement = DdlStatement {
@@ -210,22 +209,47 @@ fn main() {
         name: "bench".to_owned(),
         collation: Collation::Utf8mb40900AiCi,
     }));
-    ddl(SchemaChange::CreateTable(table(&engine)));
+    ddl(SchemaChange::CreateTable(table(engine)));
     let table = Arc::clone(engine.dictionary().table("bench", "t").expect("the table"));
     let start = Instant::now();
     for first in (0..rows).step_by(1000) {
-        let mut txn = begin(&engine, &owner);
+        let mut txn = begin(engine, &owner);
         txn.use_table(&table).expect("use");
         for id in first..(first + 1000).min(rows) {
-            txn.insert(&table, &image(&table, id, id * 7 % 1_000_003))
-                .expect("insert");
+            let image = image(&table, id, id * 7 % 1_000_003);
+            txn.insert(&table, &image).expect("insert");
         }
         txn.commit("bench").expect("commit");
     }
-    println!(
-        "loaded {:.0} rows/s",
-        rows as f64 / start.elapsed().as_secs_f64()
-    );
+    let rate = rows as f64 / start.elapsed().as_secs_f64();
+    println!("loaded {rate:.0} rows/s");
+    table
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let dir = PathBuf::from(arguments.next().expect("a directory"));
+    let mut number = |default: u64| {
+        let argument = arguments.next();
+        argument.map_or(default, |text| text.parse().expect("a number"))
+    };
+    let (seconds, rows) = (number(3), number(1_000_000) as i64);
+    let only = arguments.next();
+    let mut options = EngineOptions::default();
+    if let Some(mib) = std::env::var("DELTA_MIB")
+        .ok()
+        .and_then(|text| text.parse::<usize>().ok())
+    {
+        options.delta_bytes = mib << 20;
+    }
+    let start = Instant::now();
+    let engine = Engine::open(&Env::real(), &dir, options, &mut |_| {});
+    let engine = engine.unwrap_or_else(|error| panic!("{error}"));
+    println!("opened in {:.2} s", start.elapsed().as_secs_f64());
+    let table = load(&engine, rows);
+    if seconds == 0 {
+        std::process::exit(0);
+    }
     let bench = Bench {
         engine,
         table,

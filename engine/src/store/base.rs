@@ -33,7 +33,7 @@ pub type Pair = (Vec<u8>, Vec<u8>);
 
 /// The file.
 pub struct Base {
-    database: Database,
+    database: Arc<Database>,
 }
 
 impl Base {
@@ -49,7 +49,9 @@ impl Base {
                      data directory from a backup"
                 ))
             })?;
-        Ok(Base { database })
+        Ok(Base {
+            database: Arc::new(database),
+        })
     }
     /// Everything as of the last commit; later commits do not change it.
     pub fn snapshot(&self) -> Result<BaseSnapshot, StoreError> {
@@ -57,6 +59,7 @@ impl Base {
         Ok(BaseSnapshot {
             transaction,
             trees: RwLock::default(),
+            _database: Arc::clone(&self.database),
         })
     }
     /// Begins a change; only one at a time (a second one waits).
@@ -71,6 +74,8 @@ impl Base {
 pub struct BaseSnapshot {
     transaction: ReadTransaction,
     trees: RwLock<HashMap<TreeId, Option<Arc<TreeReader>>>>,
+    /// redb reads no more once its database is dropped.
+    _database: Arc<Database>,
 }
 
 impl BaseSnapshot {

@@ -47,7 +47,7 @@ mod scan;
 mod view;
 
 pub use delta::{Delta, Horizon, Stamp};
-pub use file::BaseFile;
+pub use file::{BaseFile, FrozenFile};
 pub use key::TreeKey;
 pub use merge::merge;
 pub use scan::{Batch, Cursor, Overlay, Window};

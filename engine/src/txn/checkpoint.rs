@@ -15,7 +15,7 @@ use super::{TxnError, dictionary::Dictionary, engine::Inner, meta};
 use crate::{
     Seq,
     log::Position,
-    store::{Delta, View, merge},
+    store::{Delta, FrozenFile, View, base::Base, merge},
     types::TreeId,
 };
 use parking_lot::{Condvar, Mutex};
@@ -186,9 +186,26 @@ impl Inner {
         }
         drop(view);
         let result = self.seal().and_then(|sealed| self.merge(&sealed, retired));
+        if result.is_err() {
+            // If this fails as well, what the Base's cache has can still be read.
+            let _ = self.freeze();
+        }
         self.checkpointer.finished(&result);
         retired.deltas.retain(|delta| Arc::strong_count(delta) > 1);
         result
+    }
+    /// After a failed write: goes on reading what the Base had before, without writing to it.
+    fn freeze(&self) -> Result<(), TxnError> {
+        let storage = |error: std::io::Error| TxnError::Storage(error.to_string());
+        let path = self.dir.join(super::recover::BASE_FILE);
+        let file = FrozenFile::open(&self.env, &path).map_err(storage)?;
+        let base = Base::open(file, self.options.base_cache_bytes)?;
+        let view = self.views.load_full();
+        self.views.store(Arc::new(View {
+            base: Arc::new(base.snapshot()?),
+            ..View::clone(&view)
+        }));
+        Ok(())
     }
     fn seal(&self) -> Result<Sealed, TxnError> {
         let position = self.log.position();

@@ -20,9 +20,12 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, AtomicU64, Ordering},
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
 };
 
 use super::TxnOptions;
@@ -72,6 +75,7 @@ impl Default for EngineOptions {
 /// What the engine's parts share.
 pub(super) struct Inner {
     pub env: Env,
+    pub dir: PathBuf,
     pub options: EngineOptions,
     pub log: Log,
     pub base: Base,

@@ -28,12 +28,15 @@ use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{HashMap, HashSet, hash_map},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
+
+/// The Base's file in the data directory.
+pub(super) const BASE_FILE: &str = "cohort.base";
 
 /// Why the engine does not start; the text says where, what, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +85,7 @@ impl Engine {
         log.set_recovery_floor(header.position);
         let inner = recovery.finish(Parts {
             env: env.clone(),
+            dir: dir.to_owned(),
             options,
             log,
             server_uuid,
@@ -122,7 +126,7 @@ fn lock_directory(env: &Env, dir: &Path) -> Result<Box<dyn Send + Sync>, OpenErr
 }
 
 fn open_base(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Base, OpenError> {
-    let path = dir.join("cohort.base");
+    let path = dir.join(BASE_FILE);
     let file = BaseFile::open(env, &path)
         .map_err(|error| OpenError(format!("cannot open {}: {error}", path.display())))?;
     Base::open(file, options.base_cache_bytes)
@@ -221,7 +225,8 @@ impl Recovery {
             header,
             dictionary,
             delta: Delta::new(0),
-            delta_bytes: options.delta_bytes,
+            // A running server's deltas together are smaller, so this is for other cases.
+            delta_bytes: options.delta_bytes.saturating_mul(4),
             tables: HashMap::new(),
         })
     }
@@ -354,6 +359,7 @@ impl Recovery {
         let dictionary = Arc::new(self.dictionary);
         let next_id = self.header.next_id.max(dictionary.next_id());
         Ok(Inner {
+            dir: parts.dir,
             locks: LockManager::new(&registry, move || clock.wall_micros()),
             views: ArcSwap::from_pointee(View {
                 active: Arc::new(self.delta),
@@ -381,6 +387,7 @@ impl Recovery {
 /// What the engine has beside what recovery built.
 struct Parts {
     env: Env,
+    dir: PathBuf,
     options: EngineOptions,
     log: Log,
     server_uuid: [u8; 16],

@@ -183,3 +183,39 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
     assert!(before.iter().all(|(id, row)| after.get(id) == Some(row)));
     change_rows(&engine, 50).unwrap();
 }
+
+/// A checkpoint whose every operation fails in turn: nothing is lost, reads go on, and a restart
+/// has everything.
+#[test]
+fn a_failed_checkpoint_leaves_everything_readable() {
+    let mut operation = 0;
+    loop {
+        let disk = prepared(5);
+        let engine = open(&disk.env());
+        for n in 0..5 {
+            change_rows(&engine, n).unwrap();
+        }
+        engine.checkpoint().unwrap();
+        for n in 5..10 {
+            change_rows(&engine, n).unwrap();
+        }
+        let before = rows(&engine);
+        disk.fail_at(
+            disk.operations() + operation,
+            std::io::ErrorKind::StorageFull,
+        );
+        let failed = engine.checkpoint().is_err();
+        disk.fail_at(u64::MAX, std::io::ErrorKind::Other);
+        assert_eq!(rows(&engine), before, "operation {operation}");
+        if failed {
+            assert!(engine.checkpoint().is_err(), "not tried again");
+        }
+        drop(engine);
+        let engine = open(&disk.env());
+        assert_eq!(rows(&engine), before, "operation {operation}, restarted");
+        if !failed && operation > 40 {
+            break;
+        }
+        operation += 1;
+    }
+}
