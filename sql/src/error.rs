@@ -201,11 +201,12 @@ errors! {
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
     1681 b"HY000" deprecated_without_replacement(what) "'{what}' is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_display_width() "Integer display width is deprecated and will be removed in a future release.";
+    1681 b"HY000" deprecated_unsigned() "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     1681 b"HY000" deprecated_zerofill() "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     1690 b"22003" value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
     1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 b"HY000" internal(why) "Internal error: {why}";
-    1818 b"HY000" invalid_year_width() "Supports only YEAR or YEAR(4) column.";
+    1818 b"HY000" invalid_year_width() "Invalid display width. Use YEAR instead.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
     1827 b"HY000" wrong_password_hash() "The password hash doesn't have the expected format.";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";

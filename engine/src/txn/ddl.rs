@@ -21,7 +21,10 @@ use crate::{
 };
 use std::{
     collections::BTreeSet,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -50,19 +53,21 @@ pub enum SchemaChange {
     /// A definition change that leaves rows as they are (comments, defaults, index drop or
     /// rename, new indexes): indexes whose tree is new are built from the rows.
     AlterInPlace {
-        /// The table before.
-        old: TableId,
+        /// The table before. If it is not that any more, the change fails with `TableChanged`.
+        old: Arc<Table>,
         /// The table after, with the same `id` and `rows`.
         new: Table,
     },
     /// A change that rewrites every row: `convert` maps an old image to a new one.
     Rebuild {
-        /// The table before.
-        old: TableId,
+        /// The table before. If it is not that any more, the change fails with `TableChanged`.
+        old: Arc<Table>,
         /// The table after, with a new `id` and new trees.
         new: Table,
         /// Converts a row image; an error refuses the change.
         convert: Box<RowConversion>,
+        /// The greatest AUTO_INCREMENT value of the converted rows, kept by `convert`.
+        auto_increment_used: Arc<AtomicU64>,
     },
     /// A change to the internal key-value records that sql keeps (users, persisted variables):
     /// `None` deletes.
@@ -109,19 +114,31 @@ impl Engine {
         let dictionary = inner.dictionary.load_full();
         match &mut change {
             SchemaChange::AlterInPlace { old, new } => {
-                let (before, _) = dictionary.entry(*old).ok_or(TxnError::TableChanged)?;
+                let (before, _) = unchanged(&dictionary, old)?;
                 build::new_indexes(inner, before, new, &barred.descriptor)?;
             }
-            SchemaChange::Rebuild { old, new, convert } => {
-                let (before, state) = dictionary.entry(*old).ok_or(TxnError::TableChanged)?;
-                let next = state.auto_increment.load(Ordering::Relaxed);
-                let keeps = new.columns.iter().any(|column| column.auto_increment);
-                if keeps {
-                    new.auto_increment_min = new.auto_increment_min.max(next);
-                }
+            SchemaChange::Rebuild {
+                old,
+                new,
+                convert,
+                auto_increment_used,
+            } => {
+                let (before, state) = unchanged(&dictionary, old)?;
                 let convert = convert.as_mut();
                 let next = build::rebuild(inner, before, new, convert, &barred.descriptor)?;
                 next_row = Some((new.id, next));
+                // A table that had such a column goes on with its numbers.
+                let had = before.auto_increment_column().is_some();
+                let next = if had {
+                    state.auto_increment.load(Ordering::Relaxed)
+                } else {
+                    0
+                };
+                let used = auto_increment_used.load(Ordering::Relaxed);
+                if new.auto_increment_column().is_some() {
+                    let least = new.auto_increment_min.max(used.saturating_add(1));
+                    new.auto_increment_min = least.max(next);
+                }
             }
             _ => {}
         }
@@ -272,7 +289,10 @@ impl Inner {
                 }
             }
             SchemaChange::AlterInPlace { old, mut new } => {
-                let before = table(old)?;
+                let before = table(old.id)?;
+                if (&new.database, &new.name) != (&old.database, &old.name) {
+                    free(&new.database, &new.name)?;
+                }
                 let built = new
                     .indexes
                     .iter()
@@ -281,9 +301,12 @@ impl Inner {
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::Rebuild { old, mut new, .. } => {
-                table(old)?;
+                table(old.id)?;
+                if (&new.database, &new.name) != (&old.database, &old.name) {
+                    free(&new.database, &new.name)?;
+                }
                 new.since = 0;
-                records.push(dictionary::drop_table(old));
+                records.push(dictionary::drop_table(old.id));
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::Records(changes) => {
@@ -311,6 +334,16 @@ impl Inner {
     }
 }
 
+/// A table, if it still is what a change was made for.
+fn unchanged<'d>(
+    dictionary: &'d Dictionary,
+    old: &Table,
+) -> Result<(&'d Arc<Table>, &'d Arc<TableState>), TxnError> {
+    let entry = dictionary.entry(old.id);
+    let entry = entry.filter(|(table, _)| ***table == *old);
+    entry.ok_or(TxnError::TableChanged)
+}
+
 /// The tables that a change needs for itself, by number.
 fn affected(dictionary: &Dictionary, change: &SchemaChange) -> BTreeSet<TableId> {
     match change {
@@ -322,7 +355,7 @@ fn affected(dictionary: &Dictionary, change: &SchemaChange) -> BTreeSet<TableId>
         SchemaChange::Truncate(id) => BTreeSet::from([*id]),
         SchemaChange::Rename(renames) => renames.iter().map(|(id, _, _)| *id).collect(),
         SchemaChange::AlterInPlace { old, .. } | SchemaChange::Rebuild { old, .. } => {
-            BTreeSet::from([*old])
+            BTreeSet::from([old.id])
         }
     }
 }

@@ -51,8 +51,12 @@ pub(super) fn alter(
     }
     table::check_columns(&columns)?;
     let (keys, origins) = keys(old, actions, &columns)?;
+    let added = actions
+        .iter()
+        .filter(|action| matches!(action, Action::AddKey(_)));
+    let known = keys.len() - added.count();
     let name = (old.database.as_str(), old.name.as_str());
-    let defined = key::define(&keys, &mut columns, name, ctx.warnings)?;
+    let defined = key::define(&keys, known, &mut columns, name, ctx.warnings)?;
     table::check(&columns, &defined)?;
 
     let sources: Vec<Option<usize>> = columns.iter().map(|draft| draft.source).collect();
@@ -65,7 +69,8 @@ pub(super) fn alter(
         .iter()
         .any(|action| matches!(action, Action::Rebuild));
     let rebuild = forced || !same_rows(old, &new, &sources, primary);
-    let copies = copies(old, &new, &sources);
+    let loses_primary = old.primary.is_some() && primary.is_none();
+    let copies = loses_primary || copies(old, &new, &sources);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
         let origin = origins.get(position).copied().flatten()?;
         let origin = old.indexes.get(origin)?;
@@ -245,6 +250,11 @@ fn keys(
             Action::DropKey(name) if old.index_named(name).is_none() => {
                 return Err(SqlError::cannot_drop(name));
             }
+            Action::DropConstraint(name)
+                if old.index_named(name).is_none_or(|index| !index.unique) =>
+            {
+                return Err(SqlError::constraint_not_found(name));
+            }
             Action::RenameKey(name, _) | Action::SetVisible(name, _)
                 if old.index_named(name).is_none() =>
             {
@@ -288,7 +298,7 @@ fn kept_key(
     let mut key = key::syntax_of(index, &old.columns);
     for action in actions {
         match action {
-            Action::DropKey(name) if is_it(name) => return None,
+            Action::DropKey(name) | Action::DropConstraint(name) if is_it(name) => return None,
             Action::RenameKey(name, new) if is_it(name) => key.name = Some(new.clone()),
             Action::SetVisible(name, visible) if is_it(name) => key.visible = *visible,
             _ => {}

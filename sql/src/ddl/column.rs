@@ -103,11 +103,16 @@ fn warn(syntax: &ColumnSyntax, warnings: &mut Warnings) {
     if syntax.zerofill {
         warnings.warn(SqlError::deprecated_zerofill());
     }
-    let is_bool = syntax.display_width == Some(1)
-        && syntax.ty == TypeSyntax::Complete(ColumnType::TinyInt)
-        && !syntax.unsigned;
-    if syntax.display_width.is_some() && !is_bool {
+    if syntax.display_width.is_some() && !syntax.bool {
         warnings.warn(SqlError::deprecated_display_width());
+    }
+    let is_exact = |ty| matches!(ty, ColumnType::Decimal { .. });
+    let is_real = |ty| is_exact(ty) || matches!(ty, ColumnType::Float | ColumnType::Double);
+    if syntax.unsigned && matches!(syntax.ty, TypeSyntax::Complete(ty) if is_real(ty)) {
+        warnings.warn(SqlError::deprecated_unsigned());
+    }
+    if syntax.year_width {
+        warnings.warn(SqlError::deprecated("YEAR(4)", "YEAR"));
     }
     if syntax.binary {
         warnings.warn(SqlError::deprecated(
@@ -214,6 +219,19 @@ pub(super) fn default_value(
             Err(SqlError::blob_cannot_have_default(&column.name))
         }
         DefaultSyntax::Value(value) => literal(column, value.clone(), rules),
+        DefaultSyntax::Bits(_) if matches!(column.ty, ColumnType::Text(_)) => {
+            Err(SqlError::blob_cannot_have_default(&column.name))
+        }
+        DefaultSyntax::Bits(bytes) if column.ty.is_string() => {
+            literal(column, Value::Bytes(bytes.clone()), rules)
+        }
+        DefaultSyntax::Bits(bytes) if bytes.len() <= 8 => {
+            let number = bytes
+                .iter()
+                .fold(0, |number, byte| number << 8 | u64::from(*byte));
+            literal(column, Value::UInt(number), rules)
+        }
+        DefaultSyntax::Bits(_) => Err(invalid()),
     }
 }
 

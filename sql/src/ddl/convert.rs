@@ -3,6 +3,7 @@
 //! A schema change has no session around it: the engine calls the conversion of rows while it
 //! holds the table, so everything it needs is copied into it (`Rules`).
 
+use super::alter::Altered;
 use crate::{
     error::SqlError,
     expr::{
@@ -19,7 +20,10 @@ use cohort_engine::types::{
 };
 use parking_lot::Mutex;
 use sqlparser::ast;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// What conversions of values depend on.
 #[derive(Clone, Copy, Debug)]
@@ -196,19 +200,23 @@ pub(super) struct Conversion {
     sources: Vec<Source>,
     rules: Rules,
     row: Vec<Value>,
+    /// How MySQL calls NULL in a column that takes none: it depends on the way it changes tables.
+    null_is_truncated: bool,
+    /// The greatest value of the AUTO_INCREMENT column.
+    used: Arc<AtomicU64>,
     outcome: Arc<Mutex<Outcome>>,
 }
 
 impl Conversion {
-    /// From `old` to `new`, whose columns come from these columns of `old`.
+    /// From `old` to `new`, the table of `altered`.
     pub fn new(
         old: &Arc<Table>,
         new: &Table,
-        sources: &[Option<usize>],
+        altered: &Altered,
         rules: Rules,
         outcome: &Arc<Mutex<Outcome>>,
     ) -> Result<Conversion, SqlError> {
-        let columns = new.columns.iter().zip(sources);
+        let columns = new.columns.iter().zip(&altered.sources);
         let sources = columns.map(|(column, source)| {
             let Some(position) = *source else {
                 return added(column, rules);
@@ -227,8 +235,15 @@ impl Conversion {
             new: new.clone(),
             rules,
             row: Vec::new(),
+            null_is_truncated: altered.copies,
+            used: Arc::default(),
             outcome: Arc::clone(outcome),
         })
+    }
+
+    /// The greatest AUTO_INCREMENT value of the rows so far.
+    pub fn auto_increment_used(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.used)
     }
 
     /// Converts one image; the error is in the outcome.
@@ -238,6 +253,7 @@ impl Conversion {
         outcome.rows += 1;
         match self.row(image, &mut outcome) {
             Ok(()) => {
+                self.note_auto_increment();
                 row::encode(&self.new, &self.row, out);
                 Ok(())
             }
@@ -247,6 +263,16 @@ impl Conversion {
                 Err(words)
             }
         }
+    }
+
+    fn note_auto_increment(&self) {
+        let column = self.new.auto_increment_column();
+        let used = match column.and_then(|column| self.row.get(column)) {
+            Some(Value::Int(used)) => u64::try_from(*used).unwrap_or(0),
+            Some(Value::UInt(used)) => *used,
+            _ => return,
+        };
+        self.used.fetch_max(used, Ordering::Relaxed);
     }
 
     fn row(&mut self, image: &[u8], outcome: &mut Outcome) -> Result<(), SqlError> {
@@ -283,7 +309,11 @@ impl Conversion {
                         value = Value::DateTime(self.rules.time_zone.to_local(*moment));
                     }
                     if value.is_null() && !column.nullable {
-                        return Err(SqlError::invalid_use_of_null());
+                        return Err(if self.null_is_truncated {
+                            SqlError::data_truncated(&column.name, number)
+                        } else {
+                            SqlError::invalid_use_of_null()
+                        });
                     }
                     assign(value)?
                 }

@@ -23,9 +23,11 @@ pub(super) struct Defined {
 }
 
 /// The indexes of a table: the primary key first, then unique ones without NULL, other unique
-/// ones, the rest. Columns of the primary key become NOT NULL.
+/// ones, the rest. Columns of the primary key become NOT NULL. The first `known` keys are ones
+/// that the table has already.
 pub(super) fn define(
     keys: &[KeySyntax],
+    known: usize,
     columns: &mut [Draft],
     table: (&str, &str),
     warnings: &mut Warnings,
@@ -36,7 +38,9 @@ pub(super) fn define(
         if key.using == Some(IndexType::Hash) {
             warnings.note(SqlError::hash_not_supported());
         }
-        warn_duplicate(&index, &defined, table, warnings);
+        if position >= known {
+            warn_duplicate(&index, &defined, table, warnings);
+        }
         defined.push(Defined {
             index,
             syntax: position,

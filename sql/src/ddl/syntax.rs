@@ -159,8 +159,12 @@ pub struct ColumnSyntax {
     pub unsigned: bool,
     /// ZEROFILL.
     pub zerofill: bool,
-    /// The width in `int(11)`.
+    /// The width in `int(11)`; 1 for BOOL.
     pub display_width: Option<u8>,
+    /// BOOL was written, which is `tinyint(1)`.
+    pub bool: bool,
+    /// YEAR(4) was written, which is YEAR.
+    pub year_width: bool,
     /// NULL or NOT NULL.
     pub nullable: Option<bool>,
     /// DEFAULT.
@@ -186,6 +190,8 @@ pub enum DefaultSyntax {
     Null,
     /// A literal.
     Value(Value),
+    /// The bytes of a hexadecimal or bit literal: a number for columns of numbers.
+    Bits(Vec<u8>),
     /// CURRENT_TIMESTAMP with this many digits.
     Now(u8),
     /// The text of an expression in parentheses.
@@ -269,6 +275,8 @@ pub enum Action {
     AddKey(KeySyntax),
     /// DROP INDEX; `PRIMARY` for DROP PRIMARY KEY.
     DropKey(String),
+    /// DROP CONSTRAINT: a primary or unique key.
+    DropConstraint(String),
     /// RENAME INDEX.
     RenameKey(String, String),
     /// ALTER INDEX VISIBLE or INVISIBLE.

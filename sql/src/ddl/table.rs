@@ -50,7 +50,7 @@ pub(super) fn define(
     check_columns(&drafts)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());
-    let keys = key::define(&create.keys, &mut drafts, table, ctx.warnings)?;
+    let keys = key::define(&create.keys, 0, &mut drafts, table, ctx.warnings)?;
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
     let (primary, indexes) = with_trees(keys, rows, |_, _| ctx.engine.new_id());
@@ -100,9 +100,6 @@ pub(super) fn with_trees(
 
 /// What must hold of a table's columns among themselves.
 pub(super) fn check_columns(drafts: &[Draft]) -> Result<(), SqlError> {
-    if drafts.is_empty() {
-        return Err(SqlError::table_without_columns());
-    }
     if drafts.len() > COLUMNS_MAX {
         return Err(SqlError::too_many_columns());
     }
@@ -117,6 +114,9 @@ pub(super) fn check_columns(drafts: &[Draft]) -> Result<(), SqlError> {
 
 /// What must hold of a table's columns and keys together.
 pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> {
+    if drafts.is_empty() {
+        return Err(SqlError::table_without_columns());
+    }
     let mut auto = drafts
         .iter()
         .enumerate()
@@ -192,7 +192,9 @@ pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result
             .split(' ')
             .filter(|option| !option.is_empty() && !option.starts_with(&prefix));
         let mut kept: Vec<String> = kept.map(str::to_string).collect();
-        if value != "DEFAULT" && value != "0" || matches!(*name, "PACK_KEYS" | "STATS_PERSISTENT") {
+        // For some, 0 is another value than the default.
+        let zero_counts = name.starts_with("STATS_") || *name == "PACK_KEYS";
+        if value != "DEFAULT" && (value != "0" || zero_counts) {
             kept.push(format!("{prefix}{value}"));
         }
         kept.sort_by_key(|option| {

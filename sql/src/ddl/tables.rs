@@ -185,7 +185,11 @@ pub(super) fn alter(
     let dictionary = ctx.engine.dictionary();
     let old = ctx.table(&dictionary, name)?;
     let place = new_place(&old, actions, &dictionary, ctx)?;
-    if !actions.is_empty() && actions.iter().all(|a| matches!(a, Action::RenameTo(_))) {
+    let is_simple = |action: &Action| matches!(action, Action::RenameTo(_) | Action::Keys);
+    if actions.iter().all(is_simple) {
+        if actions.contains(&Action::Keys) {
+            ctx.warnings.note(SqlError::illegal_alter_option(&old.name));
+        }
         if let Some((database, name)) = place {
             ctx.change(SchemaChange::Rename(vec![(old.id, database, name)]), text)?;
         }
@@ -200,7 +204,7 @@ pub(super) fn alter(
         return rebuild(&old, altered, text, ctx);
     }
     let change = SchemaChange::AlterInPlace {
-        old: old.id,
+        old: Arc::clone(&old),
         new: altered.table,
     };
     ctx.change(change, text)
@@ -238,12 +242,12 @@ fn new_place(
 
 fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
     let outcome = Arc::new(Mutex::new(Converted::default()));
-    let new = altered.table;
-    let conversion = Conversion::new(old, &new, &altered.sources, ctx.rules, &outcome);
-    let mut conversion = conversion?;
+    let new = altered.table.clone();
+    let mut conversion = Conversion::new(old, &new, &altered, ctx.rules, &outcome)?;
     let change = SchemaChange::Rebuild {
-        old: old.id,
+        old: Arc::clone(old),
         new,
+        auto_increment_used: conversion.auto_increment_used(),
         convert: Box::new(move |image, out| conversion.convert(image, out)),
     };
     let result = ctx.change(change, text);

@@ -1,1 +1,281 @@
+//! The scripts in `golden`, whose outputs a MySQL server made (see `golden/generate.py`), and
+//! what a script cannot show.
 
+use super::*;
+use crate::{
+    command::Cursor,
+    expr::{SqlMode, TimeZone},
+    lexer::Mode,
+    warnings::Level,
+};
+use cohort_engine::{
+    env::fake::Disk,
+    txn::{EngineOptions, Unattended},
+    types::{Column, ColumnType},
+};
+use std::{fmt::Write, path::Path};
+
+struct Bench {
+    engine: Arc<Engine>,
+    owner: Arc<Owner>,
+    warnings: Warnings,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let options = EngineOptions {
+            quiet_checkpoint_ms: u64::MAX,
+            base_cache_bytes: 1 << 20,
+            log_preallocate_bytes: 32 << 10,
+            ..EngineOptions::default()
+        };
+        let env = Disk::new(1).env();
+        let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| {}).unwrap();
+        let mut bench = Bench {
+            engine: Arc::new(engine),
+            owner: Owner::new(1, Arc::new(Unattended)),
+            warnings: Warnings::default(),
+        };
+        bench.run("CREATE DATABASE ddl").unwrap();
+        bench
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Done, SqlError> {
+        self.warnings.clear(64);
+        let mut cursor = Cursor::new(sql.as_bytes(), Mode::default());
+        let statement = parse(&mut cursor)?.expect("a schema change");
+        let mut ctx = DdlContext {
+            engine: &self.engine,
+            owner: &self.owner,
+            database: "ddl",
+            account: ("root", "localhost"),
+            privileged: true,
+            collation: Collation::Utf8mb40900AiCi,
+            rules: Rules {
+                sql_mode: SqlMode::DEFAULT,
+                time_zone: TimeZone::default(),
+                now_micros: 1_700_000_000_000_000,
+            },
+            lock_wait_ms: 1000,
+            warnings: &mut self.warnings,
+        };
+        execute(&statement, sql, &mut ctx)
+    }
+
+    fn show(&self, what: &str) -> String {
+        let dictionary = self.engine.dictionary();
+        if let Some(name) = what.strip_prefix("DATABASE ") {
+            return show_create_database(dictionary.database(name).unwrap(), false);
+        }
+        let name = what.strip_prefix("TABLE ").unwrap();
+        let (database, name) = name.split_once('.').unwrap_or(("ddl", name));
+        let name = name.trim_matches('`').replace("``", "`");
+        let Some(table) = dictionary.table(database, &name) else {
+            return format!("ERROR 1146: Table '{database}.{name}' doesn't exist");
+        };
+        show_create_table(table, self.engine.auto_increment_peek(table))
+    }
+
+    /// What a statement returns, as `generate.py` writes it.
+    fn record(&mut self, sql: &str, out: &mut String) {
+        let _ = writeln!(out, "> {sql}");
+        if let Some(what) = sql.strip_prefix("SHOW CREATE ") {
+            let _ = writeln!(out, "{}", self.show(what));
+            return;
+        }
+        match self.run(sql) {
+            Err(error) => {
+                let _ = writeln!(out, "ERROR {}: {}", error.code, error.message);
+            }
+            Ok(done) => {
+                let line = format!("OK {} {}", done.affected_rows, done.info);
+                let _ = writeln!(out, "{}", line.trim_end());
+                for condition in self.warnings.list() {
+                    let error = &condition.error;
+                    let level = condition.level.name();
+                    let _ = writeln!(out, "{level} {}: {}", error.code, error.message);
+                }
+            }
+        }
+    }
+}
+
+/// Runs a script and compares line by line, so that a failure shows the statement.
+fn golden(script: &str, expected: &str) {
+    let mut bench = Bench::new();
+    let mut out = String::new();
+    for line in script.lines() {
+        if !line.trim().is_empty() && !line.starts_with('#') {
+            bench.record(line, &mut out);
+        }
+    }
+    let blocks = |text: &str| -> Vec<String> {
+        let text = format!("\n{text}");
+        text.split("\n> ")
+            .map(|block| block.trim_end().to_string())
+            .collect()
+    };
+    let (ours, theirs) = (blocks(&out), blocks(expected));
+    let wrong: Vec<String> = ours
+        .iter()
+        .zip(&theirs)
+        .filter(|(ours, theirs)| ours != theirs)
+        .map(|(ours, theirs)| format!("--- MySQL\n{theirs}\n--- Cohort\n{ours}\n"))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert_eq!(ours.len(), theirs.len());
+}
+
+#[test]
+fn tables_are_created_as_in_mysql() {
+    golden(
+        include_str!("golden/create.sql"),
+        include_str!("golden/create.out"),
+    );
+}
+
+#[test]
+fn schemas_are_changed_as_in_mysql() {
+    golden(
+        include_str!("golden/change.sql"),
+        include_str!("golden/change.out"),
+    );
+}
+
+#[test]
+fn what_is_shown_makes_the_same_table() {
+    /// The columns, but for what was said although it is the default.
+    fn columns(table: &Table) -> Vec<Column> {
+        let mut columns = table.columns.clone();
+        for column in &mut columns {
+            column.explicit_collation = false;
+            let shown = column.zerofill || column.ty == ColumnType::TinyInt;
+            let width = column.display_width.unwrap_or(column.default_width());
+            column.display_width = shown.then_some(width);
+        }
+        columns
+    }
+    let mut bench = Bench::new();
+    let script = include_str!("golden/create.sql");
+    for line in script.lines() {
+        if line.starts_with("CREATE TABLE") {
+            let _ = bench.run(line);
+        }
+    }
+    bench.run("CREATE DATABASE again").unwrap();
+    let dictionary = bench.engine.dictionary();
+    assert!(dictionary.tables("ddl").count() > 10);
+    for table in dictionary.tables("ddl") {
+        let shown = show_create_table(table, 1);
+        let sql = shown.replacen("CREATE TABLE ", "CREATE TABLE again.", 1);
+        bench
+            .run(&sql)
+            .unwrap_or_else(|error| panic!("{error} in {sql}"));
+        let dictionary = bench.engine.dictionary();
+        let copy = dictionary.table("again", &table.name).unwrap();
+        assert_eq!(columns(copy), columns(table));
+        let keys = |text: &str| text.split_once("KEY").map(|(_, keys)| keys.to_string());
+        assert_eq!(keys(&show_create_table(copy, 1)), keys(&shown));
+    }
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_name() {
+    let mut bench = Bench::new();
+    for (sql, what) in [
+        ("CREATE TABLE e (a JSON)", "type JSON"),
+        ("CREATE TABLE e (a ENUM('x'))", "type ENUM"),
+        (
+            "CREATE TABLE e (a INT, b INT AS (a + 1))",
+            "generated columns",
+        ),
+        ("CREATE TABLE e (a INT INVISIBLE)", "INVISIBLE columns"),
+        ("CREATE TABLE e (a INT, CHECK (a > 0))", "CHECK constraints"),
+        ("CREATE TABLE e (a INT REFERENCES t (a))", "FOREIGN KEY"),
+        (
+            "CREATE TABLE e (a INT, CONSTRAINT f FOREIGN KEY (a) REFERENCES t (a))",
+            "FOREIGN KEY",
+        ),
+        (
+            "CREATE TABLE e (a INT, KEY ((a + 1)))",
+            "indexes on expressions",
+        ),
+        (
+            "CREATE TABLE e (a INT) PARTITION BY HASH (a)",
+            "PARTITION BY",
+        ),
+        ("CREATE TABLE e SELECT 1", "CREATE TABLE ... SELECT"),
+        ("CREATE TEMPORARY TABLE e (a INT)", "CREATE TEMPORARY TABLE"),
+        ("CREATE TABLE e (a FLOAT(7,3))", "FLOAT(M,D)"),
+        ("CREATE VIEW v AS SELECT 1", "CREATE VIEW"),
+        ("DROP VIEW v", "DROP VIEW"),
+    ] {
+        let error = bench.run(sql).unwrap_err();
+        assert_eq!(error.code, 1235, "{sql}: {error}");
+        assert!(
+            error.message.contains(&format!("'{what}'")),
+            "{sql}: {error}"
+        );
+    }
+    assert_eq!(bench.engine.dictionary().tables("ddl").count(), 0);
+}
+
+#[test]
+fn indexes_keep_their_trees_when_rows_stay() {
+    let mut bench = Bench::new();
+    bench
+        .run("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(5), c INT, KEY b (b), KEY c (c))")
+        .unwrap();
+    let table = |bench: &Bench| Table::clone(bench.engine.dictionary().table("ddl", "t").unwrap());
+    let before = table(&bench);
+    bench
+        .run("ALTER TABLE t MODIFY b VARCHAR(9), RENAME INDEX c TO d, ADD KEY e (b, c)")
+        .unwrap();
+    let after = table(&bench);
+    assert_eq!((before.id, before.rows), (after.id, after.rows));
+    let trees = |table: &Table| {
+        table
+            .indexes
+            .iter()
+            .map(|index| index.tree)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(trees(&before), trees(&after)[..2]);
+    bench.run("ALTER TABLE t MODIFY b VARCHAR(90)").unwrap();
+    assert_ne!(table(&bench).id, after.id);
+}
+
+#[test]
+fn a_change_made_meanwhile_is_not_lost() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a INT)").unwrap();
+    let stale = Arc::clone(bench.engine.dictionary().table("ddl", "t").unwrap());
+    bench.run("ALTER TABLE t COMMENT 'first'").unwrap();
+    let mut new = Table::clone(&stale);
+    new.comment = "second".into();
+    let statement = DdlStatement {
+        database: "ddl".into(),
+        text: "ALTER TABLE t COMMENT 'second'".into(),
+    };
+    let change = SchemaChange::AlterInPlace { old: stale, new };
+    let refused = bench
+        .engine
+        .change_schema(&bench.owner, change, &statement, 1000);
+    assert!(
+        matches!(refused, Err(TxnError::TableChanged)),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn notes_are_notes() {
+    let mut bench = Bench::new();
+    bench.run("DROP TABLE IF EXISTS t").unwrap();
+    let levels: Vec<Level> = bench.warnings.list().iter().map(|c| c.level).collect();
+    assert_eq!(levels, [Level::Note]);
+}

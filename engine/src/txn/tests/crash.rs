@@ -60,7 +60,10 @@ fn run(engine: &Engine, journal: &mut Journal) -> Result<(), TxnError> {
                 let t = find(engine, "t");
                 let mut new = Table::clone(&t);
                 new.indexes.push(index(engine, "a2", 1, false));
-                let alter = SchemaChange::AlterInPlace { old: t.id, new };
+                let alter = SchemaChange::AlterInPlace {
+                    old: Arc::clone(&t),
+                    new,
+                };
                 change(engine, alter)?;
                 journal.index_built = true;
             }

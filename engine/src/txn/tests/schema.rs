@@ -12,10 +12,19 @@ fn filled(engine: &Engine) -> Arc<Table> {
     t
 }
 
-fn with_index(engine: &Engine, t: &Table, name: &str, column: u16, unique: bool) -> SchemaChange {
-    let mut new = t.clone();
+fn with_index(
+    engine: &Engine,
+    t: &Arc<Table>,
+    name: &str,
+    column: u16,
+    unique: bool,
+) -> SchemaChange {
+    let mut new = Table::clone(t);
     new.indexes.push(index(engine, name, column, unique));
-    SchemaChange::AlterInPlace { old: t.id, new }
+    SchemaChange::AlterInPlace {
+        old: Arc::clone(t),
+        new,
+    }
 }
 
 #[test]
@@ -61,9 +70,10 @@ fn a_rebuild_converts_every_row() {
         Ok(())
     };
     let rebuild = SchemaChange::Rebuild {
-        old: t.id,
+        old: Arc::clone(&t),
         new,
         convert: Box::new(convert),
+        auto_increment_used: Arc::default(),
     };
     change(&engine, rebuild).unwrap();
     let check = |engine: &Engine| {
@@ -94,9 +104,10 @@ fn a_refused_conversion_leaves_everything_as_it_was() {
     let new = table(&engine, "t", true);
     let trees = [new.rows];
     let rebuild = SchemaChange::Rebuild {
-        old: t.id,
+        old: Arc::clone(&t),
         new,
         convert: Box::new(|_, _| Err("row 1".to_owned())),
+        auto_increment_used: Arc::default(),
     };
     let refused = change(&engine, rebuild);
     assert!(matches!(&refused, Err(TxnError::Conversion(words)) if words == "row 1"));

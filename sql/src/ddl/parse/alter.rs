@@ -137,7 +137,7 @@ fn drop(c: &mut Cursor) -> Parsed<Action> {
         return Err(SqlError::check_constraint_not_found(c.name()?));
     }
     if c.eat("CONSTRAINT") {
-        return Err(SqlError::not_supported("DROP CONSTRAINT"));
+        return Ok(Action::DropConstraint(c.name()?));
     }
     c.eat("COLUMN");
     let name = c.name()?;

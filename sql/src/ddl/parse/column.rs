@@ -20,6 +20,8 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<KeySyntax>)> {
         unsigned: false,
         zerofill: false,
         display_width: None,
+        bool: false,
+        year_width: false,
         nullable: None,
         default: None,
         auto_increment: false,
@@ -140,6 +142,7 @@ fn integer_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
     if c.eat_any(&["BOOL", "BOOLEAN"]).is_some() {
         column.ty = TypeSyntax::Complete(ColumnType::TinyInt);
         column.display_width = Some(1);
+        column.bool = true;
         return Ok(true);
     }
     let Some(&(_, ty)) = TYPES.iter().find(|(word, _)| c.eat(word)) else {
@@ -148,10 +151,11 @@ fn integer_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
     column.ty = TypeSyntax::Complete(ty);
     let width = width(c)?;
     if ty == ColumnType::Year {
-        return match width {
-            None | Some(4) => Ok(true),
-            Some(_) => Err(SqlError::invalid_year_width()),
-        };
+        if width.is_some_and(|width| width != 4) {
+            return Err(SqlError::invalid_year_width());
+        }
+        column.year_width = width.is_some();
+        return Ok(true);
     }
     if let Some(width) = width {
         let width = u8::try_from(width);
@@ -433,19 +437,18 @@ pub(super) fn default_value(c: &mut Cursor) -> Parsed<DefaultSyntax> {
         }
     }
     if c.peek_at(1).kind == Kind::String {
-        // A type or a character set in front of a string: DATE '2020-01-01', _utf8mb4'x'.
-        c.eat_any(&[
-            "DATE",
-            "TIME",
-            "TIMESTAMP",
-            "_UTF8MB4",
-            "_UTF8MB3",
-            "_UTF8",
-            "_BINARY",
-        ]);
+        // A character set in front of a string: _utf8mb4'x'.
+        c.eat_any(&["_UTF8MB4", "_UTF8MB3", "_UTF8", "_BINARY"]);
     }
     if c.is_string() {
         return Ok(DefaultSyntax::Value(Value::Bytes(c.string()?.into_bytes())));
+    }
+    let token = c.peek();
+    if matches!(token.kind, Kind::Hex | Kind::Bit) {
+        let bytes = bits(c.text(token), token.kind == Kind::Hex);
+        let bytes = bytes.ok_or_else(|| c.error())?;
+        c.next();
+        return Ok(DefaultSyntax::Bits(bytes));
     }
     number(c).map(DefaultSyntax::Value)
 }
@@ -459,7 +462,6 @@ fn number(c: &mut Cursor) -> Parsed<Value> {
     let text = c.text(token);
     let value = match token.kind {
         Kind::Integer | Kind::Decimal | Kind::Float => lexer::number(token.kind, text),
-        Kind::Hex | Kind::Bit if !negative => bits(text, token.kind == Kind::Hex),
         _ => None,
     };
     let value = value.ok_or_else(|| c.error())?;
@@ -477,7 +479,7 @@ fn number(c: &mut Cursor) -> Parsed<Value> {
 }
 
 /// The bytes of `0x1F`, `x'1F'`, `0b01` or `b'01'`.
-fn bits(text: &[u8], hex: bool) -> Option<Value> {
+fn bits(text: &[u8], hex: bool) -> Option<Vec<u8>> {
     let quoted = text.get(1) == Some(&b'\'');
     let digits = text.get(2..text.len() - usize::from(quoted))?;
     let per_byte = if hex { 2 } else { 8 };
@@ -490,5 +492,5 @@ fn bits(text: &[u8], hex: bool) -> Option<Value> {
     for group in digits.rchunks(per_byte).rev() {
         bytes.push(u8::from_str_radix(std::str::from_utf8(group).ok()?, base).ok()?);
     }
-    Some(Value::Bytes(bytes))
+    Some(bytes)
 }
