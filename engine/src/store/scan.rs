@@ -325,3 +325,138 @@ impl<'a> Uppers<'a> {
         Some(taken)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Delta, Horizon, Stamp, base::Base};
+    use redb::backends::InMemoryBackend;
+
+    /// Random numbers, the same every time.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % bound
+        }
+    }
+
+    const TREE: TreeId = 7;
+
+    fn key(number: u64) -> TreeKey {
+        TreeKey::new(TREE, &number.to_be_bytes()[6..])
+    }
+
+    /// What should be found, key by key, as of Seq 10.
+    type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+    fn layers(random: &mut Random, model: &mut Model) -> (Arc<View>, Overlay) {
+        let base = Base::open(InMemoryBackend::new(), 1 << 20).unwrap();
+        let write = base.write().unwrap();
+        {
+            let mut tree = write.tree(TREE).unwrap();
+            let mut next = write.tree(TREE + 1).unwrap();
+            next.put(b"other", b"tree").unwrap();
+            for _ in 0..random.below(60) {
+                let key = key(random.below(100));
+                tree.put(key.key(), b"base").unwrap();
+                model.insert(key.key().to_vec(), b"base".to_vec());
+            }
+        }
+        write.commit().unwrap();
+        let mut put = |key: &TreeKey, value: Option<&[u8]>| match value {
+            Some(value) => model.insert(key.key().to_vec(), value.to_vec()),
+            None => model.remove(key.key()),
+        };
+        let mut delta = |generation: u64, seqs: std::ops::Range<Seq>| {
+            let delta = Delta::new(generation);
+            delta.push(
+                TreeKey::new(TREE - 1, b"x"),
+                Stamp::At(1),
+                None,
+                &Horizon::default(),
+            );
+            for seq in seqs {
+                for _ in 0..random.below(15) {
+                    let key = key(random.below(100));
+                    let value = (random.below(3) > 0).then(|| format!("at {seq}").into_bytes());
+                    if seq <= 10 {
+                        put(&key, value.as_deref());
+                    }
+                    let value = value.map(Arc::from);
+                    delta.push(key, Stamp::At(seq), value, &Horizon::default());
+                }
+            }
+            Arc::new(delta)
+        };
+        let sealed = delta(0, 1..6);
+        let active = delta(1, 6..14);
+        let mut overlay = Overlay::new();
+        for _ in 0..random.below(20) {
+            let key = key(random.below(100));
+            let value = (random.below(3) > 0).then_some(&b"own"[..]);
+            put(&key, value);
+            overlay.insert(key, value.map(Arc::from));
+        }
+        let view = View {
+            active,
+            sealed: Some(sealed),
+            base: Arc::new(base.snapshot().unwrap()),
+        };
+        (Arc::new(view), overlay)
+    }
+
+    #[test]
+    fn a_scan_finds_what_a_model_has() {
+        let mut random = Random(1);
+        for _ in 0..60 {
+            let mut model = Model::new();
+            let (view, overlay) = layers(&mut random, &mut model);
+            for _ in 0..6 {
+                let (a, b) = (random.below(110), random.below(110));
+                let (low, high) = (key(a), key(b));
+                let high = (b < 105).then(|| high.key().to_vec());
+                let reverse = random.below(2) == 1;
+                let limit = 1 + random.below(20) as usize;
+                let window = Window::new(TREE, low.key(), high.as_deref(), reverse);
+                let mut cursor = Cursor::new(Arc::clone(&view), 10, window);
+                let mut found = Vec::new();
+                loop {
+                    let mut batch = Batch::default();
+                    cursor.next(&overlay, &mut batch, limit).unwrap();
+                    for place in 0..batch.len() {
+                        let (key, value) = batch.get(place);
+                        found.push((key.to_vec(), value.to_vec()));
+                    }
+                    if batch.len() < limit {
+                        break;
+                    }
+                }
+                let inside = |key: &&Vec<u8>| {
+                    key.as_slice() >= low.key() && high.as_ref().is_none_or(|high| *key < high)
+                };
+                let mut expected: Vec<_> = model
+                    .iter()
+                    .filter(|(key, _)| inside(key))
+                    .map(|(key, value)| (key.clone(), value.clone()))
+                    .collect();
+                if reverse {
+                    expected.reverse();
+                }
+                assert_eq!(found, expected);
+            }
+            for number in 0..100 {
+                let key = key(number);
+                if !overlay.contains_key(&key) {
+                    let mut value = Vec::new();
+                    let (exists, _) = view.get(&key, 10, &mut value).unwrap();
+                    assert_eq!(exists.then_some(&value), model.get(key.key()));
+                }
+            }
+        }
+    }
+}
