@@ -5,6 +5,7 @@ use super::{
     checkpoint::Checkpointer,
     descriptor::{Descriptor, Registry},
     dictionary::{Dictionary, TableState},
+    dirty::Uncommitted,
     lock::LockManager,
     owner::Owner,
     read::KeyRange,
@@ -82,6 +83,7 @@ pub(super) struct Inner {
     pub views: ArcSwap<View>,
     pub registry: Arc<Registry>,
     pub locks: LockManager,
+    pub uncommitted: Uncommitted,
     /// What sessions see: as of a durable Seq.
     pub dictionary: ArcSwap<Dictionary>,
     /// As of the last Seq placed in the log; replaced inside the log's critical section.

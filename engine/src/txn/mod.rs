@@ -10,6 +10,7 @@
 //! | `descriptor` | what others may know of a transaction; snapshots and the pruner's horizon |
 //! | `owner` | sessions and how they wait |
 //! | `dictionary`, `ddl`, `build` | the data dictionary, its changes, bulk builds |
+//! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
 //! | `checkpoint`, `meta`, `recover` | from memory to the Base, and back at a start |
 //! | `stats` | what it tells about itself |
 
@@ -19,6 +20,7 @@ mod commit;
 mod ddl;
 mod descriptor;
 mod dictionary;
+mod dirty;
 mod engine;
 mod lock;
 mod meta;

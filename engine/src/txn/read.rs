@@ -1,7 +1,7 @@
 //! Reading in a transaction: plain reads from the snapshot, locking reads of the newest versions.
 
 use super::{
-    LockMode, OnConflict, Read, TxnError,
+    Isolation, LockMode, OnConflict, Read, TxnError,
     transaction::{TreeKind, Txn},
 };
 use crate::{
@@ -71,6 +71,13 @@ impl Txn {
     fn get_plain(&mut self, key: &TreeKey, value: &mut Vec<u8>) -> Result<bool, TxnError> {
         if let Some(exists) = self.get_own(key, value) {
             return Ok(exists);
+        }
+        if self.options.isolation == Isolation::ReadUncommitted
+            && let Some(uncommitted) = self.engine.uncommitted.get(key)
+        {
+            value.clear();
+            value.extend_from_slice(uncommitted.as_deref().unwrap_or_default());
+            return Ok(uncommitted.is_some());
         }
         let snapshot = self.snapshot();
         let (exists, _) = snapshot.view.get(key, snapshot.seq, value)?;
@@ -222,7 +229,13 @@ impl Scan {
             let snapshot = txn.snapshot();
             Cursor::new(Arc::clone(&snapshot.view), snapshot.seq, window.clone())
         });
-        cursor.next(txn.writes.overlay(), batch, limit)?;
+        if txn.options.isolation == Isolation::ReadUncommitted {
+            let uncommitted = &txn.engine.uncommitted;
+            let overlay = uncommitted.overlay(cursor.window(), txn.writes.overlay());
+            cursor.next(&overlay, batch, limit)?;
+        } else {
+            cursor.next(txn.writes.overlay(), batch, limit)?;
+        }
         if txn.has_changes() {
             txn.note_own_read();
         }

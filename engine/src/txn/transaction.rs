@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Seq,
-    store::View,
+    store::{TreeKey, View},
     types::{Index, Table, TreeId},
 };
 use smallvec::SmallVec;
@@ -41,6 +41,8 @@ pub struct Txn {
     depends: Seq,
     /// The same for the last locking read alone, which the caller may still take back.
     last_read: Seq,
+    /// It has published changes for READ UNCOMMITTED.
+    published: bool,
     /// What was taken back: it matters again when the transaction reads its own writes.
     disregarded: Seq,
 }
@@ -90,6 +92,9 @@ impl TreeKind {
 
 impl Txn {
     pub(super) fn new(engine: &Arc<Inner>, owner: &Arc<Owner>, options: TxnOptions) -> Txn {
+        if options.isolation == Isolation::ReadUncommitted {
+            engine.uncommitted.enter();
+        }
         Txn {
             engine: Arc::clone(engine),
             owner: Arc::clone(owner),
@@ -104,6 +109,7 @@ impl Txn {
             depends: 0,
             last_read: 0,
             disregarded: 0,
+            published: false,
         }
     }
     /// Marks the start of a statement: under READ COMMITTED plain reads get a new snapshot;
@@ -455,6 +461,19 @@ impl Txn {
 
     // Its changes and its end.
 
+    /// Puts or (`None`) deletes a key, not committed yet.
+    pub(super) fn put(&mut self, key: TreeKey, value: Option<Arc<[u8]>>) {
+        if self.published {
+            let shared = &self.engine.uncommitted;
+            shared.publish(&self.descriptor, &key, value.as_ref());
+        }
+        self.writes.put(key, value);
+        if !self.published && self.engine.uncommitted.is_wanted() {
+            self.published = true;
+            let overlay = self.writes.overlay();
+            self.engine.uncommitted.replace(&self.descriptor, overlay);
+        }
+    }
     /// A mark to return to, for SAVEPOINT and for rolling back a failed statement.
     #[must_use]
     pub fn savepoint(&self) -> Savepoint {
@@ -463,6 +482,10 @@ impl Txn {
     /// Undoes all changes since the mark. Locks stay (MySQL keeps them too).
     pub fn rollback_to(&mut self, mark: &Savepoint) {
         self.writes.rollback_to(mark);
+        if self.published {
+            let overlay = self.writes.overlay();
+            self.engine.uncommitted.replace(&self.descriptor, overlay);
+        }
         self.note_changes();
     }
     pub(super) fn note_changes(&self) {
@@ -493,6 +516,9 @@ impl Txn {
     pub fn rollback(self) {}
     /// Lets go of locks, tables, snapshot and changes.
     pub(super) fn give_up(&mut self) {
+        if std::mem::take(&mut self.published) {
+            self.engine.uncommitted.withdraw(&self.descriptor);
+        }
         self.release_locks();
         if !self.tables.is_empty() {
             self.descriptor.tables.lock().clear();
@@ -514,6 +540,9 @@ impl Txn {
 impl Drop for Txn {
     fn drop(&mut self) {
         self.give_up();
+        if self.options.isolation == Isolation::ReadUncommitted {
+            self.engine.uncommitted.leave();
+        }
         Arc::clone(&self.descriptor).give_back(&self.owner);
     }
 }

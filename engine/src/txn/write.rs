@@ -261,11 +261,10 @@ impl Txn {
         }
         self.put_row(table, &new_key, Some(after));
         for (tree, entry) in gone {
-            self.writes.put(TreeKey::new(tree, &entry.key), None);
+            self.put(TreeKey::new(tree, &entry.key), None);
         }
         for (tree, entry) in come {
-            self.writes
-                .put(TreeKey::new(tree, &entry.key), Some(Arc::from([])));
+            self.put(TreeKey::new(tree, &entry.key), Some(Arc::from([])));
         }
         self.check_size()
     }
@@ -305,13 +304,11 @@ impl Txn {
         Ok(())
     }
     fn put_row(&mut self, table: &Table, key: &[u8], image: Option<&[u8]>) {
-        self.writes
-            .put(TreeKey::new(table.rows, key), image.map(Arc::from));
+        self.put(TreeKey::new(table.rows, key), image.map(Arc::from));
     }
     fn put_entries(&mut self, table: &Table, entries: Vec<Entry>, value: Option<&[u8]>) {
         for (index, entry) in table.indexes.iter().zip(entries) {
-            self.writes
-                .put(TreeKey::new(index.tree, &entry.key), value.map(Arc::from));
+            self.put(TreeKey::new(index.tree, &entry.key), value.map(Arc::from));
         }
     }
 }

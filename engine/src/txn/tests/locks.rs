@@ -6,7 +6,7 @@
 //! ended it. The table is that of `tests::table`: `t (id PRIMARY KEY, u UNIQUE, a KEY)`. With the
 //! environment variable `UPDATE_GOLDEN=1` the files are written anew.
 //!
-//! Commands of a session: `begin rr|rc|ser [timeout MS]`, `insert ID A U`, `get ID READ`,
+//! Commands of a session: `begin rr|rc|ru|ser [timeout MS]`, `insert ID A U`, `get ID READ`,
 //! `scan id|a|u LOW HIGH READ [limit N]` (low inclusive, high exclusive, `-` open), `update ID A
 //! U`, `delete ID`, `commit`, `rollback`; READ is `plain`, or `s` or `x`, followed by `nowait` or
 //! `skip` if wanted; a scan can `refuse ID`, that is, give back the lock of a row. `> locks` prints the lock table, `> deadlock` the last deadlock,
@@ -256,6 +256,7 @@ impl Runner {
     }
     fn begin(&mut self, words: &[String]) {
         let isolation = match words[1].as_str() {
+            "ru" => Isolation::ReadUncommitted,
             "rc" => Isolation::ReadCommitted,
             "ser" => Isolation::Serializable,
             _ => Isolation::RepeatableRead,
