@@ -1,0 +1,179 @@
+//! Golden scripts: every statement of golden/*.sql is run in a session on a new data directory
+//! and compared with what MySQL answered (golden/*.out, made by golden/generate.py).
+//!
+//! `GOLDEN=name` runs one script. A difference shows the statement, what MySQL said and what
+//! Cohort said.
+
+use cohort_engine::{
+    env::fake::Disk,
+    txn::{Engine, EngineOptions, WaitFor, Waiting},
+    types::Value,
+};
+use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity, text};
+use std::{fmt::Write, fs, io, path::Path, sync::Arc};
+
+struct NoSlots;
+
+impl Waiting for NoSlots {
+    fn pause(&self, _: WaitFor) {}
+    fn resume(&self, _: WaitFor) {}
+}
+
+/// Collects results in the form of the .out files.
+#[derive(Default)]
+struct Collected {
+    text: String,
+    decimals: Vec<u8>,
+    is_result_set: bool,
+}
+
+fn show(value: &Value, decimals: u8) -> String {
+    if value.is_null() {
+        return "NULL".into();
+    }
+    let mut bytes = Vec::new();
+    text::put(value, decimals, &mut bytes);
+    match String::from_utf8(bytes) {
+        Ok(text) => text
+            .replace('\\', "\\\\")
+            .replace('\t', "\\t")
+            .replace('\n', "\\n")
+            .replace('\0', "\\0"),
+        Err(error) => error.as_bytes().iter().fold("0x".into(), |mut out, byte| {
+            let _ = write!(out, "{byte:02X}");
+            out
+        }),
+    }
+}
+
+impl Output for Collected {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        self.text += &names.join("\t");
+        self.text.push('\n');
+        self.decimals = columns.iter().map(|c| c.decimals).collect();
+        self.is_result_set = true;
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        let values: Vec<String> = row
+            .iter()
+            .zip(&self.decimals)
+            .map(|(value, decimals)| show(value, *decimals))
+            .collect();
+        self.text += &values.join("\t");
+        self.text.push('\n');
+        Ok(())
+    }
+    fn end(&mut self, done: &Done) -> io::Result<()> {
+        if !self.is_result_set {
+            let _ = write!(
+                self.text,
+                "ok affected={} id={}",
+                done.affected_rows, done.last_insert_id
+            );
+            if !done.info.is_empty() {
+                let _ = write!(self.text, " {}", done.info);
+            }
+            self.text.push('\n');
+        }
+        Ok(())
+    }
+}
+
+fn run(session: &mut Session, sql: &str) -> String {
+    let mut out = Collected::default();
+    let result = session.query(sql.as_bytes(), false, &mut out);
+    if let Err(error) = result {
+        return format!("ERROR {}: {}\n", error.code, error.message);
+    }
+    for condition in session.state().warnings.list() {
+        let _ = writeln!(
+            out.text,
+            "{} {}: {}",
+            condition.level.name(),
+            condition.error.code,
+            condition.error.message
+        );
+    }
+    out.text
+}
+
+/// The statements of an .out file with their results.
+fn expected(path: &Path) -> Vec<(String, String)> {
+    let text = fs::read_to_string(path).expect("an .out file for every script");
+    let mut cases: Vec<(String, String)> = Vec::new();
+    let mut in_statement = false;
+    for line in text.lines().skip(1) {
+        if let Some(sql) = line.strip_prefix("> ") {
+            match cases.last_mut() {
+                Some((statement, _)) if in_statement => {
+                    statement.push('\n');
+                    statement.push_str(sql);
+                }
+                _ => cases.push((sql.into(), String::new())),
+            }
+            in_statement = true;
+        } else if let Some((_, result)) = cases.last_mut() {
+            in_statement = false;
+            result.push_str(line);
+            result.push('\n');
+        }
+    }
+    cases
+}
+
+fn new_session() -> Session {
+    let engine = Engine::open(
+        &Disk::new(1).env(),
+        Path::new("/golden"),
+        EngineOptions::default(),
+        &mut |_| {},
+    )
+    .expect("a new data directory opens");
+    let who = Identity {
+        user: "root".into(),
+        host: "localhost".into(),
+    };
+    Session::new(
+        Instance::new(Arc::new(engine)),
+        1,
+        who,
+        Arc::new(NoSlots),
+        false,
+    )
+}
+
+#[test]
+fn scripts_answer_as_mysql_does() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let only = std::env::var("GOLDEN").ok();
+    let mut scripts: Vec<_> = fs::read_dir(folder)
+        .expect("the folder of scripts")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "out"))
+        .collect();
+    scripts.sort();
+    let (mut differences, mut count) = (String::new(), 0);
+    for script in scripts {
+        let name = script.file_stem().unwrap_or_default().to_string_lossy();
+        if only.as_ref().is_some_and(|only| *only != *name) {
+            continue;
+        }
+        let mut session = new_session();
+        run(&mut session, "CREATE DATABASE golden");
+        run(&mut session, "USE golden");
+        for (sql, wanted) in expected(&script) {
+            let got = run(&mut session, &sql);
+            count += 1;
+            if got != wanted {
+                let _ = write!(
+                    differences,
+                    "{name}: {sql}\n--- MySQL\n{wanted}--- Cohort\n{got}\n"
+                );
+            }
+        }
+    }
+    assert!(count > 0, "no script was run");
+    assert!(differences.is_empty(), "\n{differences}");
+}
