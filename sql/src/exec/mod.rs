@@ -22,7 +22,7 @@ use crate::{
     plan::{Body, Insert, Plan},
 };
 use cohort_engine::{
-    txn::{Engine, Owner, Read, Txn, TxnError},
+    txn::{Engine, LockMode, OnConflict, Owner, Read, Txn, TxnError},
     types::{Table, Value, row::Malformed},
 };
 use std::sync::Arc;
@@ -231,6 +231,11 @@ fn atomically(
     context: &mut ExecContext,
     statement: impl FnOnce(&mut ExecContext) -> Result<Outcome, Stop>,
 ) -> Result<Outcome, Stop> {
+    // What a changing statement reads must still be so when it commits: its subqueries and the
+    // query of INSERT … SELECT lock what they read, from REPEATABLE READ up.
+    if !context.unlock {
+        context.plain_read = Read::Locking(LockMode::Shared, OnConflict::Wait);
+    }
     let mark = context.txn.savepoint();
     let result = statement(context);
     // A deadlock has rolled everything back already.

@@ -137,8 +137,24 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
                 context,
             )?;
             let change = after != before;
-            if newer && visible_alike(plan, run, key, change, context)? {
-                context.txn.disregard_read();
+            if newer {
+                let same = |row: &mut [Value], image: &[u8], context: &mut ExecContext| {
+                    let mut after = Vec::with_capacity(image.len());
+                    let (assignments, defaults) = (&plan.assignments, &plan.defaults);
+                    assign_all(
+                        &plan.table,
+                        assignments,
+                        defaults,
+                        image,
+                        row,
+                        &mut after,
+                        context,
+                    )?;
+                    Ok((after != image) == change)
+                };
+                if visible_alike(&plan.block, &plan.table, run, key, context, same)? {
+                    context.txn.disregard_read();
+                }
             }
             if !change {
                 return Ok(());
@@ -182,46 +198,31 @@ fn subqueries_of(assignments: &[(usize, Assigned)]) -> impl Iterator<Item = &[us
 /// was changed: if that would be the same on the version that everyone can see, the reply need
 /// not wait for the newer one.
 fn visible_alike(
-    plan: &Update,
+    block: &Block,
+    table: &Arc<Table>,
     run: &mut BlockRun,
     key: &[u8],
-    change: bool,
     context: &mut ExecContext,
+    same: impl FnOnce(&mut [Value], &[u8], &mut ExecContext) -> Result<bool, Stop>,
 ) -> Result<bool, Stop> {
-    let Some(source) = plan.block.sources.first() else {
+    let Some(source) = block.sources.first() else {
         return Ok(false);
     };
     let by_key = match &source.input {
         Input::Table(_, access) => access.point && access.index.is_none(),
         _ => false,
     };
-    if !by_key || !plan.block.subqueries.is_empty() {
+    if !by_key || !block.subqueries.is_empty() {
         return Ok(false);
     }
     let mut visible = Vec::new();
-    if !context
-        .txn
-        .get_visible(plan.table.rows, key, &mut visible)?
-    {
+    if !context.txn.get_visible(table.rows, key, &mut visible)? {
         return Ok(false);
     }
-    let now = std::mem::replace(&mut run.row, row::decode(&plan.table, &visible)?);
+    let now = std::mem::replace(&mut run.row, row::decode(table, &visible)?);
     let slots = now.len();
     run.row.resize(slots, Value::Null);
-    let mut alike = run.all_hold(&source.filter, context)?;
-    if alike {
-        let mut image = Vec::with_capacity(visible.len());
-        assign_all(
-            &plan.table,
-            &plan.assignments,
-            &plan.defaults,
-            &visible,
-            &mut run.row,
-            &mut image,
-            context,
-        )?;
-        alike = (image != visible) == change;
-    }
+    let alike = run.all_hold(&source.filter, context)? && same(&mut run.row, &visible, context)?;
     run.row = now;
     Ok(alike)
 }
@@ -279,7 +280,13 @@ pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome
         &plan.block,
         false,
         context,
-        &mut |_, context, key, image| {
+        &mut |run, context, key, image| {
+            if context.txn.read_newer() {
+                let (block, table) = (&plan.block, &plan.table);
+                if visible_alike(block, table, run, key, context, |_, _, _| Ok(true))? {
+                    context.txn.disregard_read();
+                }
+            }
             context.txn.delete(&plan.table, key, image)?;
             context.handler.delete += 1;
             deleted += 1;
