@@ -302,20 +302,30 @@ impl Converter<'_> {
                 self.push(whole, Out::Placeholder(name));
                 continue;
             }
+            let nothing_selected = self.follows(&["SELECT"]) && token.is_word(self.source, "FROM");
+            if nothing_selected {
+                self.tokens.push(token);
+                return Err(self.error_here());
+            }
             if token.kind == Kind::Word && self.rewrite_word(token, text) {
                 continue;
             }
             let Some(out) = self.token(token, text, lifted.is_some()) else {
                 self.tokens.push(token);
-                let text = Text {
-                    source: self.source,
-                    tokens: std::mem::take(&mut self.tokens),
-                };
-                return Err(text.error_at(text.tokens.len() - 1));
+                return Err(self.error_here());
             };
             self.push(token, out);
         }
         Ok(operators)
+    }
+
+    /// 1064 at the last token.
+    fn error_here(&mut self) -> SqlError {
+        let text = Text {
+            source: self.source,
+            tokens: std::mem::take(&mut self.tokens),
+        };
+        text.error_at(text.tokens.len().saturating_sub(1))
     }
 
     fn push(&mut self, token: Token, out: Out) {

@@ -131,6 +131,7 @@ fn new_session() -> Session {
         &mut |_| {},
     )
     .expect("a new data directory opens");
+    cohort_sql::users::make_first(&engine).expect("a new data directory takes its first user");
     let who = Identity {
         user: "root".into(),
         host: "localhost".into(),
@@ -161,8 +162,10 @@ fn scripts_answer_as_mysql_does() {
             continue;
         }
         let mut session = new_session();
-        run(&mut session, "CREATE DATABASE golden");
-        run(&mut session, "USE golden");
+        for sql in ["CREATE DATABASE golden", "USE golden"] {
+            let result = run(&mut session, sql);
+            assert!(result.starts_with("ok"), "{sql}: {result}");
+        }
         for (sql, wanted) in expected(&script) {
             let got = run(&mut session, &sql);
             count += 1;

@@ -35,12 +35,13 @@ pub(super) fn run_block(
     outer: &[Value],
     sink: &mut RowSink,
 ) -> Flowing {
-    let mut tail = Tail::new(block, context)?;
+    let mut run = BlockRun::new(block, outer);
+    let possible = run.prepare(context)?;
+    let sorting = run.must_sort(context)?;
+    let mut tail = Tail::new(block, sorting, context)?;
     if tail.is_done() {
         return Ok(Flow::Continue);
     }
-    let mut run = BlockRun::new(block, outer);
-    let possible = run.prepare(context)?;
     if block.grouping.is_some() {
         let mut groups = Groups::new(block);
         if possible {
@@ -58,7 +59,7 @@ pub(super) fn run_block(
         return Ok(Flow::Continue);
     }
     let flow = run.each_row(context, &mut |run, context| tail.push(run, context, sink))?;
-    if flow == Flow::Stop && block.order.is_empty() {
+    if flow == Flow::Stop && !sorting {
         return Ok(Flow::Stop);
     }
     tail.finish(context, sink)
@@ -92,6 +93,17 @@ impl<'b> BlockRun<'b> {
             self.run_subqueries(&block.early, context)?;
         }
         self.all_hold(&block.constant, context)
+    }
+
+    /// Whether rows must be sorted for ORDER BY: not if they are read in that order.
+    pub fn must_sort(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
+        if self.block.order.is_empty() {
+            return Ok(false);
+        }
+        if !self.block.presorted {
+            return Ok(true);
+        }
+        Ok(!self.first_bounds_usable(context)?)
     }
 
     /// Whether a condition holds for the row.

@@ -104,6 +104,8 @@ struct Inserter<'p> {
     expected: u64,
     reserved: std::ops::Range<u64>,
     first_generated: u64,
+    /// What was generated for the current row, which may yet update another one.
+    generated: u64,
     last_id: u64,
     affected: u64,
     records: u64,
@@ -124,6 +126,7 @@ impl<'p> Inserter<'p> {
             expected: 1,
             reserved: 0..0,
             first_generated: 0,
+            generated: 0,
             last_id: 0,
             affected: 0,
             records: 0,
@@ -160,6 +163,7 @@ impl<'p> Inserter<'p> {
         context.eval.row_number = self.records;
         self.row.truncate(self.table.columns.len());
         self.row.fill(Value::Null);
+        self.generated = 0;
     }
 
     fn values_row(
@@ -303,9 +307,7 @@ impl<'p> Inserter<'p> {
             let value = assign(column, Value::UInt(next), &mut context.eval)?;
             self.put(position, value);
         }
-        if self.first_generated == 0 {
-            self.first_generated = next;
-        }
+        self.generated = next;
         self.last_id = next;
         Ok(())
     }
@@ -324,6 +326,9 @@ impl<'p> Inserter<'p> {
                 Ok(()) => {
                     context.handler.write += 1;
                     self.affected += 1;
+                    if self.first_generated == 0 {
+                        self.first_generated = self.generated;
+                    }
                     return Ok(());
                 }
                 Err(TxnError::DuplicateKey { index }) => {
@@ -397,17 +402,18 @@ impl<'p> Inserter<'p> {
         )?;
         if image == old {
             self.affected += u64::from(context.found_rows);
-        } else {
-            match context.txn.update(self.table, key, old, &image) {
-                Ok(()) => {}
-                Err(TxnError::DuplicateKey { index }) => {
-                    return Err(duplicate_error(self.table, &index, &both).into());
-                }
-                Err(error) => return Err(error.into()),
-            }
-            context.handler.update += 1;
-            self.affected += 2;
+            self.last_id = 0;
+            return Ok(());
         }
+        match context.txn.update(self.table, key, old, &image) {
+            Ok(()) => {}
+            Err(TxnError::DuplicateKey { index }) => {
+                return Err(duplicate_error(self.table, &index, &both).into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        context.handler.update += 1;
+        self.affected += 2;
         if let Some(auto) = self.auto {
             let id = match both.get(auto) {
                 Some(Value::Int(n)) => u64::try_from(*n).unwrap_or(0),

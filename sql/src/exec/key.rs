@@ -22,6 +22,12 @@ use cohort_engine::{
 /// An IN list on more than one part multiplies; not beyond this.
 const RANGES_MAX: usize = 10_000;
 
+/// The ranges to read, and whether all bounds had a part in them.
+pub(super) struct Found {
+    pub ranges: Ranges,
+    pub usable: bool,
+}
+
 /// The ranges to read.
 pub(super) enum Ranges {
     /// Everything.
@@ -70,6 +76,19 @@ pub(super) fn ranges(
     bounds: &[Bound],
     row: &[Value],
     context: &mut ExecContext,
+) -> Result<Found, Stop> {
+    let mut usable = true;
+    let ranges = compute(table, index, bounds, row, context, &mut usable)?;
+    Ok(Found { ranges, usable })
+}
+
+fn compute(
+    table: &Table,
+    index: &Index,
+    bounds: &[Bound],
+    row: &[Value],
+    context: &mut ExecContext,
+    usable: &mut bool,
 ) -> Result<Ranges, Stop> {
     let mut prefixes = vec![Vec::new()];
     for (bound, part) in bounds.iter().zip(&index.parts) {
@@ -79,14 +98,20 @@ pub(super) fn ranges(
         let values = match bound {
             Bound::Equal(expr) => match fit(column, eval(expr, row, &mut context.eval)?, context) {
                 Fit::Exact(value) => vec![value],
-                Fit::Unusable => return Ok(given(prefixes)),
+                Fit::Unusable => {
+                    *usable = false;
+                    return Ok(given(prefixes));
+                }
                 _ => return Ok(Ranges::Some(Vec::new())),
             },
             Bound::NullSafe(expr) => {
                 match fit(column, eval(expr, row, &mut context.eval)?, context) {
                     Fit::Exact(value) => vec![value],
                     Fit::Null => vec![Value::Null],
-                    Fit::Unusable => return Ok(given(prefixes)),
+                    Fit::Unusable => {
+                        *usable = false;
+                        return Ok(given(prefixes));
+                    }
                     _ => return Ok(Ranges::Some(Vec::new())),
                 }
             }
@@ -96,7 +121,10 @@ pub(super) fn ranges(
                 for expr in list {
                     match fit(column, eval(expr, row, &mut context.eval)?, context) {
                         Fit::Exact(value) => values.push(value),
-                        Fit::Unusable => return Ok(given(prefixes)),
+                        Fit::Unusable => {
+                            *usable = false;
+                            return Ok(given(prefixes));
+                        }
                         _ => {}
                     }
                 }
@@ -132,6 +160,7 @@ pub(super) fn ranges(
             }
         };
         if prefixes.len() * values.len() > RANGES_MAX {
+            *usable = false;
             return Ok(given(prefixes));
         }
         prefixes = extended(prefixes, column, *part, &values);

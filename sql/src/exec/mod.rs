@@ -188,6 +188,9 @@ pub fn use_tables(plan: &Plan, txn: &mut Txn) -> Result<bool, SqlError> {
 
 /// Runs a plan. Rows go to `out`, without its `end`. A statement that fails leaves no changes.
 pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Result<Outcome, Stop> {
+    for warning in &plan.warnings {
+        context.eval.warnings.warn(warning.clone());
+    }
     match &plan.body {
         Body::Select(query) => {
             out.columns(&plan.columns).map_err(Stop::Gone)?;

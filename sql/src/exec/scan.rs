@@ -32,6 +32,8 @@ pub(super) struct SourceState {
     pub image: Vec<u8>,
     /// The rows of a computed table.
     rows: Option<Rc<Computed>>,
+    /// The ranges of the first source, if they are computed already.
+    ranges: Option<Ranges>,
 }
 
 /// The rows of a derived or virtual table, or of a table that is looked up by hash: of each, the
@@ -72,6 +74,21 @@ impl<'b> BlockRun<'b> {
             }
             _ => self.computed_rows(context, at, source, each),
         }
+    }
+
+    /// Computes the ranges of the first source: whether all its bounds can be used.
+    pub(super) fn first_bounds_usable(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
+        let Some(Input::Table(table, access)) = self.block.sources.first().map(|s| &s.input) else {
+            return Ok(false);
+        };
+        let Some(index) = index_of(table, access).filter(|_| !access.bounds.is_empty()) else {
+            return Ok(true);
+        };
+        let found = key::ranges(table, index, &access.bounds, &self.row, context)?;
+        if let Some(state) = self.sources.first_mut() {
+            state.ranges = Some(found.ranges);
+        }
+        Ok(found.usable)
     }
 
     fn computed_rows(
@@ -265,9 +282,11 @@ impl<'b> Reader<'b> {
             (Some(_), Some(index)) => index.tree,
             _ => self.table.rows,
         };
-        let ranges = match self.index {
-            Some(index) if !self.access.bounds.is_empty() => {
-                key::ranges(self.table, index, &self.access.bounds, &run.row, context)?
+        let before = run.sources.get_mut(self.at).and_then(|s| s.ranges.take());
+        let ranges = match (before, self.index) {
+            (Some(ranges), _) => ranges,
+            (None, Some(index)) if !self.access.bounds.is_empty() => {
+                key::ranges(self.table, index, &self.access.bounds, &run.row, context)?.ranges
             }
             _ => Ranges::All,
         };

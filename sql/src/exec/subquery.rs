@@ -35,9 +35,10 @@ pub(super) fn run_query(
     let mut seen: FxHashSet<Vec<u8>> = FxHashSet::default();
     let mut memory = Memory::default();
     let mut key = Vec::new();
+    let mut stopped = false;
     for (i, block) in query.blocks.iter().enumerate() {
         let distinct = i < query.distinct;
-        let flow = run_block(block, context, outer, &mut |context, row| {
+        run_block(block, context, outer, &mut |context, row| {
             if distinct {
                 key.clear();
                 for (value, ty) in row.iter().zip(&query.types) {
@@ -66,9 +67,10 @@ pub(super) fn run_query(
             }
             left -= 1;
             let flow = sink(context, row)?;
-            Ok(if left == 0 { Flow::Stop } else { flow })
+            stopped = left == 0 || flow == Flow::Stop;
+            Ok(if stopped { Flow::Stop } else { flow })
         })?;
-        if flow == Flow::Stop && !sorting {
+        if stopped {
             return Ok(Flow::Stop);
         }
     }

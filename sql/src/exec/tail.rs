@@ -44,6 +44,7 @@ pub(super) fn limit_values(
 /// What is done with the rows of a block.
 pub(super) struct Tail<'b> {
     block: &'b Block,
+    sorting: bool,
     sorter: Sorter,
     distinct: Option<(FxHashSet<Vec<u8>>, Memory)>,
     skip: u64,
@@ -58,10 +59,15 @@ pub(super) struct Tail<'b> {
 }
 
 impl<'b> Tail<'b> {
-    pub fn new(block: &'b Block, context: &mut ExecContext) -> Result<Tail<'b>, Stop> {
+    pub fn new(
+        block: &'b Block,
+        sorting: bool,
+        context: &mut ExecContext,
+    ) -> Result<Tail<'b>, Stop> {
         let (count, offset) = limit_values(block.limit.as_ref(), context)?;
         Ok(Tail {
             block,
+            sorting,
             sorter: Sorter::new(&block.order, count.saturating_add(offset)),
             distinct: block
                 .distinct
@@ -97,7 +103,7 @@ impl<'b> Tail<'b> {
         {
             return Ok(Flow::Continue);
         }
-        let plain = self.distinct.is_none() && block.order.is_empty();
+        let plain = self.distinct.is_none() && !self.sorting;
         if plain && self.skip > 0 {
             self.skip -= 1;
             return Ok(Flow::Continue);
@@ -124,7 +130,7 @@ impl<'b> Tail<'b> {
             memory.take(self.key.len() + 48)?;
             seen.insert(self.key.clone());
         }
-        if !block.order.is_empty() {
+        if self.sorting {
             let mut keys = Vec::with_capacity(block.order.len());
             for by in &block.order {
                 run.run_subqueries(&by.value.subqueries, context)?;

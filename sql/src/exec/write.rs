@@ -39,7 +39,8 @@ fn each_found(
     if !run.prepare(context)? {
         return Ok(());
     }
-    if !collect && block.order.is_empty() {
+    let sorted = run.must_sort(context)?;
+    if !collect && !sorted {
         let mut left = count;
         run.each_row(context, &mut |run, context| {
             let (key, image) = take_found(run);
@@ -57,7 +58,6 @@ fn each_found(
     let mut sorter = Sorter::new(&block.order, count);
     let mut memory = Memory::default();
     let mut left = count;
-    let sorted = !block.order.is_empty();
     run.each_row(context, &mut |run, context| {
         let mut keys = Vec::with_capacity(block.order.len());
         for by in &block.order {

@@ -167,7 +167,7 @@ impl Explainer {
                 if block.grouping.as_ref().is_some_and(|g| !g.keys.is_empty()) || block.distinct {
                     row.extra.push("Using temporary");
                 }
-                if !block.order.is_empty() {
+                if !block.order.is_empty() && !block.presorted {
                     row.extra.push("Using filesort");
                 }
             }

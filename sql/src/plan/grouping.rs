@@ -57,6 +57,28 @@ pub(super) fn check(
     Ok(())
 }
 
+/// HAVING sees what is selected, what is grouped by and aggregates, nothing else.
+pub(super) fn check_having(block: &Block, names: &Names) -> Result<(), SqlError> {
+    let Some(having) = &block.having else {
+        return Ok(());
+    };
+    let keys = block.grouping.iter().flat_map(|g| &g.keys);
+    let seen: Vec<&Expr> = block.output.iter().chain(keys).map(|c| &c.expr).collect();
+    let checker = Checker {
+        determined: HashSet::new(),
+        keys: seen,
+        names,
+    };
+    match checker.free_column(&having.expr) {
+        None => Ok(()),
+        Some(slot) => {
+            let name = checker.full_name(slot);
+            let name = name.rsplit('.').next().unwrap_or_default().to_string();
+            Err(SqlError::unknown_column(name, "having clause"))
+        }
+    }
+}
+
 impl SqlError {
     /// "SELECT list is not in GROUP BY clause", but "ORDER BY clause is not …".
     fn with_list_words(mut self, clause: &str) -> SqlError {

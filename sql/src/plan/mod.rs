@@ -94,6 +94,8 @@ pub struct Plan {
     pub tables: Vec<Arc<Table>>,
     /// The virtual tables it reads: their rows are computed before it runs.
     pub virtual_tables: Vec<Arc<Table>>,
+    /// Warnings of the compilation, which every execution gives.
+    pub warnings: Vec<SqlError>,
     /// Whether it writes or locks.
     pub writes: bool,
 }
@@ -149,8 +151,11 @@ pub struct Block {
     pub output: Vec<Computed>,
     /// DISTINCT.
     pub distinct: bool,
-    /// ORDER BY, unless the access path delivers that order.
+    /// ORDER BY.
     pub order: Vec<SortKey>,
+    /// The access path of the first source gives that order, if all its bounds can be used with
+    /// the values they have.
+    pub presorted: bool,
     /// LIMIT.
     pub limit: Option<Limit>,
     /// The subqueries of its expressions, by number.
@@ -452,6 +457,7 @@ pub fn compile(
         text: &parsed.text,
         tables: Vec::new(),
         virtual_tables: Vec::new(),
+        warnings: Vec::new(),
         parameters: parsed.parameters,
         stack: Vec::new(),
     };
@@ -499,6 +505,7 @@ pub fn compile(
         dictionary: context.dictionary.version(),
         tables: planner.tables,
         virtual_tables: planner.virtual_tables,
+        warnings: planner.warnings,
         writes,
     })
 }
@@ -559,6 +566,7 @@ struct Planner<'a> {
     text: &'a Text<'a>,
     tables: Vec<Arc<Table>>,
     virtual_tables: Vec<Arc<Table>>,
+    warnings: Vec<SqlError>,
     parameters: u32,
     /// The blocks being compiled, innermost last.
     stack: Vec<scope::Names>,

@@ -176,7 +176,7 @@ impl Planner<'_> {
             let limit = block.limit.is_some() && order.len() == 1;
             let choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
             if choice.as_ref().is_some_and(|c| c.ordered) {
-                block.order.clear();
+                block.presorted = true;
             }
             let bounded = choice.as_ref().is_some_and(|c| !c.access.bounds.is_empty());
             let hash = if bounded || position == 0 {

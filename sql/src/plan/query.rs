@@ -291,6 +291,7 @@ impl Planner<'_> {
             limit,
             ..Block::default()
         };
+        grouping::check_having(&block, self.names())?;
         if block.grouping.is_some()
             && self
                 .context
@@ -458,7 +459,8 @@ impl Planner<'_> {
         let names = self.names();
         names.clause = "group statement";
         names.aliases = Aliases::Last;
-        names.aggregates_allowed = false;
+        // They are refused below, by name.
+        names.aggregates_allowed = true;
         let mut keys = Vec::new();
         for expr in exprs {
             if let Some(n) = position(expr) {

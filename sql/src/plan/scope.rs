@@ -297,13 +297,13 @@ impl Planner<'_> {
         let args = self.aggregate_args(list);
         self.names().in_aggregate = false;
         let (args, order) = args?;
+        if function == AggregateFunction::Count && args.len() > 1 && !is_distinct(list) {
+            return Err(SqlError::wrong_native_argument_count(name));
+        }
         if args.is_empty() != (function == AggregateFunction::CountRows) {
             return Err(SqlError::wrong_native_argument_count(name));
         }
-        let distinct = matches!(
-            list.duplicate_treatment,
-            Some(ast::DuplicateTreatment::Distinct)
-        );
+        let distinct = is_distinct(list);
         let ty = aggregate_type(&function, &args, self.context.collation);
         let names = self.names();
         let shape = format!("{function:?}{args:?}{distinct}{order:?}");
@@ -339,6 +339,11 @@ impl Planner<'_> {
         let Some(first) = self.names().inserted else {
             return Ok(walk::null());
         };
+        self.warnings.push(SqlError::deprecated(
+            "VALUES function",
+            "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON \
+             DUPLICATE KEY UPDATE clause with alias.col",
+        ));
         match found {
             Expr::Column { slot, ty } if (slot as usize) < first => Ok(Expr::Column {
                 slot: slot + u32::try_from(first).unwrap_or(0),
@@ -427,6 +432,13 @@ impl Planner<'_> {
         }
         Ok((args, order))
     }
+}
+
+fn is_distinct(list: &ast::FunctionArgumentList) -> bool {
+    matches!(
+        list.duplicate_treatment,
+        Some(ast::DuplicateTreatment::Distinct)
+    )
 }
 
 /// The type of an aggregate's result.
