@@ -47,6 +47,9 @@ impl Planner<'_> {
         let names = self.stack.pop();
         let (rows, per_row) = rows?;
         let subqueries = names.map(|n| n.subqueries).unwrap_or_default();
+        if let Some(used) = subqueries.iter().find_map(|s| uses(&s.query, &table)) {
+            return Err(SqlError::update_table_used(used));
+        }
         Ok(Insert {
             columns,
             rows,

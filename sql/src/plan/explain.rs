@@ -6,7 +6,7 @@ use crate::{
     expr::{ExprType, coercibility},
     output::ColumnMeta,
 };
-use cohort_engine::types::{Collation, Index, Table, Value};
+use cohort_engine::types::{Collation, Column, ColumnType, Decimal, Index, Table, Value};
 use sqlparser::ast;
 
 /// The columns of EXPLAIN.
@@ -26,7 +26,7 @@ pub(super) fn columns() -> Vec<ColumnMeta> {
         ("key_len", text(4096)),
         ("ref", text(2048)),
         ("rows", number()),
-        ("filtered", ExprType::double().or_null()),
+        ("filtered", ExprType::decimal(5, 2).or_null()),
         ("Extra", text(255)),
     ]
     .iter()
@@ -46,7 +46,7 @@ struct Row {
     key_length: Option<String>,
     reference: Option<String>,
     rows: Option<u64>,
-    filtered: Option<f64>,
+    filtered: Option<i64>,
     extra: Vec<&'static str>,
 }
 
@@ -65,7 +65,9 @@ impl Row {
             text(self.key_length),
             text(self.reference),
             self.rows.map_or(Value::Null, Value::UInt),
-            self.filtered.map_or(Value::Null, Value::Double),
+            self.filtered.map_or(Value::Null, |percent| {
+                Value::Decimal(Box::new(Decimal::new((percent * 100).into(), 2)))
+            }),
             text(extra),
         ]
     }
@@ -199,7 +201,7 @@ impl Explainer {
             table: Some(source.alias.clone()),
             access: Some("ALL"),
             rows: Some(source.estimate.max(1)),
-            filtered: Some(100.0),
+            filtered: Some(100),
             ..Row::default()
         };
         if let Input::Table(table, access) = &source.input {
@@ -271,11 +273,30 @@ fn key_length(table: &Table, index: &Index, parts: usize) -> u32 {
             let column = table.columns.get(usize::from(part.column))?;
             let bytes = match part.prefix {
                 Some(chars) => u32::from(chars) * column.collation.max_char_bytes(),
-                None => column.max_bytes(),
+                None => stored_bytes(column),
             };
-            use cohort_engine::types::ColumnType;
             let variable = matches!(column.ty, ColumnType::VarChar(_) | ColumnType::Text(_));
             Some(bytes + 2 * u32::from(variable) + u32::from(column.nullable))
         })
         .sum()
+}
+
+/// How many bytes a value of a column takes in a key of MySQL's.
+fn stored_bytes(column: &Column) -> u32 {
+    let fraction = |fsp: u8| u32::from(fsp).div_ceil(2);
+    match column.ty {
+        ColumnType::Float => 4,
+        ColumnType::Double => 8,
+        ColumnType::Decimal { precision, scale } => {
+            let bytes = |digits: u8| u32::from(digits / 9) * 4 + u32::from(digits % 9).div_ceil(2);
+            bytes(precision - scale) + bytes(scale)
+        }
+        ColumnType::Date => 3,
+        ColumnType::Year => 1,
+        ColumnType::Time(fsp) => 3 + fraction(fsp),
+        ColumnType::Timestamp(fsp) => 4 + fraction(fsp),
+        ColumnType::DateTime(fsp) => 5 + fraction(fsp),
+        ty if ty.is_integer() => ty.integer_bytes(),
+        _ => column.max_bytes(),
+    }
 }

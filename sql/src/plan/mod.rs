@@ -489,7 +489,15 @@ pub fn compile(
             format,
             ..
         } => {
-            if *analyze || format.is_some() {
+            use ast::{AnalyzeFormat, AnalyzeFormatKind};
+            let tabular = matches!(
+                format,
+                None | Some(
+                    AnalyzeFormatKind::Keyword(AnalyzeFormat::TRADITIONAL)
+                        | AnalyzeFormatKind::Assignment(AnalyzeFormat::TRADITIONAL)
+                )
+            );
+            if *analyze || !tabular {
                 return Err(SqlError::not_supported("EXPLAIN ANALYZE and FORMAT"));
             }
             writes = false;

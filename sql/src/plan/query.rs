@@ -563,6 +563,10 @@ fn refuse_unsupported(select: &ast::Select) -> Result<(), SqlError> {
     if select.into.is_some() {
         return Err(SqlError::not_supported("SELECT … INTO"));
     }
+    let modifiers = select.select_modifiers.as_ref();
+    if modifiers.is_some_and(|m| m.sql_calc_found_rows) {
+        return Err(SqlError::not_supported("SQL_CALC_FOUND_ROWS"));
+    }
     if !select.named_window.is_empty() {
         return Err(SqlError::not_supported("WINDOW"));
     }

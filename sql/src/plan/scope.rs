@@ -8,7 +8,7 @@ use crate::{
         is_aggregate,
     },
 };
-use cohort_engine::types::{Collation, ColumnType, Table, Value};
+use cohort_engine::types::{Collation, ColumnType, Table, Value, schema::DefaultValue};
 use sqlparser::ast;
 use std::sync::Arc;
 
@@ -326,6 +326,40 @@ impl Planner<'_> {
         Ok(slot_expr(slot, ty))
     }
 
+    /// DEFAULT(column).
+    fn default_of_column(&mut self, function: &ast::Function) -> Result<Expr, SqlError> {
+        let ast::FunctionArguments::List(list) = &function.args else {
+            return Err(SqlError::wrong_native_argument_count("DEFAULT"));
+        };
+        let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(arg))] = list.args.as_slice()
+        else {
+            return Err(SqlError::wrong_native_argument_count("DEFAULT"));
+        };
+        let slot = walk::slot(&self.resolve(arg)?);
+        let column = slot.and_then(|slot| {
+            self.names().tables.iter().find_map(|named| {
+                let position = slot.checked_sub(named.first_slot)?;
+                named.table.as_ref()?.columns.get(position).cloned()
+            })
+        });
+        let Some(column) = column else {
+            return Err(SqlError::wrong_native_arguments("DEFAULT"));
+        };
+        match &column.default {
+            DefaultValue::Null => Ok(walk::null()),
+            DefaultValue::None if column.nullable => Ok(walk::null()),
+            DefaultValue::Literal(text) => Ok(Expr::Cast {
+                expr: Box::new(Expr::Literal(
+                    Value::Bytes(text.clone().into_bytes()),
+                    ExprType::string(255, column.collation, coercibility::LITERAL),
+                )),
+                ty: ExprType::of_column(&column),
+            }),
+            DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
+            _ => Err(SqlError::not_supported("DEFAULT of an expression")),
+        }
+    }
+
     /// VALUES(column): what was to be inserted.
     fn inserted_value(&mut self, function: &ast::Function) -> Result<Expr, SqlError> {
         let ast::FunctionArguments::List(list) = &function.args else {
@@ -565,6 +599,9 @@ impl Scope for Planner<'_> {
         }
         if is_aggregate(&name) {
             return self.aggregate(function, &name).map(Some);
+        }
+        if name.eq_ignore_ascii_case("DEFAULT") {
+            return self.default_of_column(function).map(Some);
         }
         if name.eq_ignore_ascii_case("VALUES") {
             return self.inserted_value(function).map(Some);

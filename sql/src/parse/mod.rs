@@ -5,13 +5,14 @@
 //! our list: so its error messages lead back to the text (MySQL's "near '…' at line N"), and its
 //! tree leads back to the words of a select list, which name the result's columns.
 
+mod dialect;
+
 use crate::{
     error::SqlError,
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
 };
 use sqlparser::{
     ast::Statement,
-    dialect::MySqlDialect,
     parser::{Parser, ParserError},
     tokenizer::{Location, Span, Token as Out, TokenWithSpan},
 };
@@ -74,6 +75,17 @@ impl Text<'_> {
         items
     }
 
+    /// UPDATE of a list of tables, which sqlparser does not know.
+    fn updates_several(&self) -> bool {
+        let mut tokens = self.tokens.iter();
+        tokens
+            .next()
+            .is_some_and(|t| t.is_word(self.source, "UPDATE"))
+            && tokens
+                .take_while(|t| !t.is_word(self.source, "SET"))
+                .any(|t| t.is_symbol(self.source, ","))
+    }
+
     fn is_qualified(&self, i: usize) -> bool {
         i > 0
             && self
@@ -88,11 +100,24 @@ impl Text<'_> {
             return String::new();
         };
         let bytes = self.source.get(start.start..end.end).unwrap_or_default();
-        if first == Some(last) && start.kind == Kind::String {
-            let bytes = lexer::string(bytes, Mode::default());
+        let range = first.unwrap_or(last)..=last;
+        if let Some(string) = self.tokens.get(range).and_then(|t| self.only_strings(t)) {
+            let bytes = lexer::string(string.text(self.source), Mode::default());
             return String::from_utf8_lossy(&bytes).into_owned();
         }
         String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// The first of some strings, a character set before it perhaps, if there is nothing else.
+    fn only_strings<'t>(&self, tokens: &'t [Token]) -> Option<&'t Token> {
+        let (first, rest) = tokens.split_first()?;
+        let strings = match first.kind {
+            Kind::String => tokens,
+            Kind::Word if first.text(self.source).first() == Some(&b'_') => rest,
+            _ => return None,
+        };
+        let all = strings.iter().all(|t| t.kind == Kind::String);
+        strings.first().filter(|_| all)
     }
 
     /// 1064 at a token; past the last one: at the end.
@@ -107,6 +132,12 @@ impl Text<'_> {
         let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
         SqlError::syntax(near, line)
     }
+}
+
+fn is_one_of(word: &[u8], words: &[&str]) -> bool {
+    words
+        .iter()
+        .any(|w| word.eq_ignore_ascii_case(w.as_bytes()))
 }
 
 fn ends_list(word: &[u8]) -> bool {
@@ -170,10 +201,20 @@ pub fn parse<'a>(
         ..
     } = converter;
     let text = Text { source, tokens };
+    if text.updates_several() {
+        return Err(SqlError::not_supported("UPDATE of several tables"));
+    }
+    if text
+        .tokens
+        .first()
+        .is_some_and(|t| t.is_word(source, "TABLE"))
+    {
+        return Err(SqlError::not_supported("TABLE"));
+    }
     if operators > OPERATORS_MAX {
         return Err(SqlError::nesting_too_deep());
     }
-    let dialect = MySqlDialect {};
+    let dialect = dialect::MySql::default();
     let mut parser = Parser::new(&dialect)
         .with_recursion_limit(if operators > SHALLOW { NESTING_MAX } else { 50 })
         .with_tokens_with_locations(out);
@@ -307,8 +348,11 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
-            if token.kind == Kind::Word && self.rewrite_word(token, text) {
-                continue;
+            if token.kind == Kind::Word {
+                let next = lexer.clone().next_token();
+                if self.rewrite_word(token, text, next) {
+                    continue;
+                }
             }
             let Some(out) = self.token(token, text, lifted.is_some()) else {
                 self.tokens.push(token);
@@ -347,8 +391,28 @@ impl Converter<'_> {
             == words.len()
     }
 
+    /// Whether the last token ends an operand.
+    fn after_operand(&self) -> bool {
+        let Some(last) = self.tokens.last() else {
+            return false;
+        };
+        let text = last.text(self.source);
+        match last.kind {
+            Kind::Symbol => text == b")",
+            Kind::Word => !is_one_of(
+                text,
+                &[
+                    "SELECT", "WHERE", "AND", "OR", "NOT", "XOR", "BY", "ON", "SET", "WHEN",
+                    "THEN", "ELSE", "CASE", "IN", "LIKE", "BETWEEN", "HAVING", "DISTINCT", "ALL",
+                    "DIV", "MOD", "IS", "LIMIT", "VALUES",
+                ],
+            ),
+            _ => true,
+        }
+    }
+
     /// What sqlparser does not know, said in words that it does. True if the word is done with.
-    fn rewrite_word(&mut self, token: Token, text: &[u8]) -> bool {
+    fn rewrite_word(&mut self, token: Token, text: &[u8], next: Token) -> bool {
         let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
         if is("MODE") && self.follows(&["SHARE", "IN", "LOCK"]) {
             for _ in 0..3 {
@@ -372,6 +436,19 @@ impl Converter<'_> {
         // INSERT … VALUE (…)
         if is("VALUE") && (of("INSERT") || of("REPLACE")) {
             self.push(token, Out::make_word("VALUES", None));
+            return true;
+        }
+        // A row is a list in parentheses.
+        if is("ROW") && next.is_symbol(self.source, "(") {
+            return true;
+        }
+        if is("MOD") && self.after_operand() {
+            self.push(token, Out::Mod);
+            return true;
+        }
+        if is("TRADITIONAL") && of("EXPLAIN") && self.tokens.len() == 3 {
+            self.tokens.truncate(1);
+            self.out.truncate(1);
             return true;
         }
         if is("DISTINCTROW") {

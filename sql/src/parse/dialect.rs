@@ -1,0 +1,108 @@
+//! sqlparser's MySQL dialect with MySQL's operator precedence.
+
+use sqlparser::{
+    ast::{Expr, Statement},
+    dialect::{Dialect, MySqlDialect, Precedence},
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::Token,
+};
+use std::any::TypeId;
+
+/// The library's dialect, which it wraps and pretends to be.
+#[derive(Debug, Default)]
+pub(super) struct MySql(MySqlDialect);
+
+/// Of `<<` and `>>`: below `+` and `-`, above `&`.
+const SHIFT: u8 = 27;
+
+/// Passes methods on to the library's dialect.
+macro_rules! delegate {
+    ($($name:ident)*) => {
+        $(fn $name(&self) -> bool { self.0.$name() })*
+    };
+}
+
+impl Dialect for MySql {
+    fn dialect(&self) -> TypeId {
+        self.0.dialect()
+    }
+    fn is_identifier_start(&self, c: char) -> bool {
+        self.0.is_identifier_start(c)
+    }
+    fn is_identifier_part(&self, c: char) -> bool {
+        self.0.is_identifier_part(c)
+    }
+    fn is_delimited_identifier_start(&self, c: char) -> bool {
+        self.0.is_delimited_identifier_start(c)
+    }
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        self.0.identifier_quote_style(identifier)
+    }
+    fn parse_infix(
+        &self,
+        parser: &mut Parser,
+        expr: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        self.0.parse_infix(parser, expr, precedence)
+    }
+    fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
+        self.0.parse_statement(parser)
+    }
+    fn is_table_factor_alias(&self, explicit: bool, word: &Keyword, parser: &mut Parser) -> bool {
+        self.0.is_table_factor_alias(explicit, word, parser)
+    }
+    fn supports_bang_not_operator(&self) -> bool {
+        true
+    }
+    /// Tightest first: `^`; `* / % DIV`; `+ -`; shifts; `&`; `|`; IN, LIKE, BETWEEN; comparisons
+    /// and IS; NOT; AND; XOR; OR.
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        match precedence {
+            Precedence::Caret => 45,
+            Precedence::PgOther => 26,
+            Precedence::Ampersand => 25,
+            Precedence::Pipe => 24,
+            Precedence::Between | Precedence::Like => 21,
+            Precedence::Eq | Precedence::Is => 20,
+            Precedence::Xor => 7,
+            other => self.0.prec_value(other),
+        }
+    }
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        match parser.peek_token_ref().token {
+            Token::ShiftLeft | Token::ShiftRight => Some(Ok(SHIFT)),
+            _ => self.0.get_next_precedence(parser),
+        }
+    }
+    delegate! {
+        ignores_wildcard_escapes
+        require_interval_qualifier
+        requires_single_line_comment_whitespace
+        supports_binary_kw_as_cast
+        supports_bitwise_shift_operators
+        supports_comma_separated_set_assignments
+        supports_comment_optimizer_hint
+        supports_constraint_keyword_without_name
+        supports_create_table_select
+        supports_cross_join_constraint
+        supports_data_type_signed_suffix
+        supports_double_ampersand_operator
+        supports_group_by_with_modifier
+        supports_insert_set
+        supports_key_column_option
+        supports_left_associative_joins_without_parens
+        supports_limit_comma
+        supports_match_against
+        supports_multiline_comment_hints
+        supports_numeric_prefix
+        supports_select_modifiers
+        supports_set_names
+        supports_string_literal_backslash_escape
+        supports_string_literal_concatenation
+        supports_table_hints
+        supports_update_order_by
+        supports_user_host_grantee
+    }
+}
