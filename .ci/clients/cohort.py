@@ -11,7 +11,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-BINARY = os.environ.get("COHORT_BIN", TARGET / "release" / "cohort")
+BINARY = os.environ.get("BINARY_UNDER_TEST", TARGET / "release" / "cohort")
 
 
 def free_port():
@@ -42,10 +42,12 @@ class Cohort:
 
     def start(self):
         """Starts the server and waits until it lets clients in."""
+        # Every COHORT_ is a setting to the server; these are for tests.
+        environment = {k: v for k, v in os.environ.items() if k != "COHORT_MYSQLBINLOG"}
         with open(self.log, "a") as log:
             self.process = subprocess.Popen(
                 [BINARY, "serve", "--port", str(self.port), "--datadir", self.data, *self.flags],
-                stdout=log, stderr=log, start_new_session=True)
+                stdout=log, stderr=log, start_new_session=True, env=environment)
         until = time.monotonic() + 120
         while time.monotonic() < until:
             if self.process.poll() is not None:

@@ -4,11 +4,11 @@
 set -euo pipefail
 port=$1
 here=$(dirname "$0")
-options=(--no-defaults -h127.0.0.1 -P"$port" -u"${COHORT_USER:-root}" --force --batch)
+options=(--no-defaults -h127.0.0.1 -P"$port" -u"${CLIENT_USER:-root}" --force --batch)
 run() { # NAME COMMAND…
   local name=$1
   shift
-  if [ -n "${COHORT_MAKE_EXPECTED:-}" ]; then
+  if [ -n "${MAKE_EXPECTED:-}" ]; then
     "$@" "${options[@]}" <"$here/command_line.sql" >"$here/command_line.$name.expected" 2>&1 || true
   else
     "$@" "${options[@]}" <"$here/command_line.sql" 2>&1 | diff "$here/command_line.$name.expected" -

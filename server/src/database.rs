@@ -130,6 +130,9 @@ impl Handler for Session {
     fn is_over(&self) -> bool {
         self.is_closing()
     }
+    fn is_killed(&self) -> bool {
+        Session::is_killed(self)
+    }
     fn count_bytes(&self, received: u64, sent: u64) {
         let counters = self.state().counters();
         counters.add(Counter::BytesReceived, received);

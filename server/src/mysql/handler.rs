@@ -66,6 +66,8 @@ pub trait Handler {
     fn max_allowed_packet(&self) -> usize;
     /// Whether the connection is to end (KILL CONNECTION, COMMIT RELEASE).
     fn is_over(&self) -> bool;
+    /// Whether KILL CONNECTION ended it, perhaps in the middle of a statement.
+    fn is_killed(&self) -> bool;
     /// Counts what went over the wire since the last call.
     fn count_bytes(&self, received: u64, sent: u64);
 }

@@ -121,6 +121,9 @@ impl Handler for CannedSession {
     fn is_over(&self) -> bool {
         false
     }
+    fn is_killed(&self) -> bool {
+        false
+    }
     fn count_bytes(&self, _: u64, _: u64) {}
 }
 

@@ -317,6 +317,8 @@ pub enum Command {
     LockTables,
     /// UNLOCK TABLES.
     UnlockTables,
+    /// A comment and nothing else.
+    Empty,
     /// ANALYZE TABLE and the like.
     TableAdmin(TableAdmin, Vec<TableName>),
     /// DO: the expressions' text.
@@ -413,6 +415,7 @@ impl Command {
             Command::Deallocate(_) => "dealloc_sql",
             Command::LockTables => "lock_tables",
             Command::UnlockTables => "unlock_tables",
+            Command::Empty => "empty_query",
             Command::TableAdmin(TableAdmin::Analyze, _) => "analyze",
             Command::TableAdmin(TableAdmin::Check, _) => "check",
             Command::TableAdmin(TableAdmin::Optimize, _) => "optimize",

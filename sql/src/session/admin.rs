@@ -52,7 +52,7 @@ impl Session {
             }
             Command::Deallocate(name) => self.deallocate(name)?,
             Command::LockTables => return Err(SqlError::not_supported("LOCK TABLES")),
-            Command::UnlockTables => {}
+            Command::UnlockTables | Command::Empty => {}
             Command::TableAdmin(what, tables) => return self.table_admin(*what, tables, out),
             Command::Do(expressions) => {
                 self.evaluate(expressions, params)?;

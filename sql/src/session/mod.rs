@@ -263,7 +263,15 @@ impl Session {
         }
         let mut cursor = Cursor::new(sql, self.state.settings().lexer);
         if cursor.at_end() {
-            return Err(SqlError::empty_query());
+            // Only a comment makes it a statement.
+            if sql.iter().all(|b| b.is_ascii_whitespace() || *b == b';') {
+                return Err(SqlError::empty_query());
+            }
+            return Ok(Statement {
+                text,
+                parameters: 0,
+                what: Compiled::Command(Command::Empty),
+            });
         }
         let what = match command::parse(&mut cursor)? {
             Some(command) => Compiled::Command(command),
@@ -440,6 +448,12 @@ impl Session {
             flags |= status_flags::MORE_RESULTS;
         }
         flags
+    }
+
+    /// Whether KILL CONNECTION ended it: the client learns nothing more.
+    #[must_use]
+    pub fn is_killed(&self) -> bool {
+        self.state.entry.is_closing()
     }
 
     /// Whether the connection must end: KILL CONNECTION, or COMMIT RELEASE.

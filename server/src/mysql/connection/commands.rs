@@ -125,8 +125,11 @@ impl<B: Backend> Connection<'_, B> {
         if out.broken {
             return Err(End::Quiet);
         }
-        if let Err(error) = result {
-            reply::put_error(out.writer, &error);
+        match result {
+            Err(error) => reply::put_error(out.writer, &error),
+            // A killed statement may have ended early: its reply would pass for the whole one.
+            Ok(()) if session.is_killed() => return Err(End::Quiet),
+            Ok(()) => {}
         }
         Ok(())
     }
