@@ -176,7 +176,8 @@ impl Target<'_, '_> {
             Value::Bytes(text) => {
                 let (number, garbage) = convert::text_prefix_f64(text);
                 if garbage {
-                    let error = self.truncated();
+                    let double = self.column.ty == ColumnType::Double;
+                    let error = self.incorrect(if double { "DOUBLE" } else { "FLOAT" }, text);
                     self.lossy(error)?;
                 }
                 number
@@ -208,7 +209,8 @@ impl Target<'_, '_> {
                 let (number, garbage) = convert::text_to_decimal(text);
                 if garbage {
                     let (prefix, _) = convert::numeric_prefix(text);
-                    let error = if prefix.is_empty() {
+                    let strict = self.context.is_strict();
+                    let error = if prefix.is_empty() || strict {
                         self.incorrect("decimal", text)
                     } else {
                         self.truncated()
@@ -318,16 +320,37 @@ impl Target<'_, '_> {
         Ok(())
     }
 
-    fn incorrect_temporal(&mut self, kind: &str, value: &Value) -> Result<(), SqlError> {
+    /// 1292 as MySQL words it, with the value.
+    fn incorrect_temporal(&self, kind: &str, value: &Value) -> SqlError {
         let mut text = Vec::new();
         convert::text(value, NOT_FIXED, &mut text);
         let (name, row) = (&self.column.name, self.context.row_number);
-        self.lossy(SqlError::incorrect_temporal(
-            kind,
-            convert::shown(&text),
-            name,
-            row,
-        ))
+        SqlError::incorrect_temporal(kind, convert::shown(&text), name, row)
+    }
+
+    /// A date or time that is none: 1292 in strict mode, else a warning that it was out of range
+    /// or (`readable` is false) no date at all.
+    fn bad_temporal(&mut self, kind: &str, value: &Value, readable: bool) -> Result<(), SqlError> {
+        if self.context.is_strict() {
+            return Err(self.incorrect_temporal(kind, value));
+        }
+        let warning = if readable {
+            SqlError::out_of_range(&self.column.name, self.context.row_number)
+        } else {
+            self.truncated()
+        };
+        self.context.warnings.warn(warning);
+        Ok(())
+    }
+
+    /// A part of a date and time that the column does not keep: a note.
+    fn part_lost(&mut self, kind: &str, value: &Value) {
+        let note = if self.context.is_strict() {
+            self.incorrect_temporal(kind, value)
+        } else {
+            self.truncated()
+        };
+        self.context.warnings.note(note);
     }
 
     /// The moment that a text or number stands for, by the modes about zero dates.
@@ -344,23 +367,24 @@ impl Target<'_, '_> {
                 _ => None,
             },
         };
-        let mode = self.context.statement.sql_mode;
-        let parsed = parsed.filter(|parsed| {
-            let date = parsed.value.date;
-            (date.is_valid() || mode.has(SqlMode::ALLOW_INVALID_DATES))
-                && !(!date.is_zero() && date.has_zero_part() && mode.has(SqlMode::NO_ZERO_IN_DATE))
-        });
         let Some(parsed) = parsed else {
-            self.incorrect_temporal(kind, value)?;
+            let readable = !matches!(value, Value::Bytes(_));
+            self.bad_temporal(kind, value, readable)?;
             return Ok(None);
         };
-        if parsed.value.date.is_zero() && mode.has(SqlMode::NO_ZERO_DATE) {
-            self.incorrect_temporal(kind, value)?;
+        let mode = self.context.statement.sql_mode;
+        let date = parsed.value.date;
+        let exists = date.is_valid() || mode.has(SqlMode::ALLOW_INVALID_DATES);
+        let zero_part = !date.is_zero() && date.has_zero_part();
+        if !exists || (zero_part && mode.has(SqlMode::NO_ZERO_IN_DATE)) {
+            self.bad_temporal(kind, value, true)?;
+            return Ok(None);
+        }
+        if date.is_zero() && mode.has(SqlMode::NO_ZERO_DATE) {
+            self.bad_temporal(kind, value, true)?;
         }
         if parsed.truncated {
-            // What follows the date is lost: an error where whole values are wanted.
-            let error = self.truncated();
-            self.lossy(error)?;
+            self.bad_temporal(kind, value, false)?;
         }
         Ok(Some(parsed))
     }
@@ -370,8 +394,7 @@ impl Target<'_, '_> {
             return Ok(Value::Date(Date::default()));
         };
         if parsed.value.micros != 0 {
-            let note = self.truncated();
-            self.context.warnings.note(note);
+            self.part_lost("date", value);
         }
         Ok(Value::Date(parsed.value.date))
     }
@@ -400,7 +423,7 @@ impl Target<'_, '_> {
         }
         let utc = self.context.statement.time_zone.to_utc(moment);
         if moment.date.has_zero_part() || !(SECOND..=TIMESTAMP_MAX).contains(&utc.unix_micros()) {
-            self.incorrect_temporal("datetime", value)?;
+            self.bad_temporal("datetime", value, true)?;
             return Ok(Value::DateTime(DateTime::default()));
         }
         Ok(Value::DateTime(utc))
@@ -421,15 +444,19 @@ impl Target<'_, '_> {
         };
         let (time, truncated) = parsed.unwrap_or((Time::default(), true));
         if truncated {
-            if parsed.is_some() && matches!(value, Value::Int(_) | Value::UInt(_)) {
-                self.out_of_range()?;
-            } else {
-                self.incorrect_temporal("time", value)?;
-            }
+            let cut = time.micros.abs() == temporal::TIME_MAX;
+            let readable = cut || !matches!(value, Value::Bytes(_));
+            self.bad_temporal("time", value, readable)?;
         }
-        if matches!(value, Value::DateTime(_) | Value::Date(_)) {
-            let note = self.truncated();
-            self.context.warnings.note(note);
+        let moment = match value {
+            Value::DateTime(_) | Value::Date(_) => true,
+            Value::Bytes(text) => {
+                text.len() >= 12 && temporal::parse(text).is_some_and(|parsed| parsed.has_time)
+            }
+            _ => false,
+        };
+        if moment {
+            self.part_lost("time", value);
         }
         Ok(Value::Time(time.round(fsp)))
     }

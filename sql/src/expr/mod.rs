@@ -29,6 +29,8 @@ mod convert;
 mod describe;
 mod eval;
 pub mod functions;
+#[cfg(test)]
+mod golden;
 mod infer;
 pub mod resolve;
 mod types;

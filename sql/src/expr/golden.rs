@@ -1,0 +1,280 @@
+//! The expressions of `golden/expressions.sql` have the values, warnings and errors that MySQL
+//! gave them (`golden/expressions.out`, written by `golden/generate.py`).
+
+use super::{
+    Environment, EvalContext, Expr, ExprType, Scope, SqlMode, Statement, SubqueryUse, TimeZone,
+    VariableScope, eval_output, infer, resolve, types::NOT_FIXED,
+};
+use crate::{error::SqlError, lexer::Mode, parse, text, warnings::Warnings};
+use cohort_engine::types::{Collation, Column, ColumnType, Value, schema::DefaultValue};
+use sqlparser::ast;
+use std::{collections::HashMap, fmt::Write};
+
+struct NoColumns;
+
+impl Scope for NoColumns {
+    fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
+        let name: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
+        Err(SqlError::unknown_column(name.join("."), "field list"))
+    }
+    fn parameter(&mut self, _: u32) -> Result<Expr, SqlError> {
+        Err(SqlError::syntax("?", 1))
+    }
+    fn subquery(&mut self, _: &ast::Query, _: SubqueryUse) -> Result<Expr, SqlError> {
+        Err(SqlError::not_supported("subqueries here"))
+    }
+    fn function(&mut self, _: &ast::Function) -> Result<Option<Expr>, SqlError> {
+        Ok(None)
+    }
+}
+
+#[derive(Default)]
+struct Variables(HashMap<String, (Value, Collation)>);
+
+impl Environment for Variables {
+    fn user_variable(&self, name: &str) -> Option<(Value, Collation)> {
+        self.0.get(name).cloned()
+    }
+    fn set_user_variable(&mut self, name: &str, value: Value, collation: Collation) {
+        self.0.insert(name.to_string(), (value, collation));
+    }
+    fn system_variable(&self, _: VariableScope, name: &str) -> Result<Value, SqlError> {
+        Err(SqlError::unknown_variable(name))
+    }
+    fn set_last_insert_id(&mut self, _: u64) {}
+    fn clock_micros(&self) -> i64 {
+        0
+    }
+    fn random(&mut self) -> u64 {
+        0
+    }
+    fn sleep(&mut self, _: u64) -> bool {
+        false
+    }
+    fn is_killed(&self) -> bool {
+        false
+    }
+}
+
+/// What `generate.py` sets.
+fn statement() -> Statement<'static> {
+    Statement {
+        now_micros: 1_710_000_000_123_456,
+        time_zone: TimeZone {
+            offset_seconds: 7200,
+        },
+        sql_mode: SqlMode::DEFAULT,
+        collation: Collation::Utf8mb40900AiCi,
+        max_allowed_packet: 67_108_864,
+        div_precision_increment: 4,
+        connection_id: 1,
+        database: None,
+        user: "root@localhost",
+        current_user: "root@localhost",
+        version: "9.7.0",
+        last_insert_id: 0,
+        row_count: -1,
+        found_rows: 0,
+    }
+}
+
+fn variables() -> Variables {
+    let mut variables = Variables::default();
+    let collation = Collation::Utf8mb40900AiCi;
+    variables.set_user_variable("one", Value::Int(1), collation);
+    variables.set_user_variable("text", Value::Bytes(b"abc".to_vec()), collation);
+    variables
+}
+
+fn expression(sql: &str) -> Result<Expr, SqlError> {
+    let query = format!("SELECT {sql}");
+    let parsed = parse::parse(query.as_bytes(), Mode::default(), None)?;
+    let ast::Statement::Query(query) = parsed.statement else {
+        panic!("{sql} is no query");
+    };
+    let ast::SetExpr::Select(select) = *query.body else {
+        panic!("{sql} is no SELECT");
+    };
+    let ast::SelectItem::UnnamedExpr(tree) = &select.projection[0] else {
+        panic!("{sql} is no expression");
+    };
+    resolve(tree, &mut NoColumns)
+}
+
+fn value_of(sql: &str, warnings: &mut Warnings) -> Result<String, SqlError> {
+    let expr = expression(sql)?;
+    let (statement, mut variables) = (statement(), variables());
+    let mut context = EvalContext::new(&[], &statement, &mut variables, warnings);
+    let value = eval_output(&expr, &[], &mut context)?;
+    if value.is_null() {
+        return Ok("NULL".to_string());
+    }
+    let ty = infer(&expr);
+    let mut out = Vec::new();
+    if ty.ty.is_none() {
+        super::text(&value, NOT_FIXED, &mut out);
+    } else {
+        text::put(&value, ty.decimals, &mut out);
+    }
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn answer(sql: &str) -> String {
+    let mut warnings = Warnings::new(64);
+    let mut out = String::new();
+    match value_of(sql, &mut warnings) {
+        Err(error) => writeln!(out, "! {} {}", error.code, error.message).unwrap(),
+        Ok(value) => {
+            writeln!(out, "{value}").unwrap();
+            for condition in warnings.list() {
+                let error = &condition.error;
+                writeln!(out, "! {} {}", error.code, error.message).unwrap();
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn expressions_as_mysql_computes_them() {
+    let expected = include_str!("golden/expressions.out");
+    let mut differences = String::new();
+    let mut count = 0;
+    for case in expected.strip_prefix("> ").unwrap().split("\n> ") {
+        let (sql, expected) = case.split_once('\n').unwrap();
+        let found = answer(sql);
+        count += 1;
+        if found.trim_end() != expected.trim_end() {
+            writeln!(
+                differences,
+                "{sql}\n  expected {expected}\n  found    {found}"
+            )
+            .unwrap();
+        }
+    }
+    assert!(count > 400, "only {count} expressions were found");
+    assert!(differences.is_empty(), "{differences}");
+}
+
+/// A column of the type that `type_text` writes so.
+fn column(type_text: &str) -> Column {
+    use ColumnType as T;
+    let text = Collation::Utf8mb40900AiCi;
+    let (unsigned, name) = match type_text.strip_suffix(" unsigned") {
+        Some(name) => (true, name),
+        None => (false, type_text),
+    };
+    let (ty, collation) = match name {
+        "tinyint" => (T::TinyInt, Collation::Binary),
+        "smallint" => (T::SmallInt, Collation::Binary),
+        "mediumint" => (T::MediumInt, Collation::Binary),
+        "int" => (T::Int, Collation::Binary),
+        "bigint" => (T::BigInt, Collation::Binary),
+        "float" => (T::Float, Collation::Binary),
+        "double" => (T::Double, Collation::Binary),
+        "decimal(5,2)" => (
+            T::Decimal {
+                precision: 5,
+                scale: 2,
+            },
+            Collation::Binary,
+        ),
+        "char(3)" => (T::Char(3), text),
+        "varchar(3)" => (T::VarChar(3), text),
+        "varchar(10)" => (T::VarChar(10), text),
+        "varchar(20)" => (T::VarChar(20), text),
+        "varbinary(3)" => (T::VarChar(3), Collation::Binary),
+        "tinytext" => (T::Text(1), text),
+        "date" => (T::Date, Collation::Binary),
+        "datetime" => (T::DateTime(0), Collation::Binary),
+        "datetime(3)" => (T::DateTime(3), Collation::Binary),
+        "datetime(6)" => (T::DateTime(6), Collation::Binary),
+        "timestamp" => (T::Timestamp(0), Collation::Binary),
+        "timestamp(2)" => (T::Timestamp(2), Collation::Binary),
+        "time" => (T::Time(0), Collation::Binary),
+        "time(1)" => (T::Time(1), Collation::Binary),
+        "year" => (T::Year, Collation::Binary),
+        other => panic!("no column of type {other} here"),
+    };
+    let column = Column {
+        name: "c".into(),
+        ty,
+        unsigned,
+        zerofill: false,
+        nullable: true,
+        default: DefaultValue::None,
+        auto_increment: false,
+        on_update_now: false,
+        collation,
+        comment: String::new(),
+        display_width: None,
+        explicit_collation: false,
+    };
+    assert_eq!(column.type_text(), type_text);
+    column
+}
+
+/// What the column shows after the value was stored.
+fn stored(
+    column: &Column,
+    sql: &str,
+    ignore: bool,
+    warnings: &mut Warnings,
+) -> Result<String, SqlError> {
+    let expr = expression(sql)?;
+    let (statement, mut variables) = (statement(), variables());
+    let mut context = EvalContext::new(&[], &statement, &mut variables, warnings);
+    context.storing = true;
+    context.ignore = ignore;
+    let value = super::eval(&expr, &[], &mut context)?;
+    let value = super::assign(column, value, &mut context)?;
+    if value.is_null() {
+        return Ok("NULL".to_string());
+    }
+    let slot = Expr::Column {
+        slot: 0,
+        ty: ExprType::of_column(column),
+    };
+    let row = [value];
+    let shown = super::eval(&slot, &row, &mut context)?;
+    let mut out = Vec::new();
+    text::put(&shown, infer(&slot).decimals, &mut out);
+    let out = String::from_utf8_lossy(&out).into_owned();
+    Ok(if column.ty == ColumnType::Year {
+        format!("{out:0>4}")
+    } else {
+        out
+    })
+}
+
+#[test]
+fn assignments_as_mysql_makes_them() {
+    let expected = include_str!("golden/assignments.out");
+    let mut differences = String::new();
+    for case in expected.strip_prefix("> ").unwrap().split("\n> ") {
+        let (head, expected) = case.split_once('\n').unwrap();
+        let (ty, sql) = head.split_once(" | ").unwrap();
+        let mut found = String::new();
+        for ignore in [false, true] {
+            let mut warnings = Warnings::new(64);
+            match stored(&column(ty), sql, ignore, &mut warnings) {
+                Err(error) => writeln!(found, "! {} {}", error.code, error.message).unwrap(),
+                Ok(value) => {
+                    writeln!(found, "= {value}").unwrap();
+                    for condition in warnings.list() {
+                        let error = &condition.error;
+                        writeln!(found, "! {} {}", error.code, error.message).unwrap();
+                    }
+                }
+            }
+        }
+        if found.trim_end() != expected.trim_end() {
+            writeln!(
+                differences,
+                "{head}\n  expected {expected}\n  found    {found}"
+            )
+            .unwrap();
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}
