@@ -137,7 +137,8 @@ fn finite(x: f64) -> Result<Number, Failure> {
     }
 }
 
-/// A decimal with at most 65 digits, at most 30 of them after the point.
+/// A decimal with at most 30 digits after the point. MySQL computes with up to 81 digits, more than
+/// a column holds.
 fn fitting(number: Decimal) -> Result<Number, Failure> {
     let number = if convert::scale(&number) > MAX_SCALE {
         convert::round(&number, MAX_SCALE)
@@ -145,7 +146,7 @@ fn fitting(number: Decimal) -> Result<Number, Failure> {
         number
     };
     let whole_digits = number.digits() as i64 - convert::scale(&number);
-    if whole_digits > 65 {
+    if whole_digits > 81 {
         return Err(Failure::OutOfRange("DECIMAL"));
     }
     Ok(Number::Decimal(number))
@@ -186,8 +187,7 @@ fn add_subtract_multiply(
     })
 }
 
-/// `/`: exact numbers yield a decimal. Like MySQL it computes groups of nine digits, so that
-/// `2 / 3 * 3` is 2.0000 although `2 / 3` shows as 0.6667.
+/// `/`: exact numbers yield a decimal, with `increment` more digits than the dividend has.
 fn divide(a: Number, b: Number, increment: i64) -> Result<Number, Failure> {
     if b.is_zero() {
         return Err(Failure::DivisionByZero);
@@ -195,21 +195,16 @@ fn divide(a: Number, b: Number, increment: i64) -> Result<Number, Failure> {
     if matches!(a, Number::Double(_)) || matches!(b, Number::Double(_)) {
         return finite(a.to_f64() / b.to_f64());
     }
-    fitting(divide_decimals(
-        &a.into_decimal(),
-        &b.into_decimal(),
-        increment,
-    ))
+    let (a, b) = (a.into_decimal(), b.into_decimal());
+    let scale = (convert::scale(&a).max(0) + increment).min(MAX_SCALE);
+    // One digit more, cut off, cannot decide wrongly which way to round half up.
+    fitting(convert::round(&divide_decimals(&a, &b, scale + 1), scale))
 }
 
-/// The quotient with the digits MySQL computes: those of both operands in groups of nine, and so
-/// many more as `increment` is not already covered.
-fn divide_decimals(a: &Decimal, b: &Decimal, increment: i64) -> Decimal {
+/// The quotient with so many digits after the point, the rest cut off.
+fn divide_decimals(a: &Decimal, b: &Decimal, scale: i64) -> Decimal {
     let (x, x_scale) = a.as_bigint_and_exponent();
     let (y, y_scale) = b.as_bigint_and_exponent();
-    let grouped = |scale: i64| (scale.max(0) + 8) / 9 * 9;
-    let covered = grouped(x_scale) - x_scale + grouped(y_scale) - y_scale;
-    let scale = grouped(grouped(x_scale) + grouped(y_scale) + (increment - covered).max(0));
     // x/10^xs / (y/10^ys) * 10^scale = x * 10^(scale + ys - xs) / y
     let shift = scale + y_scale - x_scale;
     let power = BigInt::from(10).pow(shift.unsigned_abs().min(200) as u32);

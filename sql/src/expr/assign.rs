@@ -469,7 +469,7 @@ impl Target<'_, '_> {
             Value::Bytes(text) => {
                 let number = self.text_to_integer(text)?;
                 // The text '0' is 2000, '0000' and the number 0 are 0000.
-                if number == 0 && text.trim_ascii().len() < 4 {
+                if number == 0 && matches!(text.trim_ascii(), b"0" | b"00") {
                     2000
                 } else {
                     number

@@ -147,7 +147,7 @@ pub(super) fn shown(text: &[u8]) -> String {
 /// The number a text begins with, 0 if none, with a warning if there is more or nothing.
 pub(super) fn text_to_f64(text: &[u8], context: &mut EvalContext<'_>) -> f64 {
     let (x, lost) = text_prefix_f64(text);
-    if lost {
+    if lost && !text.trim_ascii().is_empty() {
         context
             .warnings
             .warn(SqlError::truncated_wrong_value("DOUBLE", shown(text)));
@@ -388,6 +388,17 @@ pub(super) fn date(value: &Value, context: &mut EvalContext<'_>) -> Option<Date>
     }
 }
 
+/// The value as a date, as CAST and DATE() say what is wrong with it.
+pub(super) fn cast_to_date(value: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
+    if let Value::Bytes(text) = value
+        && !temporal::parse(text).is_some_and(|parsed| acceptable(parsed.value.date, context))
+    {
+        warn_temporal("date", value, context);
+        return None;
+    }
+    date(value, context)
+}
+
 /// The value as a time; `None` for NULL and, with a warning, for what is none.
 pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time> {
     let parsed = match value {
@@ -453,8 +464,8 @@ pub fn text(value: &Value, decimals: u8, out: &mut Vec<u8>) {
 }
 
 /// Makes a value what its expression's type says: for results, whose types the client was told
-/// before. Decimals are cut to the digits that are shown (a quotient is computed with more), and
-/// what a parameter made of another type is converted.
+/// before, where a parameter or the branch of a CASE made it something else. Decimals are cut to
+/// the digits that are shown.
 #[must_use]
 pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Value {
     let Some(column_type) = ty.ty else {
@@ -471,16 +482,19 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
             value
         }
         (ColumnType::Decimal { scale: wanted, .. }, Value::Decimal(number)) => {
-            if scale(number) == i64::from(wanted) {
-                value
-            } else {
+            if scale(number) > i64::from(wanted) {
                 Value::Decimal(Box::new(round(number, wanted.into())))
+            } else {
+                value
             }
         }
-        (ColumnType::Decimal { scale: wanted, .. }, other) => decimal(other, context)
-            .map_or(Value::Null, |n| {
-                Value::Decimal(Box::new(round(&n, wanted.into())))
-            }),
+        (ColumnType::Decimal { scale: wanted, .. }, other) => match decimal(other, context) {
+            Some(number) if scale(&number) > i64::from(wanted) => {
+                Value::Decimal(Box::new(round(&number, wanted.into())))
+            }
+            Some(number) => Value::Decimal(Box::new(number)),
+            None => Value::Null,
+        },
         (ColumnType::Double, other) => double(other, context).map_or(Value::Null, Value::Double),
         (ColumnType::Float, other) => {
             double(other, context).map_or(Value::Null, |x| Value::Float(x as f32))

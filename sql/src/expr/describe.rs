@@ -5,7 +5,6 @@ use cohort_engine::types::Value;
 
 /// The text of an expression. Columns have lost their names; they show as their slots.
 pub(super) fn describe(expr: &Expr) -> String {
-    let list = |exprs: &[Expr]| exprs.iter().map(describe).collect::<Vec<_>>().join(",");
     match expr {
         Expr::Literal(value, _) => literal(value),
         Expr::Column { slot, .. } => format!("`column {slot}`"),
@@ -35,12 +34,25 @@ pub(super) fn describe(expr: &Expr) -> String {
         Expr::IsNull { expr, .. } => format!("({} is null)", describe(expr)),
         Expr::IsTruth { expr, .. } => format!("({} is true)", describe(expr)),
         Expr::Case { .. } => "(case … end)".to_string(),
+        Expr::Cast { expr, ty } if ty.is_integer() => {
+            let sign = if ty.unsigned { "unsigned" } else { "signed" };
+            format!("cast({} as {sign})", describe(expr))
+        }
         Expr::Cast { expr, .. } => format!("cast({})", describe(expr)),
-        Expr::Function { function, args, .. } => format!("{}({})", function.name, list(args)),
+        Expr::Function { function, args, .. } => call(function.name, args),
         Expr::UserVariable { name, .. } => format!("(@`{name}`)"),
         Expr::SetUserVariable { name, expr } => format!("(@{name}:={})", describe(expr)),
         Expr::SystemVariable { name, .. } => format!("@@{name}"),
     }
+}
+
+fn list(exprs: &[Expr]) -> String {
+    exprs.iter().map(describe).collect::<Vec<_>>().join(",")
+}
+
+/// The text of a function's call.
+pub(super) fn call(name: &str, args: &[Expr]) -> String {
+    format!("{name}({})", list(args))
 }
 
 /// The text of `left op right`.
@@ -54,6 +66,7 @@ fn literal(value: &Value) -> String {
     let text = String::from_utf8_lossy(&out).into_owned();
     match value {
         Value::Null => "NULL".to_string(),
+        Value::Int(n) if *n < 0 => format!("-({})", n.unsigned_abs()),
         Value::Bytes(_) => format!("'{text}'"),
         _ => text,
     }

@@ -48,6 +48,10 @@ pub trait Scope {
     fn collation(&self) -> Collation {
         Collation::Utf8mb40900AiCi
     }
+    /// DATABASE(), in which functions that do not exist are looked for.
+    fn database(&self) -> Option<&str> {
+        None
+    }
     /// @@sql_mode
     fn sql_mode(&self) -> SqlMode {
         SqlMode::DEFAULT
@@ -350,6 +354,9 @@ fn binary(
     };
     if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) {
         return compare_rows(resolved, left, right, scope);
+    }
+    if let ast::Expr::Tuple(parts) = left {
+        return Err(SqlError::operand_columns(parts.len()));
     }
     let (left, right) = (resolve(left, scope)?, resolve(right, scope)?);
     build_binary(resolved, left, right)

@@ -32,7 +32,7 @@ pub(in crate::expr) fn cast(
         ColumnType::Float => {
             convert::double(value, context).map_or(Value::Null, |x| Value::Float(x as f32))
         }
-        ColumnType::Date => convert::date(value, context).map_or(Value::Null, Value::Date),
+        ColumnType::Date => convert::cast_to_date(value, context).map_or(Value::Null, Value::Date),
         ColumnType::Time(fsp) => {
             convert::time(value, context).map_or(Value::Null, |time| Value::Time(time.round(fsp)))
         }
@@ -41,7 +41,14 @@ pub(in crate::expr) fn cast(
             .map_or(Value::Null, Value::DateTime),
         ColumnType::Year => year(value, context),
         _ => match convert::integer(value, context) {
-            Some(Number::Int(n)) if to.unsigned => Value::UInt(n.cast_unsigned()),
+            Some(Number::Int(n)) if to.unsigned => {
+                if n < 0 && matches!(value, Value::Bytes(_)) {
+                    context.warnings.warn(SqlError::unknown_error(
+                        "Cast to unsigned converted negative integer to its positive complement",
+                    ));
+                }
+                Value::UInt(n.cast_unsigned())
+            }
             Some(Number::UInt(n)) if !to.unsigned => Value::Int(n.cast_signed()),
             Some(number) => number.into_value(),
             None => Value::Null,

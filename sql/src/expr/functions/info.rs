@@ -308,7 +308,7 @@ fn inet_aton(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sq
             Ok(Value::UInt(high | last))
         }
         _ => {
-            let shown = convert::shown(&text);
+            let shown = format!("'{}'", convert::shown(&text));
             let error = SqlError::incorrect_value_for_function("string", shown, "inet_aton");
             context.warnings.warn(error);
             Ok(Value::Null)

@@ -117,6 +117,11 @@ impl Typing<'_> {
     /// The digits of a second of an argument that is taken for a time.
     fn fsp(&self, i: usize) -> u8 {
         let ty = self.ty(i);
+        if let Some(Expr::Literal(Value::Bytes(text), _)) = self.args.get(i) {
+            // As many as were written.
+            let point = text.iter().rposition(|&byte| byte == b'.');
+            return point.map_or(0, |point| (text.len() - point - 1).min(6) as u8);
+        }
         match ty.ty {
             Some(_) if ty.is_temporal() => ty.decimals,
             Some(ColumnType::Decimal { scale, .. }) => scale.min(6),

@@ -6,6 +6,7 @@ use crate::{
     expr::{
         BinaryOp, EvalContext, Expr, ExprType, arithmetic,
         convert::{self, Number},
+        describe::call,
         types::{NOT_FIXED, coercibility},
     },
 };
@@ -55,7 +56,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         one(args, context, |x| (x >= 0.0).then(|| x.sqrt()))
     }),
     function("exp", (1, 1), double_type, |args, context| {
-        finite("exp", args.double(0, context)?.map(f64::exp))
+        finite("exp", args, args.double(0, context)?.map(f64::exp))
     }),
     function("ln", (1, 1), maybe_double, |args, context| {
         logarithm(args, context, f64::ln)
@@ -87,7 +88,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         one(args, context, |x| Some(x.tan()))
     }),
     function("cot", (1, 1), double_type, |args, context| {
-        finite("cot", args.double(0, context)?.map(|x| 1.0 / x.tan()))
+        finite("cot", args, args.double(0, context)?.map(|x| 1.0 / x.tan()))
     }),
     function("asin", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| (x.abs() <= 1.0).then(|| x.asin()))
@@ -233,7 +234,12 @@ fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
         None => Value::Null,
         Some(Number::Int(n)) => match n.checked_abs() {
             Some(n) => Value::Int(n),
-            None => return Err(SqlError::value_out_of_range("BIGINT", format!("abs({n})"))),
+            None => {
+                return Err(SqlError::value_out_of_range(
+                    "BIGINT",
+                    call("abs", args.args),
+                ));
+            }
         },
         Some(Number::Decimal(n)) => Value::Decimal(Box::new(n.abs())),
         Some(Number::Double(x)) => Value::Double(x.abs()),
@@ -283,8 +289,8 @@ fn round(
         }
         Number::Double(x) => Value::Double(round_double(x, digits, mode)),
         integer if digits >= 0 => integer.into_value(),
-        Number::Int(n) => round_integer(n.into(), digits, mode, false)?,
-        Number::UInt(n) => round_integer(n.into(), digits, mode, true)?,
+        Number::Int(n) => round_integer(n.into(), digits, mode, false, args)?,
+        Number::UInt(n) => round_integer(n.into(), digits, mode, true, args)?,
     })
 }
 
@@ -311,6 +317,7 @@ fn round_integer(
     digits: i64,
     mode: RoundingMode,
     unsigned: bool,
+    args: &Args<'_>,
 ) -> Result<Value, SqlError> {
     let Some(power) = 10_i128.checked_pow(digits.unsigned_abs() as u32) else {
         return Ok(if unsigned {
@@ -325,7 +332,12 @@ fn round_integer(
         power / 2 * n.signum()
     };
     let rounded = (n + half) / power * power;
-    let out_of_range = || SqlError::value_out_of_range("BIGINT", format!("round({n},{digits})"));
+    let kind = if unsigned {
+        "BIGINT UNSIGNED"
+    } else {
+        "BIGINT"
+    };
+    let out_of_range = || SqlError::value_out_of_range(kind, call("round", args.args));
     if unsigned {
         u64::try_from(rounded)
             .map(Value::UInt)
@@ -349,17 +361,20 @@ fn one(
         .map_or(Value::Null, Value::Double))
 }
 
-fn finite(name: &str, x: Option<f64>) -> Result<Value, SqlError> {
+fn finite(name: &str, args: &Args<'_>, x: Option<f64>) -> Result<Value, SqlError> {
     match x {
         None => Ok(Value::Null),
         Some(x) if x.is_finite() => Ok(Value::Double(x)),
-        Some(_) => Err(SqlError::value_out_of_range("DOUBLE", format!("{name}()"))),
+        Some(_) => Err(SqlError::value_out_of_range(
+            "DOUBLE",
+            call(name, args.args),
+        )),
     }
 }
 
 fn pow(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let (x, y) = (args.double(0, context)?, args.double(1, context)?);
-    finite("pow", x.zip(y).map(|(x, y)| x.powf(y)))
+    finite("pow", args, x.zip(y).map(|(x, y)| x.powf(y)))
 }
 
 fn atan(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -398,7 +398,7 @@ fn pad(args: &Args<'_>, before: bool, context: &mut EvalContext<'_>) -> Result<V
     }
     let fill_count = collation.char_count(&fill);
     if fill_count == 0 {
-        return Ok(bytes(Vec::new()));
+        return Ok(bytes(text.into_owned()));
     }
     let name = if before { "lpad" } else { "rpad" };
     let total = length.saturating_mul(collation.max_char_bytes() as usize);
@@ -588,7 +588,7 @@ fn unhex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
     let nibble = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
     let digits: Option<Vec<u8>> = text.iter().map(nibble).collect();
     let Some(mut digits) = digits else {
-        let shown = convert::shown(&text);
+        let shown = format!("'{}'", convert::shown(&text));
         context
             .warnings
             .warn(SqlError::incorrect_value_for_function(

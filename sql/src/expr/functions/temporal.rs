@@ -56,7 +56,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "date",
         (1, 1),
         |_| ExprType::temporal(ColumnType::Date).or_null(),
-        |args, context| Ok(args.date(0, context)?.map_or(Value::Null, Value::Date)),
+        |args, context| {
+            Ok({
+                let value = args.value(0, context)?;
+                convert::cast_to_date(&value, context)
+            }
+            .map_or(Value::Null, Value::Date))
+        },
     ),
     function(
         "time",

@@ -13,8 +13,10 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     let Some(function) = functions::find(name) else {
         return Err(if functions::is_missing(name) {
             SqlError::not_supported(format!("{}()", name.to_ascii_uppercase()))
+        } else if let Some(database) = scope.database() {
+            SqlError::does_not_exist("FUNCTION", format!("{database}.{name}"))
         } else {
-            SqlError::does_not_exist("FUNCTION", name)
+            SqlError::no_database()
         });
     };
     let (least, most) = function.arity;
@@ -108,11 +110,8 @@ pub(super) fn add_interval(
 }
 
 fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
-    let name = function
-        .name
-        .to_string()
-        .replace('`', "")
-        .to_ascii_lowercase();
+    let written = function.name.to_string().replace('`', "");
+    let name = written.to_ascii_lowercase();
     if function.name.0.len() > 1 {
         return Err(SqlError::does_not_exist("FUNCTION", name));
     }
@@ -178,5 +177,5 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
     for expr in asts {
         args.push(resolve(expr, scope)?);
     }
-    build(&name, args, scope)
+    build(&written, args, scope)
 }

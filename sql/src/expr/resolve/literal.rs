@@ -142,14 +142,19 @@ pub(super) fn as_number(expr: Expr) -> Expr {
     }
 }
 
+/// An integer, or a decimal if it does not fit.
+fn integer(n: i128) -> Value {
+    i64::try_from(n).map_or_else(|_| Value::Decimal(Box::new(Decimal::from(n))), Value::Int)
+}
+
 /// `-x`, folded if x is a literal.
 pub(super) fn negate(operand: Expr) -> Expr {
     let operand = as_number(operand);
     let from = infer(&operand);
     if let Expr::Literal(value, ty) = &operand {
         let negated = match value {
-            Value::Int(n) => n.checked_neg().map(Value::Int),
-            Value::UInt(n) => i64::try_from(-i128::from(*n)).ok().map(Value::Int),
+            Value::Int(n) => Some(integer(-i128::from(*n))),
+            Value::UInt(n) => Some(integer(-i128::from(*n))),
             Value::Double(x) => Some(Value::Double(-x)),
             Value::Decimal(n) => {
                 let negated = -(**n).clone();
