@@ -455,7 +455,66 @@ impl Converter<'_> {
             self.push(token, Out::make_word("DISTINCT", None));
             return true;
         }
+        if is("MOD") && self.is_infix(token) {
+            self.push(token, Out::Mod);
+            return true;
+        }
+        if self.rewrite_unit(token, text) {
+            return true;
+        }
         is("SQL_SMALL_RESULT") || is("SQL_BIG_RESULT") || is("SQL_BUFFER_RESULT")
+    }
+
+    /// Whether the word MOD stands between two operands, rather than before its arguments.
+    fn is_infix(&self, token: Token) -> bool {
+        let Some(before) = self.tokens.last() else {
+            return false;
+        };
+        match before.kind {
+            Kind::Symbol => before.is_symbol(self.source, ")"),
+            Kind::Word => {
+                let after = self.source.get(token.end..).unwrap_or_default();
+                after.trim_ascii_start().first() != Some(&b'(')
+            }
+            _ => true,
+        }
+    }
+
+    /// The units of two parts, all reserved words: DAY_HOUR is sqlparser's DAY TO HOUR.
+    fn rewrite_unit(&mut self, token: Token, text: &[u8]) -> bool {
+        const PARTS: [&str; 7] = [
+            "YEAR",
+            "MONTH",
+            "DAY",
+            "HOUR",
+            "MINUTE",
+            "SECOND",
+            "MICROSECOND",
+        ];
+        let Some(at) = text.iter().position(|&byte| byte == b'_') else {
+            return false;
+        };
+        let part = |text: &[u8]| {
+            PARTS
+                .into_iter()
+                .position(|p| text.eq_ignore_ascii_case(p.as_bytes()))
+        };
+        let (Some(first), Some(last)) = (part(&text[..at]), part(&text[at + 1..])) else {
+            return false;
+        };
+        // Months only go with years.
+        if first >= last || (first == 0) != (last == 1) || first == 1 {
+            return false;
+        }
+        let (first, last) = match PARTS[first] {
+            // After SECOND sqlparser takes no TO, so these two change places.
+            "SECOND" => (last, first),
+            _ => (first, last),
+        };
+        for word in [PARTS[first], "TO", PARTS[last]] {
+            self.push(token, Out::make_word(word, None));
+        }
+        true
     }
 
     fn token(&mut self, token: Token, text: &[u8], lifted: bool) -> Option<Out> {

@@ -641,6 +641,10 @@ impl Scope for Planner<'_> {
         self.context.collation
     }
 
+    fn database(&self) -> Option<&str> {
+        Some(self.context.database).filter(|name| !name.is_empty())
+    }
+
     fn sql_mode(&self) -> SqlMode {
         self.context.sql_mode
     }

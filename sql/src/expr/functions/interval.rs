@@ -88,6 +88,10 @@ impl Unit {
     pub fn of_interval(interval: &ast::Interval) -> Result<Unit, SqlError> {
         match (&interval.leading_field, &interval.last_field) {
             (Some(field), None) => Unit::from_field(field),
+            // See the parser's `rewrite_unit`.
+            (Some(ast::DateTimeField::Microsecond), Some(ast::DateTimeField::Second)) => {
+                Ok(Unit::SecondMicrosecond)
+            }
             (Some(first), Some(last)) => Unit::from_name(&format!("{first}_{last}")),
             _ => Err(SqlError::syntax("INTERVAL", 1)),
         }
