@@ -6,14 +6,14 @@
 //! with the allocator's state saved, so that opening after a crash takes no scan of the file.
 
 use super::StoreError;
-use crate::types::TreeId;
+use crate::types::{IdMap, TreeId};
 use parking_lot::RwLock;
 use redb::{
     AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
     ReadableTableMetadata, StorageBackend, Table, TableDefinition, TableError, TableHandle,
     WriteTransaction,
 };
-use std::{collections::HashMap, fmt::Display, ops::Bound, sync::Arc};
+use std::{fmt::Display, ops::Bound, sync::Arc};
 
 type Definition<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 type TreeReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
@@ -73,7 +73,7 @@ impl Base {
 /// The Base as of one commit.
 pub struct BaseSnapshot {
     transaction: ReadTransaction,
-    trees: RwLock<HashMap<TreeId, Option<Arc<TreeReader>>>>,
+    trees: RwLock<IdMap<Option<Arc<TreeReader>>>>,
     /// redb reads no more once its database is dropped.
     _database: Arc<Database>,
 }

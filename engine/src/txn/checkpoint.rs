@@ -130,7 +130,7 @@ impl Checkpointer {
 
 /// The thread's loop. It holds the engine only while it works, so that the engine can end.
 pub(super) fn run(engine: &Weak<Inner>) {
-    let mut quiet_since: Option<(i64, u64)> = None;
+    let mut pace = Pace::default();
     loop {
         let Some(inner) = engine.upgrade() else {
             return;
@@ -142,21 +142,42 @@ pub(super) fn run(engine: &Weak<Inner>) {
             continue;
         }
         inner.registry.advance(inner.log.visible());
-        let versions = inner.views.load().active.versions();
-        let now = inner.env.monotonic_nanos() / 1_000_000;
-        let quiet = match quiet_since {
-            Some((before, since)) if before == versions => {
-                now.saturating_sub(since) >= inner.options.quiet_checkpoint_ms && versions > 0
-            }
-            _ => {
-                quiet_since = Some((versions, now));
-                false
-            }
-        };
-        if asked || quiet {
+        if pace.is_due(&inner) || asked {
             // The failure is kept; writers get it when the delta is full.
             let _ = inner.checkpoint_now();
+            pace.completed(&inner);
         }
+    }
+}
+
+/// When a checkpoint is due although the delta is not full: when nothing has happened for a
+/// while; and when the log has grown long, as it does while a few hot rows are updated over and
+/// over, since a recovery would have to read all of it.
+#[derive(Default)]
+struct Pace {
+    versions: i64,
+    quiet_since_ms: u64,
+    log_bytes: u64,
+}
+
+/// A checkpoint begins when the log has grown by so many times the delta's size.
+const LOG_PER_DELTA: u64 = 8;
+
+impl Pace {
+    fn is_due(&mut self, inner: &Inner) -> bool {
+        let now_ms = inner.env.monotonic_nanos() / 1_000_000;
+        let delta = Arc::clone(&inner.views.load().active);
+        if delta.versions() != self.versions {
+            self.versions = delta.versions();
+            self.quiet_since_ms = now_ms;
+        }
+        let quiet_ms = now_ms.saturating_sub(self.quiet_since_ms);
+        let grown = inner.log.status().bytes.saturating_sub(self.log_bytes);
+        let long = grown / LOG_PER_DELTA > inner.options.delta_bytes as u64;
+        !delta.is_empty() && (long || quiet_ms >= inner.options.quiet_checkpoint_ms)
+    }
+    fn completed(&mut self, inner: &Inner) {
+        self.log_bytes = inner.log.status().bytes;
     }
 }
 

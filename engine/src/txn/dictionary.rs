@@ -13,10 +13,10 @@
 use super::{TxnError, lock::mdl::MetadataLock};
 use crate::{
     Seq,
-    types::{Table, TableId, TreeId, schema::Database},
+    types::{IdMap, Table, TableId, TreeId, schema::Database},
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     ops::Bound,
     sync::{
         Arc,
@@ -106,7 +106,7 @@ struct DatabaseEntry {
 pub struct Dictionary {
     version: u64,
     databases: BTreeMap<String, DatabaseEntry>,
-    by_id: HashMap<TableId, Entry>,
+    by_id: IdMap<Entry>,
     records: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 

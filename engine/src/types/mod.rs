@@ -3,6 +3,7 @@
 
 pub mod collation;
 pub mod decimal;
+pub mod id;
 pub mod key;
 pub mod row;
 pub mod schema;
@@ -10,6 +11,7 @@ pub mod temporal;
 pub mod value;
 
 pub use collation::Collation;
+pub use id::IdMap;
 pub use schema::{Column, ColumnType, Index, IndexPart, Table, TableId, TreeId};
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Value};

@@ -48,7 +48,7 @@ use super::{
     dictionary::TableState,
     owner::{WaitFor, Waiter, Woken},
 };
-use crate::types::TreeId;
+use crate::types::{IdMap, TreeId};
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -185,7 +185,7 @@ const REPORTS: usize = 16;
 
 /// All locks of the engine.
 pub(super) struct LockManager {
-    trees: RwLock<HashMap<TreeId, Arc<TreeLocks>>>,
+    trees: RwLock<IdMap<Arc<TreeLocks>>>,
     waits: Mutex<HashMap<usize, Wait>>,
     reports: Mutex<VecDeque<DeadlockReport>>,
     counters: Counters,

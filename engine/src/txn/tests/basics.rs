@@ -207,6 +207,32 @@ fn a_full_delta_is_checkpointed_and_writers_go_on() {
 }
 
 #[test]
+fn a_hot_row_makes_the_log_long_but_not_recovery() {
+    let disk = disk();
+    let mut options = options();
+    options.delta_bytes = 10_000;
+    let engine = try_open(&disk.env(), options).unwrap();
+    let t = create(&engine);
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    insert(&mut txn, &t, (1, None, None)).unwrap();
+    txn.commit("test").unwrap();
+    let begun = std::time::Instant::now();
+    let mut n = 0;
+    while engine.stats().checkpoints == 0 {
+        n += 1;
+        let mut txn = begin(&engine, Isolation::ReadCommitted);
+        update(&mut txn, &t, 1, (1, Some(n), None)).unwrap();
+        txn.commit("test").unwrap();
+        assert!(begun.elapsed().as_secs() < 60, "no checkpoint");
+    }
+    assert!(
+        engine.stats().delta_bytes < 10_000,
+        "the row's versions are pruned"
+    );
+    assert_eq!(all_rows(&engine, &t), [(1, Some(n), None)]);
+}
+
+#[test]
 fn a_second_engine_on_the_directory_is_refused() {
     let disk = disk();
     let env = disk.env();
