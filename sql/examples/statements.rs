@@ -113,7 +113,10 @@ fn main() {
         let low = id(i);
         run(
             s,
-            &format!("SELECT SUM(k) FROM t WHERE id BETWEEN {low} AND {}", low + 99),
+            &format!(
+                "SELECT SUM(k) FROM t WHERE id BETWEEN {low} AND {}",
+                low + 99
+            ),
         );
     });
     measure("ordered range of 100 rows", 20_000, |i| {

@@ -52,9 +52,7 @@ fn compare_mixed(
         {
             Ok(moment(left, right, context)?.cmp(&moment(right, left, context)?))
         }
-        (other, Value::Date(_) | Value::DateTime(_) | Value::Time(_))
-            if matches!(other, Value::Bytes(_)) =>
-        {
+        (Value::Bytes(_), Value::Date(_) | Value::DateTime(_)) => {
             Ok(moment(left, right, context)?.cmp(&moment(right, left, context)?))
         }
         (Value::Date(_) | Value::DateTime(_), Value::Int(n)) => match temporal::from_number(*n) {

@@ -39,7 +39,7 @@ pub(super) const DAYS: [&str; 7] = [
 pub(super) fn week(date: Date, mode: i64) -> (i64, i64) {
     let monday_first = mode & 1 != 0;
     let mut within_year = mode & 2 != 0;
-    let first_weekday = (mode & 4 != 0) != !monday_first;
+    let first_weekday = (mode & 4 != 0) == monday_first;
     let today = date.day_number();
     let mut year = i64::from(date.year);
     let mut start = day_number(date.year, 1, 1);

@@ -125,7 +125,7 @@ fn decimal(value: &Value, precision: u8, scale: u8, context: &mut EvalContext<'_
             "DECIMAL",
             number.to_plain_string(),
         ));
-        let negative = rounded < bigdecimal::BigDecimal::from(0);
+        let negative = rounded.sign() == bigdecimal::num_bigint::Sign::Minus;
         return Value::Decimal(Box::new(if negative { -limit } else { limit }));
     }
     Value::Decimal(Box::new(rounded))

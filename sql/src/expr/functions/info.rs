@@ -119,24 +119,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_, context| Ok(Value::UInt(context.environment.random() >> 1)),
     ),
     volatile("sleep", (1, 1), |_| ExprType::int(21), sleep),
-    function(
-        "md5",
-        (1, 1),
-        |t| t.string(32, &[]),
-        |args, c| digest::<Md5>(args, c),
-    ),
-    function(
-        "sha1",
-        (1, 1),
-        |t| t.string(40, &[]),
-        |args, c| digest::<Sha1>(args, c),
-    ),
-    function(
-        "sha",
-        (1, 1),
-        |t| t.string(40, &[]),
-        |args, c| digest::<Sha1>(args, c),
-    ),
+    function("md5", (1, 1), |t| t.string(32, &[]), digest::<Md5>),
+    function("sha1", (1, 1), |t| t.string(40, &[]), digest::<Sha1>),
+    function("sha", (1, 1), |t| t.string(40, &[]), digest::<Sha1>),
     function("sha2", (2, 2), |t| t.string(128, &[]).or_null(), sha2_),
     function(
         "to_base64",
