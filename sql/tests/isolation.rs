@@ -4,13 +4,15 @@
 //! Whether a statement waits is not guessed from the time it takes: a session waits when the
 //! engine says so to its `Waiting`.
 
-mod support;
-
-use cohort_engine::txn::{WaitFor, Waiting};
-use cohort_sql::{Instance, Session};
+use cohort_engine::{
+    env::fake::Disk,
+    txn::{Engine, EngineOptions, WaitFor, Waiting},
+    types::Value,
+};
+use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity, text};
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
     path::Path,
     sync::{
         Arc, Condvar, Mutex,
@@ -19,7 +21,6 @@ use std::{
     thread,
     time::Duration,
 };
-use support::{identity, new_instance, run_statement};
 
 /// How long a session that must go on may take: only a hung test waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,6 +39,13 @@ struct Progress {
 }
 
 impl Progress {
+    fn new() -> Progress {
+        Progress {
+            phase: Mutex::new(Phase::Done(Vec::new())),
+            changed: Condvar::new(),
+        }
+    }
+
     fn set(&self, phase: Phase) {
         *self.phase.lock().unwrap() = phase;
         self.changed.notify_all();
@@ -67,6 +75,55 @@ impl Waiting for Progress {
     }
 }
 
+/// Collects the lines of a statement's result, as generate.py shows them.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<String>,
+    is_result_set: bool,
+}
+
+impl Output for Lines {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        self.is_result_set = true;
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        let mut line = Vec::new();
+        for (i, value) in row.iter().enumerate() {
+            if i > 0 {
+                line.push(b'\t');
+            }
+            text::put(value, 0, &mut line);
+        }
+        self.lines.push(String::from_utf8(line).unwrap());
+        Ok(())
+    }
+    fn end(&mut self, done: &Done) -> io::Result<()> {
+        if !self.is_result_set {
+            self.lines.push(format!("ok {}", done.affected_rows));
+        } else if self.lines.is_empty() {
+            self.lines.push("empty".into());
+        }
+        Ok(())
+    }
+}
+
+fn run_statement(session: &mut Session, sql: &str) -> Vec<String> {
+    let mut out = Lines::default();
+    match session.query(sql.as_bytes(), false, &mut out) {
+        Ok(()) => out.lines,
+        Err(error) => vec![format!("error {}", error.code)],
+    }
+}
+
+fn new_session(instance: &Arc<Instance>, id: u64, waiting: Arc<dyn Waiting>) -> Session {
+    let who = Identity {
+        user: "root".into(),
+        host: "localhost".into(),
+    };
+    Session::new(Arc::clone(instance), id, who, waiting, false)
+}
+
 /// A session on a thread of its own.
 struct Actor {
     progress: Arc<Progress>,
@@ -76,19 +133,10 @@ struct Actor {
 
 impl Actor {
     fn new(instance: &Arc<Instance>, id: u64, level: &str) -> Actor {
-        let progress = Arc::new(Progress {
-            phase: Mutex::new(Phase::Done(Vec::new())),
-            changed: Condvar::new(),
-        });
+        let progress = Arc::new(Progress::new());
         let (statements, todo) = channel::<String>();
         let waiting = Arc::clone(&progress);
-        let mut session = Session::new(
-            Arc::clone(instance),
-            id,
-            identity(),
-            Arc::clone(&progress) as Arc<dyn Waiting>,
-            false,
-        );
+        let mut session = new_session(instance, id, Arc::clone(&progress) as Arc<dyn Waiting>);
         run_statement(&mut session, "use iso");
         run_statement(
             &mut session,
@@ -111,7 +159,9 @@ impl Actor {
     fn start(&mut self, sql: &str) -> Option<Vec<String>> {
         self.progress.set(Phase::Running);
         self.statements.send(sql.to_owned()).unwrap();
-        let phase = self.progress.wait(PATIENCE, |phase| *phase != Phase::Running);
+        let phase = self
+            .progress
+            .wait(PATIENCE, |phase| *phase != Phase::Running);
         self.settle(phase)
     }
 
@@ -133,15 +183,14 @@ impl Actor {
 }
 
 /// Runs one scenario; `expected` (MySQL's output) is used only to know how patient to be.
-fn run(instance: &Arc<Instance>, level: &str, steps: &[(String, String)], expected: &str) -> String {
+fn run(
+    instance: &Arc<Instance>,
+    level: &str,
+    steps: &[(String, String)],
+    expected: &str,
+) -> String {
     let mut out = String::new();
-    let mut admin = Session::new(
-        Arc::clone(instance),
-        1,
-        identity(),
-        support::no_waiting(),
-        false,
-    );
+    let mut admin = new_session(instance, 1, Arc::new(Progress::new()));
     for sql in [
         "create database if not exists iso",
         "use iso",
@@ -165,10 +214,17 @@ fn run(instance: &Arc<Instance>, level: &str, steps: &[(String, String)], expect
                 out += &format!("    {line}\n");
             }
         }
-        for (other, actor) in actors.iter_mut().filter(|(other, a)| *other != name && a.waits) {
+        for (other, actor) in actors
+            .iter_mut()
+            .filter(|(other, a)| *other != name && a.waits)
+        {
             let goes_on = expected[out.len().min(expected.len())..]
                 .starts_with(&format!("    {other} goes on: "));
-            let patience = if goes_on { PATIENCE } else { Duration::from_millis(10) };
+            let patience = if goes_on {
+                PATIENCE
+            } else {
+                Duration::from_millis(10)
+            };
             for line in actor.went_on(patience).unwrap_or_default() {
                 out += &format!("    {other} goes on: {line}\n");
             }
@@ -206,7 +262,16 @@ fn anomalies_are_mysqls() {
         .into_iter()
         .map(|(title, lines)| (title, lines.iter().map(|l| format!("{l}\n")).collect()))
         .collect();
-    let instance = new_instance();
+    let disk = Disk::new(1);
+    let engine = Engine::open(
+        &disk.env(),
+        Path::new("/isolation"),
+        EngineOptions::default(),
+        &mut |_| {},
+    )
+    .unwrap();
+    cohort_sql::users::make_first(&engine).unwrap();
+    let instance = Instance::new(Arc::new(engine));
     let mut wrong = String::new();
     let mut count = 0;
     for (title, lines) in blocks(&read("anomalies.sessions")) {
