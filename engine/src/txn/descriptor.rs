@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::{
     Arc, Weak,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicU64, Ordering},
 };
 
 /// No snapshot.
@@ -27,10 +27,10 @@ pub(super) struct Descriptor {
     snapshot: AtomicU64,
     /// Text of the statement that is running or ran last.
     pub statement: Mutex<Option<Arc<str>>>,
-    /// Row changes so far: the transaction with the fewest is a deadlock's victim.
+    /// Row changes so far.
     pub changes: AtomicU64,
-    /// Whether it may hold row or range locks.
-    pub has_locks: AtomicBool,
+    /// Row and range locks taken so far; 0 only if it holds none.
+    pub locks: AtomicU64,
     /// Tables it holds the shared metadata lock of.
     pub tables: Mutex<SmallVec<[TableId; 4]>>,
     /// When it took its first lock, in microseconds since 1970.
@@ -38,6 +38,16 @@ pub(super) struct Descriptor {
 }
 
 impl Descriptor {
+    /// Notes one more row or range lock. Only its own transaction counts, so that a plain store
+    /// will do.
+    pub fn count_lock(&self) {
+        let locks = self.locks.load(Ordering::Relaxed);
+        self.locks.store(locks + 1, Ordering::Relaxed);
+    }
+    /// What would be lost with it: the transaction with the least is a deadlock's victim.
+    pub fn weight(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed) + self.locks.load(Ordering::Relaxed)
+    }
     /// A descriptor for a transaction of `owner`.
     pub fn take(owner: &Owner, registry: &Arc<Registry>) -> Arc<Descriptor> {
         let spare = owner.spare.lock().take();
@@ -52,7 +62,7 @@ impl Descriptor {
         if self.id.load(Ordering::Relaxed) != 0 {
             self.id.store(0, Ordering::Relaxed);
             self.changes.store(0, Ordering::Relaxed);
-            self.has_locks.store(false, Ordering::Relaxed);
+            self.locks.store(0, Ordering::Relaxed);
         }
         *owner.spare.lock() = Some(self);
     }
@@ -119,7 +129,7 @@ impl Registry {
             snapshot: AtomicU64::new(NONE),
             statement: Mutex::default(),
             changes: AtomicU64::new(0),
-            has_locks: AtomicBool::new(false),
+            locks: AtomicU64::new(0),
             tables: Mutex::default(),
             since_us: AtomicU64::new(0),
         });

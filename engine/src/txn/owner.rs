@@ -179,6 +179,9 @@ impl Waiter {
     pub fn wake(&self) {
         self.descriptor.parker.wake();
     }
+    pub fn is_victim(&self) -> bool {
+        self.state.load(Ordering::Acquire) == VICTIM
+    }
     pub fn is_granted(&self) -> bool {
         self.state.load(Ordering::Acquire) == GRANTED
     }

@@ -84,7 +84,7 @@ pub(super) fn transactions(inner: &Inner) -> Vec<TransactionInfo> {
         let snapshot = descriptor.snapshot();
         let id = descriptor.id.load(Ordering::Relaxed);
         let idle = snapshot.is_none() && descriptor.tables.lock().is_empty();
-        if idle && !descriptor.has_locks.load(Ordering::Relaxed) {
+        if idle && descriptor.locks.load(Ordering::Relaxed) == 0 {
             return None;
         }
         Some(TransactionInfo {

@@ -275,9 +275,7 @@ impl Txn {
     }
     /// Notes a lock that was granted.
     fn hold(&mut self, tree: usize, name: &[u8]) {
-        if self.held.is_empty() {
-            self.descriptor.has_locks.store(true, Ordering::Relaxed);
-        }
+        self.descriptor.count_lock();
         let name = name.into();
         self.held.push(HeldLock { tree, name });
     }
@@ -328,7 +326,7 @@ impl Txn {
         /// So often a range locker lets others insert before it bars them.
         const PATIENCE: usize = 3;
         self.descriptor.identify(|| self.engine.locks.now_us());
-        self.descriptor.has_locks.store(true, Ordering::Relaxed);
+        self.descriptor.count_lock();
         let place = self.lock_tree(tree);
         let Some(known) = self.lock_trees.get_mut(place) else {
             return Ok(());
@@ -532,7 +530,7 @@ impl Txn {
         if self.descriptor.id.load(Ordering::Relaxed) != 0 {
             self.writes = WriteSet::default();
             self.descriptor.changes.store(0, Ordering::Relaxed);
-            self.descriptor.has_locks.store(false, Ordering::Relaxed);
+            self.descriptor.locks.store(0, Ordering::Relaxed);
         }
     }
 }

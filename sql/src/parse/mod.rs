@@ -433,8 +433,12 @@ impl Converter<'_> {
             }
             return is("LOW_PRIORITY") || is("QUICK");
         }
-        // INSERT … VALUE (…)
-        if is("VALUE") && (of("INSERT") || of("REPLACE")) {
+        // INSERT … VALUE (…); VALUE is no reserved word, so a column may have that name.
+        let opens_list = || {
+            let rest = self.source.get(token.end..).unwrap_or_default();
+            rest.trim_ascii_start().first() == Some(&b'(')
+        };
+        if is("VALUE") && (of("INSERT") || of("REPLACE")) && opens_list() {
             self.push(token, Out::make_word("VALUES", None));
             return true;
         }

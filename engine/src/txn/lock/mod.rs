@@ -251,15 +251,14 @@ impl LockManager {
         }
         let begin = Instant::now();
         self.enter(waiter, &target);
-        who.waiting.pause(WaitFor::Lock);
-        let mut woken = waiter.sleep(deadline);
-        while woken == Woken::Nudged {
-            woken = match &target {
-                Target::Row(tree, name) if !tree.claim(waiter, name) => waiter.sleep(deadline),
-                _ => Woken::Granted,
-            };
-        }
-        who.waiting.resume(WaitFor::Lock);
+        let woken = if waiter.is_victim() {
+            Woken::Victim
+        } else {
+            who.waiting.pause(WaitFor::Lock);
+            let woken = sleep(waiter, &target, deadline);
+            who.waiting.resume(WaitFor::Lock);
+            woken
+        };
         self.waits.lock().remove(&identity(&who));
         if is_ddl {
             self.counters.ddl_waits.fetch_sub(1, Ordering::SeqCst);
@@ -337,7 +336,7 @@ impl LockManager {
                 target: target.clone(),
             },
         );
-        let can_block = who.has_locks.load(Ordering::Relaxed)
+        let can_block = who.locks.load(Ordering::Relaxed) > 0
             || self.counters.ddl_waits.load(Ordering::SeqCst) > 0;
         if !can_block {
             return;
@@ -388,7 +387,7 @@ impl LockManager {
     }
     /// The one with the fewest changes; the first, who began to wait last, on a tie.
     fn choose_victim(&self, cycle: &[Arc<Descriptor>]) -> usize {
-        let weights = cycle.iter().map(|who| who.changes.load(Ordering::Relaxed));
+        let weights = cycle.iter().map(|who| who.weight());
         let lightest = weights
             .enumerate()
             .min_by_key(|(place, weight)| (*weight, *place));
@@ -457,4 +456,16 @@ impl LockManager {
             timeouts: counters.timeouts.load(Ordering::Relaxed),
         }
     }
+}
+
+/// Sleeps until the wait is over; a free lock that others may take too is claimed.
+fn sleep(waiter: &Arc<Waiter>, target: &Target, deadline: Option<Instant>) -> Woken {
+    let mut woken = waiter.sleep(deadline);
+    while woken == Woken::Nudged {
+        woken = match target {
+            Target::Row(tree, name) if !tree.claim(waiter, name) => waiter.sleep(deadline),
+            _ => Woken::Granted,
+        };
+    }
+    woken
 }
