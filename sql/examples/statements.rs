@@ -66,6 +66,7 @@ fn main() {
     let who = Identity {
         user: "root".into(),
         host: "localhost".into(),
+        account: None,
     };
     let instance = Instance::new(Arc::new(engine));
     let mut session = Session::new(instance, 1, who, Arc::new(NoSlots), false);

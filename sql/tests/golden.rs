@@ -135,6 +135,7 @@ fn new_session() -> Session {
     let who = Identity {
         user: "root".into(),
         host: "localhost".into(),
+        account: None,
     };
     Session::new(
         Instance::new(Arc::new(engine)),

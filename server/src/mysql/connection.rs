@@ -228,7 +228,8 @@ impl<B: Backend> Connection<'_, B> {
         if right {
             return Ok(Identity {
                 user: request.user.clone(),
-                host: self.peer.host().to_owned(),
+                host: self.peer.shown(),
+                account: account.map(|account| (account.user, account.host)),
             });
         }
         let using = if proof.is_empty() { "NO" } else { "YES" };

@@ -19,10 +19,18 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The host as errors and the process list show it.
+    /// The host as errors show it.
     #[must_use]
     pub fn host(&self) -> &str {
         self.hosts.first().map_or("", String::as_str)
+    }
+    /// Host and port, as the process list shows them.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self.port {
+            Some(port) => format!("{}:{port}", self.host()),
+            None => self.host().to_owned(),
+        }
     }
 }
 

@@ -15,8 +15,11 @@ use std::sync::Arc;
 pub struct Identity {
     /// The user name it logged in with.
     pub user: String,
-    /// The host it came from, as shown in the process list.
+    /// The host it came from, as shown in the process list: with the port, if there is one.
     pub host: String,
+    /// User and host of the account it logged in to, if that is known already; else the account
+    /// is looked up by the two above.
+    pub account: Option<(String, String)>,
 }
 
 /// The state of a session, apart from its transaction.
@@ -105,8 +108,12 @@ impl State {
     /// Looks up the account that the client logged in as, and what it may do.
     pub(super) fn log_in(&mut self) {
         // The process list shows the port as well.
-        let host = self.who.host.split(':').next().unwrap_or_default();
-        let account = self.instance.users().find(&self.who.user, &[host]);
+        let host = self.who.host.rsplit_once(':').map_or(&*self.who.host, |(host, _)| host);
+        let users = self.instance.users();
+        let account = match &self.who.account {
+            Some((user, host)) => users.get(user, host),
+            None => users.find(&self.who.user, &[host]),
+        };
         self.privileged = account.as_ref().is_some_and(|account| account.all);
         self.account =
             account.map_or_else(|| (self.who.user.clone(), "%".into()), |a| (a.user, a.host));
