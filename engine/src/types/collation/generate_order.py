@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Writes order.out beside this file: how a running MySQL sorts a few hundred strings.
+
+    generate_order.py mysql -h127.0.0.1 -P3306 -uroot
+
+The arguments are the command that starts a MySQL client. A line has a collation and, in
+hexadecimal (`-` is the empty string), strings that are equal; the lines of a collation ascend.
+"""
+import os
+import random
+import subprocess
+import sys
+
+# fmt: off
+BASE = ["","a","A","á","b","B","z","Z","ä","Ä","ae","æ","ss","ß","s","t","0","1","9","10"," ","a ","a b","ab","_","-","~","!",".",",","'","é","e","E","f","o","ö","ø","oe","œ","n","ñ","ll","ch","ž","z z","Ω","ω","α","ж","Ж","я","א","ب","日","本","日本","かな","カナ","가","각","한글","😀","😁","€","$","½","²","2","\t","a\t","Å","å","i","ı","İ","I","ﬁ","fi","𝒜","㍿","ﷺ","\u0301","e\u0301","\u00ad","a\u00adb","\u200b","ǆ","dž","ĳ","ij","þ","th","ð","d","đ"]
+# fmt: on
+
+
+def main():
+    random.seed(7)
+    letters = [word for word in BASE if len(word) == 1]
+    mixed = ("".join(random.choice(letters) for _ in range(random.randint(2, 4))) for _ in range(140))
+    words = list(dict.fromkeys([*BASE, *mixed]))
+    rows = ",".join(f"ROW({i}, x'{word.encode().hex()}')" for i, word in enumerate(words))
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "order.out"), "w", encoding="ascii") as file:
+        for collation in ["0900_ai_ci", "general_ci", "bin", "0900_bin"]:
+            collation = "utf8mb4_" + collation
+            text = f"CONVERT(column_1 USING utf8mb4) COLLATE {collation}"
+            query = (
+                f"SELECT column_0, DENSE_RANK() OVER (ORDER BY {text}) "
+                f"FROM (VALUES {rows}) v ORDER BY 2, 1"
+            )
+            command = [*sys.argv[1:], "--default-character-set=utf8mb4", "-N", "-B", "-e", query]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            ranks = {}
+            for line in done.stdout.splitlines():
+                word, rank = map(int, line.split())
+                ranks.setdefault(rank, []).append(words[word].encode().hex() or "-")
+            for rank in sorted(ranks):
+                file.write(f"{collation} {' '.join(ranks[rank])}\n")
+
+
+main()
