@@ -247,6 +247,26 @@ fn stored(
     })
 }
 
+/// MySQL's answers, without its warnings that the operator is deprecated.
+#[test]
+fn binary_binds_tightly() {
+    for (sql, expected) in [
+        ("BINARY 'a' = 'A'", "0\n"),
+        ("'a' = BINARY 'A'", "0\n"),
+        ("BINARY ('a') = 'a' AND 1", "1\n"),
+        ("CAST('a' AS BINARY) = 'A'", "0\n"),
+        ("CONVERT('a', BINARY(1)) = 'A'", "0\n"),
+    ] {
+        assert_eq!(answer(sql), expected, "{sql}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_refused() {
+    assert!(answer("JSON_ARRAY(1)").starts_with("! 1235 "));
+    assert!(answer("INTERVAL(1, 2)").starts_with("! 1"));
+}
+
 #[test]
 fn assignments_as_mysql_makes_them() {
     let expected = include_str!("golden/assignments.out");

@@ -1,7 +1,7 @@
 //! sqlparser's MySQL dialect with MySQL's operator precedence.
 
 use sqlparser::{
-    ast::{Expr, Statement},
+    ast::{CastKind, DataType, Expr, Statement},
     dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
@@ -15,6 +15,8 @@ pub(super) struct MySql(MySqlDialect);
 
 /// Of `<<` and `>>`: below `+` and `-`, above `&`.
 const SHIFT: u8 = 27;
+/// Of the operator BINARY: above `^`.
+const BINARY: u8 = 46;
 
 /// Passes methods on to the library's dialect.
 macro_rules! delegate {
@@ -55,6 +57,20 @@ impl Dialect for MySql {
     }
     fn supports_bang_not_operator(&self) -> bool {
         true
+    }
+    /// BINARY binds as tightly as the signs; the library would take all that follows for its
+    /// operand.
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        if !parser.parse_keyword(Keyword::BINARY) {
+            return self.0.parse_prefix(parser);
+        }
+        let operand = parser.parse_subexpr(BINARY);
+        Some(operand.map(|expr| Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(expr),
+            data_type: DataType::Binary(None),
+            format: None,
+        }))
     }
     /// Tightest first: `^`; `* / % DIV`; `+ -`; shifts; `&`; `|`; IN, LIKE, BETWEEN; comparisons
     /// and IS; NOT; AND; XOR; OR.

@@ -459,29 +459,10 @@ impl Converter<'_> {
             self.push(token, Out::make_word("DISTINCT", None));
             return true;
         }
-        if is("MOD") && self.is_infix(token) {
-            self.push(token, Out::Mod);
-            return true;
-        }
         if self.rewrite_unit(token, text) {
             return true;
         }
         is("SQL_SMALL_RESULT") || is("SQL_BIG_RESULT") || is("SQL_BUFFER_RESULT")
-    }
-
-    /// Whether the word MOD stands between two operands, rather than before its arguments.
-    fn is_infix(&self, token: Token) -> bool {
-        let Some(before) = self.tokens.last() else {
-            return false;
-        };
-        match before.kind {
-            Kind::Symbol => before.is_symbol(self.source, ")"),
-            Kind::Word => {
-                let after = self.source.get(token.end..).unwrap_or_default();
-                after.trim_ascii_start().first() != Some(&b'(')
-            }
-            _ => true,
-        }
     }
 
     /// The units of two parts, all reserved words: DAY_HOUR is sqlparser's DAY TO HOUR.
