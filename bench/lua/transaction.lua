@@ -16,13 +16,13 @@ function thread_init()
    if sysbench.opt.around == "autocommit0" then
       con:query("SET autocommit=0")
    end
-   select = con:prepare("SELECT c FROM sbtest1 WHERE id=?")
-   id = select:bind_create(sysbench.sql.type.INT)
-   select:bind_param(id)
+   lookup = con:prepare("SELECT c FROM sbtest1 WHERE id=?")
+   id = lookup:bind_create(sysbench.sql.type.INT)
+   lookup:bind_param(id)
 end
 
 function thread_done()
-   select:close()
+   lookup:close()
    con:disconnect()
 end
 
@@ -31,7 +31,7 @@ function event()
       con:query(start)
    end
    id:set(sysbench.rand.default(1, sysbench.opt.table_size))
-   select:execute()
+   lookup:execute()
    if commit then
       con:query("COMMIT")
    end
