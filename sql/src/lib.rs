@@ -14,6 +14,7 @@ pub mod password;
 pub mod plan;
 pub mod session;
 pub mod show;
+pub mod state;
 pub mod status;
 pub mod text;
 pub mod users;
@@ -22,5 +23,6 @@ pub mod warnings;
 
 pub use error::SqlError;
 pub use output::{ColumnMeta, Done, Output};
-pub use session::{Instance, Session};
+pub use session::Session;
+pub use state::Instance;
 pub use warnings::Warnings;

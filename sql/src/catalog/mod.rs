@@ -4,11 +4,12 @@
 mod definitions;
 mod objects;
 mod server;
+pub(crate) mod status;
 
 pub(crate) use objects::{column_row, databases, statistics_rows, table_row, visible_tables};
 pub(crate) use server::{processes, variable_pairs};
 
-use crate::session::State;
+use crate::{exec::VirtualRows, plan::VirtualTables, state::State};
 use cohort_engine::types::{
     Collation, Column, ColumnType, Table, TableId, Value, schema::DefaultValue,
 };
@@ -60,6 +61,21 @@ pub fn virtual_table(database: &str, name: &str) -> Option<&'static VirtualTable
 #[must_use]
 pub fn tables() -> &'static [VirtualTable] {
     &TABLES
+}
+
+impl VirtualTables for State {
+    fn table(&self, database: &str, name: &str) -> Option<Arc<Table>> {
+        virtual_table(database, name).map(|table| Arc::clone(&table.definition))
+    }
+    fn is_virtual(&self, database: &str) -> bool {
+        is_virtual(database)
+    }
+}
+
+/// The rows of a virtual table now.
+pub(crate) fn virtual_rows(session: &State, table: &Arc<Table>) -> VirtualRows {
+    let found = virtual_table(&table.database, &table.name);
+    (Arc::clone(table), found.map_or_else(Vec::new, |found| found.rows(session)))
 }
 
 /// No rows: what a table shows whose objects do not exist here.

@@ -1,7 +1,7 @@
 //! Databases, tables, columns and keys as information_schema shows them.
 
 use super::{Rows, VIRTUAL_DATABASES, number, text, yes_no};
-use crate::session::State;
+use crate::state::State;
 use cohort_engine::{
     txn::Dictionary,
     types::{

@@ -1,9 +1,8 @@
 //! What the server is doing, as information_schema and performance_schema show it.
 
-use super::{Rows, number, text, yes_no};
+use super::{Rows, number, status, text, yes_no};
 use crate::{
-    session::State,
-    status,
+    state::State,
     variables::{self, Access, Scope, Variable},
 };
 use cohort_engine::{

@@ -292,6 +292,8 @@ pub enum Command {
         logs: bool,
         /// STATUS.
         status: bool,
+        /// PRIVILEGES, of which nothing is cached.
+        privileges: bool,
         /// TABLES WITH READ LOCK.
         read_lock: bool,
     },

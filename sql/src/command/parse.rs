@@ -193,19 +193,21 @@ fn start(c: &mut Cursor) -> Parsed<Command> {
         return Err(SqlError::not_supported("replication from another server"));
     }
     c.expect("TRANSACTION")?;
-    let (mut read_only, mut snapshot) = (None, false);
+    let (mut read_only, mut snapshot, mut contradiction) = (None, false, false);
     if !c.at_end() {
         c.list(|c| {
             if c.eat_all(&["WITH", "CONSISTENT", "SNAPSHOT"]) {
                 snapshot = true;
                 return Ok(());
             }
-            if read_only.is_some() {
-                return Err(c.error());
-            }
-            read_only = Some(access_mode(c)?);
+            let mode = access_mode(c)?;
+            contradiction |= read_only.is_some_and(|other| other != mode);
+            read_only = Some(mode);
             Ok(())
         })?;
+        if contradiction {
+            return Err(c.error());
+        }
     }
     Ok(Command::Begin {
         read_only,
@@ -380,6 +382,7 @@ fn names(c: &mut Cursor) -> Parsed<Assignment> {
 fn flush(c: &mut Cursor) -> Parsed<Command> {
     let _ = c.eat("NO_WRITE_TO_BINLOG") || c.eat("LOCAL");
     let (mut logs, mut status, mut read_lock) = (false, false, false);
+    let mut privileges = false;
     if c.eat("TABLES") || c.eat("TABLE") {
         read_lock = c.eat_all(&["WITH", "READ", "LOCK"]);
         if !c.at_end() {
@@ -391,6 +394,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         return Ok(Command::Flush {
             logs,
             status,
+            privileges,
             read_lock,
         });
     }
@@ -399,9 +403,10 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
             logs = true;
         } else if c.eat("STATUS") {
             status = true;
+        } else if c.eat("PRIVILEGES") {
+            privileges = true;
         } else {
-            let others: [&[&str]; 8] = [
-                &["PRIVILEGES"],
+            let others: [&[&str]; 7] = [
                 &["HOSTS"],
                 &["ENGINE", "LOGS"],
                 &["ERROR", "LOGS"],
@@ -419,6 +424,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     Ok(Command::Flush {
         logs,
         status,
+        privileges,
         read_lock,
     })
 }

@@ -261,10 +261,11 @@ const EVENTS: [&str; 15] = [
     "collation_connection",
     "Database Collation",
 ];
-const ROUTINES: [&str; 11] = [
+const ROUTINES: [&str; 12] = [
     "Db",
     "Name",
     "Type",
+    "Language",
     "Definer",
     "Modified",
     "Created",

@@ -43,10 +43,20 @@ impl Session {
             Command::Flush {
                 logs,
                 status,
+                privileges,
                 read_lock,
-            } => self.flush(*logs, *status, *read_lock)?,
+            } => {
+                self.flush(*logs, *status, *read_lock)?;
+                if *privileges {
+                    let note = SqlError::deprecated_without_replacement("FLUSH PRIVILEGES");
+                    self.state.warnings.warn(note);
+                }
+            }
             Command::Purge(purge) => self.purge(purge, params)?,
-            Command::Prepare { name, source } => self.prepare_named(name, source)?,
+            Command::Prepare { name, source } => {
+                self.prepare_named(name, source)?;
+                return self.done(0, "Statement prepared".into(), out);
+            }
             Command::Execute { name, parameters } => {
                 return self.execute_named(name, parameters, out);
             }
@@ -136,15 +146,25 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a table that is known already.
-    fn send(&mut self, shown: &Shown, out: &mut dyn Output) -> Result<(), SqlError> {
+    /// Sends a table that is known already. The reply to SHOW WARNINGS says that it has none of
+    /// its own.
+    fn send(
+        &mut self,
+        shown: &Shown,
+        warnings: bool,
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
         out.columns(&shown.metas()).map_err(|_| client_gone())?;
         for row in &shown.rows {
             out.row(row).map_err(|_| client_gone())?;
         }
         self.state.row_count = -1;
         self.state.found_rows = shown.rows.len() as u64;
-        self.end(Done::default(), out)
+        if warnings {
+            return self.end(Done::default(), out);
+        }
+        let done = Done { status: self.status(), ..Done::default() };
+        out.end(&done).map_err(|_| client_gone())
     }
 
     /// SHOW. It leaves the warnings as they are, or SHOW WARNINGS could not show them.
@@ -160,7 +180,7 @@ impl Session {
             self.clear_warnings();
         }
         let shown = show::show(&mut self.state, what, filter, params)?;
-        self.send(&shown, out)
+        self.send(&shown, !keeps, out)
     }
 
     /// ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE. Estimates are always up to date,
@@ -213,7 +233,7 @@ impl Session {
                 _ => say("status", "OK"),
             }
         }
-        self.send(&Shown::admin(rows), out)
+        self.send(&Shown::admin(rows), true, out)
     }
 }
 

@@ -6,26 +6,21 @@
 
 mod account;
 mod admin;
-mod environment;
-mod instance;
 mod prepared;
 mod query;
-mod registry;
 mod schema;
 mod set;
-mod state;
 mod transaction;
 
-pub use instance::{Instance, VariableHook};
 pub use prepared::Prepared;
-pub use registry::{Activity, Entry, Registry};
-pub use state::{Identity, State};
+pub use crate::state::{Identity, Instance, State};
 
 use crate::{
     command::{self, Command, Cursor},
     error::SqlError,
     lexer::{Kind, Lexer, Lifted},
     output::{ColumnMeta, Done, Output},
+    state::Entry,
     status::Counter,
     warnings::{Level, Warnings},
 };

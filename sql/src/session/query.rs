@@ -1,7 +1,8 @@
 //! Queries and DML: what the planner compiles and the executor runs.
 
-use super::{Session, client_gone, environment::Changes};
+use super::{Session, client_gone};
 use crate::{
+    catalog,
     error::SqlError,
     exec::{self, ExecContext, Handler, Outcome, Stop, VirtualRows},
     expr::{EvalContext, VariableScope},
@@ -9,6 +10,7 @@ use crate::{
     output::{ColumnMeta, Done, Output},
     parse,
     plan::{self, Body, CompileContext, InsertRows, Plan},
+    state::Changes,
     status::{Counter, Counters},
 };
 use cohort_engine::{
@@ -400,7 +402,7 @@ impl Session {
         let virtual_rows: Vec<VirtualRows> = plan
             .virtual_tables
             .iter()
-            .map(|table| state.virtual_rows(table))
+            .map(|table| catalog::virtual_rows(state, table))
             .collect();
         let facts = state.facts();
         let mut changes = Changes::new(state, user_variables);

@@ -6,7 +6,7 @@ use crate::{
     error::SqlError,
     expr::{self, Expr, ExprType, Scope, SubqueryUse, VariableScope},
     parse,
-    session::State,
+    state::State,
 };
 use cohort_engine::types::{Column, Value, collation};
 use sqlparser::ast;

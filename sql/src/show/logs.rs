@@ -4,7 +4,7 @@ use super::{LONG, NUMBER, Shown, TEXT};
 use crate::{
     catalog::{number, text},
     error::SqlError,
-    session::State,
+    state::State,
 };
 use cohort_engine::{
     log::{EventInfo, FileInfo, LogError, file_name},
@@ -37,16 +37,6 @@ pub(super) fn files(session: &State) -> Result<Shown, SqlError> {
     Ok(Shown::new(&columns, rows))
 }
 
-/// The GTIDs of all commits, as gtid_executed has them.
-pub(crate) fn executed_gtids(session: &State) -> String {
-    let engine = &session.instance.engine;
-    match engine.log().durable() {
-        0 => String::new(),
-        1 => format!("{}:1", engine.server_uuid()),
-        last => format!("{}:1-{last}", engine.server_uuid()),
-    }
-}
-
 pub(super) fn status(session: &State) -> Result<Shown, SqlError> {
     allowed(session)?;
     let end = session.instance.engine.log().end();
@@ -55,7 +45,7 @@ pub(super) fn status(session: &State) -> Result<Shown, SqlError> {
         number(end.offset),
         text(""),
         text(""),
-        text(executed_gtids(session)),
+        text(session.executed_gtids()),
     ];
     let columns = [
         ("File", TEXT),

@@ -2,7 +2,7 @@
 //! column names and texts.
 
 mod filter;
-pub(crate) mod logs;
+mod logs;
 mod schema;
 mod sessions;
 
@@ -11,8 +11,7 @@ use crate::{
     command::{Filter, Show, TableName},
     error::SqlError,
     output::ColumnMeta,
-    session::State,
-    status,
+    state::State,
 };
 use cohort_engine::types::{Collation, Column, ColumnType, Table, Value};
 use std::sync::Arc;
@@ -93,8 +92,8 @@ fn unfiltered(session: &mut State, what: &Show, condition: &Filter) -> Result<Sh
             if_not_exists,
         } => schema::create_database(session, name, *if_not_exists),
         Show::Variables { global } => Ok(name_and_value(catalog::variable_pairs(session, *global))),
-        Show::Status { global: true } => Ok(name_and_value(status::global(session))),
-        Show::Status { global: false } => Ok(name_and_value(status::session(session))),
+        Show::Status { global: true } => Ok(name_and_value(catalog::status::global(session))),
+        Show::Status { global: false } => Ok(name_and_value(catalog::status::session(session))),
         Show::ProcessList { full } => Ok(sessions::process_list(session, *full)),
         Show::Warnings {
             errors,

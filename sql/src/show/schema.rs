@@ -6,7 +6,7 @@ use crate::{
     command::{Filter, TableName},
     ddl,
     error::SqlError,
-    session::State,
+    state::State,
 };
 use cohort_engine::types::{Collation, ColumnType, Value, schema::Database};
 

@@ -5,7 +5,7 @@ use crate::{
     catalog::{self, number, text},
     command::UserName,
     error::SqlError,
-    session::State,
+    state::State,
     users::{Account, PRIVILEGES},
     warnings::{Condition, Level},
 };

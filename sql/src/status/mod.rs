@@ -4,10 +4,8 @@
 //! without a locked instruction; others only read. What a session counted is added to the
 //! server's totals when it ends.
 
-mod gather;
 mod names;
 
-pub use gather::{global, session};
 pub use names::{COUNTERS, Counter};
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

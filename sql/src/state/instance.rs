@@ -7,7 +7,7 @@ use crate::{
     users::Users,
     variables::{self, Globals, Variable},
 };
-use cohort_engine::{env::Env, txn::Engine, types::Value};
+use cohort_engine::{env::Env, txn::{Engine, EngineOptions}, types::Value};
 use parking_lot::Mutex;
 use std::sync::{
     Arc,
@@ -44,6 +44,7 @@ impl Instance {
     pub fn new(engine: Arc<Engine>) -> Arc<Instance> {
         let started_micros = engine.env().wall_micros();
         let globals = Globals::default();
+        describe(&globals, &engine);
         Arc::new(Instance {
             engine,
             plans: PlanCache::default(),
@@ -83,15 +84,28 @@ impl Instance {
         for hook in self.hooks.lock().iter() {
             hook(variable.name, &value)?;
         }
+        self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
         Ok(())
+    }
+    /// Hands the engine's variables to it.
+    fn apply(&self, name: &str, value: &Value) {
+        let Value::UInt(value) = *value else { return };
+        let log = self.engine.log();
+        match name {
+            "sync_binlog" => log.set_sync_binlog(value),
+            "max_binlog_size" => log.set_max_binlog_size(value),
+            "binlog_expire_logs_seconds" => log.set_expire_logs_seconds(value),
+            "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),
+            _ => {}
+        }
     }
     /// Adds a hook that sees every global variable that is set.
     pub fn on_set_global(&self, hook: VariableHook) {
         self.hooks.lock().push(hook);
     }
     /// Counts a prepared statement: 1461 if there are max_prepared_stmt_count.
-    pub(super) fn statement_prepared(&self) -> Result<(), SqlError> {
+    pub(crate) fn statement_prepared(&self) -> Result<(), SqlError> {
         let max = self.globals.values().number("max_prepared_stmt_count");
         let current = self.prepared.fetch_add(1, Ordering::Relaxed);
         if current >= max {
@@ -101,12 +115,30 @@ impl Instance {
         Ok(())
     }
     /// Uncounts prepared statements.
-    pub(super) fn statements_closed(&self, count: u64) {
+    pub(crate) fn statements_closed(&self, count: u64) {
         self.prepared.fetch_sub(count, Ordering::Relaxed);
     }
     /// How many prepared statements there are.
     #[must_use]
     pub fn prepared(&self) -> u64 {
         self.prepared.load(Ordering::Relaxed)
+    }
+}
+
+/// Sets the variables that tell what server this is.
+fn describe(globals: &Globals, engine: &Engine) {
+    let version = EngineOptions::default().server_version;
+    let texts = [
+        ("server_uuid", engine.server_uuid()),
+        ("version", version.as_str()),
+        ("innodb_version", version.as_str()),
+        ("log_bin_basename", "binlog"),
+        ("log_bin_index", "binlog.index"),
+        ("version_compile_machine", std::env::consts::ARCH),
+    ];
+    for (name, value) in texts {
+        if let Ok(variable) = variables::find(name) {
+            globals.set(variable.id, Value::Bytes(value.into()));
+        }
     }
 }

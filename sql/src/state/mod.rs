@@ -1,13 +1,25 @@
-//! What statements can see and change of their session, apart from its transaction.
+//! What statements can see and change of their session, apart from its transaction; and what all
+//! sessions share.
 
-use super::{Instance, environment::UserVariables, registry::Entry};
+mod environment;
+mod instance;
+mod registry;
+
+pub(crate) use environment::Changes;
+pub use environment::UserVariables;
+pub use instance::{Instance, VariableHook};
+pub use registry::{Activity, Entry, Registry};
+
 use crate::{
     command::SetScope,
     status::Counters,
     variables::{Scope, Settings, Variable, Variables},
     warnings::Warnings,
 };
-use cohort_engine::{txn::Owner, types::Value};
+use cohort_engine::{
+    txn::Owner,
+    types::{Decimal, Value},
+};
 use std::sync::Arc;
 
 /// Who a client is.
@@ -67,7 +79,7 @@ pub struct State {
     /// Whether a transaction that the client began is open, for the status flags.
     pub in_transaction: bool,
     /// The session as others see it: process list and counters.
-    pub(super) entry: Arc<Entry>,
+    pub(crate) entry: Arc<Entry>,
 }
 
 impl State {
@@ -95,18 +107,18 @@ impl State {
             "insert_id" => number(self.insert_id),
             "warning_count" => number(self.warnings_before.0),
             "error_count" => number(self.warnings_before.1),
-            "gtid_executed" => Value::Bytes(crate::show::logs::executed_gtids(self).into()),
+            "gtid_executed" => Value::Bytes(self.executed_gtids().into()),
             "pseudo_thread_id" => number(self.id),
             "timestamp" => {
                 let micros = self.timestamp.unwrap_or(self.now_micros);
-                Value::Double(micros as f64 / 1e6)
+                Value::Decimal(Box::new(Decimal::new(micros.into(), 6)))
             }
             _ if variable.scope == Scope::Global => self.instance.global(variable),
             _ => self.variables.values().get(variable.id).clone(),
         }
     }
     /// Looks up the account that the client logged in as, and what it may do.
-    pub(super) fn log_in(&mut self) {
+    pub(crate) fn log_in(&mut self) {
         // The process list shows the port as well.
         let host = self.who.host.rsplit_once(':').map_or(&*self.who.host, |(host, _)| host);
         let users = self.instance.users();
@@ -119,6 +131,16 @@ impl State {
             account.map_or_else(|| (self.who.user.clone(), "%".into()), |a| (a.user, a.host));
         self.user_at_host = Arc::from(format!("{}@{host}", self.who.user));
         self.account_at_host = Arc::from(format!("{}@{}", self.account.0, self.account.1));
+    }
+    /// The GTIDs of all commits, as gtid_executed has them.
+    #[must_use]
+    pub fn executed_gtids(&self) -> String {
+        let engine = &self.instance.engine;
+        match engine.log().durable() {
+            0 => String::new(),
+            1 => format!("{}:1", engine.server_uuid()),
+            last => format!("{}:1-{last}", engine.server_uuid()),
+        }
     }
     /// The value of a user variable; NULL if it was never set.
     #[must_use]

@@ -1,7 +1,9 @@
 //! All status values: what sessions counted, and what the engine tells about itself.
 
-use super::{COUNTERS, Counter};
-use crate::session::State;
+use crate::{
+    state::State,
+    status::{COUNTERS, Counter},
+};
 use cohort_engine::txn::EngineStats;
 
 /// SHOW GLOBAL STATUS: names and values, by name.

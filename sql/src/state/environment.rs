@@ -2,21 +2,18 @@
 
 use super::State;
 use crate::{
-    catalog,
     command::SetScope,
     error::SqlError,
-    exec::VirtualRows,
     expr::{self, EvalContext, Statement, VariableScope},
-    plan::VirtualTables,
     variables,
     warnings::Warnings,
 };
 use cohort_engine::{
     txn::WaitFor,
-    types::{Collation, Table, Value},
+    types::{Collation, Value},
 };
 use rustc_hash::FxHashMap;
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 /// User variables, by their names in lower case.
 pub type UserVariables = FxHashMap<String, (Value, Collation)>;
@@ -92,15 +89,6 @@ impl State {
         if let Some(id) = changed.last_insert_id {
             self.last_insert_id = id;
         }
-    }
-
-    /// The rows of a virtual table now.
-    pub(crate) fn virtual_rows(&self, table: &Arc<Table>) -> VirtualRows {
-        let found = catalog::virtual_table(&table.database, &table.name);
-        (
-            Arc::clone(table),
-            found.map_or_else(Vec::new, |found| found.rows(self)),
-        )
     }
 
     /// Runs expressions.
@@ -201,14 +189,5 @@ impl expr::Environment for Changes<'_> {
     }
     fn is_killed(&self) -> bool {
         self.state.owner.is_killed()
-    }
-}
-
-impl VirtualTables for State {
-    fn table(&self, database: &str, name: &str) -> Option<Arc<Table>> {
-        catalog::virtual_table(database, name).map(|table| Arc::clone(&table.definition))
-    }
-    fn is_virtual(&self, database: &str) -> bool {
-        catalog::is_virtual(database)
     }
 }
