@@ -10,10 +10,24 @@ const LINES_MAX: usize = 1_000;
 
 /// Modules of a crate in layers, lowest first: each imports only from layers below its own, and
 /// from itself. Modules of one layer do not know each other.
-const LAYERS: [(&str, &[&[&str]]); 2] = [
+const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "engine",
         &[&["env"], &["types"], &["log", "store"], &["txn"]],
+    ),
+    (
+        "sql",
+        &[
+            &["error", "output", "password", "status", "text"],
+            &["lexer", "users", "warnings"],
+            &["command", "expr", "parse"],
+            &["plan", "variables"],
+            &["exec", "state"],
+            &["catalog"],
+            &["ddl"],
+            &["show"],
+            &["session"],
+        ],
     ),
     (
         "server",
