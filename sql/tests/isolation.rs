@@ -120,6 +120,7 @@ fn new_session(instance: &Arc<Instance>, id: u64, waiting: Arc<dyn Waiting>) -> 
     let who = Identity {
         user: "root".into(),
         host: "localhost".into(),
+        account: None,
     };
     Session::new(Arc::clone(instance), id, who, waiting, false)
 }

@@ -1,4 +1,4 @@
-//! Scripts of several sessions: isolation, locks, transactions. What each statement answers,
+//! Scripts of several sessions: locks, snapshots, savepoints, implicit commits. What each statement answers,
 //! which ones block, and what releases them is compared with what MySQL did
 //! (sessions/*.out, made by sessions/generate.py).
 //!
@@ -69,7 +69,11 @@ fn run(session: &mut Session, sql: &str) -> String {
     match session.query(sql.as_bytes(), false, &mut answer) {
         // Cohort names the statement that holds the lock; MySQL does not.
         Err(error) => {
-            let message = error.message.split(" (the lock is held").next().unwrap_or_default();
+            let message = error
+                .message
+                .split(" (the lock is held")
+                .next()
+                .unwrap_or_default();
             format!("ERROR {}: {message}", error.code)
         }
         Ok(()) if answer.is_result_set => format!("rows {}", answer.rows.join(" | ")),
@@ -90,16 +94,26 @@ impl Player {
         let (done, answers) = channel();
         let (instance, database) = (Arc::clone(instance), database.to_string());
         thread::spawn(move || {
-            let who = Identity { user: "root".into(), host: "localhost".into() };
+            let who = Identity {
+                user: "root".into(),
+                host: "localhost".into(),
+                account: None,
+            };
             let mut session = Session::new(instance, id, who, Arc::new(Unattended), false);
-            session.use_database(&database).expect("the script's database");
+            session
+                .use_database(&database)
+                .expect("the script's database");
             for sql in work {
                 if done.send(run(&mut session, &sql)).is_err() {
                     return;
                 }
             }
         });
-        Player { id, statements, answers }
+        Player {
+            id,
+            statements,
+            answers,
+        }
     }
 
     /// The answer, or `None` once the session waits for a lock.
@@ -111,7 +125,10 @@ impl Player {
                 Err(TryRecvError::Disconnected) => panic!("session {} has died", self.id),
                 Err(TryRecvError::Empty) => {}
             }
-            let waits = engine.lock_waits().iter().any(|(session, _)| *session == self.id);
+            let waits = engine
+                .lock_waits()
+                .iter()
+                .any(|(session, _)| *session == self.id);
             seen = if waits { seen + 1 } else { 0 };
             if seen == SEEN_WAITING {
                 return None;
@@ -130,31 +147,44 @@ fn play(script: &str, database: &str) -> String {
     cohort_sql::users::make_first(&engine).expect("a new data directory takes its first user");
     let engine = Arc::new(engine);
     let instance = Instance::new(Arc::clone(&engine));
-    let who = Identity { user: "root".into(), host: "localhost".into() };
+    let who = Identity {
+        user: "root".into(),
+        host: "localhost".into(),
+        account: None,
+    };
     let mut first = Session::new(Arc::clone(&instance), 1, who, Arc::new(Unattended), false);
     assert!(run(&mut first, &format!("CREATE DATABASE {database}")).starts_with("ok"));
     let mut players = BTreeMap::new();
     let mut blocked: Vec<String> = Vec::new();
     let mut out = String::new();
-    let steps = script.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let steps = script
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
     for step in steps {
         let (name, sql) = step.split_once(": ").expect("session: statement");
         let _ = writeln!(out, "> {step}");
         if name == "wait" {
-            let answer = players.get(sql).map(|player: &Player| player.answers.recv());
+            let answer = players
+                .get(sql)
+                .map(|player: &Player| player.answers.recv());
             let answer = answer.expect("a session").expect("an answer");
             let _ = writeln!(out, "{sql}: {answer}");
             blocked.retain(|other| other != sql);
             continue;
         }
         let id = 2 + players.len() as u64;
-        let player =
-            players.entry(name.to_string()).or_insert_with(|| Player::new(&instance, id, database));
+        let player = players
+            .entry(name.to_string())
+            .or_insert_with(|| Player::new(&instance, id, database));
         if blocked.iter().any(|other| other == name) {
             let _ = writeln!(out, "still blocked");
             continue;
         }
-        player.statements.send(sql.to_string()).expect("a living session");
+        player
+            .statements
+            .send(sql.to_string())
+            .expect("a living session");
         match player.answer(&engine) {
             Some(answer) => {
                 let _ = writeln!(out, "{answer}");
@@ -166,7 +196,11 @@ fn play(script: &str, database: &str) -> String {
         }
         blocked.retain(|other| {
             let waiting = players.get(other).expect("a session that was used");
-            let answer = if other == name { None } else { waiting.answer(&engine) };
+            let answer = if other == name {
+                None
+            } else {
+                waiting.answer(&engine)
+            };
             if let Some(answer) = &answer {
                 let _ = writeln!(out, "{other}: {answer}");
             }
@@ -184,7 +218,11 @@ fn sessions_behave_as_in_mysql() {
     let mut differences = String::new();
     for entry in fs::read_dir(folder).expect("the folder of scripts") {
         let path = entry.expect("an entry").path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let wanted_now = only.as_ref().is_none_or(|only| *only == name);
         if path.extension().is_none_or(|e| e != "txt") || !wanted_now {
             continue;
@@ -195,7 +233,11 @@ fn sessions_behave_as_in_mysql() {
         let got = play(&script, &name);
         count += 1;
         if got != wanted {
-            let first = wanted.lines().zip(got.lines()).position(|(w, g)| w != g).unwrap_or(0);
+            let first = wanted
+                .lines()
+                .zip(got.lines())
+                .position(|(w, g)| w != g)
+                .unwrap_or(0);
             let around = |text: &str| -> String {
                 let lines = text.lines().skip(first.saturating_sub(6)).take(12);
                 lines.collect::<Vec<_>>().join("\n")

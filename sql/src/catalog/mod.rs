@@ -75,7 +75,10 @@ impl VirtualTables for State {
 /// The rows of a virtual table now.
 pub(crate) fn virtual_rows(session: &State, table: &Arc<Table>) -> VirtualRows {
     let found = virtual_table(&table.database, &table.name);
-    (Arc::clone(table), found.map_or_else(Vec::new, |found| found.rows(session)))
+    (
+        Arc::clone(table),
+        found.map_or_else(Vec::new, |found| found.rows(session)),
+    )
 }
 
 /// No rows: what a table shows whose objects do not exist here.

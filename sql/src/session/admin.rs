@@ -163,7 +163,10 @@ impl Session {
         if warnings {
             return self.end(Done::default(), out);
         }
-        let done = Done { status: self.status(), ..Done::default() };
+        let done = Done {
+            status: self.status(),
+            ..Done::default()
+        };
         out.end(&done).map_err(|_| client_gone())
     }
 

@@ -12,8 +12,8 @@ mod schema;
 mod set;
 mod transaction;
 
-pub use prepared::Prepared;
 pub use crate::state::{Identity, Instance, State};
+pub use prepared::Prepared;
 
 use crate::{
     command::{self, Command, Cursor},

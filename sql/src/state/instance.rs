@@ -7,7 +7,11 @@ use crate::{
     users::Users,
     variables::{self, Globals, Variable},
 };
-use cohort_engine::{env::Env, txn::{Engine, EngineOptions}, types::Value};
+use cohort_engine::{
+    env::Env,
+    txn::{Engine, EngineOptions},
+    types::Value,
+};
 use parking_lot::Mutex;
 use std::sync::{
     Arc,

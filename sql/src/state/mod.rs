@@ -120,7 +120,11 @@ impl State {
     /// Looks up the account that the client logged in as, and what it may do.
     pub(crate) fn log_in(&mut self) {
         // The process list shows the port as well.
-        let host = self.who.host.rsplit_once(':').map_or(&*self.who.host, |(host, _)| host);
+        let host = self
+            .who
+            .host
+            .rsplit_once(':')
+            .map_or(&*self.who.host, |(host, _)| host);
         let users = self.instance.users();
         let account = match &self.who.account {
             Some((user, host)) => users.get(user, host),

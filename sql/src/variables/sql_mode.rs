@@ -44,10 +44,6 @@ const NAMES: [&str; 33] = [
 ];
 
 impl Modes {
-    /// The number of the set.
-    pub fn bits(self) -> u64 {
-        self.0
-    }
     /// What expressions and statements look at.
     pub fn evaluation(self) -> SqlMode {
         let on = |bit: u32| self.0 & (1 << bit) != 0;
@@ -132,7 +128,7 @@ mod tests {
         let mode = Modes::parse("STRICT_TRANS_TABLES,only_full_group_by").unwrap();
         assert_eq!(mode.to_string(), "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES");
         assert!(mode.evaluation().has(SqlMode::STRICT));
-        assert_eq!(Modes::from_bits(mode.bits()), Ok(mode));
+        assert_eq!(Modes::from_bits(mode.0), Ok(mode));
     }
 
     #[test]
