@@ -6,6 +6,7 @@
 use super::alter::Altered;
 use crate::{
     error::SqlError,
+    exec::zero,
     expr::{
         self, Environment, EvalContext, Expr, Scope, SqlMode, Statement, SubqueryUse, TimeZone,
         VariableScope,
@@ -15,8 +16,7 @@ use crate::{
     warnings::Warnings,
 };
 use cohort_engine::types::{
-    Collation, Column, ColumnType, Date, DateTime, Decimal, Table, Time, Value, row,
-    schema::DefaultValue,
+    Collation, Column, ColumnType, DateTime, Table, Value, row, schema::DefaultValue,
 };
 use parking_lot::Mutex;
 use sqlparser::ast;
@@ -149,23 +149,6 @@ pub(super) fn check_expression(text: &str) -> Result<(), SqlError> {
     default_expression(text).map(|_| ())
 }
 
-/// What a column holds that was never given a value.
-fn implicit_value(column: &Column) -> Value {
-    match column.ty {
-        ColumnType::Float => Value::Float(0.0),
-        ColumnType::Double => Value::Double(0.0),
-        ColumnType::Decimal { .. } => Value::Decimal(Box::new(Decimal::from(0))),
-        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
-            Value::Bytes(Vec::new())
-        }
-        ColumnType::Date => Value::Date(Date::default()),
-        ColumnType::Time(_) => Value::Time(Time::default()),
-        ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Value::DateTime(DateTime::default()),
-        _ if column.unsigned => Value::UInt(0),
-        _ => Value::Int(0),
-    }
-}
-
 /// Where a column's values come from when rows are rewritten.
 enum Source {
     /// A column of the old row, as it is.
@@ -246,6 +229,11 @@ impl Conversion {
         Arc::clone(&self.used)
     }
 
+    /// The values of the row that was converted last.
+    pub fn values(&self) -> &[Value] {
+        &self.row
+    }
+
     /// Converts one image; the error is in the outcome.
     pub fn convert(&mut self, image: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         let outcome = Arc::clone(&self.outcome);
@@ -303,10 +291,8 @@ impl Conversion {
                 Source::Expression(_) => assign(Value::Null)?,
                 Source::Converted(position) => {
                     let mut value = take(*position);
-                    let old = self.old.columns.get(*position);
-                    let is_utc = old.is_some_and(|c| matches!(c.ty, ColumnType::Timestamp(_)));
-                    if let (true, Value::DateTime(moment)) = (is_utc, &value) {
-                        value = Value::DateTime(self.rules.time_zone.to_local(*moment));
+                    if let Some(old) = self.old.columns.get(*position) {
+                        value = as_seen(old, column, value, self.rules);
                     }
                     if value.is_null() && !column.nullable {
                         return Err(if self.null_is_truncated {
@@ -321,6 +307,24 @@ impl Conversion {
         }
         Ok(())
     }
+}
+
+/// A stored value as a query of its column sees it, before it becomes one of `new`.
+fn as_seen(old: &Column, new: &Column, value: Value, rules: Rules) -> Value {
+    let (value, digits) = match (value, old.ty) {
+        (Value::DateTime(moment), ColumnType::Timestamp(digits)) => {
+            (Value::DateTime(rules.time_zone.to_local(moment)), digits)
+        }
+        (value, ColumnType::DateTime(digits) | ColumnType::Time(digits)) => (value, digits),
+        (value, _) => return value,
+    };
+    if !new.ty.is_string() || value.is_null() {
+        return value;
+    }
+    // As text it has all digits of its column.
+    let mut text = Vec::new();
+    expr::text(&value, digits, &mut text);
+    Value::Bytes(text)
 }
 
 /// Whether all values of a column are values of its new definition.
@@ -348,7 +352,7 @@ fn added(column: &Column, rules: Rules) -> Result<Source, SqlError> {
         }
         DefaultValue::Null => return Ok(Source::Value(Value::Null)),
         DefaultValue::None if column.nullable => return Ok(Source::Value(Value::Null)),
-        DefaultValue::None => implicit_value(column),
+        DefaultValue::None => zero(column),
         DefaultValue::CurrentTimestamp => moment(),
         DefaultValue::Literal(text) => Value::Bytes(text.clone().into_bytes()),
     };

@@ -23,6 +23,7 @@ mod alter;
 mod column;
 mod convert;
 mod database;
+mod duplicate;
 mod key;
 mod parse;
 mod show;

@@ -5,6 +5,7 @@ use super::{
     alter::{self, Altered},
     column::{check_length, is_proper},
     convert::{Conversion, Outcome as Converted},
+    duplicate,
     syntax::{Action, CreateTable},
     table,
 };
@@ -205,10 +206,10 @@ pub(super) fn alter(
     }
     let change = SchemaChange::AlterInPlace {
         old: Arc::clone(&old),
-        new: altered.table,
+        new: altered.table.clone(),
     };
     ctx.change(change, text)
-        .map_err(|error| duplicate(error, &old))?;
+        .map_err(|error| duplicate(error, &old, &altered, ctx))?;
     Ok(records(0, ctx.warnings.count()))
 }
 
@@ -255,7 +256,7 @@ fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<
     if let (Err(TxnError::Conversion(_)), Some(error)) = (&result, converted.error.take()) {
         return Err(error.into());
     }
-    result.map_err(|error| duplicate(error, old))?;
+    result.map_err(|error| duplicate(error, old, &altered, ctx))?;
     for condition in converted.warnings.list() {
         ctx.warnings.push(condition.level, condition.error.clone());
     }
@@ -264,12 +265,14 @@ fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<
 }
 
 /// 1062 for rows that a new unique key does not take.
-fn duplicate(error: TxnError, table: &Table) -> Failure {
+fn duplicate(
+    error: TxnError,
+    old: &Arc<Table>,
+    altered: &Altered,
+    ctx: &DdlContext<'_>,
+) -> Failure {
     match error {
-        TxnError::DuplicateKey { index } => {
-            let key = format!("{}.{index}", table.name);
-            SqlError::duplicate_entry("", key).into()
-        }
+        TxnError::DuplicateKey { index } => duplicate::error(&index, old, altered, ctx).into(),
         other => other.into(),
     }
 }

@@ -1,5 +1,4 @@
-//! The scripts in `golden`, whose outputs a MySQL server made (see `golden/generate.py`), and
-//! what a script cannot show.
+//! What the golden scripts (`tests/golden/ddl_*.sql`) cannot show.
 
 use super::*;
 use crate::{
@@ -13,7 +12,7 @@ use cohort_engine::{
     txn::{EngineOptions, Unattended},
     types::{Column, ColumnType},
 };
-use std::{fmt::Write, path::Path};
+use std::path::Path;
 
 struct Bench {
     engine: Arc<Engine>,
@@ -61,90 +60,6 @@ impl Bench {
         };
         execute(&statement, sql, &mut ctx)
     }
-
-    fn show(&self, what: &str) -> String {
-        let dictionary = self.engine.dictionary();
-        if let Some(name) = what.strip_prefix("DATABASE ") {
-            return show_create_database(dictionary.database(name).unwrap(), false);
-        }
-        let name = what.strip_prefix("TABLE ").unwrap();
-        let (database, name) = name.split_once('.').unwrap_or(("ddl", name));
-        let name = name.trim_matches('`').replace("``", "`");
-        let Some(table) = dictionary.table(database, &name) else {
-            return format!("ERROR 1146: Table '{database}.{name}' doesn't exist");
-        };
-        show_create_table(table, self.engine.auto_increment_peek(table))
-    }
-
-    /// What a statement returns, as `generate.py` writes it.
-    fn record(&mut self, sql: &str, out: &mut String) {
-        let _ = writeln!(out, "> {sql}");
-        if let Some(what) = sql.strip_prefix("SHOW CREATE ") {
-            let _ = writeln!(out, "{}", self.show(what));
-            return;
-        }
-        match self.run(sql) {
-            Err(error) => {
-                let _ = writeln!(out, "ERROR {}: {}", error.code, error.message);
-            }
-            Ok(done) => {
-                let line = format!("OK {} {}", done.affected_rows, done.info);
-                let _ = writeln!(out, "{}", line.trim_end());
-                for condition in self.warnings.list() {
-                    let error = &condition.error;
-                    let level = condition.level.name();
-                    let _ = writeln!(out, "{level} {}: {}", error.code, error.message);
-                }
-            }
-        }
-    }
-}
-
-/// Runs a script and compares line by line, so that a failure shows the statement.
-fn golden(script: &str, expected: &str) {
-    let mut bench = Bench::new();
-    let mut out = String::new();
-    for line in script.lines() {
-        if !line.trim().is_empty() && !line.starts_with('#') {
-            bench.record(line, &mut out);
-        }
-    }
-    let blocks = |text: &str| -> Vec<String> {
-        let text = format!("\n{text}");
-        text.split("\n> ")
-            .map(|block| block.trim_end().to_string())
-            .collect()
-    };
-    let (ours, theirs) = (blocks(&out), blocks(expected));
-    let wrong: Vec<String> = ours
-        .iter()
-        .zip(&theirs)
-        .filter(|(ours, theirs)| ours != theirs)
-        .map(|(ours, theirs)| format!("--- MySQL\n{theirs}\n--- Cohort\n{ours}\n"))
-        .collect();
-    assert!(
-        wrong.is_empty(),
-        "{} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-    assert_eq!(ours.len(), theirs.len());
-}
-
-#[test]
-fn tables_are_created_as_in_mysql() {
-    golden(
-        include_str!("golden/create.sql"),
-        include_str!("golden/create.out"),
-    );
-}
-
-#[test]
-fn schemas_are_changed_as_in_mysql() {
-    golden(
-        include_str!("golden/change.sql"),
-        include_str!("golden/change.out"),
-    );
 }
 
 #[test]
@@ -161,10 +76,10 @@ fn what_is_shown_makes_the_same_table() {
         columns
     }
     let mut bench = Bench::new();
-    let script = include_str!("golden/create.sql");
+    let script = include_str!("../../tests/golden/ddl_create.sql");
     for line in script.lines() {
         if line.starts_with("CREATE TABLE") {
-            let _ = bench.run(line);
+            let _ = bench.run(line.trim_end_matches(';'));
         }
     }
     bench.run("CREATE DATABASE again").unwrap();

@@ -471,7 +471,7 @@ pub(super) fn now(column: &Column, context: &mut ExecContext) -> Result<Value, S
 }
 
 /// What a column without a default gets outside strict mode.
-fn zero(column: &Column) -> Value {
+pub(crate) fn zero(column: &Column) -> Value {
     match column.ty {
         ty if ty.is_string() => Value::Bytes(Vec::new()),
         ColumnType::Float => Value::Float(0.0),
@@ -491,7 +491,7 @@ fn zero(column: &Column) -> Value {
 }
 
 /// 1062 with the values of the key.
-pub(super) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlError {
+pub(crate) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlError {
     let index = table
         .primary
         .iter()

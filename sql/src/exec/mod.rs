@@ -15,6 +15,8 @@ mod subquery;
 mod tail;
 mod write;
 
+pub(crate) use insert::{duplicate_error, zero};
+
 use crate::{
     error::SqlError,
     expr::EvalContext,
