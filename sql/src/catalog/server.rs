@@ -400,8 +400,7 @@ pub(crate) fn variable_pairs(session: &State, global: bool) -> Vec<(String, Stri
         SetScope::Session
     };
     let wanted = |variable: &Variable| {
-        !(global && variable.scope == Scope::Session)
-            && !(variable.access == Access::Computed && variable.scope == Scope::Session && global)
+        !global || variable.scope != Scope::Session
     };
     let pair = |variable: Variable| {
         let value = session.variable(&variable, scope);
