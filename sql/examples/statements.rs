@@ -53,6 +53,7 @@ fn measure(name: &str, times: u64, mut work: impl FnMut(u64)) {
     println!("{name:32} {:8.2} µs", nanos as f64 / 1000.0);
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of statements")]
 fn main() {
     let dir = std::env::args().nth(1).expect("a directory for the data");
     let engine = Engine::open(

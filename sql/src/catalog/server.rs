@@ -3,7 +3,7 @@
 use super::{Rows, number, status, text, yes_no};
 use crate::{
     state::State,
-    variables::{self, Access, Scope, Variable},
+    variables::{self, Scope, Variable},
 };
 use cohort_engine::{
     env::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, OperationStats},

@@ -239,7 +239,6 @@ fn set_default(
 }
 
 /// The keys of the new table, and for each the position of the index it was.
-#[expect(clippy::type_complexity, reason = "two lists of the same length")]
 fn keys(
     old: &Table,
     actions: &[Action],

@@ -219,8 +219,8 @@ fn warn_duplicate(
 ) {
     let same =
         |other: &&Defined| other.index.unique == index.unique && other.index.parts == index.parts;
-    let named = before.iter().filter(|other| other.index.name != "PRIMARY");
-    if index.name != "PRIMARY" && named.filter(same).next().is_some() {
+    let mut named = before.iter().filter(|other| other.index.name != "PRIMARY");
+    if index.name != "PRIMARY" && named.any(|other| same(&other)) {
         warnings.warn(SqlError::duplicate_index(&index.name, database, table));
     }
 }

@@ -220,11 +220,11 @@ fn new_place(
     dictionary: &Dictionary,
     ctx: &DdlContext<'_>,
 ) -> Result<Option<(String, String)>, SqlError> {
-    let renames = actions.iter().filter_map(|action| match action {
+    let mut renames = actions.iter().filter_map(|action| match action {
         Action::RenameTo(to) => Some(to),
         _ => None,
     });
-    let Some(to) = renames.last() else {
+    let Some(to) = renames.next_back() else {
         return Ok(None);
     };
     let (database, name) = match &to.database {

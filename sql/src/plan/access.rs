@@ -80,7 +80,7 @@ fn allowed(request: &Request, index: Option<usize>) -> bool {
 }
 
 /// The index of an access path; `None` for a table without a primary key.
-pub(super) fn index_of<'a>(table: &'a Table, index: Option<usize>) -> Option<&'a Index> {
+pub(super) fn index_of(table: &Table, index: Option<usize>) -> Option<&Index> {
     match index {
         None => table.primary.as_ref(),
         Some(i) => table.indexes.get(i),

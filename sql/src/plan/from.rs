@@ -60,6 +60,9 @@ struct Part {
     star: Vec<(usize, usize)>,
 }
 
+/// What `*` stands for: table and column, in order.
+type StarColumns = Vec<(usize, usize)>;
+
 impl Planner<'_> {
     /// Compiles FROM into the innermost block.
     pub(super) fn from(&mut self, tables: &[ast::TableWithJoins]) -> Result<From, SqlError> {
@@ -155,7 +158,7 @@ impl Planner<'_> {
         left: &Part,
         right: &Part,
         swap: bool,
-    ) -> Result<(Vec<Expr>, Vec<(usize, usize)>), SqlError> {
+    ) -> Result<(Vec<Expr>, StarColumns), SqlError> {
         let mut star = left.star.clone();
         star.extend(&right.star);
         let names: Vec<String> = match constraint {
@@ -197,7 +200,7 @@ impl Planner<'_> {
         right: &Part,
         swap: bool,
         mut star: Vec<(usize, usize)>,
-    ) -> Result<(Vec<Expr>, Vec<(usize, usize)>), SqlError> {
+    ) -> Result<(Vec<Expr>, StarColumns), SqlError> {
         let mut conditions = Vec::new();
         let mut common = Vec::new();
         for column in columns {

@@ -609,10 +609,10 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
 fn common_type(a: &ExprType, b: &ExprType) -> ExprType {
     let nullable = a.nullable || b.nullable;
     let mut ty = match (a.ty, b.ty) {
-        (None, _) => b.clone(),
-        (_, None) => a.clone(),
+        (None, _) => *b,
+        (_, None) => *a,
         (Some(x), Some(y)) if x == y && a.unsigned == b.unsigned && !a.is_string() => {
-            let mut ty = a.clone();
+            let mut ty = *a;
             ty.length = a.length.max(b.length);
             ty
         }

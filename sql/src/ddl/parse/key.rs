@@ -59,7 +59,7 @@ fn typed(c: &mut Cursor, kind: KeyKind, name: Option<String>) -> Parsed<KeySynta
 
 /// `USING BTREE` or `USING HASH`, if it is here.
 pub(super) fn index_type(c: &mut Cursor) -> Parsed<Option<IndexType>> {
-    if !c.eat("USING") && !(c.are(&["TYPE", "BTREE"]) && c.eat("TYPE")) {
+    if !(c.eat("USING") || c.are(&["TYPE", "BTREE"]) && c.eat("TYPE")) {
         return Ok(None);
     }
     match c.eat_any(&["BTREE", "HASH"]) {
