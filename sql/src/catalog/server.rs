@@ -399,9 +399,7 @@ pub(crate) fn variable_pairs(session: &State, global: bool) -> Vec<(String, Stri
     } else {
         SetScope::Session
     };
-    let wanted = |variable: &Variable| {
-        !global || variable.scope != Scope::Session
-    };
+    let wanted = |variable: &Variable| !global || variable.scope != Scope::Session;
     let pair = |variable: Variable| {
         let value = session.variable(&variable, scope);
         (variable.name.to_string(), variable.show(&value))

@@ -158,7 +158,9 @@ fn create(c: &mut Cursor) -> Parsed<Show> {
 
 /// Those that list all there is.
 fn listed(c: &mut Cursor) -> Parsed<Show> {
-    let global = c.eat_any(&["GLOBAL", "SESSION", "LOCAL"]).map(|which| which == 0);
+    let global = c
+        .eat_any(&["GLOBAL", "SESSION", "LOCAL"])
+        .map(|which| which == 0);
     if c.eat("VARIABLES") {
         return Ok(Show::Variables {
             global: global.unwrap_or(false),

@@ -52,6 +52,9 @@ pub(super) struct From {
     pub star: Vec<(usize, usize)>,
 }
 
+/// What `*` stands for: tables and columns.
+type Star = Vec<(usize, usize)>;
+
 /// A part of the join tree: its leaves, and what `*` stands for in it.
 struct Part {
     leaves: Range<usize>,
@@ -59,9 +62,6 @@ struct Part {
     conditions: usize,
     star: Vec<(usize, usize)>,
 }
-
-/// What `*` stands for: table and column, in order.
-type StarColumns = Vec<(usize, usize)>;
 
 impl Planner<'_> {
     /// Compiles FROM into the innermost block.
@@ -158,7 +158,7 @@ impl Planner<'_> {
         left: &Part,
         right: &Part,
         swap: bool,
-    ) -> Result<(Vec<Expr>, StarColumns), SqlError> {
+    ) -> Result<(Vec<Expr>, Star), SqlError> {
         let mut star = left.star.clone();
         star.extend(&right.star);
         let names: Vec<String> = match constraint {
@@ -200,7 +200,7 @@ impl Planner<'_> {
         right: &Part,
         swap: bool,
         mut star: Vec<(usize, usize)>,
-    ) -> Result<(Vec<Expr>, StarColumns), SqlError> {
+    ) -> Result<(Vec<Expr>, Star), SqlError> {
         let mut conditions = Vec::new();
         let mut common = Vec::new();
         for column in columns {

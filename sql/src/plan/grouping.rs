@@ -79,6 +79,22 @@ pub(super) fn check_having(block: &Block, names: &Names) -> Result<(), SqlError>
     }
 }
 
+/// Of rows that are distinct in what is selected, ORDER BY sees nothing else.
+pub(super) fn check_distinct(block: &Block, names: &Names) -> Result<(), SqlError> {
+    let checker = Checker {
+        determined: HashSet::new(),
+        keys: block.output.iter().map(|o| &o.expr).collect(),
+        names,
+    };
+    for (i, key) in block.order.iter().enumerate() {
+        if let Some(slot) = checker.free_column(&key.value.expr) {
+            let column = checker.full_name(slot);
+            return Err(SqlError::order_by_not_in_select(i + 1, column, "DISTINCT"));
+        }
+    }
+    Ok(())
+}
+
 impl SqlError {
     /// "SELECT list is not in GROUP BY clause", but "ORDER BY clause is not …".
     fn with_list_words(mut self, clause: &str) -> SqlError {

@@ -10,6 +10,7 @@
 //! Plans are immutable, shared between sessions, and valid for one version of the dictionary.
 
 mod access;
+mod aggregate;
 mod cache;
 mod columns;
 mod dml;
@@ -19,6 +20,7 @@ mod grouping;
 mod place;
 mod query;
 mod scope;
+mod union;
 mod walk;
 
 pub use cache::PlanCache;

@@ -78,8 +78,7 @@ impl Session {
         }
         let mut random = [0; 20];
         let env = self.state.instance.env();
-        env.random(&mut random)
-            .map_err(SqlError::internal)?;
+        env.random(&mut random).map_err(SqlError::internal)?;
         Ok(password::caching_sha2(password.as_bytes(), random))
     }
 

@@ -1,0 +1,297 @@
+//! Our tokens as sqlparser's, and what it does not know in words that it does.
+
+use super::{Text, deepens, is_one_of};
+use crate::{
+    error::SqlError,
+    lexer::{self, Kind, Lexer, Lifted, Mode, Token},
+};
+use sqlparser::tokenizer::{Location, Span, Token as Out, TokenWithSpan};
+
+/// Converts the tokens of a text.
+pub(super) struct Converter<'a> {
+    pub source: &'a [u8],
+    pub mode: Mode,
+    pub tokens: Vec<Token>,
+    pub out: Vec<TokenWithSpan>,
+    pub parameters: u32,
+    pub ignore: bool,
+}
+
+impl Converter<'_> {
+    /// Converts all tokens and counts those that make the tree deeper.
+    pub fn convert(&mut self, lifted: Option<&Lifted>) -> Result<usize, SqlError> {
+        let mut lexer = Lexer::new(self.source, self.mode);
+        let mut places = lifted.map_or(&[][..], |l| &l.places[..]).iter();
+        let mut place = places.next();
+        let folded = lifted.and_then(|l| l.folded).unwrap_or((usize::MAX, 0));
+        let mut skip_to = 0;
+        let mut operators = 0;
+        loop {
+            let token = lexer.next_token();
+            if token.kind == Kind::End {
+                break;
+            }
+            if token.start < skip_to || (folded.0..folded.1).contains(&token.start) {
+                continue;
+            }
+            let text = token.text(self.source);
+            operators += usize::from(deepens(token.kind, text));
+            if let Some(&(start, end)) = place
+                && start == token.start
+            {
+                place = places.next();
+                skip_to = end;
+                let whole = Token {
+                    start,
+                    end,
+                    ..token
+                };
+                let name = format!("?{}", self.parameters);
+                self.parameters += 1;
+                self.push(whole, Out::Placeholder(name));
+                continue;
+            }
+            let nothing_selected = self.follows(&["SELECT"]) && token.is_word(self.source, "FROM");
+            if nothing_selected {
+                self.tokens.push(token);
+                return Err(self.error_here());
+            }
+            if token.kind == Kind::Word {
+                let next = lexer.clone().next_token();
+                if self.rewrite_word(token, text, next) {
+                    continue;
+                }
+            }
+            let Some(out) = self.token(token, text, lifted.is_some()) else {
+                self.tokens.push(token);
+                return Err(self.error_here());
+            };
+            self.push(token, out);
+        }
+        Ok(operators)
+    }
+
+    /// 1064 at the last token.
+    fn error_here(&mut self) -> SqlError {
+        let text = Text {
+            source: self.source,
+            tokens: std::mem::take(&mut self.tokens),
+        };
+        text.error_at(text.tokens.len().saturating_sub(1))
+    }
+
+    fn push(&mut self, token: Token, out: Out) {
+        self.tokens.push(token);
+        let at = Location {
+            line: 1,
+            column: self.tokens.len() as u64,
+        };
+        self.out.push(TokenWithSpan::new(out, Span::new(at, at)));
+    }
+
+    /// The last words so far, newest first, are these (upper case)?
+    fn follows(&self, words: &[&str]) -> bool {
+        words
+            .iter()
+            .zip(self.tokens.iter().rev())
+            .filter(|(word, token)| token.is_word(self.source, word))
+            .count()
+            == words.len()
+    }
+
+    /// Whether the last token ends an operand.
+    fn after_operand(&self) -> bool {
+        let Some(last) = self.tokens.last() else {
+            return false;
+        };
+        let text = last.text(self.source);
+        match last.kind {
+            Kind::Symbol => text == b")",
+            Kind::Word => !is_one_of(
+                text,
+                &[
+                    "SELECT", "WHERE", "AND", "OR", "NOT", "XOR", "BY", "ON", "SET", "WHEN",
+                    "THEN", "ELSE", "CASE", "IN", "LIKE", "BETWEEN", "HAVING", "DISTINCT", "ALL",
+                    "DIV", "MOD", "IS", "LIMIT", "VALUES",
+                ],
+            ),
+            _ => true,
+        }
+    }
+
+    /// What sqlparser does not know, said in words that it does. True if the word is done with.
+    fn rewrite_word(&mut self, token: Token, text: &[u8], next: Token) -> bool {
+        let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+        if is("MODE") && self.follows(&["SHARE", "IN", "LOCK"]) {
+            for _ in 0..3 {
+                self.tokens.pop();
+                self.out.pop();
+            }
+            self.push(token, Out::make_word("FOR", None));
+            self.push(token, Out::make_word("SHARE", None));
+            return true;
+        }
+        let first = self.tokens.first().map(|t| t.text(self.source));
+        let of = |word: &str| first.is_some_and(|f| f.eq_ignore_ascii_case(word.as_bytes()));
+        let leading = self.tokens.len() == 1;
+        if leading && (of("UPDATE") || of("DELETE")) {
+            if is("IGNORE") {
+                self.ignore = true;
+                return true;
+            }
+            return is("LOW_PRIORITY") || is("QUICK");
+        }
+        // INSERT … VALUE (…); VALUE is no reserved word, so a column may have that name.
+        let opens_list = || {
+            let rest = self.source.get(token.end..).unwrap_or_default();
+            rest.trim_ascii_start().first() == Some(&b'(')
+        };
+        if is("VALUE") && (of("INSERT") || of("REPLACE")) && opens_list() {
+            self.push(token, Out::make_word("VALUES", None));
+            return true;
+        }
+        // A row is a list in parentheses.
+        if is("ROW") && next.is_symbol(self.source, "(") {
+            return true;
+        }
+        if is("MOD") && self.after_operand() {
+            self.push(token, Out::Mod);
+            return true;
+        }
+        if is("TRADITIONAL") && of("EXPLAIN") && self.tokens.len() == 3 {
+            self.tokens.truncate(1);
+            self.out.truncate(1);
+            return true;
+        }
+        if is("DISTINCTROW") {
+            self.push(token, Out::make_word("DISTINCT", None));
+            return true;
+        }
+        if self.rewrite_unit(token, text) {
+            return true;
+        }
+        is("SQL_SMALL_RESULT") || is("SQL_BIG_RESULT") || is("SQL_BUFFER_RESULT")
+    }
+
+    /// The units of two parts, all reserved words: DAY_HOUR is sqlparser's DAY TO HOUR.
+    fn rewrite_unit(&mut self, token: Token, text: &[u8]) -> bool {
+        const PARTS: [&str; 7] = [
+            "YEAR",
+            "MONTH",
+            "DAY",
+            "HOUR",
+            "MINUTE",
+            "SECOND",
+            "MICROSECOND",
+        ];
+        let Some(at) = text.iter().position(|&byte| byte == b'_') else {
+            return false;
+        };
+        let part = |text: &[u8]| {
+            PARTS
+                .into_iter()
+                .position(|p| text.eq_ignore_ascii_case(p.as_bytes()))
+        };
+        let (Some(first), Some(last)) = (part(&text[..at]), part(&text[at + 1..])) else {
+            return false;
+        };
+        // Months only go with years.
+        if first >= last || (first == 0) != (last == 1) || first == 1 {
+            return false;
+        }
+        let (first, last) = match PARTS[first] {
+            // After SECOND sqlparser takes no TO, so these two change places.
+            "SECOND" => (last, first),
+            _ => (first, last),
+        };
+        for word in [PARTS[first], "TO", PARTS[last]] {
+            self.push(token, Out::make_word(word, None));
+        }
+        true
+    }
+
+    fn token(&mut self, token: Token, text: &[u8], lifted: bool) -> Option<Out> {
+        let string = || String::from_utf8_lossy(text).into_owned();
+        Some(match token.kind {
+            Kind::Word => Out::make_word(&string(), None),
+            Kind::QuotedName => Out::make_word(&lexer::name(text), Some('`')),
+            Kind::UserVariable => Out::make_word(&format!("@{}", lexer::name(text)), None),
+            Kind::SystemVariable => Out::make_word(&format!("@@{}", lexer::name(text)), None),
+            Kind::Integer | Kind::Decimal | Kind::Float => Out::Number(string(), false),
+            Kind::String => {
+                let bytes = lexer::string(text, self.mode).into_owned();
+                match String::from_utf8(bytes) {
+                    Ok(string) => Out::SingleQuotedString(string),
+                    // Only a binary string holds such bytes, and hexadecimal ones are binary.
+                    Err(error) => Out::HexStringLiteral(hex(error.as_bytes())),
+                }
+            }
+            Kind::Hex => Out::HexStringLiteral(digits(text)),
+            Kind::Bit => Out::SingleQuotedByteStringLiteral(digits(text)),
+            Kind::Placeholder => {
+                if lifted {
+                    return None;
+                }
+                let name = format!("?{}", self.parameters);
+                self.parameters += 1;
+                Out::Placeholder(name)
+            }
+            Kind::Symbol => self.symbol(text)?,
+            Kind::Invalid | Kind::End => return None,
+        })
+    }
+
+    fn symbol(&self, text: &[u8]) -> Option<Out> {
+        Some(match text {
+            b"(" => Out::LParen,
+            b")" => Out::RParen,
+            b"," => Out::Comma,
+            b"." => Out::Period,
+            b";" => Out::SemiColon,
+            b":" => Out::Colon,
+            b"=" => Out::Eq,
+            b"<>" | b"!=" => Out::Neq,
+            b"<" => Out::Lt,
+            b">" => Out::Gt,
+            b"<=" => Out::LtEq,
+            b">=" => Out::GtEq,
+            b"<=>" => Out::Spaceship,
+            b"+" => Out::Plus,
+            b"-" => Out::Minus,
+            b"*" => Out::Mul,
+            b"/" => Out::Div,
+            b"%" => Out::Mod,
+            b"||" if self.mode.pipes_as_concat => Out::StringConcat,
+            b"||" => Out::make_word("OR", None),
+            b"&&" => Out::make_word("AND", None),
+            b":=" => Out::Assignment,
+            b"&" => Out::Ampersand,
+            b"|" => Out::Pipe,
+            b"^" => Out::Caret,
+            b"~" => Out::Tilde,
+            b"!" => Out::ExclamationMark,
+            b"<<" => Out::ShiftLeft,
+            b">>" => Out::ShiftRight,
+            b"->" => Out::Arrow,
+            b"->>" => Out::LongArrow,
+            b"{" => Out::LBrace,
+            b"}" => Out::RBrace,
+            _ => return None,
+        })
+    }
+}
+
+/// The digits of `x'1F'`, `0x1F`, `b'01'` or `0b01`.
+fn digits(text: &[u8]) -> String {
+    let inner = text.get(2..).unwrap_or_default();
+    let inner = inner.strip_suffix(b"'").unwrap_or(inner);
+    String::from_utf8_lossy(inner).into_owned()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02X}");
+        out
+    })
+}
