@@ -35,8 +35,6 @@ const TICK: Duration = Duration::from_millis(500);
 struct State {
     requested: bool,
     stop: bool,
-    /// Checkpoints completed or failed so far.
-    rounds: u64,
     failure: Option<String>,
 }
 
@@ -79,11 +77,10 @@ impl Checkpointer {
         self.state.lock().stop = true;
         self.changed.notify_all();
     }
-    /// Waits until the checkpoint in progress, or the next one, is over.
-    pub fn wait_for_merge(&self) {
+    /// Waits while a checkpoint is `running`: asked under the lock that its end takes.
+    pub fn wait_for_merge(&self, running: impl Fn() -> bool) {
         let mut state = self.state.lock();
-        let round = state.rounds;
-        while state.rounds == round && !state.stop && state.failure.is_none() {
+        while running() && !state.stop && state.failure.is_none() {
             self.changed.wait(&mut state);
         }
     }
@@ -108,7 +105,6 @@ impl Checkpointer {
     }
     fn finished(&self, result: &Result<(), TxnError>) {
         let mut state = self.state.lock();
-        state.rounds += 1;
         if let Err(error) = result {
             state.failure.get_or_insert_with(|| format!("{error:?}"));
         }

@@ -115,7 +115,8 @@ impl Inner {
         txn.owner.waiting.pause(WaitFor::Store);
         let begin = self.env.monotonic_nanos();
         if used >= limit.saturating_mul(2) {
-            self.checkpointer.wait_for_merge();
+            let running = || self.views.load().sealed.is_some();
+            self.checkpointer.wait_for_merge(running);
         } else {
             let excess = (used - limit) as u64;
             let delay = DELAY_US_MAX * excess / limit as u64;
