@@ -185,15 +185,15 @@ impl Txn {
         self.descriptor.tables.lock().retain(|id| *id != state.id);
         state.metadata_lock.release_shared();
     }
-    /// Position of a used table.
-    pub(super) fn used(&self, table: &Table) -> Result<usize, TxnError> {
-        let place = self
-            .tables
-            .iter()
-            .position(|used| used.table.id == table.id);
-        place.ok_or_else(|| {
+    /// Position and current definition of a used table. The caller's may be an older one, without
+    /// the newest indexes.
+    pub(super) fn used(&self, table: &Table) -> Result<(usize, Arc<Table>), TxnError> {
+        let mut known = self.tables.iter().enumerate();
+        let found = known.find(|(_, used)| used.table.id == table.id);
+        let (place, used) = found.ok_or_else(|| {
             TxnError::Corrupt(format!("table {} is written but not in use", table.name))
-        })
+        })?;
+        Ok((place, Arc::clone(&used.table)))
     }
     /// What is in a tree.
     pub(super) fn tree_kind(&self, tree: TreeId) -> TreeKind {

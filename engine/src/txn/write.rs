@@ -98,7 +98,8 @@ impl Txn {
     /// `find_duplicate`; nothing was written.
     pub fn insert(&mut self, table: &Arc<Table>, image: &[u8]) -> Result<(), TxnError> {
         self.may_write()?;
-        let used = self.used(table)?;
+        let (used, table) = self.used(table)?;
+        let table = &table;
         let key = match primary_key(table, image)? {
             Some(key) => {
                 self.claim_row(table, &key)?;
@@ -233,7 +234,8 @@ impl Txn {
         after: &[u8],
     ) -> Result<(), TxnError> {
         self.may_write()?;
-        let used = self.used(table)?;
+        let (used, table) = self.used(table)?;
+        let table = &table;
         self.lock(table.rows, key, LockMode::Exclusive, OnConflict::Wait)?;
         let new_key = primary_key(table, after)?.unwrap_or_else(|| key.to_vec());
         let moved = new_key != key;
@@ -276,7 +278,8 @@ impl Txn {
         before: &[u8],
     ) -> Result<(), TxnError> {
         self.may_write()?;
-        let used = self.used(table)?;
+        let (used, table) = self.used(table)?;
+        let table = &table;
         self.lock(table.rows, key, LockMode::Exclusive, OnConflict::Wait)?;
         let mut entries = Vec::with_capacity(table.indexes.len());
         for index in &table.indexes {

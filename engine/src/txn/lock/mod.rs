@@ -32,8 +32,9 @@
 //!    over. Edges are not stored: they are read from the lock tables when a search needs them,
 //!    so they cannot be stale. Every cycle has a member that began to wait last, and its search
 //!    finds it, because everybody else in it is in the map already.
-//! 3. A transaction without locks cannot be waited for, so it does not search: the autocommit
-//!    statements that queue at a hot row never do.
+//! 3. A transaction without locks, and with nobody behind it in the queue by the time it is in
+//!    the map, is waited for by nobody, so it does not search: the autocommit statements that
+//!    queue at a hot row hardly ever do. Who comes to stand behind it later finds it in the map.
 //!
 //! Rejected: timeouts instead of detection (1213 must come at once); a central wait graph kept up
 //! to date at each grant (a mutex on the hot path); lock bits in the rows (nothing uncommitted is
@@ -259,14 +260,16 @@ impl LockManager {
             who.waiting.resume(WaitFor::Lock);
             woken
         };
-        self.waits.lock().remove(&identity(&who));
         if is_ddl {
             self.counters.ddl_waits.fetch_sub(1, Ordering::SeqCst);
         }
         if is_row {
             self.count_wait(begin.elapsed());
         }
-        self.finish(waiter, &target, woken)
+        let result = self.finish(waiter, &target, woken);
+        // Not before the request has left its queue: a search may need the way through it.
+        self.waits.lock().remove(&identity(&who));
+        result
     }
     fn count_wait(&self, waited: Duration) {
         let us = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX);
@@ -336,7 +339,12 @@ impl LockManager {
                 target: target.clone(),
             },
         );
-        let can_block = who.locks.load(Ordering::Relaxed) > 0
+        let followed = match target {
+            Target::Row(tree, name) => tree.is_followed(waiter, name),
+            Target::Use(_) | Target::Change(_) => false,
+        };
+        let can_block = followed
+            || who.locks.load(Ordering::Relaxed) > 0
             || self.counters.ddl_waits.load(Ordering::SeqCst) > 0;
         if !can_block {
             return;
@@ -349,8 +357,7 @@ impl LockManager {
             let Some(victim) = cycle.get(victim) else {
                 return;
             };
-            let chosen = waits.remove(&identity(victim));
-            if let Some(wait) = chosen {
+            if let Some(wait) = waits.get(&identity(victim)) {
                 wait.waiter.sacrifice();
             }
             if Arc::ptr_eq(victim, who) {
@@ -365,8 +372,8 @@ impl LockManager {
         start: &Arc<Descriptor>,
     ) -> Option<Vec<Arc<Descriptor>>> {
         let next = |who: &Arc<Descriptor>| match waits.get(&identity(who)) {
-            Some(wait) => self.blockers(&wait.waiter, &wait.target),
-            None => Vec::new(),
+            Some(wait) if !wait.waiter.is_victim() => self.blockers(&wait.waiter, &wait.target),
+            _ => Vec::new(),
         };
         let mut seen: HashSet<usize> = HashSet::new();
         let mut path = vec![(Arc::clone(start), next(start))];

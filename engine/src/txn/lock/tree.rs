@@ -366,17 +366,11 @@ impl TreeLocks {
         let mut woken = SmallVec::new();
         let claimed = {
             let mut state = self.state.lock();
-            if let Some(row) = state.rows.get_mut(name)
-                && row.holders.is_empty()
-                && row
-                    .queue
-                    .front()
-                    .is_some_and(|head| Arc::ptr_eq(&head.waiter, waiter))
-            {
+            // Who came first may share it.
+            if let Some(row) = state.rows.get_mut(name) {
                 row.hand_over(&mut woken);
-            } else {
-                waiter.wait_on();
             }
+            waiter.wait_on();
             waiter.is_granted()
         };
         woken.retain(|other| !Arc::ptr_eq(other, waiter));
@@ -406,6 +400,12 @@ impl TreeLocks {
         }
         wake(woken);
         false
+    }
+    /// Whether somebody is queued behind a waiting request.
+    pub fn is_followed(&self, waiter: &Arc<Waiter>, name: &[u8]) -> bool {
+        let state = self.state.lock();
+        let last = state.rows.get(name).and_then(|row| row.queue.back());
+        last.is_some_and(|last| !Arc::ptr_eq(&last.waiter, waiter))
     }
     /// Whom a waiting request waits for. Of those before it in the queue only the nearest ones
     /// are named, up to the first X: that one waits for all others itself.
@@ -440,7 +440,9 @@ impl TreeLocks {
                 blockers.push(Arc::clone(holder));
             }
         }
-        for other in row.queue.iter().take(place).rev() {
+        let ahead = row.queue.iter().take(place).rev();
+        // A victim is leaving; the way to those before it must not lead through it.
+        for other in ahead.filter(|other| !other.waiter.is_victim()) {
             if !compatible(other.mode, request.mode) {
                 blockers.push(Arc::clone(&other.waiter.descriptor));
             }
