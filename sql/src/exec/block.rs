@@ -8,8 +8,9 @@ use super::{
     tail::Tail,
 };
 use crate::{
+    error::SqlError,
     expr::holds,
-    plan::{Block, Condition},
+    plan::{Block, Condition, Input},
 };
 use cohort_engine::types::Value;
 
@@ -30,6 +31,36 @@ pub(super) type Each<'e, 'b> = dyn FnMut(&mut BlockRun<'b>, &mut ExecContext) ->
 
 /// Runs a block and hands its result rows to `sink`.
 pub(super) fn run_block(
+    block: &Block,
+    context: &mut ExecContext,
+    outer: &[Value],
+    sink: &mut RowSink,
+) -> Flowing {
+    let result = block_rows(block, context, outer, sink);
+    result.map_err(|stop| match stop {
+        Stop::Error(error) if error.code == 1690 => Stop::Error(named(error, block)),
+        other => other,
+    })
+}
+
+/// Evaluation knows columns by their slots; an error text shows their names.
+fn named(mut error: SqlError, block: &Block) -> SqlError {
+    for source in &block.sources {
+        let Input::Table(table, _) = &source.input else {
+            continue;
+        };
+        for (position, column) in table.columns.iter().enumerate().rev() {
+            let slot = format!("`column {}`", source.first_slot + position);
+            if error.message.contains(&slot) {
+                let name = format!("`{}`.`{}`.`{}`", table.database, source.alias, column.name);
+                error.message = error.message.replace(&slot, &name);
+            }
+        }
+    }
+    error
+}
+
+fn block_rows(
     block: &Block,
     context: &mut ExecContext,
     outer: &[Value],

@@ -25,7 +25,8 @@ impl Planner<'_> {
         self.names().in_aggregate = true;
         let args = self.aggregate_args(list);
         self.names().in_aggregate = false;
-        let (args, order) = args?;
+        let (mut args, order) = args?;
+        as_numbers(&function, &mut args);
         if function == AggregateFunction::Count && args.len() > 1 && !is_distinct(list) {
             return Err(SqlError::wrong_native_argument_count(name));
         }
@@ -133,6 +134,32 @@ impl Planner<'_> {
             }
         }
         Ok((args, order))
+    }
+}
+
+/// What is summed are numbers: of a text the number it begins with.
+fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
+    let ty = match function {
+        AggregateFunction::Sum | AggregateFunction::Avg | AggregateFunction::Variance { .. } => {
+            ExprType::double()
+        }
+        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+            ExprType::bigint(true)
+        }
+        _ => return,
+    };
+    for arg in args {
+        let own = infer(&arg.expr);
+        let number = own
+            .ty
+            .is_some_and(|ty| !ty.is_string() && !ty.is_temporal());
+        if !number {
+            let expr = std::mem::replace(&mut arg.expr, super::walk::null());
+            arg.expr = Expr::Cast {
+                expr: Box::new(expr),
+                ty: ty.or_null(),
+            };
+        }
     }
 }
 
