@@ -442,7 +442,8 @@ impl LockManager {
     /// Whom each waiting session waits for: (session, sessions that block it).
     pub fn waits(&self) -> Vec<(u64, Vec<u64>)> {
         let waits = self.waits.lock();
-        let edges = waits.values().map(|wait| {
+        let waiting = waits.values().filter(|wait| !wait.waiter.is_victim());
+        let edges = waiting.map(|wait| {
             let blockers = self.blockers(&wait.waiter, &wait.target);
             let sessions = blockers.iter().map(|who| who.session).collect();
             (wait.waiter.descriptor.session, sessions)
