@@ -180,6 +180,12 @@ errors! {
     1390 b"HY000" too_many_parameters() "Prepared statement contains too many placeholders";
     1391 b"HY000" key_part_zero(column) "Key part '{column}' length cannot be 0";
     1396 b"HY000" user_operation_failed(operation, users) "Operation {operation} failed for {users}";
+    1397 b"XAE04" xa_unknown() "XAER_NOTA: Unknown XID";
+    1398 b"XAE05" xa_invalid() "XAER_INVAL: Invalid arguments (or unsupported command)";
+    1399 b"XAE07" xa_wrong_state(state) "XAER_RMFAIL: The command cannot be executed when global transaction is in the  {state} state";
+    1400 b"XAE09" xa_outside() "XAER_OUTSIDE: Some work is done outside global transaction";
+    1401 b"XAE03" xa_failed() "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency";
+    1402 b"XA100" xa_rolled_back() "XA_RBROLLBACK: Transaction branch was rolled back";
     1406 b"22001" data_too_long(column, row) "Data too long for column '{column}' at row {row}";
     1410 b"42000" cannot_create_user_with_grant() "You are not allowed to create a user with GRANT";
     1411 b"HY000" incorrect_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";
@@ -189,6 +195,7 @@ errors! {
     1427 b"42000" precision_below_scale(column) "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";
     1436 b"HY000" nesting_too_deep() "Thread stack overrun: the statement is nested too deeply";
     1439 b"42000" display_width_too_big(column, max) "Display width out of range for column '{column}' (max = {max})";
+    1440 b"XAE08" xa_duplicate() "XAER_DUPID: The XID already exists";
     1441 b"22008" datetime_overflow(function) "Datetime function: {function} field overflow";
     1461 b"42000" too_many_prepared(current) "Can't create more than max_prepared_stmt_count statements (current value: {current})";
     1463 b"42000" non_grouping_field(field, clause) "Non-grouping field '{field}' is used in {clause} clause";
@@ -199,6 +206,8 @@ errors! {
     1568 b"25001" transaction_in_progress() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 b"42000" wrong_native_argument_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
+    1613 b"XA106" xa_timeout() "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
+    1614 b"XA102" xa_deadlock() "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     1681 b"HY000" deprecated_without_replacement(what) "'{what}' is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_display_width() "Integer display width is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_unsigned() "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";

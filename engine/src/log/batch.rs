@@ -4,6 +4,9 @@
 //! ```text
 //! row changes:  GTID, QUERY "BEGIN", (TABLE_MAP, rows events…)…, IGNORABLE?, XID
 //! DDL:          GTID, IGNORABLE?, QUERY text
+//! prepared:     GTID, QUERY "XA START xid", (TABLE_MAP, rows events…)…, IGNORABLE?,
+//!               QUERY "XA END xid", XA_PREPARE
+//! its outcome:  GTID, QUERY "XA COMMIT xid" or "XA ROLLBACK xid"
 //! ```
 //!
 //! The rows events of one statement on one table share a table map; the last of them says that
@@ -16,7 +19,7 @@ use super::{
 };
 use crate::{
     Seq,
-    types::{Table, TableId},
+    types::{Table, TableId, Xid},
 };
 
 /// Rows events are closed when they have so many bytes of rows (MySQL: binlog_row_event_max_size).
@@ -55,7 +58,17 @@ struct OpenRows {
     rows: usize,
 }
 
-/// A transaction's events. Either row changes, or one DDL statement; both with internal records.
+/// What a batch is.
+enum Form {
+    Rows,
+    Ddl(String),
+    Prepared(Xid),
+    /// The statement that ends a prepared transaction.
+    Outcome(String),
+}
+
+/// A transaction's events: row changes, one DDL statement, row changes that are only prepared, or
+/// what became of those; with internal records.
 pub struct Batch {
     /// `GTID_MAX` bytes, then whole events, then perhaps one open rows event.
     bytes: Vec<u8>,
@@ -63,12 +76,14 @@ pub struct Batch {
     records: Vec<u8>,
     database: Box<str>,
     session: u32,
-    ddl: Option<String>,
+    form: Form,
+    /// Nothing can be added any more.
+    closed: bool,
     /// Size of the largest event.
     largest: usize,
     /// Where the GTID event begins, and where the number goes besides; known when completed.
     start: usize,
-    number_at: usize,
+    number_at: Option<usize>,
 }
 
 impl Batch {
@@ -83,10 +98,30 @@ impl Batch {
             records: Vec::new(),
             database: database.into(),
             session,
-            ddl: None,
+            form: Form::Rows,
+            closed: false,
             largest: 0,
             start: 0,
-            number_at: 0,
+            number_at: None,
+        }
+    }
+
+    /// As `new`, for changes that are prepared only (XA PREPARE).
+    #[must_use]
+    pub fn prepared(database: &str, session: u32, xid: &Xid) -> Batch {
+        Batch {
+            form: Form::Prepared(xid.clone()),
+            ..Batch::new(database, session)
+        }
+    }
+
+    /// What becomes of a prepared transaction: XA COMMIT or XA ROLLBACK.
+    #[must_use]
+    pub fn outcome(database: &str, session: u32, xid: &Xid, commit: bool) -> Batch {
+        let verb = if commit { "COMMIT" } else { "ROLLBACK" };
+        Batch {
+            form: Form::Outcome(format!("XA {verb} {xid}")),
+            ..Batch::new(database, session)
         }
     }
 
@@ -117,10 +152,7 @@ impl Batch {
             }
             _ => {
                 self.end_statement();
-                if self.bytes.len() == GTID_MAX {
-                    let (session, database) = (self.session, &self.database);
-                    event::query_event(&mut self.bytes, session, database, "BEGIN", false);
-                }
+                self.open();
                 event::table_map(&mut self.bytes, table);
                 self.open_rows(table, kind);
             }
@@ -128,6 +160,22 @@ impl Batch {
         for image in images {
             self.bytes.extend_from_slice(image);
         }
+    }
+
+    /// Puts the statement that begins row changes, unless it is there.
+    fn open(&mut self) {
+        if self.bytes.len() > GTID_MAX {
+            return;
+        }
+        match &self.form {
+            Form::Rows => self.statement("BEGIN"),
+            Form::Prepared(xid) => self.statement(&format!("XA START {xid}")),
+            Form::Ddl(_) | Form::Outcome(_) => {}
+        }
+    }
+
+    fn statement(&mut self, text: &str) {
+        event::query_event(&mut self.bytes, self.session, &self.database, text, false);
     }
 
     fn open_rows(&mut self, table: &Table, kind: RowsKind) {
@@ -169,7 +217,7 @@ impl Batch {
     /// Records a DDL statement; such a batch takes no row changes.
     pub fn query(&mut self, text: &str) {
         debug_assert!(self.bytes.len() == GTID_MAX);
-        self.ddl = Some(text.to_owned());
+        self.form = Form::Ddl(text.to_owned());
     }
 
     /// Records an internal record: put, or (`None`) deleted.
@@ -188,13 +236,14 @@ impl Batch {
         self.bytes.len() + self.records.len()
     }
 
-    /// Ends the transaction: all but its number and place is known now.
-    pub(super) fn complete(&mut self, source: &[u8; 16], now: u64) -> Result<(), LogError> {
-        self.end_statement();
-        let out = &mut self.bytes;
-        if self.ddl.is_none() && out.len() == GTID_MAX {
-            event::query_event(out, self.session, &self.database, "BEGIN", false);
+    /// Ends the transaction's events; nothing can be added any more.
+    pub fn close(&mut self) {
+        if std::mem::replace(&mut self.closed, true) {
+            return;
         }
+        self.end_statement();
+        self.open();
+        let out = &mut self.bytes;
         if !self.records.is_empty() {
             let start = begin(out, kind::IGNORABLE, event::IGNORABLE);
             out.push(RECORDS_VERSION);
@@ -202,17 +251,39 @@ impl Batch {
             finish(out, start);
             self.largest = self.largest.max(out.len() - start);
         }
-        if let Some(text) = &self.ddl {
-            let start = out.len();
-            let number_at = event::query_event(out, self.session, &self.database, text, true);
-            self.number_at = number_at.unwrap_or(start);
-            self.largest = self.largest.max(out.len() - start);
-        } else {
-            let start = begin(out, kind::XID, 0);
-            self.number_at = out.len();
-            out.extend_from_slice(&[0; 8]);
-            finish(out, start);
+        let start = out.len();
+        let (session, database) = (self.session, &self.database);
+        match &self.form {
+            Form::Rows => {
+                begin(out, kind::XID, 0);
+                self.number_at = Some(out.len());
+                out.extend_from_slice(&[0; 8]);
+                finish(out, start);
+            }
+            Form::Ddl(text) => {
+                self.number_at = event::query_event(out, session, database, text, true);
+            }
+            Form::Prepared(xid) => {
+                let end = format!("XA END {xid}");
+                event::query_event(out, session, database, &end, false);
+                event::xa_prepare(out, xid);
+            }
+            Form::Outcome(text) => {
+                event::query_event(out, session, database, text, false);
+            }
         }
+        self.largest = self.largest.max(self.bytes.len() - start);
+    }
+
+    /// The events of a closed batch but for the first, the GTID.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        self.bytes.get(GTID_MAX..).unwrap_or_default()
+    }
+
+    /// Ends the transaction: all but its number and place is known now.
+    pub(super) fn complete(&mut self, source: &[u8; 16], now: u64) -> Result<(), LogError> {
+        self.close();
         if self.largest > SIZE_MAX {
             return Err(LogError(format!(
                 "an event of {} bytes is more than the binary log can hold ({SIZE_MAX})",
@@ -227,7 +298,8 @@ impl Batch {
         let mut gtid = Vec::with_capacity(GTID_MAX);
         begin(&mut gtid, kind::GTID, 0);
         // 1: the transaction may hold statements.
-        gtid.push(u8::from(self.ddl.is_some()));
+        let statement = matches!(self.form, Form::Ddl(_) | Form::Outcome(_));
+        gtid.push(u8::from(statement));
         gtid.extend_from_slice(source);
         gtid.extend_from_slice(&[0; 8]); // the number
         gtid.push(2); // a logical clock follows
@@ -252,7 +324,8 @@ impl Batch {
 
     /// Puts the commit's number where it belongs.
     pub(super) fn number(&mut self, seq: Seq) {
-        for at in [self.start + offset::GNO, self.number_at] {
+        let gno = self.start + offset::GNO;
+        for at in std::iter::once(gno).chain(self.number_at) {
             if let Some(field) = self.bytes.get_mut(at..at + 8) {
                 field.copy_from_slice(&seq.to_le_bytes());
             }

@@ -66,7 +66,7 @@ pub use commit::{Log, Ticket};
 pub use options::{LogError, Options};
 pub use shared::Status;
 
-use crate::Seq;
+use crate::{Seq, types::Xid};
 use serde::{Deserialize, Serialize};
 
 /// A place in the log: a file by its number and a byte in it.
@@ -152,8 +152,32 @@ pub struct Replayed<'a> {
 impl<'a> Replayed<'a> {
     /// What it did, in order.
     pub fn changes(&self) -> impl Iterator<Item = Change<'a>> + use<'a> {
-        replay::Changes::new(self.events)
+        changes(self.events)
     }
+    /// Its events, for the function `changes`.
+    pub fn events(&self) -> &'a [u8] {
+        self.events
+    }
+    /// What it says about a distributed transaction; `None`: it is none.
+    pub fn xa(&self) -> Option<Xa> {
+        replay::xa(self.events)
+    }
+}
+
+/// What a transaction's events did, in order. The events must be whole.
+pub fn changes(events: &[u8]) -> impl Iterator<Item = Change<'_>> {
+    replay::Changes::new(events)
+}
+
+/// A step of a distributed transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Xa {
+    /// Its changes are in the log, but not made yet.
+    Prepared(Xid),
+    /// They are made.
+    Committed(Xid),
+    /// They never will be.
+    RolledBack(Xid),
 }
 
 /// A part of a replayed transaction. Borrows the buffer it was read into.

@@ -2,7 +2,7 @@
 
 use super::{
     EventInfo, LogError, batch,
-    event::{self, Cursor, Event, Flaw, Gtid, HEADER, MAGIC, kind},
+    event::{self, Cursor, Event, Flaw, Gtid, HEADER, MAGIC, XaStatement, kind},
     file_name,
     files::Directory,
 };
@@ -144,6 +144,7 @@ fn whole(mut bytes: &[u8], mut position: u64) -> Result<(), WholeError> {
                 event::rows(&event).is_some()
             }
             kind::IGNORABLE => Records::of(event.body).all(|record| record.is_some()),
+            kind::XA_PREPARE => event::prepared_xid(event.body).is_some(),
             kind::TABLE_MAP | kind::XID => true,
             _ => return foreign("an event of this type has no place in a transaction"),
         };
@@ -152,8 +153,8 @@ fn whole(mut bytes: &[u8], mut position: u64) -> Result<(), WholeError> {
         }
         bytes = bytes.get(event.size..).unwrap_or_default();
         let ends = match event.kind {
-            kind::XID => true,
-            kind::QUERY => event::query(event.body).is_some_and(|(_, text)| text != b"BEGIN"),
+            kind::XID | kind::XA_PREPARE => true,
+            kind::QUERY => event::query(event.body).is_some_and(|(_, text)| is_whole(text)),
             _ => false,
         };
         match (ends, bytes.is_empty()) {
@@ -164,6 +165,15 @@ fn whole(mut bytes: &[u8], mut position: u64) -> Result<(), WholeError> {
         }
         position += event.size as u64;
         first = false;
+    }
+}
+
+/// Whether a statement is a transaction by itself.
+fn is_whole(text: &[u8]) -> bool {
+    match event::xa_statement(text) {
+        None => text != b"BEGIN",
+        Some(XaStatement::Start(_) | XaStatement::End) => false,
+        Some(XaStatement::Commit(_) | XaStatement::Rollback(_)) => true,
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a transaction did, read from its events.
 
 use super::{
-    Change,
-    event::{self, Event, kind},
+    Change, Xa,
+    event::{self, Event, XaStatement, kind},
     read::Records,
 };
+use crate::types::Xid;
 
 /// The changes of a transaction whose events were found whole and sound.
 pub(super) struct Changes<'a> {
@@ -36,7 +37,7 @@ impl<'a> Iterator for Changes<'a> {
                 kind::IGNORABLE => self.records = Some(Records::of(event.body)),
                 kind::QUERY => {
                     let (database, text) = event::query(event.body)?;
-                    if text != b"BEGIN" {
+                    if text != b"BEGIN" && event::xa_statement(text).is_none() {
                         return Some(Change::Query { database, text });
                     }
                 }
@@ -51,5 +52,21 @@ impl<'a> Iterator for Changes<'a> {
                 }
             }
         }
+    }
+}
+
+/// What a transaction's events say about a distributed one.
+pub(super) fn xa(events: &[u8]) -> Option<Xa> {
+    // The statement that tells comes right after the GTID.
+    let (_, rest) = Event::split_first(events)?;
+    let (event, _) = Event::split_first(rest)?;
+    let statement = (event.kind == kind::QUERY)
+        .then(|| event::query(event.body))??
+        .1;
+    match event::xa_statement(statement)? {
+        XaStatement::Start(xid) => Xid::parse(xid).map(Xa::Prepared),
+        XaStatement::End => None,
+        XaStatement::Commit(xid) => Xid::parse(xid).map(Xa::Committed),
+        XaStatement::Rollback(xid) => Xid::parse(xid).map(Xa::RolledBack),
     }
 }

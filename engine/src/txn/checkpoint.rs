@@ -11,7 +11,7 @@
 //! 5. publish the view without the sealed delta;
 //! 6. let the log purge what recovery no longer needs.
 
-use super::{TxnError, dictionary::Dictionary, engine::Inner, meta};
+use super::{TxnError, dictionary::Dictionary, engine::Inner, meta, prepared::Records};
 use crate::{
     Seq,
     log::Position,
@@ -62,6 +62,8 @@ pub(super) struct Retired {
     deltas: Vec<Arc<Delta>>,
     /// The version of the dictionary that the Base has.
     dictionary: Option<u64>,
+    /// The same for the list of prepared transactions.
+    prepared: Option<u64>,
 }
 
 impl Checkpointer {
@@ -183,6 +185,8 @@ struct Sealed {
     seq: Seq,
     position: Position,
     dictionary: Arc<Dictionary>,
+    /// The prepared transactions and the list's version, if the Base has another one.
+    prepared: Option<(u64, Records)>,
 }
 
 impl Inner {
@@ -198,11 +202,15 @@ impl Inner {
         }
         let view = self.views.load();
         let known = self.placed.lock().version();
-        if view.active.is_empty() && view.sealed.is_none() && retired.dictionary == Some(known) {
+        let told =
+            retired.dictionary == Some(known) && retired.prepared == Some(self.prepared.version());
+        if view.active.is_empty() && view.sealed.is_none() && told {
             return Ok(());
         }
         drop(view);
-        let result = self.seal().and_then(|sealed| self.merge(&sealed, retired));
+        let result = self
+            .seal(retired)
+            .and_then(|sealed| self.merge(&sealed, retired));
         if result.is_err() {
             // If this fails as well, what the Base's cache has can still be read.
             let _ = self.freeze();
@@ -224,7 +232,7 @@ impl Inner {
         }));
         Ok(())
     }
-    fn seal(&self) -> Result<Sealed, TxnError> {
+    fn seal(&self, retired: &Retired) -> Result<Sealed, TxnError> {
         let position = self.log.position();
         let sealed = {
             let _gate = self.seal_gate.write();
@@ -236,11 +244,14 @@ impl Inner {
                     sealed: Some(Arc::clone(&delta)),
                     base: Arc::clone(&view.base),
                 }));
+                let version = self.prepared.version();
                 Sealed {
                     delta,
                     seq,
                     position,
                     dictionary: Arc::clone(&self.placed.lock()),
+                    prepared: (retired.prepared != Some(version))
+                        .then(|| (version, self.prepared.records())),
                 }
             })
         };
@@ -264,6 +275,9 @@ impl Inner {
         if retired.dictionary != Some(version) {
             meta::write_dictionary(&write, &sealed.dictionary)?;
         }
+        if let Some((_, records)) = &sealed.prepared {
+            meta::write_prepared(&write, records)?;
+        }
         for tree in self.checkpointer.take_doomed(sealed.seq) {
             write.drop_tree(tree)?;
         }
@@ -276,6 +290,9 @@ impl Inner {
         meta::write_header(&write, &header, &sealed.dictionary)?;
         write.commit()?;
         retired.dictionary = Some(version);
+        if let Some((version, _)) = sealed.prepared {
+            retired.prepared = Some(version);
+        }
         self.publish_base(Some(&sealed.delta))?;
         retired.deltas.push(Arc::clone(&sealed.delta));
         self.log.set_recovery_floor(sealed.position);

@@ -10,7 +10,12 @@
 //! shared cell, and the cell gets the Seq inside the critical section. A seal must not come in
 //! between: its delta would go to the Base without these versions. So it holds the seal gate.
 
-use super::{TxnError, engine::Inner, owner::WaitFor, transaction::Txn};
+use super::{
+    TxnError,
+    engine::Inner,
+    owner::{Owner, WaitFor},
+    transaction::Txn,
+};
 use crate::{
     Seq,
     log::{Batch, Ticket},
@@ -33,18 +38,13 @@ const HORIZON_AGE: Seq = 64;
 impl Txn {
     /// Gives the changes their place in the log and makes them the newest versions.
     pub(super) fn place(&mut self, database: &str) -> Result<Ticket, TxnError> {
-        self.engine.make_room(self)?;
+        self.engine.make_room(&self.owner)?;
         let session = u32::try_from(self.owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::new(database, session);
-        let table_at = |place: usize| self.tables.get(place).map(|used| &*used.table);
-        self.writes.encode(&mut batch, table_at)?;
+        self.encode(&mut batch)?;
         let counts = self.writes.row_counts(self.tables.len());
         let overlay = self.writes.take_overlay();
-        let (mut ticket, delta) = if overlay.len() > BIG {
-            self.engine.place_big(batch, overlay)?
-        } else {
-            self.engine.place_small(batch, overlay)?
-        };
+        let (mut ticket, delta) = self.engine.place(batch, overlay, || ())?;
         for (used, rows) in self.tables.iter().zip(counts) {
             if rows != 0 {
                 used.state.count_rows(delta.generation, rows);
@@ -56,15 +56,39 @@ impl Txn {
     }
 }
 
+impl Txn {
+    /// Writes the changes as log events.
+    pub(super) fn encode(&self, batch: &mut Batch) -> Result<(), TxnError> {
+        let table_at = |place: usize| self.tables.get(place).map(|used| &*used.table);
+        self.writes.encode(batch, table_at)
+    }
+}
+
 impl Inner {
+    /// Gives a transaction its place in the log and puts its versions into the delta that takes
+    /// that place's. `placed` runs inside the log's critical section.
+    pub(super) fn place(
+        &self,
+        batch: Batch,
+        overlay: Overlay,
+        placed: impl FnOnce(),
+    ) -> Result<(Ticket, Arc<Delta>), TxnError> {
+        if overlay.len() > BIG {
+            self.place_big(batch, overlay, placed)
+        } else {
+            self.place_small(batch, overlay, placed)
+        }
+    }
     fn place_small(
         &self,
         batch: Batch,
         overlay: Overlay,
+        placed: impl FnOnce(),
     ) -> Result<(Ticket, Arc<Delta>), TxnError> {
-        let (ticket, delta) = self
-            .log
-            .commit(batch, |_| Arc::clone(&self.views.load().active))?;
+        let (ticket, delta) = self.log.commit(batch, |_| {
+            placed();
+            Arc::clone(&self.views.load().active)
+        })?;
         let seq = ticket.seq();
         let horizon = self.registry.horizon();
         for (key, value) in overlay {
@@ -72,7 +96,12 @@ impl Inner {
         }
         Ok((ticket, delta))
     }
-    fn place_big(&self, batch: Batch, overlay: Overlay) -> Result<(Ticket, Arc<Delta>), TxnError> {
+    fn place_big(
+        &self,
+        batch: Batch,
+        overlay: Overlay,
+        placed: impl FnOnce(),
+    ) -> Result<(Ticket, Arc<Delta>), TxnError> {
         let _gate = self.seal_gate.read();
         let delta = Arc::clone(&self.views.load().active);
         let cell = Arc::new(AtomicU64::new(0));
@@ -80,13 +109,14 @@ impl Inner {
         for (key, value) in overlay {
             delta.push(key, Stamp::Later(Arc::clone(&cell)), value, &horizon);
         }
-        let (ticket, ()) = self
-            .log
-            .commit(batch, |seq| cell.store(seq, Ordering::Release))?;
+        let (ticket, ()) = self.log.commit(batch, |seq| {
+            placed();
+            cell.store(seq, Ordering::Release);
+        })?;
         Ok((ticket, delta))
     }
     /// Lets the pruner and the checkpointer know, now and then.
-    fn after_commit(&self, seq: Seq, delta: &Delta) {
+    pub(super) fn after_commit(&self, seq: Seq, delta: &Delta) {
         if seq.is_multiple_of(HORIZON_AGE) {
             self.registry.advance(self.log.visible());
         }
@@ -96,7 +126,7 @@ impl Inner {
     }
     /// Back-pressure: when the active delta is full and the one before is still being merged,
     /// writers are slowed, the more the fuller it is; at twice its size they wait for the merge.
-    fn make_room(&self, txn: &Txn) -> Result<(), TxnError> {
+    pub(super) fn make_room(&self, owner: &Owner) -> Result<(), TxnError> {
         /// The longest delay of one commit before it waits.
         const DELAY_US_MAX: u64 = 5_000;
         let view = self.views.load();
@@ -112,7 +142,7 @@ impl Inner {
             return Ok(());
         }
         drop(view);
-        txn.owner.waiting.pause(WaitFor::Store);
+        owner.waiting.pause(WaitFor::Store);
         let begin = self.env.monotonic_nanos();
         if used >= limit.saturating_mul(2) {
             let running = || self.views.load().sealed.is_some();
@@ -124,7 +154,7 @@ impl Inner {
         }
         let waited = self.env.monotonic_nanos().saturating_sub(begin);
         self.checkpointer.count_delay(waited / 1_000);
-        txn.owner.waiting.resume(WaitFor::Store);
+        owner.waiting.resume(WaitFor::Store);
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use super::{
     dirty::Uncommitted,
     lock::LockManager,
     owner::Owner,
+    prepared::Prepared,
     read::KeyRange,
     stats::EngineStats,
     transaction::{Snapshot, Txn},
@@ -84,6 +85,8 @@ pub(super) struct Inner {
     pub registry: Arc<Registry>,
     pub locks: LockManager,
     pub uncommitted: Uncommitted,
+    /// XA: what waits between its two phases.
+    pub prepared: Prepared,
     /// What sessions see: as of a durable Seq.
     pub dictionary: ArcSwap<Dictionary>,
     /// As of the last Seq placed in the log; replaced inside the log's critical section.

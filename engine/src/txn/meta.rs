@@ -3,16 +3,19 @@
 //! | key | value |
 //! |---|---|
 //! | `m` | JSON of [`Header`] |
+//! | `x` xid, as text, and its prepare's Seq, 8 bytes big endian | microseconds since 1970 of the prepare, 8 bytes little endian; its events |
 //! | `c` table number, 4 bytes big endian | next AUTO_INCREMENT value, next hidden row number: 8 bytes little endian each |
 
 use super::{
     TxnError,
     dictionary::{Dictionary, TableState, is_dictionary_key},
+    prepared::{Record, Records},
 };
 use crate::{
     Seq,
     log::Position,
     store::base::{BaseSnapshot, BaseWrite},
+    types::Xid,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -21,10 +24,13 @@ use std::{
 };
 
 /// The version of the data directory's format that this program reads and writes.
-pub(super) const FORMAT: u32 = 1;
+///
+/// 2: prepared transactions are kept.
+pub(super) const FORMAT: u32 = 2;
 
 const HEADER: &[u8] = b"m";
 const COUNTERS: u8 = b'c';
+const PREPARED: u8 = b'x';
 
 /// What the Base as a whole is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,17 +90,68 @@ pub(super) fn write_header(
     Ok(())
 }
 
+/// Replaces the prepared transactions. Their events never change, so those that are there stay.
+pub(super) fn write_prepared(write: &BaseWrite, records: &Records) -> Result<(), TxnError> {
+    let mut meta = write.meta()?;
+    let key_of = |(xid, record): (&Xid, &Arc<Record>)| {
+        let mut key = vec![PREPARED];
+        key.extend_from_slice(xid.to_string().as_bytes());
+        // The same name may have been used again.
+        key.extend_from_slice(&record.seq.to_be_bytes());
+        key
+    };
+    let wanted: HashSet<Vec<u8>> = records.iter().map(key_of).collect();
+    let mut known = HashSet::new();
+    for key in meta.keys()? {
+        if key.first() != Some(&PREPARED) {
+            continue;
+        }
+        if !wanted.contains(&key) {
+            meta.remove(&key)?;
+        }
+        known.insert(key);
+    }
+    for (xid, record) in records {
+        let key = key_of((xid, record));
+        if known.contains(&key) {
+            continue;
+        }
+        let mut value = Vec::with_capacity(8 + record.events.len());
+        value.extend_from_slice(&record.since_us.to_le_bytes());
+        value.extend_from_slice(&record.events);
+        meta.put(&key, &value)?;
+    }
+    Ok(())
+}
+
+fn read_prepared(key: &[u8], value: &[u8]) -> Option<(Xid, Arc<Record>)> {
+    let (xid, seq) = key.split_last_chunk()?;
+    let (since_us, events) = value.split_first_chunk()?;
+    let record = Record {
+        seq: Seq::from_be_bytes(*seq),
+        since_us: u64::from_le_bytes(*since_us),
+        events: Arc::from(events),
+    };
+    Some((Xid::parse(xid)?, Arc::new(record)))
+}
+
 /// Reads all of it.
-pub(super) fn read(base: &BaseSnapshot) -> Result<(Header, Dictionary), TxnError> {
+pub(super) fn read(base: &BaseSnapshot) -> Result<(Header, Dictionary, Records), TxnError> {
     let mut header = Header::default();
     let mut dictionary = Dictionary::default();
     let mut counters = Vec::new();
+    let mut prepared = Records::new();
     for (key, value) in base.meta()? {
         if key == HEADER {
             header = serde_json::from_slice(&value)
                 .map_err(|error| TxnError::Corrupt(format!("the base's header: {error}")))?;
         } else if is_dictionary_key(&key) {
             dictionary.apply(&key, Some(&value), 0)?;
+        } else if let Some((&PREPARED, rest)) = key.split_first() {
+            let (xid, record) = read_prepared(rest, &value).ok_or_else(|| {
+                TxnError::Corrupt("the base's record of a prepared transaction".to_owned())
+            })?;
+            prepared.insert(xid, record);
         } else if let Some((&COUNTERS, id)) = key.split_first() {
             counters.push((id.try_into().map_or(0, u32::from_be_bytes), value));
         }
@@ -104,7 +161,7 @@ pub(super) fn read(base: &BaseSnapshot) -> Result<(Header, Dictionary), TxnError
             read_counters(state, &value);
         }
     }
-    Ok((header, dictionary))
+    Ok((header, dictionary, prepared))
 }
 
 fn read_counters(state: &Arc<TableState>, value: &[u8]) {

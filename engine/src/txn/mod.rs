@@ -6,6 +6,7 @@
 //! | `transaction`, `read`, `write` | a transaction: its locks and its end; reading; writing |
 //! | `writes` | the write set: overlay, undo, changes for the log |
 //! | `commit` | the commit pipeline and back-pressure |
+//! | `prepared` | XA: transactions between their two phases |
 //! | `lock` | row, range and metadata locks, deadlocks |
 //! | `descriptor` | what others may know of a transaction; snapshots and the pruner's horizon |
 //! | `owner` | sessions and how they wait |
@@ -25,6 +26,7 @@ mod engine;
 mod lock;
 mod meta;
 mod owner;
+mod prepared;
 mod read;
 mod recover;
 mod stats;
@@ -40,6 +42,7 @@ pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions};
 pub use lock::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockStats};
 pub use owner::{Owner, Unattended, WaitFor, Waiting};
+pub use prepared::{PreparedInfo, XidClaim};
 pub use read::{KeyRange, Scan};
 pub use recover::OpenError;
 pub use stats::{EngineStats, TransactionInfo};

@@ -4,7 +4,8 @@
 //! the Base's Seq is applied to a fresh delta as if it had just committed: its row images give
 //! the rows and, through the table's definition as of that Seq, the index entries. Should the
 //! delta grow too large, it is merged into the Base on the way; the log position recorded stays
-//! the old one, since a later start skips by Seq what the Base has.
+//! the old one, since a later start skips by Seq what the Base has. Prepared transactions (XA) are
+//! kept aside until the log says what became of them, see `prepared`.
 
 use super::{
     TxnError,
@@ -15,15 +16,16 @@ use super::{
     engine::{Engine, EngineOptions, Inner},
     lock::LockManager,
     meta::{self, Header},
+    prepared::{self, ORIGIN, Prepared, Record, Records, take_image},
     write::{Entry, hidden_key, primary_key},
     writes::ROW_NUMBERS,
 };
 use crate::{
     Seq,
     env::Env,
-    log::{self, Change, Log, Progress, Replayed, RowsKind},
+    log::{self, Change, Log, Progress, Replayed, RowsKind, Xa},
     store::{BaseFile, Delta, Horizon, Stamp, TreeKey, View, base::Base, merge},
-    types::{Table, TableId, TreeId, Value, row},
+    types::{Table, TableId, TreeId, Value, Xid, row},
 };
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
@@ -84,7 +86,7 @@ impl Engine {
         )
         .map_err(|error| OpenError(error.0))?;
         log.set_recovery_floor(header.position);
-        let inner = recovery.finish(Parts {
+        let (inner, prepared) = recovery.finish(Parts {
             env: env.clone(),
             dir: dir.to_owned(),
             options,
@@ -92,12 +94,13 @@ impl Engine {
             server_uuid,
             lock,
         })?;
-        start(inner)
+        start(inner, prepared)
     }
 }
 
-fn start(inner: Inner) -> Result<Engine, OpenError> {
+fn start(inner: Inner, records: Records) -> Result<Engine, OpenError> {
     let inner = Arc::new(inner);
+    prepared::restore(&inner, records)?;
     let weak = Arc::downgrade(&inner);
     let thread = std::thread::Builder::new()
         .name("checkpoint".to_owned())
@@ -197,9 +200,11 @@ struct Recovery {
     /// Tables met so far, by number, with their column of AUTO_INCREMENT.
     tables: HashMap<TableId, Replaying>,
     dictionary_version: u64,
+    prepared: Records,
 }
 
-struct Replaying {
+/// A table whose rows are replayed.
+pub(super) struct Replaying {
     table: Arc<Table>,
     state: Arc<TableState>,
     auto_increment: Option<u16>,
@@ -210,7 +215,7 @@ impl Recovery {
     fn new(base: Base, options: &EngineOptions) -> Result<Recovery, OpenError> {
         let fail = |error: TxnError| OpenError(format!("cannot read the base file: {error:?}"));
         let snapshot = base.snapshot().map_err(|error| fail(error.into()))?;
-        let (header, dictionary) = meta::read(&snapshot).map_err(fail)?;
+        let (header, dictionary, prepared) = meta::read(&snapshot).map_err(fail)?;
         if header.format > meta::FORMAT {
             return Err(OpenError(format!(
                 "the data directory has format {}, this program knows {}: use a newer one",
@@ -229,6 +234,7 @@ impl Recovery {
             // A running server's deltas together are smaller, so this is for other cases.
             delta_bytes: options.delta_bytes.saturating_mul(4),
             tables: HashMap::new(),
+            prepared,
         })
     }
     fn replay(&mut self, transaction: &Replayed<'_>) -> Result<(), String> {
@@ -237,9 +243,38 @@ impl Recovery {
     }
     fn apply(&mut self, transaction: &Replayed<'_>) -> Result<(), TxnError> {
         let seq = transaction.seq;
+        match transaction.xa() {
+            None => self.apply_events(seq, transaction.events())?,
+            Some(Xa::Prepared(xid)) => {
+                let record = Record {
+                    seq,
+                    since_us: transaction.committed_micros,
+                    events: Arc::from(transaction.events()),
+                };
+                self.prepared.insert(xid, Arc::new(record));
+            }
+            Some(Xa::Committed(xid)) => {
+                let record = self.take_prepared(&xid)?;
+                self.apply_events(seq, &record.events)?;
+            }
+            Some(Xa::RolledBack(xid)) => {
+                self.take_prepared(&xid)?;
+            }
+        }
+        self.applied = seq;
+        if self.delta.bytes() > self.delta_bytes {
+            self.merge()?;
+        }
+        Ok(())
+    }
+    fn take_prepared(&mut self, xid: &Xid) -> Result<Arc<Record>, TxnError> {
+        let unknown = || TxnError::Corrupt(format!("the end of {xid}, which is not prepared"));
+        self.prepared.remove(xid).ok_or_else(unknown)
+    }
+    fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
         // The records come after the rows in the log, but are needed before.
         let mut numbers: HashMap<TableId, &[u8]> = HashMap::new();
-        for change in transaction.changes() {
+        for change in log::changes(events) {
             if let Change::Internal { key, value } = change
                 && let Some((&ROW_NUMBERS, id)) = key.split_first()
             {
@@ -247,13 +282,14 @@ impl Recovery {
                 numbers.insert(id, value.unwrap_or_default());
             }
         }
-        for change in transaction.changes() {
+        for change in log::changes(events) {
             match change {
                 Change::Internal { key, value } => match key.split_first() {
                     Some((&ROW_NUMBERS, id)) => {
                         let id = id.try_into().map_or(0, TableId::from_be_bytes);
                         self.note_row_numbers(id, value.unwrap_or_default());
                     }
+                    Some((&ORIGIN, [])) => {}
                     _ => self.dictionary.apply(key, value, seq)?,
                 },
                 Change::Query { .. } => {}
@@ -267,10 +303,6 @@ impl Recovery {
                     self.apply_rows(seq, id, kind, images, numbers)?;
                 }
             }
-        }
-        self.applied = seq;
-        if self.delta.bytes() > self.delta_bytes {
-            self.merge()?;
         }
         Ok(())
     }
@@ -306,11 +338,11 @@ impl Recovery {
         while !images.is_empty() {
             let before = match kind {
                 RowsKind::Write => None,
-                RowsKind::Update | RowsKind::Delete => Some(table.take_image(&mut images)?),
+                RowsKind::Update | RowsKind::Delete => Some(take_image(&table.table, &mut images)?),
             };
             let after = match kind {
                 RowsKind::Delete => None,
-                RowsKind::Update | RowsKind::Write => Some(table.take_image(&mut images)?),
+                RowsKind::Update | RowsKind::Write => Some(take_image(&table.table, &mut images)?),
             };
             table.apply(&self.delta, seq, before, after, numbers)?;
         }
@@ -330,6 +362,7 @@ impl Recovery {
             state.rows_merged(self.delta.generation);
         }
         meta::write_dictionary(&write, &self.dictionary)?;
+        meta::write_prepared(&write, &self.prepared)?;
         let header = Header {
             format: meta::FORMAT,
             applied: self.applied,
@@ -342,8 +375,8 @@ impl Recovery {
         self.delta = Delta::new(self.delta.generation + 1);
         Ok(())
     }
-    /// The engine's shared part.
-    fn finish(self, parts: Parts) -> Result<Inner, OpenError> {
+    /// The engine's shared part, and what it has to restore.
+    fn finish(self, parts: Parts) -> Result<(Inner, Records), OpenError> {
         let fail = |error: TxnError| OpenError(format!("cannot read the base file: {error:?}"));
         let base = self.base;
         // Only now: what an index build left is owned by a table that the log has just told of.
@@ -359,7 +392,7 @@ impl Recovery {
         let clock = parts.env.clone();
         let dictionary = Arc::new(self.dictionary);
         let next_id = self.header.next_id.max(dictionary.next_id());
-        Ok(Inner {
+        let inner = Inner {
             dir: parts.dir,
             locks: LockManager::new(&registry, move || clock.wall_micros()),
             views: ArcSwap::from_pointee(View {
@@ -376,13 +409,15 @@ impl Recovery {
             max_transaction_bytes: AtomicU64::new(parts.options.max_transaction_bytes),
             checkpointer: Checkpointer::default(),
             uncommitted: Uncommitted::default(),
+            prepared: Prepared::default(),
             server_uuid: format_uuid(&parts.server_uuid),
             directory_lock: parts.lock,
             env: parts.env,
             options: parts.options,
             log: parts.log,
             base,
-        })
+        };
+        Ok((inner, self.prepared))
     }
 }
 
@@ -413,7 +448,7 @@ fn drop_orphans(base: &Base, dictionary: &Dictionary) -> Result<(), TxnError> {
 }
 
 impl Replaying {
-    fn new(table: &Arc<Table>, state: &Arc<TableState>) -> Replaying {
+    pub fn new(table: &Arc<Table>, state: &Arc<TableState>) -> Replaying {
         let column = table
             .columns
             .iter()
@@ -428,15 +463,6 @@ impl Replaying {
     fn malformed(&self) -> TxnError {
         let name = &self.table.name;
         TxnError::Corrupt(format!("a row image that does not fit table {name}"))
-    }
-    /// Cuts one image off the front.
-    fn take_image<'i>(&self, images: &mut &'i [u8]) -> Result<&'i [u8], TxnError> {
-        let length = row::length(&self.table, images).map_err(|_| self.malformed())?;
-        let (image, rest) = images
-            .split_at_checked(length)
-            .ok_or_else(|| self.malformed())?;
-        *images = rest;
-        Ok(image)
     }
     fn apply(
         &mut self,
@@ -510,7 +536,8 @@ impl Replaying {
             .collect::<Result<_, TxnError>>()?;
         Ok((key, entries))
     }
-    fn note_auto_increment(&mut self, image: &[u8]) -> Result<(), TxnError> {
+    /// Raises the table's AUTO_INCREMENT above the row's value.
+    pub fn note_auto_increment(&mut self, image: &[u8]) -> Result<(), TxnError> {
         let Some(column) = self.auto_increment else {
             return Ok(());
         };

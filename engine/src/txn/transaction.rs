@@ -10,6 +10,7 @@ use super::{
         tree::{Attempt, Name, TreeLocks},
     },
     owner::{Owner, WaitFor, Waiter, Woken},
+    prepared::Detached,
     writes::{Savepoint, WriteSet},
 };
 use crate::{
@@ -32,9 +33,7 @@ pub struct Txn {
     pub(super) snapshot: Option<Snapshot>,
     pub(super) tables: SmallVec<[Used; 2]>,
     pub(super) writes: WriteSet,
-    held: Vec<HeldLock>,
-    /// The lock tables it used, each once.
-    lock_trees: SmallVec<[LockTree; 4]>,
+    locks: HeldLocks,
     /// How many locks it had when the statement began.
     statement_locks: usize,
     /// What it met in locking reads and must not tell before it is durable.
@@ -45,6 +44,8 @@ pub struct Txn {
     published: bool,
     /// What was taken back: it matters again when the transaction reads its own writes.
     disregarded: Seq,
+    /// Somebody else has what it held.
+    detached: bool,
 }
 
 /// What plain reads see.
@@ -60,6 +61,14 @@ pub(super) struct Used {
     pub state: Arc<TableState>,
 }
 
+/// The row and range locks of a transaction.
+#[derive(Default)]
+pub(super) struct HeldLocks {
+    held: Vec<HeldLock>,
+    /// The lock tables it used, each once.
+    trees: SmallVec<[LockTree; 4]>,
+}
+
 struct LockTree {
     locks: Arc<TreeLocks>,
     /// It has range locks there.
@@ -67,7 +76,7 @@ struct LockTree {
 }
 
 struct HeldLock {
-    /// Position in `lock_trees`.
+    /// Position in `HeldLocks::trees`.
     tree: usize,
     name: Name,
 }
@@ -103,20 +112,20 @@ impl Txn {
             snapshot: None,
             tables: SmallVec::new(),
             writes: WriteSet::default(),
-            held: Vec::new(),
-            lock_trees: SmallVec::new(),
+            locks: HeldLocks::default(),
             statement_locks: 0,
             depends: 0,
             last_read: 0,
             disregarded: 0,
             published: false,
+            detached: false,
         }
     }
     /// Marks the start of a statement: under READ COMMITTED plain reads get a new snapshot;
     /// `text` is what others are told when they wait for this transaction's locks.
     pub fn start_statement(&mut self, text: &Arc<str>) {
         *self.descriptor.statement.lock() = Some(Arc::clone(text));
-        self.statement_locks = self.held.len();
+        self.statement_locks = self.locks.held.len();
         self.writes.start_statement();
         if self.reads_committed() && self.snapshot.take().is_some() {
             self.descriptor.clear_snapshot();
@@ -233,16 +242,17 @@ impl Txn {
     }
     fn lock_tree(&mut self, tree: TreeId) -> usize {
         let found = self
-            .lock_trees
+            .locks
+            .trees
             .iter()
             .position(|known| known.locks.tree == tree);
         found.unwrap_or_else(|| {
             let locks = self.engine.locks.tree(tree);
-            self.lock_trees.push(LockTree {
+            self.locks.trees.push(LockTree {
                 locks,
                 ranges: false,
             });
-            self.lock_trees.len() - 1
+            self.locks.trees.len() - 1
         })
     }
     /// Locks a row by name. Returns false if others hold it and it is to be skipped.
@@ -255,7 +265,7 @@ impl Txn {
     ) -> Result<bool, TxnError> {
         self.descriptor.identify(|| self.engine.locks.now_us());
         let place = self.lock_tree(tree);
-        let Some(known) = self.lock_trees.get(place) else {
+        let Some(known) = self.locks.trees.get(place) else {
             return Ok(false);
         };
         let wait = conflict == OnConflict::Wait;
@@ -277,7 +287,7 @@ impl Txn {
     fn hold(&mut self, tree: usize, name: &[u8]) {
         self.descriptor.count_lock();
         let name = name.into();
-        self.held.push(HeldLock { tree, name });
+        self.locks.held.push(HeldLock { tree, name });
     }
     /// Locks `name` X for inserting at `position`, waiting for others' range locks there.
     pub(super) fn lock_insert(
@@ -291,7 +301,7 @@ impl Txn {
         let mut owned = false;
         let mut deadline = None;
         loop {
-            let Some(known) = self.lock_trees.get(place) else {
+            let Some(known) = self.locks.trees.get(place) else {
                 return Ok(());
             };
             let attempt = known
@@ -328,7 +338,7 @@ impl Txn {
         self.descriptor.identify(|| self.engine.locks.now_us());
         self.descriptor.count_lock();
         let place = self.lock_tree(tree);
-        let Some(known) = self.lock_trees.get_mut(place) else {
+        let Some(known) = self.locks.trees.get_mut(place) else {
             return Ok(());
         };
         known.ranges = true;
@@ -344,29 +354,32 @@ impl Txn {
                 break;
             };
             // Having held its lock for a moment is proof that the insert is over.
-            let before = self.held.len();
+            let before = self.locks.held.len();
             self.lock(tree, &pending, LockMode::Shared, conflict)?;
-            if self.held.len() > before {
+            if self.locks.held.len() > before {
                 self.release_last();
             }
         }
         Ok(())
     }
     fn release_last(&mut self) {
-        if let Some(lock) = self.held.pop()
-            && let Some(known) = self.lock_trees.get(lock.tree)
+        if let Some(lock) = self.locks.held.pop()
+            && let Some(known) = self.locks.trees.get(lock.tree)
         {
             known.locks.release(&self.descriptor, &lock.name);
         }
     }
     /// Releases the lock `name` if this statement took it last.
     pub(super) fn unlock_if_new(&mut self, tree: TreeId, name: &[u8]) {
-        let Some(last) = self.held.last() else { return };
+        let Some(last) = self.locks.held.last() else {
+            return;
+        };
         let mine = self
-            .lock_trees
+            .locks
+            .trees
             .get(last.tree)
             .is_some_and(|known| known.locks.tree == tree);
-        if mine && last.name.as_slice() == name && self.held.len() > self.statement_locks {
+        if mine && last.name.as_slice() == name && self.locks.held.len() > self.statement_locks {
             self.release_last();
         }
     }
@@ -377,40 +390,44 @@ impl Txn {
         if !self.reads_committed() {
             return;
         }
-        let new = self.held.get(self.statement_locks..).unwrap_or_default();
+        let new = self
+            .locks
+            .held
+            .get(self.statement_locks..)
+            .unwrap_or_default();
         let place = new.iter().rposition(|lock| {
-            let known = self.lock_trees.get(lock.tree);
+            let known = self.locks.trees.get(lock.tree);
             lock.name.as_slice() == key && known.is_some_and(|known| known.locks.tree == tree)
         });
         if let Some(place) = place {
-            let last = self.held.len() - 1;
-            self.held.swap(self.statement_locks + place, last);
+            let last = self.locks.held.len() - 1;
+            self.locks.held.swap(self.statement_locks + place, last);
             self.release_last();
         }
     }
     fn release_locks(&mut self) {
         /// So many locks go at once: others wait for the table's mutex meanwhile.
         const CHUNK: usize = 512;
-        let mut rest = self.held.as_slice();
+        let mut rest = self.locks.held.as_slice();
         while let Some(first) = rest.first() {
             let same = rest
                 .iter()
                 .take_while(|lock| lock.tree == first.tree)
                 .count();
             let (now, later) = rest.split_at(same.min(CHUNK));
-            if let Some(known) = self.lock_trees.get(first.tree) {
+            if let Some(known) = self.locks.trees.get(first.tree) {
                 let names = now.iter().map(|lock| lock.name.as_slice());
                 known.locks.release_all(&self.descriptor, names, false);
             }
             rest = later;
         }
-        for known in self.lock_trees.iter().filter(|known| known.ranges) {
+        for known in self.locks.trees.iter().filter(|known| known.ranges) {
             known
                 .locks
                 .release_all(&self.descriptor, std::iter::empty(), true);
         }
-        self.held.clear();
-        self.lock_trees.clear();
+        self.locks.held.clear();
+        self.locks.trees.clear();
         self.statement_locks = 0;
     }
 
@@ -535,12 +552,61 @@ impl Txn {
     }
 }
 
+impl Txn {
+    /// Takes it off its session, with its locks and what it will change; its snapshot goes.
+    pub(super) fn detach(mut self) -> Detached {
+        self.detached = true;
+        if self.snapshot.take().is_some() {
+            self.descriptor.clear_snapshot();
+        }
+        let row_counts = self.writes.row_counts(self.tables.len());
+        Detached {
+            owner: Arc::clone(&self.owner),
+            descriptor: Arc::clone(&self.descriptor),
+            tables: std::mem::take(&mut self.tables),
+            locks: std::mem::take(&mut self.locks),
+            overlay: self.writes.take_overlay(),
+            row_counts,
+            published: self.published,
+        }
+    }
+    /// Takes up what a transaction held, to give it back.
+    pub(super) fn attach(engine: &Arc<Inner>, detached: Detached) -> Txn {
+        let options = TxnOptions {
+            isolation: Isolation::RepeatableRead,
+            read_only: true,
+            lock_wait_ms: 0,
+        };
+        Txn {
+            engine: Arc::clone(engine),
+            owner: detached.owner,
+            descriptor: detached.descriptor,
+            options,
+            snapshot: None,
+            tables: detached.tables,
+            writes: WriteSet::default(),
+            locks: detached.locks,
+            statement_locks: 0,
+            depends: 0,
+            last_read: 0,
+            disregarded: 0,
+            published: detached.published,
+            detached: false,
+        }
+    }
+}
+
 impl Drop for Txn {
     fn drop(&mut self) {
+        if !self.detached {
+            self.give_up();
+        }
         self.give_up();
         if self.options.isolation == Isolation::ReadUncommitted {
             self.engine.uncommitted.leave();
         }
-        Arc::clone(&self.descriptor).give_back(&self.owner);
+        if !self.detached {
+            Arc::clone(&self.descriptor).give_back(&self.owner);
+        }
     }
 }

@@ -97,6 +97,15 @@ impl Txn {
     /// Inserts a row. On a duplicate the row's key in the conflicting index is looked up with
     /// `find_duplicate`; nothing was written.
     pub fn insert(&mut self, table: &Arc<Table>, image: &[u8]) -> Result<(), TxnError> {
+        self.insert_as(table, image, None)
+    }
+    /// As `insert`; a table without primary key gives the row this hidden number, if there is one.
+    pub(super) fn insert_as(
+        &mut self,
+        table: &Arc<Table>,
+        image: &[u8],
+        number: Option<u64>,
+    ) -> Result<(), TxnError> {
         self.may_write()?;
         let (used, table) = self.used(table)?;
         let table = &table;
@@ -106,7 +115,7 @@ impl Txn {
                 key
             }
             None => {
-                let number = self.next_row_number(used);
+                let number = self.row_number(used, number);
                 let key = hidden_key(number);
                 self.lock_insert(table.rows, &key, &key)?;
                 key
@@ -120,9 +129,19 @@ impl Txn {
         self.put_entries(table, entries, Some(&[]));
         self.check_size()
     }
-    fn next_row_number(&self, used: usize) -> u64 {
-        let state = self.tables.get(used).map(|used| &used.state);
-        state.map_or(1, |state| state.next_row.fetch_add(1, Ordering::Relaxed))
+    /// The hidden number of a new row: the next one, or `given`.
+    fn row_number(&self, used: usize, given: Option<u64>) -> u64 {
+        let Some(used) = self.tables.get(used) else {
+            return 1;
+        };
+        let next = &used.state.next_row;
+        match given {
+            None => next.fetch_add(1, Ordering::Relaxed),
+            Some(number) => {
+                next.fetch_max(number.saturating_add(1), Ordering::Relaxed);
+                number
+            }
+        }
     }
     /// Locks the place of a new row, which must be free.
     fn claim_row(&mut self, table: &Table, key: &[u8]) -> Result<(), TxnError> {

@@ -9,9 +9,11 @@ pub mod row;
 pub mod schema;
 pub mod temporal;
 pub mod value;
+pub mod xid;
 
 pub use collation::Collation;
 pub use id::IdMap;
 pub use schema::{Column, ColumnType, Index, IndexPart, Table, TableId, TreeId};
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Value};
+pub use xid::Xid;

@@ -201,6 +201,12 @@ pub(super) const PS_SESSION_STATUS: &str = "\
 pub(super) const PS_SESSION_VARIABLES: &str = "\
     VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
 
+/// Cohort's own: the transactions that are prepared (XA), where they come from and since when.
+pub(super) const COHORT_XA_PREPARED: &str = "\
+    FORMAT_ID bigint+!, GTRID varchar(128)!, BQUAL varchar(128)!, XID varchar(300)!, PREPARED \
+    datetime(6)!, AGE_SECONDS bigint+!, USER varchar(288)!, CONNECTION_ID bigint+!, \
+    ROW_EVENTS bigint+!";
+
 /// Cohort's own: how long the log's fsyncs took.
 pub(super) const COHORT_LOG_FSYNC_HISTOGRAM: &str = "\
     BUCKET int+!, LATENCY_US_FROM bigint+!, LATENCY_US_TO bigint+, FSYNCS bigint+!";

@@ -88,7 +88,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 35] = [
+const ENTRIES: [Entry; 36] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -106,6 +106,12 @@ const ENTRIES: [Entry; 35] = [
         "COHORT_LOG_FSYNC_HISTOGRAM",
         def::COHORT_LOG_FSYNC_HISTOGRAM,
         server::fsync_histogram,
+    ),
+    (
+        INFORMATION,
+        "COHORT_XA_PREPARED",
+        def::COHORT_XA_PREPARED,
+        server::xa_prepared,
     ),
     (
         INFORMATION,

@@ -173,6 +173,32 @@ pub(super) fn transactions(session: &State) -> Rows {
     engine.transactions().into_iter().map(row).collect()
 }
 
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(super) fn xa_prepared(session: &State) -> Rows {
+    if !session.privileged {
+        return Rows::new();
+    }
+    let engine = &session.instance.engine;
+    let now = engine.env().wall_micros();
+    let row = |info: cohort_engine::txn::PreparedInfo| {
+        vec![
+            number(u64::from(info.xid.format)),
+            text(hexadecimal(info.xid.gtrid())),
+            text(hexadecimal(info.xid.bqual())),
+            text(info.xid.to_string()),
+            moment(session, info.since_us),
+            number(now.saturating_sub(info.since_us) / 1_000_000),
+            text(info.user),
+            number(info.session),
+            number(info.row_events),
+        ]
+    };
+    engine.prepared().into_iter().map(row).collect()
+}
+
 pub(super) fn data_locks(session: &State) -> Rows {
     if !session.privileged {
         return Rows::new();
@@ -194,11 +220,6 @@ pub(super) fn data_locks(session: &State) -> Rows {
         }
         (Value::Null, Value::Null, Value::Null)
     };
-    let hex = |key: &[u8]| {
-        key.iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
     let mut rows = Rows::new();
     for (position, lock) in session.instance.engine.locks().into_iter().enumerate() {
         let (database, table, index) = place(lock.tree);
@@ -206,14 +227,14 @@ pub(super) fn data_locks(session: &State) -> Rows {
             LockKind::Row {
                 mode: LockMode::Shared,
                 key,
-            } => ("S,REC_NOT_GAP", hex(key)),
+            } => ("S,REC_NOT_GAP", hexadecimal(key)),
             LockKind::Row {
                 mode: LockMode::Exclusive,
                 key,
-            } => ("X,REC_NOT_GAP", hex(key)),
+            } => ("X,REC_NOT_GAP", hexadecimal(key)),
             LockKind::Range { low, high } => {
-                let high = high.as_deref().map_or("end".to_string(), hex);
-                ("X,GAP", format!("{}..{high}", hex(low)))
+                let high = high.as_deref().map_or("end".to_string(), hexadecimal);
+                ("X,GAP", format!("{}..{high}", hexadecimal(low)))
             }
             _ => ("X,INSERT_INTENTION", String::new()),
         };

@@ -133,6 +133,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The lexical grammar.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
     /// The text of a token.
     #[must_use]
     pub fn text(&self, token: Token) -> &'a [u8] {

@@ -9,9 +9,11 @@ mod cursor;
 mod parse;
 mod reserved;
 mod show;
+mod xa;
 
 pub use cursor::{Cursor, Parsed};
 pub use parse::parse;
+pub use xa::Xa;
 
 use cohort_engine::txn::Isolation;
 
@@ -366,6 +368,8 @@ pub enum Command {
     },
     /// REVOKE ALL.
     Revoke(Vec<UserName>),
+    /// XA.
+    Xa(Xa),
 }
 
 /// What PREPARE prepares.
@@ -431,6 +435,7 @@ impl Command {
             Command::SetPassword { .. } => "set_password",
             Command::Grant { .. } => "grant",
             Command::Revoke(_) => "revoke",
+            Command::Xa(xa) => xa.counter(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
-    account, show,
+    account, show, xa,
 };
 use crate::{error::SqlError, lexer::Kind};
 use cohort_engine::txn::Isolation;
@@ -48,6 +48,9 @@ fn command(c: &mut Cursor) -> Parsed<Option<Command>> {
     }
     if c.eat("SHOW") {
         return show::show(c).map(Some);
+    }
+    if c.eat("XA") {
+        return xa::xa(c).map(|xa| Some(Command::Xa(xa)));
     }
     if c.eat("DO") {
         return Ok(Some(Command::Do(c.take_rest())));
@@ -134,9 +137,8 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
 
 /// Statements of MySQL that are not there at all: 1235 says so instead of a syntax error.
 fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
-    const REFUSED: [&str; 17] = [
+    const REFUSED: [&str; 16] = [
         "CALL",
-        "XA",
         "HANDLER",
         "LOAD",
         "CHANGE",

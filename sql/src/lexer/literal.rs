@@ -113,3 +113,22 @@ pub fn number(kind: Kind, text: &[u8]) -> Option<Value> {
         _ => None,
     }
 }
+
+/// The bytes of `0x1F`, `x'1F'`, `0b01` or `b'01'`: a token of kind `Hex` or `Bit`.
+#[must_use]
+pub fn bits(kind: Kind, text: &[u8]) -> Option<Vec<u8>> {
+    let hex = kind == Kind::Hex;
+    let quoted = text.get(1) == Some(&b'\'');
+    let digits = text.get(2..text.len().saturating_sub(usize::from(quoted)))?;
+    let per_byte = if hex { 2 } else { 8 };
+    if quoted && hex && digits.len() % 2 == 1 {
+        return None;
+    }
+    let base = if hex { 16 } else { 2 };
+    // Digits are grouped from the right.
+    let mut bytes = Vec::with_capacity(digits.len() / per_byte + 1);
+    for group in digits.rchunks(per_byte).rev() {
+        bytes.push(u8::from_str_radix(std::str::from_utf8(group).ok()?, base).ok()?);
+    }
+    Some(bytes)
+}

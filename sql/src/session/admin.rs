@@ -67,6 +67,7 @@ impl Session {
             Command::Do(expressions) => {
                 self.evaluate(expressions, params)?;
             }
+            Command::Xa(xa) => return self.xa(xa, out),
             _ => self.account_command(command)?,
         }
         self.done(0, String::new(), out)
@@ -148,7 +149,7 @@ impl Session {
 
     /// Sends a table that is known already. The reply to SHOW WARNINGS says that it has none of
     /// its own.
-    fn send(
+    pub(super) fn send(
         &mut self,
         shown: &Shown,
         warnings: bool,

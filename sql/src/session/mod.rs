@@ -11,6 +11,7 @@ mod query;
 mod schema;
 mod set;
 mod transaction;
+mod xa;
 
 pub use crate::state::{Identity, Instance, State};
 pub use prepared::Prepared;

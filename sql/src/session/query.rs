@@ -326,6 +326,7 @@ impl Session {
         let (characteristics, alone) = if plan.tables.is_empty() {
             self.peek()
         } else {
+            self.xa_takes_work()?;
             self.enter()
         };
         if characteristics.read_only && !is_select {

@@ -36,6 +36,8 @@ pub(super) struct Transaction {
     pub engine: Option<Txn>,
     /// SET TRANSACTION: only for the next one.
     pub next: (Option<Isolation>, Option<bool>),
+    /// XA: the session's distributed transaction; then `open` is some.
+    pub branch: Option<super::xa::Branch>,
     /// SAVEPOINTs in the order they were made.
     pub savepoints: Vec<(String, Savepoint)>,
 }
@@ -105,6 +107,7 @@ impl Session {
 
     /// Commits what is open; nothing happens if nothing is.
     pub(super) fn commit(&mut self) -> Result<(), SqlError> {
+        self.outside_xa()?;
         let engine = self.transaction.engine.take();
         self.forget();
         let Some(txn) = engine else { return Ok(()) };
@@ -122,8 +125,9 @@ impl Session {
         self.forget();
     }
 
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.transaction.open = None;
+        self.transaction.branch = None;
         self.transaction.savepoints.clear();
         self.state.in_transaction = false;
     }
@@ -134,6 +138,7 @@ impl Session {
         commit: bool,
         completion: Completion,
     ) -> Result<(), SqlError> {
+        self.outside_xa()?;
         let ended = self.transaction.open;
         if commit {
             self.commit()?;
@@ -188,7 +193,10 @@ impl Session {
         // 1213 (deadlock) and 1030 (the log failed) end the transaction in the engine.
         if error.is_some_and(|error| matches!(error.code, 1213 | 1030)) {
             drop(txn);
-            self.forget();
+            match (&mut self.transaction.branch, error) {
+                (Some(branch), Some(error)) => branch.roll_back(error),
+                _ => self.forget(),
+            }
             return;
         }
         self.transaction.engine = Some(txn);

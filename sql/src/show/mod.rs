@@ -5,6 +5,7 @@ mod filter;
 mod logs;
 mod schema;
 mod sessions;
+mod xa;
 
 use crate::{
     catalog::{self, Rows},
@@ -65,6 +66,8 @@ const TEXT: ColumnType = ColumnType::VarChar(64);
 const LONG: ColumnType = ColumnType::VarChar(16_383);
 /// A column of numbers.
 const NUMBER: ColumnType = ColumnType::BigInt;
+
+pub use xa::prepared;
 
 /// What a SHOW shows to this session. `params` are those of a WHERE.
 pub fn show(

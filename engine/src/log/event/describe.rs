@@ -1,6 +1,6 @@
 //! What SHOW BINLOG EVENTS says about an event, in MySQL's words.
 
-use super::{Cursor, Event, Gtid, STATEMENT_END, kind, previous_gtids, query};
+use super::{Cursor, Event, Gtid, STATEMENT_END, kind, prepared_xid, previous_gtids, query};
 
 /// A source as text: `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
 fn uuid(bytes: [u8; 16]) -> String {
@@ -29,6 +29,7 @@ pub(in crate::log) fn describe(event: &Event<'_>) -> (&'static str, String) {
         kind::DELETE_ROWS => "Delete_rows",
         kind::GTID => "Gtid",
         kind::PREVIOUS_GTIDS => "Previous_gtids",
+        kind::XA_PREPARE => "XA_prepare",
         _ => "Unknown",
     };
     (name, contents(event).unwrap_or_default())
@@ -83,6 +84,7 @@ fn contents(event: &Event<'_>) -> Option<String> {
                     });
             sets.collect::<Vec<_>>().join(",")
         }
+        kind::XA_PREPARE => format!("XA PREPARE {}", prepared_xid(event.body)?),
         kind::IGNORABLE => "# Cohort's internal records".into(),
         _ => String::new(),
     })

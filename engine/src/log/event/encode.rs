@@ -47,7 +47,7 @@ pub(in crate::log) fn lenenc(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends a QUERY event: BEGIN (`ddl` false), or a DDL statement, whose commit number will have
+/// Appends a QUERY event: BEGIN or one of XA (`ddl` false), or a DDL statement, whose commit number will have
 /// to be put at the returned offset.
 pub(in crate::log) fn query_event(
     out: &mut Vec<u8>,

@@ -22,6 +22,7 @@ mod describe;
 mod encode;
 mod header;
 mod table_map;
+mod xa;
 
 pub(super) use cursor::Cursor;
 pub(super) use decode::{Event, Flaw, Gtid, checksum, previous_gtids, query, rows};
@@ -29,6 +30,7 @@ pub(super) use describe::describe;
 pub(super) use encode::{begin, finish, lenenc, query_event, rotate, stop};
 pub(super) use header::{FileHeader, FileHeaderFlaw};
 pub(super) use table_map::table_map;
+pub(super) use xa::{XaStatement, prepared_xid, xa_prepare, xa_statement};
 
 /// Bytes of an event's header.
 pub(super) const HEADER: usize = 19;
@@ -53,6 +55,7 @@ pub(super) mod kind {
     pub(crate) const DELETE_ROWS: u8 = 32;
     pub(crate) const GTID: u8 = 33;
     pub(crate) const PREVIOUS_GTIDS: u8 = 35;
+    pub(crate) const XA_PREPARE: u8 = 38;
 }
 
 /// Event flag of a format description: the file is in use or was not closed. It does not count

@@ -135,6 +135,11 @@ fn mysqlbinlog_decodes_the_files() {
     rows.update(&table(1), &image(1, b"before"), &image(1, b"after"));
     rows.delete(&table(2), &image(9, b"gone"));
     commit(&log, rows).unwrap();
+    let xid = crate::types::Xid::new(7, b"ab", b"c").unwrap();
+    let mut prepared = Batch::prepared("test", 1, &xid);
+    prepared.insert(&table(1), &image(500, b"later"));
+    commit(&log, prepared).unwrap();
+    commit(&log, Batch::outcome("test", 2, &xid, true)).unwrap();
     log.rotate().unwrap();
     commit(&log, insert(7, 10)).unwrap();
     let active = dir.join(log.files().last().unwrap().name());
@@ -162,13 +167,17 @@ fn mysqlbinlog_decodes_the_files() {
     }
     std::fs::remove_dir_all(dir).unwrap();
     for wanted in [
-        "GTID_NEXT= 'abababab-abab-abab-abab-abababababab:3'",
+        "GTID_NEXT= 'abababab-abab-abab-abab-abababababab:5'",
         "CREATE TABLE t1 (id INT PRIMARY KEY, data BLOB)",
         "Columns(`id` INT",
         "# Primary Key(id)",
         "### UPDATE `test`.`t1`",
         "###   @2='before'",
         "### DELETE FROM `test`.`t2`",
+        "XA START X'6162',X'63',7",
+        "XA END X'6162',X'63',7",
+        "XA PREPARE X'6162',X'63',7",
+        "XA COMMIT X'6162',X'63',7",
         "last_committed=1\tsequence_number=2",
         "Rotate to binlog.000002  pos: 4",
         "Unrecognized ignorable event",
@@ -176,5 +185,5 @@ fn mysqlbinlog_decodes_the_files() {
     ] {
         assert!(text.contains(wanted), "{wanted} is not in\n{text}");
     }
-    assert_eq!(text.matches("### INSERT INTO `test`.`t1`").count(), 101);
+    assert_eq!(text.matches("### INSERT INTO `test`.`t1`").count(), 102);
 }

@@ -4,6 +4,7 @@ mod bank;
 mod basics;
 mod crash;
 mod locks;
+mod prepared;
 mod schema;
 
 use super::*;

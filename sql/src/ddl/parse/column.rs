@@ -445,7 +445,7 @@ pub(super) fn default_value(c: &mut Cursor) -> Parsed<DefaultSyntax> {
     }
     let token = c.peek();
     if matches!(token.kind, Kind::Hex | Kind::Bit) {
-        let bytes = bits(c.text(token), token.kind == Kind::Hex);
+        let bytes = lexer::bits(token.kind, c.text(token));
         let bytes = bytes.ok_or_else(|| c.error())?;
         c.next();
         return Ok(DefaultSyntax::Bits(bytes));
@@ -476,21 +476,4 @@ fn number(c: &mut Cursor) -> Parsed<Value> {
         Value::Double(n) => Value::Double(-n),
         other => other,
     })
-}
-
-/// The bytes of `0x1F`, `x'1F'`, `0b01` or `b'01'`.
-fn bits(text: &[u8], hex: bool) -> Option<Vec<u8>> {
-    let quoted = text.get(1) == Some(&b'\'');
-    let digits = text.get(2..text.len() - usize::from(quoted))?;
-    let per_byte = if hex { 2 } else { 8 };
-    if quoted && hex && digits.len() % 2 == 1 {
-        return None;
-    }
-    let base = if hex { 16 } else { 2 };
-    // Digits are grouped from the right.
-    let mut bytes = Vec::with_capacity(digits.len() / per_byte + 1);
-    for group in digits.rchunks(per_byte).rev() {
-        bytes.push(u8::from_str_radix(std::str::from_utf8(group).ok()?, base).ok()?);
-    }
-    Some(bytes)
 }
