@@ -244,7 +244,7 @@ fn between(
             keys::encode_part(column, part, value, &mut key);
             key
         };
-        // NULL is before all values and in no range.
+        // NULL, if the column can be NULL, is before all values and in no range.
         let null = || encoded(&Value::Null);
         let (first, last) = if part.desc {
             (&high, &low)
@@ -254,13 +254,13 @@ fn between(
         let start = match first {
             Some((value, true)) => Some(encoded(value)),
             Some((value, false)) => successor(&encoded(value)),
-            None if part.desc => Some(prefix.clone()),
-            None => successor(&null()),
+            None if column.nullable && !part.desc => successor(&null()),
+            None => Some(prefix.clone()),
         };
         let end = match last {
             Some((value, true)) => successor(&encoded(value)),
             Some((value, false)) => Some(encoded(value)),
-            None if part.desc => Some(null()),
+            None if column.nullable && part.desc => Some(null()),
             None => successor(prefix),
         };
         let Some(start) = start else { continue };
