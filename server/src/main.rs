@@ -1,7 +1,10 @@
-//! The server: `cohort serve`.
+//! The server, `cohort serve`, and its measurements, `cohort lab`.
 
+mod cli;
 mod config;
 mod database;
+mod lab;
+mod limits;
 mod listener;
 mod mysql;
 mod notice;
@@ -15,7 +18,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match config::load().and_then(|settings| serve::run(&settings)) {
+    match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             notice!("{error}");
