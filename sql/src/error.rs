@@ -160,6 +160,7 @@ errors! {
     1286 b"42000" unknown_storage_engine(name) "Unknown storage engine '{name}'";
     1287 b"HY000" deprecated(what, instead) "'{what}' is deprecated and will be removed in a future release. Please use {instead} instead";
     1290 b"HY000" option_prevents(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
+    1288 b"HY000" not_updatable(table, statement) "The target table {table} of the {statement} is not updatable";
     1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
@@ -231,7 +232,13 @@ errors! {
     3569 b"HY000" duplicate_table_lock(table) "Table {table} appears in multiple locking clauses.";
     3568 b"HY000" unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3572 b"HY000" lock_nowait() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
+    3573 b"HY000" recursive_without_union(name) "Recursive Common Table Expression '{name}' should contain a UNION";
+    3574 b"HY000" recursive_without_seed(name) "Recursive Common Table Expression '{name}' should have one or more non-recursive query blocks followed by one or more recursive ones";
+    3575 b"HY000" recursive_aggregation(name) "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions in recursive query block";
+    3576 b"HY000" recursive_left_join(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
+    3577 b"HY000" recursive_reference(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced only once, and not in any subquery";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
+    3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";

@@ -68,7 +68,13 @@ fn reads(query: &Query, table: &Table) -> bool {
     query.blocks.iter().any(|block| {
         block.sources.iter().any(|source| match &source.input {
             crate::plan::Input::Table(other, _) => other.id == table.id,
-            crate::plan::Input::Derived(query) => reads(query, table),
+            crate::plan::Input::Derived(derived) => {
+                let parts = derived.recursion.iter().flat_map(|r| &r.parts);
+                std::iter::once(&derived.query)
+                    .chain(parts)
+                    .any(|q| reads(q, table))
+            }
+            crate::plan::Input::Working(_) => false,
             crate::plan::Input::Virtual(_) => false,
         }) || block.subqueries.iter().any(|s| reads(&s.query, table))
     })
@@ -454,7 +460,11 @@ pub(super) fn default_value(
                 return Err(error.into());
             }
             context.eval.warnings.warn(error);
-            Ok(zero(column))
+            Ok(if column.nullable {
+                Value::Null
+            } else {
+                zero(column)
+            })
         }
     }
 }

@@ -7,7 +7,9 @@
 
 mod aggregate;
 mod block;
+mod derived;
 mod insert;
+mod joined;
 mod key;
 mod memory;
 mod scan;
@@ -15,6 +17,7 @@ mod subquery;
 mod tail;
 mod write;
 
+pub use derived::Tables;
 pub(crate) use insert::{duplicate_error, zero};
 
 use crate::{
@@ -77,7 +80,9 @@ pub struct ExecContext<'a> {
     pub insert_id: u64,
     /// Counted while running.
     pub handler: Handler,
-    /// Rows until the next look at KILL.
+    /// The tables that queries compute.
+    pub tables: Tables,
+    /// Rows until the next look whether it must stop.
     pub patience: u32,
 }
 
@@ -135,7 +140,7 @@ enum Flow {
 type Flowing = Result<Flow, Stop>;
 
 impl ExecContext<'_> {
-    /// To be called for every row: notices KILL now and then.
+    /// To be called for every row: notices KILL and max_execution_time now and then.
     #[inline]
     fn tick(&mut self) -> Result<(), Stop> {
         if self.patience > 0 {
@@ -143,10 +148,10 @@ impl ExecContext<'_> {
             return Ok(());
         }
         self.patience = 200;
-        if self.owner.is_killed() {
-            return Err(SqlError::query_interrupted().into());
+        match self.eval.environment.interruption() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The same with other parameters.
@@ -158,6 +163,7 @@ impl ExecContext<'_> {
             &mut *self.eval.warnings,
         );
         eval.ignore = self.eval.ignore;
+        eval.storing = self.eval.storing;
         eval.row_number = self.eval.row_number;
         ExecContext {
             txn: &mut *self.txn,
@@ -171,6 +177,7 @@ impl ExecContext<'_> {
             select_limit: self.select_limit,
             insert_id: self.insert_id,
             handler: self.handler,
+            tables: self.tables.clone(),
             patience: self.patience,
         }
     }
@@ -228,6 +235,8 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         Body::Insert(insert) => atomically(context, |context| run_insert(insert, plan, context)),
         Body::Update(update) => atomically(context, |context| write::update(update, context)),
         Body::Delete(delete) => atomically(context, |context| write::delete(delete, context)),
+        Body::UpdateJoined(plan) => atomically(context, |context| joined::update(plan, context)),
+        Body::DeleteJoined(plan) => atomically(context, |context| joined::delete(plan, context)),
     }
 }
 
@@ -241,6 +250,7 @@ fn atomically(
     if !context.unlock {
         context.plain_read = Read::Locking(LockMode::Shared, OnConflict::Wait);
     }
+    context.eval.storing = true;
     let mark = context.txn.savepoint();
     let result = statement(context);
     // A deadlock has rolled everything back already.

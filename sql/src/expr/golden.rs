@@ -51,8 +51,8 @@ impl Environment for Variables {
     fn sleep(&mut self, _: u64) -> bool {
         false
     }
-    fn is_killed(&self) -> bool {
-        false
+    fn interruption(&self) -> Option<SqlError> {
+        None
     }
 }
 
@@ -66,6 +66,8 @@ fn statement() -> Statement<'static> {
         sql_mode: SqlMode::DEFAULT,
         collation: Collation::Utf8mb40900AiCi,
         max_allowed_packet: 67_108_864,
+        group_concat_bytes_max: 1024,
+        cte_depth_max: 1000,
         div_precision_increment: 4,
         connection_id: 1,
         database: None,

@@ -8,8 +8,9 @@ mod predicate;
 use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
-    infer,
+    infer, is_volatile,
     types::{coercibility, common_type, mix_collations},
+    visit_operands,
 };
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -311,6 +312,15 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
     } else {
         (left, right)
     };
+    let (left, right) = if op.is_comparison() {
+        let texts = (
+            compares_as_text(&left, &[&right]),
+            compares_as_text(&right, &[&left]),
+        );
+        (text_if(texts.0, left), text_if(texts.1, right))
+    } else {
+        (left, right)
+    };
     let (a, b) = (infer(&left), infer(&right));
     let mut ty = match op {
         _ if op.is_comparison() => {
@@ -339,6 +349,38 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
         right: Box::new(right),
         ty,
     })
+}
+
+/// Whether a TIME is compared with a string as texts: MySQL makes a time of a string only if it
+/// is a constant that is compared with a column (or one of several in an IN).
+fn compares_as_text(time: &Expr, with: &[&Expr]) -> bool {
+    let is_time = matches!(infer(time).ty, Some(ColumnType::Time(_)));
+    let is_column = matches!(time, Expr::Column { .. });
+    is_time
+        && with.iter().any(|other| infer(other).is_string())
+        && !(is_column && with.iter().all(|other| is_constant(other)))
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    let mut constant = !matches!(expr, Expr::Column { .. } | Expr::UserVariable { .. });
+    visit_operands(expr, &mut |operand| constant &= is_constant(operand));
+    constant && !is_volatile(expr)
+}
+
+fn text_if(as_text: bool, time: Expr) -> Expr {
+    if !as_text {
+        return time;
+    }
+    let from = infer(&time);
+    let ty = ExprType::string(
+        from.length,
+        Collation::Utf8mb40900AiCi,
+        coercibility::NUMERIC,
+    );
+    Expr::Cast {
+        expr: Box::new(time),
+        ty: ty.nullable_if(from.nullable),
+    }
 }
 
 /// The type of `+ - * / DIV %`.

@@ -56,6 +56,11 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
+            if text == b"," && self.in_updated_tables() {
+                self.push(token, Out::make_word("CROSS", None));
+                self.push(token, Out::make_word("JOIN", None));
+                continue;
+            }
             if token.kind == Kind::Word {
                 let next = lexer.clone().next_token();
                 if self.rewrite_word(token, text, next) {
@@ -97,6 +102,32 @@ impl Converter<'_> {
             .filter(|(word, token)| token.is_word(self.source, word))
             .count()
             == words.len()
+    }
+
+    /// The last two tokens are this word and this symbol?
+    fn follows_symbol(&self, symbol: &str, word: &str) -> bool {
+        let mut last = self.tokens.iter().rev();
+        last.next()
+            .is_some_and(|t| t.is_symbol(self.source, symbol))
+            && last.next().is_some_and(|t| t.is_word(self.source, word))
+    }
+
+    /// Whether the next token is in the list of UPDATE's tables, outside parentheses. For
+    /// sqlparser these are one table and its joins. (A RIGHT JOIN would see the tables before
+    /// the comma then; the planner refuses it.)
+    fn in_updated_tables(&self) -> bool {
+        let is = |t: &Token, word: &str| t.is_word(self.source, word);
+        let mut depth = 0;
+        for (i, token) in self.tokens.iter().enumerate() {
+            match (i, token.text(self.source)) {
+                (0, _) if !is(token, "UPDATE") => return false,
+                (_, b"(") => depth += 1,
+                (_, b")") => depth -= 1,
+                _ if is(token, "SET") => return false,
+                _ => {}
+            }
+        }
+        depth == 0 && !self.tokens.is_empty()
     }
 
     /// Whether the last token ends an operand.
@@ -204,6 +235,10 @@ impl Converter<'_> {
             "SECOND" => (last, first),
             _ => (first, last),
         };
+        // EXTRACT(DAY_HOUR FROM …) takes a unit of any name, but no TO.
+        if self.follows_symbol("(", "EXTRACT") {
+            return false;
+        }
         for word in [PARTS[first], "TO", PARTS[last]] {
             self.push(token, Out::make_word(word, None));
         }

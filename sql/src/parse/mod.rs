@@ -77,15 +77,21 @@ impl Text<'_> {
         items
     }
 
-    /// UPDATE of a list of tables, which sqlparser does not know.
-    fn updates_several(&self) -> bool {
-        let mut tokens = self.tokens.iter();
-        tokens
-            .next()
-            .is_some_and(|t| t.is_word(self.source, "UPDATE"))
-            && tokens
-                .take_while(|t| !t.is_word(self.source, "SET"))
-                .any(|t| t.is_symbol(self.source, ","))
+    /// The optimizer hint MAX_EXECUTION_TIME(n) after the first SELECT. Other hints are for
+    /// another optimizer.
+    #[must_use]
+    pub fn execution_ms_max(&self) -> Option<u64> {
+        let first = self.tokens.first()?;
+        if !first.is_word(self.source, "SELECT") {
+            return None;
+        }
+        let hints = lexer::hints(self.source.get(first.end..)?);
+        let tokens = Lexer::tokens(hints, Mode::default());
+        let at = tokens
+            .iter()
+            .position(|t| t.is_word(hints, "MAX_EXECUTION_TIME"))?;
+        let number = tokens.get(at + 2).filter(|t| t.kind == Kind::Integer)?;
+        std::str::from_utf8(number.text(hints)).ok()?.parse().ok()
     }
 
     fn is_qualified(&self, i: usize) -> bool {
@@ -203,9 +209,6 @@ pub fn parse<'a>(
         ..
     } = converter;
     let text = Text { source, tokens };
-    if text.updates_several() {
-        return Err(SqlError::not_supported("UPDATE of several tables"));
-    }
     if text
         .tokens
         .first()

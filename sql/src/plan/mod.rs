@@ -13,10 +13,13 @@ mod access;
 mod aggregate;
 mod cache;
 mod columns;
+mod cte;
 mod dml;
 mod explain;
 mod from;
 mod grouping;
+mod joined;
+mod known;
 mod place;
 mod query;
 mod scope;
@@ -100,6 +103,8 @@ pub struct Plan {
     pub warnings: Vec<SqlError>,
     /// Whether it writes or locks.
     pub writes: bool,
+    /// The hint MAX_EXECUTION_TIME, in milliseconds.
+    pub execution_ms_max: Option<u64>,
 }
 
 /// What a plan does.
@@ -113,6 +118,10 @@ pub enum Body {
     Update(Box<Update>),
     /// DELETE.
     Delete(Box<Delete>),
+    /// UPDATE of several tables.
+    UpdateJoined(Box<Joined>),
+    /// DELETE from several tables.
+    DeleteJoined(Box<Joined>),
     /// EXPLAIN: the rows are known already.
     Explain(Vec<Vec<Value>>),
 }
@@ -240,8 +249,33 @@ pub enum Input {
     Table(Arc<Table>, Access),
     /// A table that is computed.
     Virtual(Arc<Table>),
-    /// A subquery in FROM, computed once.
-    Derived(Box<Query>),
+    /// A subquery in FROM or a common table expression.
+    Derived(Arc<Derived>),
+    /// The rows that came last, for the recursive part of the common table expression of this
+    /// number.
+    Working(usize),
+}
+
+/// A table that a query computes, once in an execution, however many read it.
+#[derive(Debug)]
+pub struct Derived {
+    /// The query; of a recursive common table expression, what does not name itself.
+    pub query: Query,
+    /// What does.
+    pub recursion: Option<Recursion>,
+}
+
+/// The recursive parts of a common table expression.
+#[derive(Debug)]
+pub struct Recursion {
+    /// Its number in the plan.
+    pub number: usize,
+    /// They run on the rows that came last, until there are none.
+    pub parts: Vec<Query>,
+    /// UNION without ALL: rows that were there before are left out.
+    pub distinct: bool,
+    /// The names of its columns, and their types, which are the seed's.
+    pub columns: Vec<(String, ExprType)>,
 }
 
 /// How a stored table is read.
@@ -250,8 +284,9 @@ pub struct Access {
     /// The index: `None` for the tree of the rows (the primary key, if there is one), else the
     /// position among the secondary indexes.
     pub index: Option<usize>,
-    /// What is known of the first parts of the key. Empty: everything is read.
-    pub bounds: Vec<Bound>,
+    /// What is known of the first parts of the key: a row that is wanted meets one of these
+    /// lists, in all its bounds. Empty: everything is read.
+    pub alternatives: Vec<Vec<Bound>>,
     /// Backwards.
     pub reverse: bool,
     /// The index holds all that is needed: the row is not read.
@@ -261,7 +296,7 @@ pub struct Access {
 }
 
 /// What is known of a part of a key.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
     /// It equals a value.
     Equal(Expr),
@@ -447,6 +482,32 @@ pub struct Delete {
     pub ignore: bool,
 }
 
+/// UPDATE or DELETE of tables in a join.
+#[derive(Debug)]
+pub struct Joined {
+    /// The join that finds the rows.
+    pub block: Block,
+    /// The tables to change.
+    pub targets: Vec<Target>,
+    /// IGNORE.
+    pub ignore: bool,
+}
+
+/// A table of a join whose rows are changed.
+#[derive(Debug)]
+pub struct Target {
+    /// The table.
+    pub table: Arc<Table>,
+    /// The slot of its first column.
+    pub first_slot: usize,
+    /// Which of the block's sources it is.
+    pub source: usize,
+    /// Of an UPDATE: column and value, in order.
+    pub assignments: Vec<(usize, Assigned)>,
+    /// What the columns get for `= DEFAULT`.
+    pub defaults: Vec<Default_>,
+}
+
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the
 /// statement's literals were lifted, and a VALUES row stands for many.
 pub fn compile(
@@ -462,6 +523,9 @@ pub fn compile(
         warnings: Vec::new(),
         parameters: parsed.parameters,
         stack: Vec::new(),
+        common: Vec::new(),
+        recursions: 0,
+        named_itself: false,
     };
     let mut writes = true;
     let (body, columns) = match &parsed.statement {
@@ -477,14 +541,22 @@ pub fn compile(
             Body::Insert(Box::new(planner.insert(insert, template)?)),
             Vec::new(),
         ),
-        ast::Statement::Update(update) => (
-            Body::Update(Box::new(planner.update(update, parsed.ignore)?)),
-            Vec::new(),
-        ),
-        ast::Statement::Delete(delete) => (
-            Body::Delete(Box::new(planner.delete(delete, parsed.ignore)?)),
-            Vec::new(),
-        ),
+        ast::Statement::Update(update) => {
+            let body = if dml::updates_several(update) {
+                Body::UpdateJoined(Box::new(planner.update_joined(update, parsed.ignore)?))
+            } else {
+                Body::Update(Box::new(planner.update(update, parsed.ignore)?))
+            };
+            (body, Vec::new())
+        }
+        ast::Statement::Delete(delete) => {
+            let body = if dml::deletes_from_several(delete) {
+                Body::DeleteJoined(Box::new(planner.delete_joined(delete, parsed.ignore)?))
+            } else {
+                Body::Delete(Box::new(planner.delete(delete, parsed.ignore)?))
+            };
+            (body, Vec::new())
+        }
         ast::Statement::Explain {
             statement,
             analyze,
@@ -517,6 +589,7 @@ pub fn compile(
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,
         writes,
+        execution_ms_max: parsed.text.execution_ms_max(),
     })
 }
 
@@ -580,4 +653,10 @@ struct Planner<'a> {
     parameters: u32,
     /// The blocks being compiled, innermost last.
     stack: Vec<scope::Names>,
+    /// The names of WITH in scope, innermost last.
+    common: Vec<cte::CommonTable>,
+    /// How many recursive common table expressions there are.
+    recursions: usize,
+    /// A common table expression was named in its own definition.
+    named_itself: bool,
 }

@@ -48,9 +48,20 @@ impl Planner<'_> {
         if self.stack.len() > DEPTH_MAX {
             return Err(SqlError::nesting_too_deep());
         }
-        if query.with.is_some() {
-            return Err(SqlError::not_supported("WITH"));
+        let depth = self.common.len();
+        if let Some(with) = &query.with {
+            self.with(with)?;
         }
+        let result = self.query_expression(query);
+        self.common.truncate(depth);
+        result
+    }
+
+    /// The same without its WITH.
+    fn query_expression(
+        &mut self,
+        query: &ast::Query,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         let order = match query.order_by.as_ref().map(|o| &o.kind) {
             None => &[][..],
             Some(ast::OrderByKind::Expressions(keys)) => keys,

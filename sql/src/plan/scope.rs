@@ -305,7 +305,6 @@ impl Planner<'_> {
         };
         match &column.default {
             DefaultValue::Null => Ok(walk::null()),
-            DefaultValue::None if column.nullable => Ok(walk::null()),
             DefaultValue::Literal(text) => Ok(Expr::Cast {
                 expr: Box::new(Expr::Literal(
                     Value::Bytes(text.clone().into_bytes()),

@@ -21,6 +21,7 @@ use crate::{
     error::SqlError,
     lexer::{Kind, Lexer, Lifted},
     output::{ColumnMeta, Done, Output},
+    show::{self, Shown},
     state::Entry,
     status::Counter,
     warnings::{Level, Warnings},
@@ -321,9 +322,13 @@ impl Session {
     }
 
     /// The columns of a statement's result, as COM_STMT_PREPARE describes them.
-    fn columns_of(&self, statement: &Statement) -> Arc<[ColumnMeta]> {
+    fn columns_of(&mut self, statement: &Statement) -> Arc<[ColumnMeta]> {
         match &statement.what {
             Compiled::Query(query) => query.columns(),
+            Compiled::Command(Command::Show(what, filter)) => {
+                show::columns(&mut self.state, what, filter).into()
+            }
+            Compiled::Command(Command::TableAdmin(..)) => Shown::admin(Vec::new()).metas().into(),
             _ => Arc::from([]),
         }
     }

@@ -302,8 +302,8 @@ impl Session {
         let command = match &plan.body {
             Body::Select(_) | Body::Explain(_) => "SELECT",
             Body::Insert(_) => "INSERT",
-            Body::Update(_) => "UPDATE",
-            Body::Delete(_) => "DELETE",
+            Body::Update(_) | Body::UpdateJoined(_) => "UPDATE",
+            Body::Delete(_) | Body::DeleteJoined(_) => "DELETE",
         };
         let (user, host) = &self.state.account;
         Err(SqlError::table_access_denied(
@@ -334,6 +334,7 @@ impl Session {
         }
         let engine = self.transaction.engine.take();
         let mut txn = engine.unwrap_or_else(|| self.begin_engine(characteristics));
+        txn.set_lock_wait_ms(self.state.settings().row_lock_wait_ms);
         txn.start_statement(text);
         match exec::use_tables(plan, &mut txn) {
             Ok(true) => {}
@@ -407,6 +408,10 @@ impl Session {
             .collect();
         let facts = state.facts();
         let mut changes = Changes::new(state, user_variables);
+        if matches!(plan.body, Body::Select(_)) && !plan.writes {
+            let setting = state.settings().execution_ms_max;
+            changes.limit_time(plan.execution_ms_max.unwrap_or(setting));
+        }
         let mut context = ExecContext {
             txn,
             engine: &state.instance.engine,
@@ -419,6 +424,7 @@ impl Session {
             select_limit: state.settings().select_limit,
             insert_id: state.insert_id,
             handler: Handler::default(),
+            tables: exec::Tables::default(),
             patience: 0,
         };
         let result = exec::run(plan, &mut context, out);
@@ -436,6 +442,8 @@ fn count_command(plan: &Plan, counters: &Counters) {
         Body::Explain(_) => Counter::ComExplainOther,
         Body::Update(_) => Counter::ComUpdate,
         Body::Delete(_) => Counter::ComDelete,
+        Body::UpdateJoined(_) => Counter::ComUpdateMulti,
+        Body::DeleteJoined(_) => Counter::ComDeleteMulti,
         Body::Insert(insert) => {
             match (insert.replace, matches!(insert.rows, InsertRows::Query(_))) {
                 (false, false) => Counter::ComInsert,
