@@ -141,6 +141,7 @@ errors! {
     1230 b"42000" no_default_of_variable(name) "Variable '{name}' doesn't have a default value";
     1231 b"42000" wrong_value_for_variable(name, value) "Variable '{name}' can't be set to the value of '{value}'";
     1232 b"42000" wrong_type_for_variable(name) "Incorrect argument type to variable '{name}'";
+    1234 b"42000" wrong_placement(what) "Incorrect usage/placement of '{what}'";
     1235 b"42000" not_supported(what) "This version of MySQL doesn't yet support '{what}'";
     1238 b"HY000" variable_is(name, kind) "Variable '{name}' is a {kind} variable";
     1241 b"21000" operand_columns(columns) "Operand should contain {columns} column(s)";
@@ -160,6 +161,9 @@ errors! {
     1286 b"42000" unknown_storage_engine(name) "Unknown storage engine '{name}'";
     1287 b"HY000" deprecated(what, instead) "'{what}' is deprecated and will be removed in a future release. Please use {instead} instead";
     1290 b"HY000" option_prevents(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
+    1287 b"HY000" deprecated_assignment() "Setting user variables within expressions is deprecated and will be removed in a future release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
+    1287 b"HY000" deprecated_found_rows() "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.";
+    1287 b"HY000" deprecated_calc_found_rows() "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two separate queries instead.";
     1288 b"HY000" not_updatable(table, statement) "The target table {table} of the {statement} is not updatable";
     1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
@@ -173,6 +177,8 @@ errors! {
     1327 b"42000" undeclared_variable(name) "Undeclared variable: {name}";
     1347 b"HY000" wrong_object(database, table, kind) "'{database}.{table}' is not {kind}";
     1348 b"HY000" column_not_updatable(column) "Column '{column}' is not updatable";
+    1329 b"02000" no_data() "No data - zero rows fetched, selected, or processed";
+    1353 b"HY000" column_names_differ() "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     1364 b"HY000" no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 b"22012" division_by_zero() "Division by 0";
     1366 b"HY000" incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";

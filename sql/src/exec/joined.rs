@@ -111,14 +111,13 @@ fn find(plan: &Joined, context: &mut ExecContext) -> Result<Vec<Found>, Stop> {
     Ok(found)
 }
 
-/// What the columns of a target get, each assignment seeing those before it.
+/// What the columns of a target get, computed from the row as it was.
 fn values(
     target: &Target,
     run: &mut BlockRun,
     context: &mut ExecContext,
 ) -> Result<Assignments, Stop> {
     let mut values = Vec::with_capacity(target.assignments.len());
-    let mut before = Vec::with_capacity(target.assignments.len());
     for (position, assigned) in &target.assignments {
         let Some(column) = target.table.columns.get(*position) else {
             continue;
@@ -135,15 +134,7 @@ fn values(
                 default_value(default, &target.table, *position, row, context)?
             }
         };
-        if let Some(slot) = run.row.get_mut(target.first_slot + position) {
-            before.push((*position, std::mem::replace(slot, value.clone())));
-        }
         values.push((*position, value));
-    }
-    for (position, value) in before.into_iter().rev() {
-        if let Some(slot) = run.row.get_mut(target.first_slot + position) {
-            *slot = value;
-        }
     }
     Ok(values)
 }

@@ -24,7 +24,7 @@ use crate::{
     error::SqlError,
     expr::EvalContext,
     output::Output,
-    plan::{Body, Insert, Plan},
+    plan::{Body, Insert, Plan, Query},
 };
 use cohort_engine::{
     txn::{Engine, LockMode, OnConflict, Owner, Read, Txn, TxnError},
@@ -82,6 +82,8 @@ pub struct ExecContext<'a> {
     pub handler: Handler,
     /// The tables that queries compute.
     pub tables: Tables,
+    /// SQL_CALC_FOUND_ROWS: the rows so far, had there been no LIMIT.
+    pub rows_counted: Option<u64>,
     /// Rows until the next look whether it must stop.
     pub patience: u32,
 }
@@ -178,6 +180,7 @@ impl ExecContext<'_> {
             insert_id: self.insert_id,
             handler: self.handler,
             tables: self.tables.clone(),
+            rows_counted: None,
             patience: self.patience,
         }
     }
@@ -218,10 +221,11 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
                 })
             })?;
             Ok(Outcome {
-                rows,
+                rows: context.rows_counted.unwrap_or(rows),
                 ..Outcome::default()
             })
         }
+        Body::SelectInto(query, variables) => select_into(query, variables, context),
         Body::Explain(rows) => {
             out.columns(&plan.columns).map_err(Stop::Gone)?;
             for row in rows {
@@ -238,6 +242,34 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         Body::UpdateJoined(plan) => atomically(context, |context| joined::update(plan, context)),
         Body::DeleteJoined(plan) => atomically(context, |context| joined::delete(plan, context)),
     }
+}
+
+/// SELECT … INTO: one row, 1172 if there are more, a warning if there is none.
+fn select_into(
+    query: &Query,
+    variables: &[String],
+    context: &mut ExecContext,
+) -> Result<Outcome, Stop> {
+    let mut found: Option<Vec<Value>> = None;
+    subquery::run_query(query, context, &[], &mut |_, row| {
+        if found.is_some() {
+            return Err(SqlError::too_many_rows().into());
+        }
+        found = Some(std::mem::take(row));
+        Ok(Flow::Continue)
+    })?;
+    let Some(row) = found else {
+        context.eval.warnings.warn(SqlError::no_data());
+        return Ok(Outcome::default());
+    };
+    for ((name, value), ty) in variables.iter().zip(row).zip(&query.types) {
+        let environment = &mut context.eval.environment;
+        environment.set_user_variable(name, value, ty.collation);
+    }
+    Ok(Outcome {
+        affected_rows: 1,
+        ..Outcome::default()
+    })
 }
 
 /// Undoes what a failed statement has changed.

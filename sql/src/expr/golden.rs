@@ -199,18 +199,9 @@ fn column(type_text: &str) -> Column {
         other => panic!("no column of type {other} here"),
     };
     let column = Column {
-        name: "c".into(),
-        ty,
         unsigned,
-        zerofill: false,
-        nullable: true,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_now: false,
         collation,
-        comment: String::new(),
-        display_width: None,
-        explicit_collation: false,
+        ..Column::new("c", ty)
     };
     assert_eq!(column.type_text(), type_text);
     column

@@ -5,6 +5,8 @@ mod call;
 mod literal;
 mod predicate;
 
+pub(crate) use literal::type_of;
+
 use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
@@ -45,6 +47,15 @@ pub trait Scope {
     fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
         let _ = scope;
         Err(SqlError::unknown_variable(name))
+    }
+    /// The type of a user variable's value now, if it is a number.
+    fn user_variable(&self, name: &str) -> Option<ExprType> {
+        let _ = name;
+        None
+    }
+    /// A warning that every execution gives.
+    fn warn(&mut self, warning: SqlError) {
+        let _ = warning;
     }
     /// @@collation_connection: the collation of literals.
     fn collation(&self) -> Collation {
@@ -178,13 +189,13 @@ fn identifier(path: &[ast::Ident], scope: &mut dyn Scope) -> Result<Expr, SqlErr
         .trim_start_matches('@')
         .trim_matches(['`', '\'', '"'])
         .to_string();
-    // Its value, and so its type, is known when the statement runs.
-    let ty = ExprType {
+    // That of a string is known only when the statement runs.
+    let ty = scope.user_variable(&name).unwrap_or_else(|| ExprType {
         ty: None,
         collation: scope.collation(),
         coercibility: coercibility::IMPLICIT,
         ..ExprType::null()
-    };
+    });
     Ok(Expr::UserVariable { name, ty })
 }
 
@@ -297,6 +308,7 @@ fn assignment(
             ":= to anything but a user variable",
         ));
     };
+    scope.warn(SqlError::deprecated_assignment());
     Ok(Expr::SetUserVariable {
         name,
         expr: Box::new(resolve(right, scope)?),

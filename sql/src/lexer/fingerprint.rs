@@ -185,6 +185,8 @@ impl<'a, 'l> Walk<'a, 'l> {
                     }
                 }
             }
+            // The value of a variable decides about the types of a plan.
+            Kind::UserVariable => return Step::Stop(Outcome::No),
             Kind::String => {
                 if self.previous.kind == Kind::String {
                     return Step::Stop(Outcome::No);

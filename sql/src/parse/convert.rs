@@ -15,6 +15,8 @@ pub(super) struct Converter<'a> {
     pub out: Vec<TokenWithSpan>,
     pub parameters: u32,
     pub ignore: bool,
+    pub into: Vec<String>,
+    pub warnings: Vec<SqlError>,
 }
 
 impl Converter<'_> {
@@ -61,6 +63,13 @@ impl Converter<'_> {
                 self.push(token, Out::make_word("JOIN", None));
                 continue;
             }
+            self.warn(token, text, &lexer);
+            if token.is_word(self.source, "INTO")
+                && let Some(rest) = self.take_into(&lexer)
+            {
+                lexer = rest;
+                continue;
+            }
             if token.kind == Kind::Word {
                 let next = lexer.clone().next_token();
                 if self.rewrite_word(token, text, next) {
@@ -74,6 +83,60 @@ impl Converter<'_> {
             self.push(token, out);
         }
         Ok(operators)
+    }
+
+    /// The user variables after the INTO of a SELECT, which sqlparser does not know; then the
+    /// lexer behind them.
+    fn take_into<'l>(&mut self, after: &Lexer<'l>) -> Option<Lexer<'l>> {
+        let first = self.tokens.first()?;
+        if !["SELECT", "WITH", "("]
+            .iter()
+            .any(|word| first.is_word(self.source, word) || first.is_symbol(self.source, word))
+            || !self.into.is_empty()
+        {
+            return None;
+        }
+        let mut lexer = after.clone();
+        let mut names = Vec::new();
+        loop {
+            let variable = lexer.next_token();
+            if variable.kind != Kind::UserVariable {
+                return None;
+            }
+            let name = lexer::name(variable.text(self.source));
+            names.push(name.to_lowercase());
+            let mut ahead = lexer.clone();
+            if !ahead.next_token().is_symbol(self.source, ",") {
+                self.into = names;
+                return Some(lexer);
+            }
+            lexer = ahead;
+        }
+    }
+
+    /// Notes what MySQL calls deprecated.
+    fn warn(&mut self, token: Token, text: &[u8], after: &Lexer) {
+        let (what, instead) = match (token.kind, text) {
+            (Kind::Symbol, b"&&") => ("&&", "AND"),
+            (Kind::Symbol, b"||") if !self.mode.pipes_as_concat => ("|| as a synonym for OR", "OR"),
+            (Kind::Symbol, b"!") => ("!", "NOT"),
+            (Kind::Word, _) if self.is_binary_operator(token, after) => ("BINARY expr", "CAST"),
+            (Kind::Word, _) if is_one_of(text, &["SQL_NO_CACHE"]) && self.follows(&["SELECT"]) => {
+                let warning = SqlError::deprecated_without_replacement("SQL_NO_CACHE");
+                self.warnings.push(warning);
+                return;
+            }
+            _ => return,
+        };
+        self.warnings.push(SqlError::deprecated(what, instead));
+    }
+
+    /// BINARY as an operator, not as a type or a character set.
+    fn is_binary_operator(&self, token: Token, after: &Lexer) -> bool {
+        const BEFORE_NAMES: [&str; 5] = ["AS", "SET", "CHARSET", "COLLATE", "USING"];
+        token.is_word(self.source, "BINARY")
+            && !BEFORE_NAMES.iter().any(|word| self.follows(&[word]))
+            && !after.clone().next_token().is_symbol(self.source, ")")
     }
 
     /// 1064 at the last token.

@@ -38,6 +38,10 @@ pub struct Parsed<'a> {
     pub ignore: bool,
     /// How many parameters there are.
     pub parameters: u32,
+    /// The user variables of SELECT … INTO.
+    pub into: Vec<String>,
+    /// Warnings about what is deprecated.
+    pub warnings: Vec<SqlError>,
 }
 
 /// A statement's text and its tokens, in the numbering of the syntax tree's locations.
@@ -199,6 +203,8 @@ pub fn parse<'a>(
         out: Vec::new(),
         parameters: 0,
         ignore: false,
+        into: Vec::new(),
+        warnings: Vec::new(),
     };
     let operators = converter.convert(lifted)?;
     let Converter {
@@ -206,6 +212,8 @@ pub fn parse<'a>(
         out,
         parameters,
         ignore,
+        into,
+        warnings,
         ..
     } = converter;
     let text = Text { source, tokens };
@@ -236,6 +244,8 @@ pub fn parse<'a>(
         text,
         ignore,
         parameters,
+        into,
+        warnings,
     })
 }
 

@@ -10,6 +10,9 @@ use crate::{error::SqlError, expr::ExprType};
 use sqlparser::ast;
 use std::sync::Arc;
 
+/// How deep WITH RECURSIVE may nest: what is in it is compiled twice.
+const RECURSIVE_DEPTH_MAX: usize = 4;
+
 /// What a name of WITH stands for while it is in scope.
 #[derive(Clone)]
 pub(super) enum Common {
@@ -66,14 +69,10 @@ impl Planner<'_> {
         }
         let (query, names) = self.derived_query(&cte.query)?;
         let columns = super::from::derived_columns(&cte.alias, names, &query)?;
-        let derived = Derived {
-            query,
-            recursion: None,
-        };
         Ok(CommonTable {
             name,
             columns,
-            table: Common::Defined(Arc::new(derived)),
+            table: Common::Defined(Arc::new(Derived::new(query, None))),
         })
     }
 
@@ -81,32 +80,16 @@ impl Planner<'_> {
     fn recursive(&mut self, cte: &ast::Cte, name: &str) -> Result<Option<CommonTable>, SqlError> {
         let spine = spine(&cte.query.body);
         let depth = self.common.len();
+        let warnings = self.warnings.len();
         self.common.push(CommonTable {
             name: name.to_string(),
             columns: Vec::new(),
             table: Common::Undefined,
         });
-        // From the first operand on, the first one that names the table.
-        let mut found = None;
-        let leftmost = spine.last().map_or(&*cte.query.body, |(left, _, _)| left);
-        self.named_itself = false;
-        if self.operand(&cte.query, leftmost).is_err() && self.named_itself {
-            return Err(if spine.is_empty() {
-                SqlError::recursive_without_union(name)
-            } else {
-                SqlError::recursive_without_seed(name)
-            });
-        }
-        for (i, (_, operand, _)) in spine.iter().enumerate().rev() {
-            self.named_itself = false;
-            let compiled = self.operand(&cte.query, operand);
-            if compiled.is_err() && self.named_itself {
-                found = Some(i);
-                break;
-            }
-        }
+        let found = self.first_recursive(cte, name, &spine);
         self.common.truncate(depth);
-        let Some(found) = found else {
+        self.warnings.truncate(warnings);
+        let Some(found) = found? else {
             return Ok(None);
         };
         if cte.query.order_by.is_some() || cte.query.limit_clause.is_some() {
@@ -143,20 +126,48 @@ impl Planner<'_> {
             .iter()
             .take(found + 1)
             .any(|(_, _, distinct)| *distinct);
-        let derived = Derived {
-            query,
-            recursion: Some(Recursion {
-                number,
-                parts,
-                distinct,
-                columns: columns.clone(),
-            }),
+        let recursion = Recursion {
+            number,
+            parts,
+            distinct,
+            columns: columns.clone(),
         };
+        let derived = Derived::new(query, Some(recursion));
         Ok(Some(CommonTable {
             name: name.to_string(),
             columns,
             table: Common::Defined(Arc::new(derived)),
         }))
+    }
+
+    /// The first operand that names the table being defined.
+    fn first_recursive(
+        &mut self,
+        cte: &ast::Cte,
+        name: &str,
+        spine: &Spine,
+    ) -> Result<Option<usize>, SqlError> {
+        let defining = self.common.iter();
+        let defining = defining.filter(|c| !matches!(c.table, Common::Defined(_)));
+        if defining.count() > RECURSIVE_DEPTH_MAX {
+            return Err(SqlError::nesting_too_deep());
+        }
+        let leftmost = spine.last().map_or(&*cte.query.body, |(left, _, _)| left);
+        if self.names_itself(cte, leftmost) {
+            return Err(if spine.is_empty() {
+                SqlError::recursive_without_union(name)
+            } else {
+                SqlError::recursive_without_seed(name)
+            });
+        }
+        let mut operands = spine.iter().enumerate().rev();
+        let found = operands.find(|(_, (_, operand, _))| self.names_itself(cte, operand));
+        Ok(found.map(|(i, _)| i))
+    }
+
+    fn names_itself(&mut self, cte: &ast::Cte, operand: &ast::SetExpr) -> bool {
+        self.named_itself = false;
+        self.operand(&cte.query, operand).is_err() && self.named_itself
     }
 
     /// Compiles one operand of a union as a query of its own.
@@ -214,7 +225,9 @@ fn check_part(part: &Query, number: usize, name: &str) -> Result<(), SqlError> {
         .iter()
         .map(|block| block.sources.iter().filter(is_working).count())
         .sum();
-    if own != 1 || references(part, number) != 1 {
+    let mut all = 0;
+    part.each_source(&mut |source| all += usize::from(is_working(&source)));
+    if own != 1 || all != 1 {
         return Err(SqlError::recursive_reference(name));
     }
     for block in &part.blocks {
@@ -237,22 +250,4 @@ fn check_part(part: &Query, number: usize, name: &str) -> Result<(), SqlError> {
         }
     }
     Ok(())
-}
-
-/// How often a query names the table, everywhere in it.
-fn references(query: &Query, number: usize) -> usize {
-    let of_source = |source: &super::Source| match &source.input {
-        Input::Working(n) => usize::from(*n == number),
-        Input::Derived(derived) => references(&derived.query, number),
-        _ => 0,
-    };
-    let of_block = |block: &super::Block| -> usize {
-        let sources: usize = block.sources.iter().map(of_source).sum();
-        let subqueries = block.subqueries.iter();
-        sources
-            + subqueries
-                .map(|s| references(&s.query, number))
-                .sum::<usize>()
-    };
-    query.blocks.iter().map(of_block).sum()
 }

@@ -1,13 +1,15 @@
 //! EXPLAIN: the tabular form, from the plan that would be executed.
 
-use super::{Access, Block, Bound, Input, Planner, Query, Source, access, dml, walk};
+use super::{Access, Block, Bound, Derived, Input, Planner, Query, Source, access, dml, walk};
 use crate::{
     error::SqlError,
     expr::{ExprType, coercibility},
     output::ColumnMeta,
 };
 use cohort_engine::types::{Collation, Column, ColumnType, Decimal, Index, Table, Value};
+use rustc_hash::FxHashMap;
 use sqlparser::ast;
+use std::sync::Arc;
 
 /// The columns of EXPLAIN.
 pub(super) fn columns() -> Vec<ColumnMeta> {
@@ -81,6 +83,7 @@ impl Planner<'_> {
     ) -> Result<Vec<Vec<Value>>, SqlError> {
         let mut explainer = Explainer {
             rows: Vec::new(),
+            derived: FxHashMap::default(),
             last_id: 0,
         };
         match statement {
@@ -126,6 +129,8 @@ impl Planner<'_> {
 
 struct Explainer {
     rows: Vec<Row>,
+    /// The numbers of the computed tables shown so far.
+    derived: FxHashMap<*const Derived, u64>,
     last_id: u64,
 }
 
@@ -182,9 +187,13 @@ impl Explainer {
                 }
             }
             if let Input::Derived(derived) = &source.input {
-                let at = self.last_id + 1 + queries.len() as u64;
+                // Several may read it: it is shown once.
+                let new = self.last_id + 1 + queries.len() as u64;
+                let at = *self.derived.entry(Arc::as_ptr(derived)).or_insert(new);
                 row.table = Some(format!("<derived{at}>"));
-                queries.push(&derived.query);
+                if at == new {
+                    queries.push(&derived.query);
+                }
             }
             self.rows.push(row);
         }

@@ -291,12 +291,8 @@ impl Planner<'_> {
                 let columns = derived_columns(alias, names, &query)?;
                 let name = alias.name.value.clone();
                 let table = self.names().add_table(name, String::new(), None, columns)?;
-                let derived = Derived {
-                    query,
-                    recursion: None,
-                };
                 from.leaves.push(Leaf {
-                    input: LeafInput::Derived(Arc::new(derived)),
+                    input: LeafInput::Derived(Arc::new(Derived::new(query, None))),
                     lock: None,
                     hints: Vec::new(),
                 });
@@ -461,7 +457,7 @@ pub(super) fn derived_columns(
     } else if alias.columns.len() == names.len() {
         alias.columns.iter().map(|c| c.name.value.clone()).collect()
     } else {
-        return Err(SqlError::wrong_value_count());
+        return Err(SqlError::column_names_differ());
     };
     for (i, name) in names.iter().enumerate() {
         if names.iter().take(i).any(|n| n.eq_ignore_ascii_case(name)) {

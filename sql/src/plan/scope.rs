@@ -461,6 +461,14 @@ impl Scope for Planner<'_> {
         (self.context.variable)(scope, name)
     }
 
+    fn user_variable(&self, name: &str) -> Option<ExprType> {
+        (self.context.user_variable)(name)
+    }
+
+    fn warn(&mut self, warning: SqlError) {
+        self.warnings.push(warning);
+    }
+
     fn collation(&self) -> Collation {
         self.context.collation
     }

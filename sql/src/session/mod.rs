@@ -27,7 +27,7 @@ use crate::{
     warnings::{Level, Warnings},
 };
 use cohort_engine::{
-    txn::{Owner, Waiting},
+    txn::{Engine, Owner, Unattended, Waiting},
     types::Value,
 };
 use prepared::Statements;
@@ -144,6 +144,18 @@ impl Session {
             more: false,
             released: false,
         }
+    }
+
+    /// The only session of an engine, as root: for tests and tools.
+    pub fn alone(engine: Engine) -> Result<Session, SqlError> {
+        crate::users::make_first(&engine)?;
+        let who = Identity {
+            user: "root".into(),
+            host: "localhost".into(),
+            account: None,
+        };
+        let instance = Instance::new(Arc::new(engine));
+        Ok(Session::new(instance, 1, who, Arc::new(Unattended), false))
     }
 
     /// COM_QUERY: one statement, or several if `multi` allows. Results go to `out` in order.

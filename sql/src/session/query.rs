@@ -111,6 +111,7 @@ impl Session {
             database,
             virtual_tables: state,
             variable: &variable,
+            user_variable: &|name: &str| state.numeric_type(name),
             literals: lifted.map_or(&[], |lifted| &lifted.values),
             sql_mode: settings.sql_mode,
             collation: settings.collation,
@@ -253,10 +254,10 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         count_command(&plan, self.state.counters());
-        let is_select = matches!(plan.body, Body::Select(_) | Body::Explain(_));
+        let returns_rows = plan.returns_rows();
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
         let state = &mut self.state;
-        if is_select {
+        if returns_rows {
             state.row_count = -1;
             state.found_rows = outcome.rows;
         } else {
@@ -300,7 +301,7 @@ impl Session {
             return Ok(());
         };
         let command = match &plan.body {
-            Body::Select(_) | Body::Explain(_) => "SELECT",
+            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => "SELECT",
             Body::Insert(_) => "INSERT",
             Body::Update(_) | Body::UpdateJoined(_) => "UPDATE",
             Body::Delete(_) | Body::DeleteJoined(_) => "DELETE",
@@ -322,7 +323,7 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<Option<Outcome>, SqlError> {
-        let is_select = matches!(plan.body, Body::Select(_) | Body::Explain(_));
+        let is_select = plan.is_select();
         let (characteristics, alone) = if plan.tables.is_empty() {
             self.peek()
         } else {
@@ -425,6 +426,7 @@ impl Session {
             insert_id: state.insert_id,
             handler: Handler::default(),
             tables: exec::Tables::default(),
+            rows_counted: None,
             patience: 0,
         };
         let result = exec::run(plan, &mut context, out);
@@ -438,7 +440,7 @@ impl Session {
 /// Counts a statement by its kind.
 fn count_command(plan: &Plan, counters: &Counters) {
     counters.count(match &plan.body {
-        Body::Select(_) => Counter::ComSelect,
+        Body::Select(_) | Body::SelectInto(..) => Counter::ComSelect,
         Body::Explain(_) => Counter::ComExplainOther,
         Body::Update(_) => Counter::ComUpdate,
         Body::Delete(_) => Counter::ComDelete,

@@ -173,6 +173,9 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
         }
         _ => {}
     }
+    if name == "found_rows" {
+        scope.warn(SqlError::deprecated_found_rows());
+    }
     let mut args = Vec::with_capacity(asts.len());
     for expr in asts {
         args.push(resolve(expr, scope)?);
