@@ -98,7 +98,7 @@ fn conditions_become_ranges() {
             "{condition}"
         );
     }
-    let ranges = vec!["k BETWEEN 1 AND 10"; 10].join(" OR ");
+    let ranges = ["k BETWEEN 1 AND 10"; 10].join(" OR ");
     let sql = format!("EXPLAIN SELECT COUNT(k) FROM t WHERE {ranges}");
     assert_eq!(run(&sql), "range k 4");
 }
