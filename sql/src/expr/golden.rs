@@ -6,7 +6,7 @@ use super::{
     VariableScope, eval_output, infer, resolve, types::NOT_FIXED,
 };
 use crate::{error::SqlError, lexer::Mode, parse, text, warnings::Warnings};
-use cohort_engine::types::{Collation, Column, ColumnType, Value, schema::DefaultValue};
+use cohort_engine::types::{Collation, Column, ColumnType, Value};
 use sqlparser::ast;
 use std::{collections::HashMap, fmt::Write};
 
