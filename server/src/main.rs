@@ -1,10 +1,8 @@
-//! The server, `cohort serve`, and its measurements, `cohort lab`.
+//! The server: `cohort serve`.
 
-mod cli;
 mod config;
+mod coordinator;
 mod database;
-mod lab;
-mod limits;
 mod listener;
 mod mysql;
 mod notice;
@@ -18,7 +16,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match cli::run() {
+    match config::load().and_then(|settings| serve::run(&settings)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             notice!("{error}");

@@ -2,8 +2,8 @@
 
 use crate::{
     config::Settings,
+    coordinator,
     database::Database,
-    limits,
     listener::{self, Connections},
     mysql::{
         auth::{Key, Verified},
@@ -29,7 +29,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -45,7 +45,7 @@ const SLOTS_PER_CORE: usize = 4;
 pub fn run(settings: &Settings) -> Result<(), String> {
     // First, so that a signal during recovery ends the process in the usual way only until here.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("signals: {e}"))?;
-    limits::raise_files();
+    raise_file_limit();
     let address = settings.bind_address.as_deref().unwrap_or("127.0.0.1");
     let port = settings.port.unwrap_or(3306);
     // A port that is taken shall not cost a recovery; it is bound for good when all is ready.
@@ -71,6 +71,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
             .accept_unix(listener)
             .map_err(|e| e.to_string())?;
     }
+    let coordinator = coordinate(settings, &connections.shared.backend.instance)?;
     notice!(
         "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
         socket.display(),
@@ -84,6 +85,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         signals.forever().next();
         std::process::exit(130);
     });
+    drop(coordinator);
     stop(
         &connections,
         if signal == Some(SIGINT) {
@@ -258,6 +260,47 @@ fn refuse_open_door(listener: &TcpListener, database: &Database) -> Result<(), S
     ))
 }
 
+/// Starts the coordinator, if it is wanted.
+fn coordinate(
+    settings: &Settings,
+    instance: &Arc<Instance>,
+) -> Result<Option<coordinator::Running>, String> {
+    /// Connection ids of its sessions: clients' are far below.
+    const FIRST_ID: u64 = 4_000_000_000;
+    match settings.coordinator.as_deref().unwrap_or("off") {
+        "on" => {}
+        "off" => return Ok(None),
+        other => return Err(format!("coordinator: on or off is expected, not {other}")),
+    }
+    let address = settings
+        .coordinator_address
+        .as_deref()
+        .unwrap_or("127.0.0.1");
+    let port = settings.coordinator_port.unwrap_or(36_789);
+    let listener = TcpListener::bind((address, port))
+        .map_err(|error| format!("coordinator-port {port} on {address}: {error}"))?;
+    let where_tcp = listener.local_addr().map_err(|e| e.to_string())?;
+    if !listener::is_loopback(where_tcp.ip()) && settings.coordinator_token.is_none() {
+        return Err(format!(
+            "refusing to coordinate on {where_tcp} without a token: give --coordinator-token"
+        ));
+    }
+    let hosts = settings.coordinator_branch_hosts.as_deref().unwrap_or("");
+    let hosts = hosts
+        .split(',')
+        .map(str::trim)
+        .filter(|host| !host.is_empty());
+    let options = coordinator::Options {
+        branch_hosts: hosts.map(str::to_owned).collect(),
+        token: settings.coordinator_token.clone(),
+    };
+    let next_id = AtomicU64::new(FIRST_ID);
+    let next_id = || next_id.fetch_add(1, Ordering::Relaxed);
+    let running = coordinator::Running::start(instance, listener, options, &next_id)?;
+    notice!("coordinating global transactions on http://{where_tcp}/api/dtmsvr");
+    Ok(Some(running))
+}
+
 fn socket_path(settings: &Settings, directory: &Path) -> PathBuf {
     settings
         .socket
@@ -293,6 +336,18 @@ fn bind_unix(
             Ok((None, path))
         }
     }
+}
+
+/// Every connection has two descriptors at most; the usual soft limit of 1,024 is too few.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // If it cannot be raised, accepting says so when it comes to it.
+    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 /// Ends all connections: those that execute may finish their statement, for a while.

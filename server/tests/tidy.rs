@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["error", "output", "password", "status", "text"],
             &["lexer", "users", "warnings"],
             &["command", "expr", "parse"],
-            &["advice", "plan", "variables"],
+            &["plan", "variables"],
             &["exec", "state"],
             &["catalog"],
             &["ddl"],
@@ -32,12 +32,11 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "server",
         &[
-            &["limits", "notice", "slots"],
+            &["notice", "slots"],
             &["mysql"],
-            &["database", "lab", "listener"],
-            &["config"],
+            &["database", "listener"],
+            &["config", "coordinator"],
             &["serve"],
-            &["cli"],
         ],
     ),
 ];

@@ -6,11 +6,18 @@
 
 use cohort_engine::{
     env::fake::Disk,
-    txn::{Engine, EngineOptions},
+    txn::{Engine, EngineOptions, WaitFor, Waiting},
     types::Value,
 };
-use cohort_sql::{ColumnMeta, Done, Output, Session, text};
-use std::{fmt::Write, fs, io, path::Path};
+use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity, text};
+use std::{fmt::Write, fs, io, path::Path, sync::Arc};
+
+struct NoSlots;
+
+impl Waiting for NoSlots {
+    fn pause(&self, _: WaitFor) {}
+    fn resume(&self, _: WaitFor) {}
+}
 
 /// Collects results in the form of the .out files.
 #[derive(Default)]
@@ -128,7 +135,19 @@ fn new_session() -> Session {
         &mut |_| {},
     )
     .expect("a new data directory opens");
-    Session::alone(engine).expect("a new data directory takes its first user")
+    cohort_sql::users::make_first(&engine).expect("a new data directory takes its first user");
+    let who = Identity {
+        user: "root".into(),
+        host: "localhost".into(),
+        account: None,
+    };
+    Session::new(
+        Instance::new(Arc::new(engine)),
+        1,
+        who,
+        Arc::new(NoSlots),
+        false,
+    )
 }
 
 #[test]

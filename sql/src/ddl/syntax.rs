@@ -63,6 +63,26 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// The databases that it changes; `current` is the default one.
+    pub fn databases<'a>(&'a self, current: &'a str) -> impl Iterator<Item = &'a str> {
+        let of = move |table: &'a TableName| table.database.as_deref().unwrap_or(current);
+        let names: Vec<&str> = match self {
+            Statement::CreateDatabase { name, .. } | Statement::DropDatabase { name, .. } => {
+                vec![name]
+            }
+            Statement::AlterDatabase { name, .. } => vec![name.as_deref().unwrap_or(current)],
+            Statement::CreateTable(table) => vec![of(&table.name)],
+            Statement::CreateTableLike { name, .. } => vec![of(name)],
+            Statement::DropTables { tables, .. } => tables.iter().map(of).collect(),
+            Statement::Truncate(table) | Statement::AlterTable { table, .. } => vec![of(table)],
+            Statement::RenameTables(tables) => {
+                let both = tables.iter().flat_map(|(from, to)| [of(from), of(to)]);
+                both.collect()
+            }
+        };
+        names.into_iter()
+    }
+
     /// The name of its counter, after `Com_`.
     #[must_use]
     pub fn counter(&self) -> &'static str {

@@ -87,7 +87,7 @@ impl<'b> Tail<'b> {
 
     /// Whether no row is wanted at all.
     pub fn is_done(&self) -> bool {
-        self.left == 0 && !self.block.count_all
+        self.left == 0
     }
 
     /// Takes the row of the block.
@@ -104,7 +104,8 @@ impl<'b> Tail<'b> {
             return Ok(Flow::Continue);
         }
         let plain = self.distinct.is_none() && !self.sorting;
-        if plain && !self.wants(context) {
+        if plain && self.skip > 0 {
+            self.skip -= 1;
             return Ok(Flow::Continue);
         }
         self.output.clear();
@@ -130,7 +131,6 @@ impl<'b> Tail<'b> {
             seen.insert(self.key.clone());
         }
         if self.sorting {
-            self.count(context);
             let mut keys = Vec::with_capacity(block.order.len());
             for by in &block.order {
                 run.run_subqueries(&by.value.subqueries, context)?;
@@ -139,28 +139,13 @@ impl<'b> Tail<'b> {
             self.sorter.push(keys, std::mem::take(&mut self.output))?;
             return Ok(Flow::Continue);
         }
-        if !plain && !self.wants(context) {
+        if self.skip > 0 {
+            self.skip -= 1;
             return Ok(Flow::Continue);
         }
         self.left -= 1;
         let flow = sink(context, &mut self.output)?;
-        Ok(if self.is_done() { Flow::Stop } else { flow })
-    }
-
-    /// Whether the next row, which is not sorted, is within the LIMIT.
-    fn wants(&mut self, context: &mut ExecContext) -> bool {
-        self.count(context);
-        if self.skip > 0 {
-            self.skip -= 1;
-            return false;
-        }
-        self.left > 0
-    }
-
-    fn count(&self, context: &mut ExecContext) {
-        if self.block.count_all {
-            *context.rows_counted.get_or_insert(0) += 1;
-        }
+        Ok(if self.left == 0 { Flow::Stop } else { flow })
     }
 
     /// Emits what was sorted.

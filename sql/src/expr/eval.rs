@@ -94,14 +94,12 @@ impl Expr {
                 op => {
                     let left = left.value(row, context)?;
                     let right = right.value(row, context)?;
-                    let params = context.params;
-                    arithmetic::binary(*op, &left, &right, context, || describe(self, params))?
+                    arithmetic::binary(*op, &left, &right, context, || describe(self))?
                 }
             },
             Expr::Negate { expr, .. } => {
                 let value = expr.value(row, context)?;
-                let params = context.params;
-                arithmetic::negate(&value, context, || describe(self, params))?
+                arithmetic::negate(&value, context, || describe(self))?
             }
             Expr::BitNot(expr) => {
                 let value = expr.value(row, context)?;
@@ -298,10 +296,8 @@ fn binary_truth(
         op => {
             let a = left.value(row, context)?;
             let b = right.value(row, context)?;
-            let params = context.params;
-            let value = arithmetic::binary(op, &a, &b, context, || {
-                describe::operation(op, left, right, params)
-            })?;
+            let value =
+                arithmetic::binary(op, &a, &b, context, || describe::operation(op, left, right))?;
             Ok(truth_of(&value, context))
         }
     }

@@ -21,13 +21,12 @@ use crate::{
     error::SqlError,
     lexer::{Kind, Lexer, Lifted},
     output::{ColumnMeta, Done, Output},
-    show::{self, Shown},
     state::Entry,
     status::Counter,
     warnings::{Level, Warnings},
 };
 use cohort_engine::{
-    txn::{Engine, Owner, Unattended, Waiting},
+    txn::{Owner, Waiting},
     types::Value,
 };
 use prepared::Statements;
@@ -121,6 +120,7 @@ impl Session {
             user_at_host: Arc::from(""),
             account_at_host: Arc::from(""),
             privileged: false,
+            internal: false,
             database: Arc::from(""),
             user_variables: FxHashMap::default(),
             warnings: Warnings::default(),
@@ -144,18 +144,6 @@ impl Session {
             more: false,
             released: false,
         }
-    }
-
-    /// The only session of an engine, as root: for tests and tools.
-    pub fn alone(engine: Engine) -> Result<Session, SqlError> {
-        crate::users::make_first(&engine)?;
-        let who = Identity {
-            user: "root".into(),
-            host: "localhost".into(),
-            account: None,
-        };
-        let instance = Instance::new(Arc::new(engine));
-        Ok(Session::new(instance, 1, who, Arc::new(Unattended), false))
     }
 
     /// COM_QUERY: one statement, or several if `multi` allows. Results go to `out` in order.
@@ -327,6 +315,7 @@ impl Session {
             Compiled::Schema(change) => {
                 self.clear_warnings();
                 self.state.counters().command(change.counter());
+                self.check_schema(change)?;
                 self.commit()?;
                 self.change_schema(change, &statement.text, out)
             }
@@ -334,13 +323,9 @@ impl Session {
     }
 
     /// The columns of a statement's result, as COM_STMT_PREPARE describes them.
-    fn columns_of(&mut self, statement: &Statement) -> Arc<[ColumnMeta]> {
+    fn columns_of(&self, statement: &Statement) -> Arc<[ColumnMeta]> {
         match &statement.what {
             Compiled::Query(query) => query.columns(),
-            Compiled::Command(Command::Show(what, filter)) => {
-                show::columns(&mut self.state, what, filter).into()
-            }
-            Compiled::Command(Command::TableAdmin(..)) => Shown::admin(Vec::new()).metas().into(),
             _ => Arc::from([]),
         }
     }
@@ -473,6 +458,12 @@ impl Session {
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.released || self.state.entry.is_closing()
+    }
+
+    /// Makes it one of the server's own: it may write to the schema `cohort`.
+    pub fn set_internal(&mut self) {
+        self.state.internal = true;
+        self.state.privileged = true;
     }
 
     /// CLIENT_INTERACTIVE: the client's wait_timeout begins as interactive_timeout.

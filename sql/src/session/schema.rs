@@ -9,7 +9,21 @@ use crate::{
 use cohort_engine::types::Collation;
 use std::sync::Arc;
 
+/// The schema of the server's own tables: everybody may read them, only the server writes.
+pub(super) const OWN_SCHEMA: &str = "cohort";
+
 impl Session {
+    /// 1044 for a change of the server's own schema.
+    pub(super) fn check_schema(&self, statement: &ddl::Statement) -> Result<(), SqlError> {
+        let state = &self.state;
+        let current = &*state.database;
+        if state.internal || !statement.databases(current).any(|name| name == OWN_SCHEMA) {
+            return Ok(());
+        }
+        let (user, host) = &state.account;
+        Err(SqlError::database_access_denied(user, host, OWN_SCHEMA))
+    }
+
     /// Performs a schema change. The transaction before it is committed already.
     pub(super) fn change_schema(
         &mut self,

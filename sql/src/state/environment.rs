@@ -28,8 +28,6 @@ pub(crate) struct Changes<'a> {
     pub changed: Changed,
     /// The state of RAND(): splitmix64, seeded when it is first needed.
     random: Option<u64>,
-    /// When the statement's time is over, on the monotonic clock.
-    deadline_nanos: Option<u64>,
 }
 
 /// What has changed when the statement is over.
@@ -49,14 +47,6 @@ impl<'a> Changes<'a> {
             state,
             changed,
             random: None,
-            deadline_nanos: None,
-        }
-    }
-    /// The statement may not take longer than this from now on; 0: no limit.
-    pub fn limit_time(&mut self, ms_max: u64) {
-        if ms_max > 0 {
-            let now = self.state.instance.env().monotonic_nanos();
-            self.deadline_nanos = Some(now.saturating_add(ms_max.saturating_mul(1_000_000)));
         }
     }
 }
@@ -71,8 +61,6 @@ impl State {
             sql_mode: settings.sql_mode,
             collation: settings.collation,
             max_allowed_packet: settings.packet_bytes_max,
-            group_concat_bytes_max: settings.group_concat_bytes_max,
-            cte_depth_max: settings.cte_depth_max,
             div_precision_increment: settings.div_precision_increment,
             connection_id: self.id,
             database: (!self.database.is_empty()).then_some(&*self.database),
@@ -187,7 +175,7 @@ impl expr::Environment for Changes<'_> {
             .saturating_add(micros.saturating_mul(1000));
         owner.waiting.pause(WaitFor::Lock);
         let killed = loop {
-            if self.interruption().is_some() {
+            if owner.is_killed() {
                 break true;
             }
             let left = end.saturating_sub(env.monotonic_nanos());
@@ -199,12 +187,7 @@ impl expr::Environment for Changes<'_> {
         owner.waiting.resume(WaitFor::Lock);
         killed
     }
-    fn interruption(&self) -> Option<SqlError> {
-        if self.state.owner.is_killed() {
-            return Some(SqlError::query_interrupted());
-        }
-        let end = self.deadline_nanos?;
-        let now = self.state.instance.env().monotonic_nanos();
-        (now >= end).then(SqlError::query_timeout)
+    fn is_killed(&self) -> bool {
+        self.state.owner.is_killed()
     }
 }

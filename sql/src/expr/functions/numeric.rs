@@ -56,8 +56,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         one(args, context, |x| (x >= 0.0).then(|| x.sqrt()))
     }),
     function("exp", (1, 1), double_type, |args, context| {
-        let x = args.double(0, context)?;
-        finite("exp", args, x.map(f64::exp), context)
+        finite("exp", args, args.double(0, context)?.map(f64::exp))
     }),
     function("ln", (1, 1), maybe_double, |args, context| {
         logarithm(args, context, f64::ln)
@@ -89,8 +88,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         one(args, context, |x| Some(x.tan()))
     }),
     function("cot", (1, 1), double_type, |args, context| {
-        let x = args.double(0, context)?;
-        finite("cot", args, x.map(|x| 1.0 / x.tan()), context)
+        finite("cot", args, args.double(0, context)?.map(|x| 1.0 / x.tan()))
     }),
     function("asin", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| (x.abs() <= 1.0).then(|| x.asin()))
@@ -239,7 +237,7 @@ fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
             None => {
                 return Err(SqlError::value_out_of_range(
                     "BIGINT",
-                    call("abs", args.args, context.params),
+                    call("abs", args.args),
                 ));
             }
         },
@@ -291,8 +289,8 @@ fn round(
         }
         Number::Double(x) => Value::Double(round_double(x, digits, mode)),
         integer if digits >= 0 => integer.into_value(),
-        Number::Int(n) => round_integer(n.into(), digits, mode, false, args, context)?,
-        Number::UInt(n) => round_integer(n.into(), digits, mode, true, args, context)?,
+        Number::Int(n) => round_integer(n.into(), digits, mode, false, args)?,
+        Number::UInt(n) => round_integer(n.into(), digits, mode, true, args)?,
     })
 }
 
@@ -320,7 +318,6 @@ fn round_integer(
     mode: RoundingMode,
     unsigned: bool,
     args: &Args<'_>,
-    context: &EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     let Some(power) = 10_i128.checked_pow(digits.unsigned_abs() as u32) else {
         return Ok(if unsigned {
@@ -340,8 +337,7 @@ fn round_integer(
     } else {
         "BIGINT"
     };
-    let out_of_range =
-        || SqlError::value_out_of_range(kind, call("round", args.args, context.params));
+    let out_of_range = || SqlError::value_out_of_range(kind, call("round", args.args));
     if unsigned {
         u64::try_from(rounded)
             .map(Value::UInt)
@@ -365,25 +361,20 @@ fn one(
         .map_or(Value::Null, Value::Double))
 }
 
-fn finite(
-    name: &str,
-    args: &Args<'_>,
-    x: Option<f64>,
-    context: &EvalContext<'_>,
-) -> Result<Value, SqlError> {
+fn finite(name: &str, args: &Args<'_>, x: Option<f64>) -> Result<Value, SqlError> {
     match x {
         None => Ok(Value::Null),
         Some(x) if x.is_finite() => Ok(Value::Double(x)),
         Some(_) => Err(SqlError::value_out_of_range(
             "DOUBLE",
-            call(name, args.args, context.params),
+            call(name, args.args),
         )),
     }
 }
 
 fn pow(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let (x, y) = (args.double(0, context)?, args.double(1, context)?);
-    finite("pow", args, x.zip(y).map(|(x, y)| x.powf(y)), context)
+    finite("pow", args, x.zip(y).map(|(x, y)| x.powf(y)))
 }
 
 fn atan(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

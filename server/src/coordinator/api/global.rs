@@ -1,0 +1,251 @@
+//! What changes a global transaction: prepare, submit, abort, and by hand.
+
+use super::{Coordinator, Refusal, Result, Saved, Status, Transaction, steps::Submission};
+use crate::coordinator::{
+    decide::Event,
+    model::{Pattern, SECOND},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What was just submitted is driven at once; only if that fails the ticker finds it.
+const HEAD_START: u64 = 2 * SECOND;
+
+fn unknown(gid: &str) -> Refusal {
+    Refusal::Other(format!("no TransGlobal with gid: {gid} found"))
+}
+
+/// The transaction, to be looked into when it is not submitted in time.
+async fn prepared(coordinator: &Coordinator, submission: &Submission) -> Result<Transaction> {
+    let moment = coordinator.moment();
+    let status = Status::Prepared;
+    let mut transaction = submission
+        .transaction(coordinator, status, moment.now)
+        .await?;
+    transaction.decide(Event::Look, moment);
+    Ok(transaction)
+}
+
+/// prepare: makes it known, if it is not.
+pub(super) async fn prepare(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+    let transaction = prepared(&coordinator, &submission).await?;
+    if coordinator.store.insert(transaction).await? {
+        return Ok(None);
+    }
+    match coordinator.store.load(&submission.gid).await? {
+        Some(known) if known.global.status != Status::Prepared => Err(Refusal::Failure(format!(
+            "current status '{}', cannot prepare. FAILURE",
+            known.global.status.name()
+        ))),
+        _ => Ok(None),
+    }
+}
+
+/// prepareWorkflow: makes it known, if it is not, and tells how far it is.
+pub(super) async fn prepare_workflow(
+    coordinator: Arc<Coordinator>,
+    submission: Submission,
+) -> Result {
+    let transaction = prepared(&coordinator, &submission).await?;
+    let gid = submission.gid;
+    coordinator.store.insert(transaction).await?;
+    let known = coordinator.store.load(&gid).await?;
+    let known = known.ok_or_else(|| unknown(&gid))?;
+    Ok(Some(json!({
+        "transaction": super::lists::global_json(&known.global),
+        "progresses": super::lists::branches_json(&known),
+    })))
+}
+
+/// submit: carries it out.
+pub(super) async fn submit(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+    let now = coordinator.now();
+    let pattern = submission.pattern()?;
+    let mut transaction = submission
+        .transaction(&coordinator, Status::Submitted, now)
+        .await?;
+    transaction.global.next_run = now + HEAD_START;
+    let fresh = !matches!(pattern, Pattern::Tcc | Pattern::Xa | Pattern::Workflow)
+        && coordinator.store.insert(transaction.clone()).await?;
+    if fresh {
+        return finish(&coordinator, &submission, Some(transaction)).await;
+    }
+    let gid = &submission.gid;
+    let Some(known) = coordinator.store.load(gid).await? else {
+        return Err(unknown(gid));
+    };
+    match known.global.status {
+        Status::Prepared => {}
+        Status::Submitted => return finish(&coordinator, &submission, None).await,
+        other => {
+            return Err(Refusal::Failure(format!(
+                "current status '{}', cannot sumbmit. FAILURE",
+                other.name()
+            )));
+        }
+    }
+    let mut submitted = known.clone();
+    submitted.global.status = Status::Submitted;
+    submitted.global.next_run = now;
+    if pattern == Pattern::Workflow {
+        end_workflow(&mut submitted, &submission, now)?;
+    }
+    change(&coordinator, known, submitted).await?;
+    finish(&coordinator, &submission, None).await
+}
+
+/// What a workflow's client says that it came to.
+fn end_workflow(transaction: &mut Transaction, submission: &Submission, now: u64) -> Result<()> {
+    let extra = |name: &str| super::steps::text(&submission.extra, name);
+    let result = extra("result");
+    if STANDARD.decode(&result).is_err() {
+        return Err(Refusal::Bad("req_extra.result is no base64".into()));
+    }
+    let global = &mut transaction.global;
+    global.status = Status::parse(&extra("status"))
+        .filter(|status| status.is_final())
+        .ok_or_else(|| Refusal::Bad("req_extra.status: succeed or failed".into()))?;
+    global.rollback_reason = extra("rollback_reason");
+    global.result = result;
+    match global.status {
+        Status::Succeed => global.finished = Some(now),
+        _ => global.rolled_back = Some(now),
+    }
+    Ok(())
+}
+
+/// abort: undoes it.
+pub(super) async fn abort(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+    let gid = &submission.gid;
+    let Some(known) = coordinator.store.load(gid).await? else {
+        return Err(unknown(gid));
+    };
+    let now = coordinator.now();
+    let mut aborted = known.clone();
+    let global = &mut aborted.global;
+    match (global.pattern, global.status) {
+        (Pattern::Message, Status::Prepared) => {
+            global.status = Status::Failed;
+            global.rolled_back = Some(now);
+        }
+        (Pattern::Tcc | Pattern::Xa, Status::Prepared) => global.status = Status::Aborting,
+        (Pattern::Tcc | Pattern::Xa, Status::Aborting) => {
+            return finish(&coordinator, &submission, None).await;
+        }
+        (pattern, status) => {
+            return Err(Refusal::Failure(format!(
+                "trans type: '{}' current status '{}', cannot abort. FAILURE",
+                pattern.name(),
+                status.name()
+            )));
+        }
+    }
+    global.rollback_reason = submission.rollback_reason.clone();
+    global.next_run = now;
+    change(&coordinator, known, aborted).await?;
+    finish(&coordinator, &submission, None).await
+}
+
+/// forceStop: it has failed, and nothing is undone.
+pub(super) async fn force_stop(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+    let gid = &submission.gid;
+    let Some(known) = coordinator.store.load(gid).await? else {
+        return Err(unknown(gid));
+    };
+    let status = known.global.status;
+    if status.is_final() {
+        return Err(Refusal::Failure(format!(
+            "global transaction force stop error. status: {}. error: FAILURE",
+            status.name()
+        )));
+    }
+    let mut stopped = known.clone();
+    stopped.global.status = Status::Failed;
+    stopped.global.rolled_back = Some(coordinator.now());
+    change(&coordinator, known, stopped).await?;
+    coordinator.kick(gid);
+    Ok(None)
+}
+
+/// resetNextCronTime: retries now.
+pub(super) async fn run_now(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+    let gid = &submission.gid;
+    let Some(known) = coordinator.store.load(gid).await? else {
+        return Err(unknown(gid));
+    };
+    let now = coordinator.now();
+    let mut due = known.clone();
+    due.global.next_run = due.global.next_run.min(now);
+    for branch in &mut due.branches {
+        branch.not_before = branch.not_before.min(now);
+    }
+    change(&coordinator, known, due).await?;
+    coordinator.kick(gid);
+    Ok(None)
+}
+
+/// Writes a change of the status; 409 if somebody else was faster.
+async fn change(coordinator: &Coordinator, from: Transaction, to: Transaction) -> Result<()> {
+    let (gid, now) = (from.global.gid.clone(), coordinator.now());
+    match coordinator.store.save(from, to, Vec::new(), now).await? {
+        Saved::Yes => Ok(()),
+        Saved::TooLate => Err(Refusal::Failure(format!(
+            "the status of {gid} changed meanwhile. FAILURE"
+        ))),
+    }
+}
+
+/// Drives it; waits for that if the submitter wants to.
+async fn finish(
+    coordinator: &Arc<Coordinator>,
+    submission: &Submission,
+    transaction: Option<Transaction>,
+) -> Result {
+    let gid = submission.gid.clone();
+    if !submission.options.wait_result {
+        let coordinator = Arc::clone(coordinator);
+        if coordinator.is_driven(&gid) {
+            coordinator.kick(&gid);
+            return Ok(None);
+        }
+        tokio::spawn(async move {
+            if let Err(error) = coordinator.drive(&gid, transaction).await {
+                crate::notice!("coordinator: {gid}: {}", error.message);
+            }
+        });
+        return Ok(None);
+    }
+    let driven = coordinator.drive(&gid, transaction).await?;
+    let driven = match driven {
+        Some(driven) => Some(driven),
+        // Somebody else drives it: what it is now.
+        None => coordinator.store.load(&gid).await?,
+    };
+    let driven = driven.ok_or_else(|| unknown(&gid))?;
+    outcome(&driven)
+}
+
+/// What wait_result tells.
+fn outcome(transaction: &Transaction) -> Result<Option<Value>> {
+    let global = &transaction.global;
+    let wanted = match global.pattern {
+        // An abort that was carried out is what was asked for.
+        Pattern::Tcc | Pattern::Xa => global.status.is_final(),
+        _ => global.status == Status::Succeed,
+    };
+    if wanted {
+        return Ok(None);
+    }
+    if matches!(global.pattern, Pattern::Tcc | Pattern::Xa) {
+        return Err(Refusal::Ongoing("ONGOING".into()));
+    }
+    if global.rollback_reason.is_empty() {
+        let message = "wait result not return success: FAILURE";
+        return Err(Refusal::Failure(message.into()));
+    }
+    Err(Refusal::Failure(format!(
+        "{} FAILURE",
+        global.rollback_reason
+    )))
+}

@@ -1,0 +1,225 @@
+//! What clients send, made into transactions and branches.
+//!
+//! Their JSON is taken as it comes: unknown fields are ignored, null is as good as absent, the
+//! last of two fields of one name counts.
+
+use super::{
+    super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Status},
+    Coordinator, Refusal, Result, Transaction,
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Map, Value};
+
+/// No transaction has more branches.
+const BRANCHES_MAX: usize = 10_000;
+const GID_BYTES_MAX: usize = 128;
+
+/// A global transaction as a client describes it.
+#[derive(Clone, Debug)]
+pub(in crate::coordinator) struct Submission {
+    pub gid: String,
+    pub trans_type: String,
+    pub steps: Vec<Map<String, Value>>,
+    pub payloads: Vec<String>,
+    pub query_prepared: String,
+    pub protocol: String,
+    pub custom_data: String,
+    pub rollback_reason: String,
+    pub options: Options,
+    pub extra: Map<String, Value>,
+}
+
+/// A field's text; empty if it is not there or null.
+pub(super) fn text(fields: &Map<String, Value>, name: &str) -> String {
+    match fields.get(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn number(fields: &Map<String, Value>, name: &str) -> u64 {
+    fields.get(name).and_then(Value::as_u64).unwrap_or(0)
+}
+
+fn flag(fields: &Map<String, Value>, name: &str) -> bool {
+    fields.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// A name without what would break a header or a path.
+pub(super) fn clean(name: &str) -> String {
+    name.replace(['\r', '\n', ';'], "")
+}
+
+impl Submission {
+    /// Reads it.
+    pub fn parse(fields: &Map<String, Value>) -> Result<Submission> {
+        let list = |name: &str| {
+            let values = fields.get(name).and_then(Value::as_array);
+            values.map_or(&[][..], Vec::as_slice)
+        };
+        let headers = fields.get("branch_headers").and_then(Value::as_object);
+        let headers = headers.into_iter().flatten();
+        let options = Options {
+            wait_result: flag(fields, "wait_result"),
+            timeout_to_fail: number(fields, "timeout_to_fail"),
+            request_timeout: number(fields, "request_timeout"),
+            retry_interval: number(fields, "retry_interval"),
+            branch_headers: headers
+                .map(|(name, value)| (name.clone(), value.as_str().unwrap_or("").to_owned()))
+                .collect(),
+            concurrent: flag(fields, "concurrent"),
+            retry_limit: number(fields, "retry_limit"),
+        };
+        let steps = list("steps").iter();
+        let payloads = list("payloads").iter();
+        let extra = fields.get("req_extra").and_then(Value::as_object);
+        let submission = Submission {
+            gid: clean(&text(fields, "gid")),
+            trans_type: text(fields, "trans_type"),
+            steps: steps.filter_map(|step| step.as_object().cloned()).collect(),
+            payloads: payloads
+                .map(|payload| payload.as_str().unwrap_or("").to_owned())
+                .collect(),
+            query_prepared: text(fields, "query_prepared"),
+            protocol: text(fields, "protocol"),
+            custom_data: text(fields, "custom_data"),
+            rollback_reason: text(fields, "rollback_reason"),
+            options,
+            extra: extra.cloned().unwrap_or_default(),
+        };
+        if submission.gid.is_empty() || submission.gid.len() > GID_BYTES_MAX {
+            let what = format!("gid: 1 to {GID_BYTES_MAX} bytes are expected");
+            return Err(Refusal::Bad(what));
+        }
+        if submission.steps.len() > BRANCHES_MAX {
+            return Err(Refusal::Bad(format!("more than {BRANCHES_MAX} steps")));
+        }
+        Ok(submission)
+    }
+
+    /// Its kind.
+    pub fn pattern(&self) -> Result<Pattern> {
+        Pattern::parse(&self.trans_type)
+            .ok_or_else(|| Refusal::Other(format!("unknow trans type: {}", self.trans_type)))
+    }
+
+    /// The transaction, with its branches.
+    pub async fn transaction(
+        &self,
+        coordinator: &Coordinator,
+        status: Status,
+        now: Micros,
+    ) -> Result<Transaction> {
+        let pattern = self.pattern()?;
+        let global = Global {
+            gid: self.gid.clone(),
+            pattern,
+            status,
+            query_prepared: self.query_prepared.clone(),
+            protocol: self.protocol.clone(),
+            custom_data: self.custom_data.clone(),
+            steps: serde_json::to_string(&self.steps).unwrap_or_default(),
+            rollback_reason: self.rollback_reason.clone(),
+            result: String::new(),
+            options: self.options.clone(),
+            retry_count: 0,
+            query_interval: 0,
+            next_run: now,
+            created: now,
+            finished: None,
+            rolled_back: None,
+        };
+        let branches = match pattern {
+            Pattern::Saga => self.saga(),
+            Pattern::Message => self.message(coordinator).await?,
+            Pattern::Tcc | Pattern::Xa | Pattern::Workflow => Vec::new(),
+        };
+        let urls = branches.iter().map(|branch| branch.url.as_str());
+        for url in urls.chain([self.query_prepared.as_str()]) {
+            coordinator.caller.check(url).map_err(Refusal::Bad)?;
+        }
+        Ok(Transaction::new(global, branches))
+    }
+
+    fn body(&self, step: usize) -> Vec<u8> {
+        if let Some(payload) = self.payloads.get(step) {
+            return payload.clone().into_bytes();
+        }
+        let data = self.steps.get(step).map(|step| text(step, "data"));
+        data.unwrap_or_default().into_bytes()
+    }
+
+    fn saga(&self) -> Vec<Branch> {
+        let mut branches = Vec::with_capacity(self.steps.len() * 2);
+        for (place, step) in self.steps.iter().enumerate() {
+            let id = format!("{:02}", place + 1);
+            for op in ["compensate", "action"] {
+                branches.push(Branch::new(&id, op, &text(step, op), self.body(place)));
+            }
+        }
+        branches
+    }
+
+    async fn message(&self, coordinator: &Coordinator) -> Result<Vec<Branch>> {
+        let mut branches = Vec::with_capacity(self.steps.len());
+        for (place, step) in self.steps.iter().enumerate() {
+            let id = format!("{:02}", place + 1);
+            let url = text(step, "action");
+            let Some(topic) = url.strip_prefix("topic://") else {
+                branches.push(Branch::new(&id, "action", &url, self.body(place)));
+                continue;
+            };
+            let subscribers = coordinator.store.subscribers(topic).await?;
+            if subscribers.is_empty() {
+                return Err(Refusal::Other("topic not found".into()));
+            }
+            let several = subscribers.len() > 1;
+            for (number, subscriber) in subscribers.iter().enumerate() {
+                let id = match several {
+                    true => format!("{id}-{:02}", number + 1),
+                    false => id.clone(),
+                };
+                let body = self.body(place);
+                branches.push(Branch::new(&id, "action", &subscriber.url, body));
+            }
+        }
+        Ok(branches)
+    }
+}
+
+/// The branches of a registerBranch.
+pub(super) fn registered(fields: &Map<String, Value>) -> Result<Vec<Branch>> {
+    let id = text(fields, "branch_id");
+    let data = text(fields, "data").into_bytes();
+    let branch = |op: &str, url: &str| Branch::new(&id, op, url, data.clone());
+    let field = |name: &str| text(fields, name);
+    match Pattern::parse(&field("trans_type")) {
+        Some(Pattern::Tcc) => Ok(["cancel", "confirm"]
+            .map(|op| branch(op, &field(op)))
+            .into()),
+        Some(Pattern::Xa) => {
+            let url = field("url");
+            Ok(["rollback", "commit"].map(|op| branch(op, &url)).into())
+        }
+        Some(Pattern::Workflow) => {
+            let status = BranchStatus::parse(&field("status"))
+                .ok_or_else(|| Refusal::Bad("status: succeed or failed".into()))?;
+            let mut done = branch(&field("op"), "");
+            done.status = status;
+            Ok(vec![done])
+        }
+        _ => Err(Refusal::Other(format!(
+            "unknow trans type: {}",
+            field("trans_type")
+        ))),
+    }
+}
+
+/// Name and data of a workflow, for calling its client.
+pub(in crate::coordinator) fn workflow_data(custom_data: &str) -> (String, Vec<u8>) {
+    let fields: Map<String, Value> = serde_json::from_str(custom_data).unwrap_or_default();
+    // The client encoded it; data that is no base64 is none of its clients'.
+    let data = STANDARD.decode(text(&fields, "data")).unwrap_or_default();
+    (text(&fields, "name"), data)
+}

@@ -1,0 +1,59 @@
+//! The two-phase message: prepared before the client's own transaction, submitted after it, and
+//! then delivered until every receiver has it. If the submit does not come, the client is asked
+//! what became of its transaction.
+
+use super::{Global, Micros, Next, Reply, SECOND, Status, TIMEOUT_SECONDS, Transaction};
+use serde::Deserialize;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Custom {
+    /// Seconds from its creation before it is delivered.
+    delay: Option<u64>,
+}
+
+pub(super) fn next(transaction: &Transaction, now: Micros) -> Next {
+    let global = &transaction.global;
+    match global.status {
+        Status::Prepared => {
+            let deadline = transaction.deadline(TIMEOUT_SECONDS);
+            if now < deadline {
+                return Next::Wait(deadline);
+            }
+            Next::Ask
+        }
+        Status::Submitted => deliver(transaction, now),
+        _ => Next::Become(Status::Failed, String::new()),
+    }
+}
+
+fn deliver(transaction: &Transaction, now: Micros) -> Next {
+    let global = &transaction.global;
+    let custom: Custom = serde_json::from_str(&global.custom_data).unwrap_or_default();
+    let delay = custom.delay.unwrap_or(0).saturating_mul(SECOND);
+    let due = global.created.saturating_add(delay);
+    if now < due {
+        return Next::Wait(due);
+    }
+    let mut open = transaction.of_op("action");
+    open.retain(|&place| !transaction.has_succeeded(place));
+    if open.is_empty() {
+        return Next::Become(Status::Succeed, String::new());
+    }
+    if !global.options.concurrent {
+        open.truncate(1);
+    }
+    Next::Call(open)
+}
+
+/// What the client's answer makes of a prepared message.
+pub(super) fn answered(global: &Global, answer: &Reply) -> Option<(Status, String)> {
+    if global.status != Status::Prepared {
+        return None;
+    }
+    match answer {
+        Reply::Success => Some((Status::Submitted, String::new())),
+        Reply::Failure(why) => Some((Status::Failed, why.clone())),
+        Reply::Ongoing | Reply::Error(_) => None,
+    }
+}

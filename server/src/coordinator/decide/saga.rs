@@ -1,0 +1,148 @@
+//! Saga: steps that are done one after another, or as their order allows, and compensated if one
+//! of them fails.
+//!
+//! A step is a pair of branches, `compensate` and `action`. `custom_data` may say that steps run
+//! concurrently, and which must come before which: `{"concurrent":true,"orders":{"2":[0,1]}}`.
+//! Compensation goes the other way. An action *may have run* if all that must come before it
+//! have succeeded: such a step is compensated whatever its status, so that nothing needs to be
+//! saved before an action is called. The failed step itself is among them.
+
+use super::{BranchStatus, Micros, Next, Status, Transaction, timed_out};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Custom {
+    concurrent: bool,
+    orders: Option<BTreeMap<String, Vec<usize>>>,
+}
+
+/// The steps: positions of their branches, and what comes before what.
+struct Steps {
+    actions: Vec<usize>,
+    compensations: Vec<usize>,
+    before: Vec<Vec<usize>>,
+}
+
+impl Steps {
+    fn of(transaction: &Transaction) -> Steps {
+        let actions = transaction.of_op("action");
+        let custom: Custom =
+            serde_json::from_str(&transaction.global.custom_data).unwrap_or_default();
+        let concurrent = custom.concurrent || transaction.global.options.concurrent;
+        let orders = custom.orders.unwrap_or_default();
+        let before = (0..actions.len()).map(|step| {
+            if concurrent {
+                let order = orders.get(&step.to_string());
+                return order.cloned().unwrap_or_default();
+            }
+            step.checked_sub(1).into_iter().collect()
+        });
+        Steps {
+            before: before.collect(),
+            compensations: transaction.of_op("compensate"),
+            actions,
+        }
+    }
+    fn action_succeeded(&self, transaction: &Transaction, step: usize) -> bool {
+        let place = self.actions.get(step);
+        place.is_some_and(|&place| transaction.has_succeeded(place))
+    }
+    /// Whether all before it have succeeded: it may run, or may have run.
+    fn is_open(&self, transaction: &Transaction, step: usize) -> bool {
+        let before = self.before.get(step).map_or(&[][..], Vec::as_slice);
+        before
+            .iter()
+            .all(|&other| self.action_succeeded(transaction, other))
+    }
+    fn is_compensated(&self, transaction: &Transaction, step: usize) -> bool {
+        let place = self.compensations.get(step);
+        place.is_none_or(|&place| transaction.has_succeeded(place))
+    }
+}
+
+pub(super) fn next(transaction: &Transaction, now: Micros) -> Next {
+    let steps = Steps::of(transaction);
+    match transaction.global.status {
+        Status::Submitted => forward(transaction, &steps, now),
+        Status::Aborting => backward(transaction, &steps),
+        // It is prepared only to be submitted.
+        _ => Next::Wait(Micros::MAX),
+    }
+}
+
+fn forward(transaction: &Transaction, steps: &Steps, now: Micros) -> Next {
+    if let Some(reason) = must_abort(transaction, steps, now) {
+        return Next::Become(Status::Aborting, reason);
+    }
+    let mut wanted = Vec::new();
+    let mut all = true;
+    for (step, &place) in steps.actions.iter().enumerate() {
+        if transaction.has_succeeded(place) {
+            continue;
+        }
+        all = false;
+        if steps.is_open(transaction, step) {
+            wanted.push(place);
+        }
+    }
+    if all {
+        return Next::Become(Status::Succeed, String::new());
+    }
+    Next::Call(wanted)
+}
+
+fn must_abort(transaction: &Transaction, steps: &Steps, now: Micros) -> Option<String> {
+    let global = &transaction.global;
+    let mut actions = steps.actions.iter();
+    let failed = actions.find_map(|&place| {
+        let branch = transaction.branches.get(place)?;
+        (branch.status == BranchStatus::Failed).then(|| branch.last_error.clone())
+    });
+    if failed.is_some() {
+        return failed;
+    }
+    let limit = global.options.retry_limit;
+    if limit > 0 && global.retry_count > limit {
+        return Some(format!(
+            "RetryCount is greater than RetryLimit, RetryLimit: {limit}"
+        ));
+    }
+    let seconds = global.options.timeout_to_fail;
+    (seconds > 0 && now >= transaction.deadline(seconds)).then(|| timed_out(seconds))
+}
+
+fn backward(transaction: &Transaction, steps: &Steps) -> Next {
+    // What is under way must have ended before it is undone.
+    let under_way = |place: &usize| transaction.calling.contains(place);
+    if steps.actions.iter().any(under_way) {
+        return Next::Call(Vec::new());
+    }
+    let ran: Vec<usize> = (0..steps.actions.len())
+        .filter(|&step| steps.is_open(transaction, step))
+        .collect();
+    let mut wanted = Vec::new();
+    for &step in &ran {
+        if steps.is_compensated(transaction, step) {
+            continue;
+        }
+        let comes_before = |later: usize| {
+            let before = steps.before.get(later);
+            before.is_some_and(|before| before.contains(&step))
+        };
+        let waits = ran
+            .iter()
+            .any(|&later| comes_before(later) && !steps.is_compensated(transaction, later));
+        if !waits && let Some(&place) = steps.compensations.get(step) {
+            wanted.push(place);
+        }
+    }
+    if ran
+        .iter()
+        .all(|&step| steps.is_compensated(transaction, step))
+    {
+        return Next::Become(Status::Failed, String::new());
+    }
+    Next::Call(wanted)
+}

@@ -1,0 +1,100 @@
+//! HTTP: bytes to requests, answers to bytes.
+
+use super::{
+    Coordinator,
+    api::{self, Answer, Request},
+};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{
+    Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{AUTHORIZATION, CONTENT_TYPE},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::net::TcpListener;
+
+/// A larger request is refused.
+const REQUEST_BYTES_MAX: usize = 64 << 20;
+/// A client must have sent a request's head within so long.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Accepts connections for ever.
+pub(super) async fn serve(coordinator: Arc<Coordinator>, listener: TcpListener) {
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                crate::notice!("coordinator: accepting a connection: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        // Latency is what small answers need; without it they only come later.
+        let _ = stream.set_nodelay(true);
+        let coordinator = Arc::clone(&coordinator);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| answer(Arc::clone(&coordinator), request));
+            // The client went away, or sent what is no HTTP: its connection ends.
+            let _ = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_TIMEOUT)
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+async fn answer(
+    coordinator: Arc<Coordinator>,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let answer = match read(&coordinator, request).await {
+        // In a task of its own: it goes on if the client goes away.
+        Ok(request) => tokio::spawn(async move { api::handle(&coordinator, request).await })
+            .await
+            .unwrap_or_else(|_| Answer::error(500, "a mistake in the coordinator; see its log")),
+        Err(answer) => answer,
+    };
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+    *response.status_mut() = status;
+    if let Ok(kind) = answer.content_type.parse() {
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    Ok(response)
+}
+
+async fn read(
+    coordinator: &Coordinator,
+    request: hyper::Request<Incoming>,
+) -> Result<Request, Answer> {
+    if let Some(token) = &coordinator.token {
+        let header = request.headers().get(AUTHORIZATION);
+        let given = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        if !given.is_some_and(|given| is_same(given.as_bytes(), token.as_bytes())) {
+            return Err(Answer::error(401, "a bearer token is needed"));
+        }
+    }
+    let method = request.method().as_str().to_owned();
+    let path = request.uri().path().to_owned();
+    let query = api::parse_query(request.uri().query().unwrap_or_default());
+    let body = Limited::new(request.into_body(), REQUEST_BYTES_MAX)
+        .collect()
+        .await
+        .map_err(|error| Answer::error(413, &format!("the request's body: {error}")))?;
+    Ok(Request {
+        method,
+        path,
+        query,
+        body: body.to_bytes().to_vec(),
+    })
+}
+
+/// Compares in a time that says nothing about where they differ.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let differences = one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b));
+    one.len() == other.len() && differences == 0
+}

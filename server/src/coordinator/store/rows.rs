@@ -1,0 +1,346 @@
+//! Reading and writing the rows.
+
+use super::{
+    super::{
+        decide::Transaction,
+        model::{Branch, BranchStatus, Global, Micros, Pattern, Status},
+    },
+    Connection,
+};
+use cohort_engine::types::{DateTime, Value};
+use cohort_sql::SqlError;
+
+/// `next_run_us` of what has ended.
+const NEVER: u64 = u64::MAX;
+
+/// What a change came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// It is durable.
+    Yes,
+    /// Somebody else changed the status before.
+    TooLate,
+}
+
+/// One call that was made.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The branch.
+    pub branch_id: String,
+    /// Its operation.
+    pub op: String,
+    /// When it began.
+    pub started: Micros,
+    /// How long it took, in microseconds.
+    pub duration_us: u64,
+    /// What it came to: success, failure, ongoing, error.
+    pub result: &'static str,
+    /// In the service's words.
+    pub error: String,
+}
+
+/// What registering a branch came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Registered {
+    /// It is durable.
+    Yes,
+    /// It is there already.
+    Duplicate,
+    /// No such transaction is prepared.
+    NoTransaction,
+}
+
+pub(super) fn text(value: &str) -> Value {
+    Value::Bytes(value.as_bytes().to_vec())
+}
+
+pub(super) fn moment(micros: Micros) -> Value {
+    let micros = i64::try_from(micros).unwrap_or(i64::MAX);
+    DateTime::from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
+}
+
+fn moment_or_null(micros: Option<Micros>) -> Value {
+    micros.map_or(Value::Null, moment)
+}
+
+/// Takes a row's values one after another.
+pub(super) struct Row(pub std::vec::IntoIter<Value>);
+
+impl Row {
+    pub fn bytes(&mut self) -> Vec<u8> {
+        match self.0.next() {
+            Some(Value::Bytes(bytes)) => bytes,
+            _ => Vec::new(),
+        }
+    }
+    pub fn text(&mut self) -> String {
+        String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+    pub fn number(&mut self) -> u64 {
+        match self.0.next() {
+            Some(Value::UInt(number)) => number,
+            Some(Value::Int(number)) => u64::try_from(number).unwrap_or(0),
+            _ => 0,
+        }
+    }
+    pub fn moment(&mut self) -> Option<Micros> {
+        match self.0.next() {
+            Some(Value::DateTime(at)) => u64::try_from(at.unix_micros()).ok(),
+            _ => None,
+        }
+    }
+}
+
+fn corrupt(what: &str) -> SqlError {
+    SqlError::unknown_error(format_args!("cohort.global_transactions: {what}"))
+}
+
+/// Makes a new transaction known. False: there is one of this name.
+pub(in crate::coordinator) fn insert(
+    connection: &mut Connection,
+    transaction: &Transaction,
+) -> Result<bool, SqlError> {
+    const INSERT: &str = "INSERT INTO cohort.global_transactions (gid, trans_type, status, \
+         query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
+         retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
+         rollback_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let global = &transaction.global;
+    let options = serde_json::to_string(&global.options).unwrap_or_default();
+    let values = [
+        text(&global.gid),
+        text(global.pattern.name()),
+        text(global.status.name()),
+        text(&global.query_prepared),
+        text(&global.protocol),
+        text(&global.steps),
+        text(&global.custom_data),
+        text(&options),
+        text(&global.rollback_reason),
+        text(&global.result),
+        Value::UInt(global.retry_count),
+        Value::UInt(global.query_interval),
+        Value::UInt(next_run(global)),
+        moment(global.created),
+        moment(global.created),
+        moment_or_null(global.finished),
+        moment_or_null(global.rolled_back),
+    ];
+    let inserted = connection.transaction(|connection| {
+        connection.run(INSERT, &values)?;
+        for (position, branch) in (0..).zip(&transaction.branches) {
+            insert_branch(connection, &global.gid, position, branch)?;
+        }
+        Ok(())
+    });
+    match inserted {
+        Ok(()) => Ok(true),
+        Err(error) if error.code == 1062 => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn insert_branch(
+    connection: &mut Connection,
+    gid: &str,
+    position: u64,
+    branch: &Branch,
+) -> Result<(), SqlError> {
+    const INSERT: &str = "INSERT INTO cohort.branches (gid, position, branch_id, op, url, body, \
+         status, attempts, last_error, not_before_us, interval_us, create_time, update_time, \
+         end_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?)";
+    let values = [
+        text(gid),
+        Value::UInt(position),
+        text(&branch.branch_id),
+        text(&branch.op),
+        text(&branch.url),
+        Value::Bytes(branch.body.clone()),
+        text(branch.status.name()),
+        Value::UInt(branch.attempts),
+        text(&branch.last_error),
+        Value::UInt(branch.not_before),
+        Value::UInt(branch.interval),
+        moment_or_null(branch.ended),
+    ];
+    connection.run(INSERT, &values).map(|_| ())
+}
+
+fn next_run(global: &Global) -> u64 {
+    if global.status.is_final() {
+        NEVER
+    } else {
+        global.next_run
+    }
+}
+
+/// Writes what has changed since `before`, if the status is still that one's.
+pub(in crate::coordinator) fn save(
+    connection: &mut Connection,
+    before: &Transaction,
+    transaction: &Transaction,
+    attempts: &[Attempt],
+    now: Micros,
+) -> Result<Saved, SqlError> {
+    const UPDATE: &str = "UPDATE cohort.global_transactions SET status = ?, rollback_reason = ?, \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
+         finish_time = ?, rollback_time = ? WHERE gid = ? AND status = ?";
+    const BRANCH: &str = "UPDATE cohort.branches SET status = ?, attempts = ?, last_error = ?, \
+         not_before_us = ?, interval_us = ?, update_time = ?, end_time = ? \
+         WHERE gid = ? AND position = ?";
+    const ATTEMPT: &str = "INSERT INTO cohort.attempts (gid, started, branch_id, op, duration_us, \
+         result, error) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    let global = &transaction.global;
+    let values = [
+        text(global.status.name()),
+        text(&global.rollback_reason),
+        text(&global.result),
+        Value::UInt(global.retry_count),
+        Value::UInt(global.query_interval),
+        Value::UInt(next_run(global)),
+        moment(now),
+        moment_or_null(global.finished),
+        moment_or_null(global.rolled_back),
+        text(&global.gid),
+        text(before.global.status.name()),
+    ];
+    connection.transaction(|connection| {
+        if connection.run(UPDATE, &values)?.affected == 0 {
+            return Ok(Saved::TooLate);
+        }
+        for (position, branch) in (0..).zip(&transaction.branches) {
+            let known = before.branches.get(position as usize);
+            match known {
+                Some(known) if known == branch => {}
+                None => insert_branch(connection, &global.gid, position, branch)?,
+                Some(_) => {
+                    let values = [
+                        text(branch.status.name()),
+                        Value::UInt(branch.attempts),
+                        text(&branch.last_error),
+                        Value::UInt(branch.not_before),
+                        Value::UInt(branch.interval),
+                        moment(now),
+                        moment_or_null(branch.ended),
+                        text(&global.gid),
+                        Value::UInt(position),
+                    ];
+                    connection.run(BRANCH, &values)?;
+                }
+            }
+        }
+        for attempt in attempts {
+            let values = [
+                text(&global.gid),
+                moment(attempt.started),
+                text(&attempt.branch_id),
+                text(&attempt.op),
+                Value::UInt(attempt.duration_us),
+                text(attempt.result),
+                text(&attempt.error),
+            ];
+            connection.run(ATTEMPT, &values)?;
+        }
+        Ok(Saved::Yes)
+    })
+}
+
+/// A transaction by its name.
+pub(in crate::coordinator) fn load(
+    connection: &mut Connection,
+    gid: &str,
+) -> Result<Option<Transaction>, SqlError> {
+    const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
+         custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
+         next_run_us, create_time, finish_time, rollback_time \
+         FROM cohort.global_transactions WHERE gid = ?";
+    const BRANCHES: &str = "SELECT branch_id, op, url, body, status, attempts, last_error, \
+         not_before_us, interval_us, end_time FROM cohort.branches WHERE gid = ? ORDER BY position";
+    let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
+        return Ok(None);
+    };
+    let global = read_global(gid.to_owned(), &mut Row(row.into_iter()))?;
+    let mut branches = Vec::new();
+    for row in connection.run(BRANCHES, &[text(gid)])?.rows {
+        branches.push(read_branch(&mut Row(row.into_iter()))?);
+    }
+    Ok(Some(Transaction::new(global, branches)))
+}
+
+/// The columns of `load`, in their order.
+pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
+    let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
+    let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
+    Ok(Global {
+        gid,
+        pattern,
+        status,
+        query_prepared: row.text(),
+        protocol: row.text(),
+        steps: row.text(),
+        custom_data: row.text(),
+        options: serde_json::from_slice(&row.bytes()).map_err(|_| corrupt("options"))?,
+        rollback_reason: row.text(),
+        result: row.text(),
+        retry_count: row.number(),
+        query_interval: row.number(),
+        next_run: row.number(),
+        created: row.moment().unwrap_or(0),
+        finished: row.moment(),
+        rolled_back: row.moment(),
+    })
+}
+
+fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
+    Ok(Branch {
+        branch_id: row.text(),
+        op: row.text(),
+        url: row.text(),
+        body: row.bytes(),
+        status: BranchStatus::parse(&row.text()).ok_or_else(|| corrupt("a branch"))?,
+        attempts: row.number(),
+        last_error: row.text(),
+        not_before: row.number(),
+        interval: row.number(),
+        ended: row.moment(),
+    })
+}
+
+/// Adds branches to a prepared transaction.
+pub(in crate::coordinator) fn register(
+    connection: &mut Connection,
+    gid: &str,
+    branches: &[Branch],
+) -> Result<Registered, SqlError> {
+    const STATUS: &str = "SELECT status FROM cohort.global_transactions WHERE gid = ? FOR UPDATE";
+    const COUNT: &str = "SELECT COUNT(*) FROM cohort.branches WHERE gid = ?";
+    let registered = connection.transaction(|connection| {
+        let status = connection.run(STATUS, &[text(gid)])?.rows.pop();
+        let status = status.map(|row| Row(row.into_iter()).text());
+        if status.as_deref() != Some(Status::Prepared.name()) {
+            return Ok(Registered::NoTransaction);
+        }
+        let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
+        let first = count.map_or(0, |row| Row(row.into_iter()).number());
+        for (position, branch) in (first..).zip(branches) {
+            insert_branch(connection, gid, position, branch)?;
+        }
+        Ok(Registered::Yes)
+    });
+    match registered {
+        Err(error) if error.code == 1062 => Ok(Registered::Duplicate),
+        other => other,
+    }
+}
+
+/// Names of unfinished transactions whose time has come.
+pub(in crate::coordinator) fn due(
+    connection: &mut Connection,
+    now: Micros,
+    limit: u64,
+) -> Result<Vec<String>, SqlError> {
+    const DUE: &str = "SELECT gid FROM cohort.global_transactions WHERE next_run_us <= ? \
+         ORDER BY next_run_us LIMIT ?";
+    let answer = connection.run(DUE, &[Value::UInt(now), Value::UInt(limit)])?;
+    let gid = |row: Vec<Value>| Row(row.into_iter()).text();
+    Ok(answer.rows.into_iter().map(gid).collect())
+}
