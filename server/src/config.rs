@@ -4,7 +4,7 @@
 //! other system variable can be set in the file and in the environment, and becomes the global
 //! value at start.
 
-use clap::{Args, CommandFactory, FromArgMatches};
+use clap::Args;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -97,56 +97,15 @@ settings! {
     server_id: u32;
 }
 
-/// `cohort`'s command line.
-#[derive(clap::Parser)]
-#[command(
-    name = "cohort",
-    version,
-    about = "A MySQL-compatible transactional database"
-)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(clap::Subcommand)]
-enum Command {
-    /// Run the server.
-    #[command(after_long_help = EXAMPLES, after_help = EXAMPLES)]
-    Serve {
-        /// TOML file of settings, under the names of the flags or of any system variable
-        #[arg(long, value_name = "FILE", env = "COHORT_CONFIG")]
-        config: Option<PathBuf>,
-        #[command(flatten)]
-        settings: Box<Settings>,
-    },
-}
-
-const EXAMPLES: &str = "\
-Every flag can also stand in the file (port = 3307) and in the environment (COHORT_PORT=3307);
-so can every other system variable. Flags go before the environment, that before the file.
-
-Examples:
-  cohort serve
-      127.0.0.1:3306, data in ./data; connect with: mysql -h127.0.0.1 -uroot
-  cohort serve --port 3307 --datadir /srv/cohort --max-connections 2000
-  cohort serve --config cohort.toml
-      with lines such as: port = 3307
-                          transaction_isolation = \"READ-COMMITTED\"
-  COHORT_SYNC_BINLOG=0 cohort serve
-      faster and not durable: the last transactions are lost if the machine stops";
-
-/// Settings from the command line, the environment and the file; what is wrong with them as text.
-pub fn load() -> Result<Settings, String> {
-    let matches = Cli::command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).map_err(|e| e.to_string())?;
-    let Command::Serve { config, settings } = cli.command;
+/// The settings that flags gave, and where they are silent, those of the environment and of the
+/// file; what is wrong with them as text.
+pub fn complete(flags: Settings, file: Option<&Path>) -> Result<Settings, String> {
     let environment = from_environment(std::env::vars())?;
-    let file = match config {
-        Some(path) => from_file(&path)?,
+    let file = match file {
+        Some(path) => from_file(path)?,
         None => Settings::default(),
     };
-    Ok(settings.or(environment).or(file))
+    Ok(flags.or(environment).or(file))
 }
 
 fn from_file(path: &Path) -> Result<Settings, String> {
@@ -238,10 +197,5 @@ mod tests {
         assert!(parse("port = 70000").is_err());
         assert!(parse("port").is_err());
         assert!(environment(&[("COHORT_PORT", "x")]).is_err());
-    }
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
     }
 }

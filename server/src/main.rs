@@ -1,8 +1,11 @@
-//! The server: `cohort serve`.
+//! The server, `cohort serve`, and its measurements, `cohort lab`.
 
+mod cli;
 mod config;
 mod coordinator;
 mod database;
+mod lab;
+mod limits;
 mod listener;
 mod mysql;
 mod notice;
@@ -16,7 +19,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match config::load().and_then(|settings| serve::run(&settings)) {
+    match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             notice!("{error}");

@@ -4,6 +4,7 @@ use crate::{
     config::Settings,
     coordinator,
     database::Database,
+    limits,
     listener::{self, Connections},
     mysql::{
         auth::{Key, Verified},
@@ -45,7 +46,7 @@ const SLOTS_PER_CORE: usize = 4;
 pub fn run(settings: &Settings) -> Result<(), String> {
     // First, so that a signal during recovery ends the process in the usual way only until here.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("signals: {e}"))?;
-    raise_file_limit();
+    limits::raise_files();
     let address = settings.bind_address.as_deref().unwrap_or("127.0.0.1");
     let port = settings.port.unwrap_or(3306);
     // A port that is taken shall not cost a recovery; it is bound for good when all is ready.
@@ -336,18 +337,6 @@ fn bind_unix(
             Ok((None, path))
         }
     }
-}
-
-/// Every connection has two descriptors at most; the usual soft limit of 1,024 is too few.
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    // If it cannot be raised, accepting says so when it comes to it.
-    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 /// Ends all connections: those that execute may finish their statement, for a while.

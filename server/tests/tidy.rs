@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["error", "output", "password", "status", "text"],
             &["lexer", "users", "warnings"],
             &["command", "expr", "parse"],
-            &["plan", "variables"],
+            &["advice", "plan", "variables"],
             &["exec", "state"],
             &["catalog"],
             &["ddl"],
@@ -32,11 +32,12 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "server",
         &[
-            &["notice", "slots"],
+            &["limits", "notice", "slots"],
             &["mysql"],
-            &["database", "listener"],
+            &["database", "lab", "listener"],
             &["config", "coordinator"],
             &["serve"],
+            &["cli"],
         ],
     ),
 ];

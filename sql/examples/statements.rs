@@ -5,18 +5,11 @@
 
 use cohort_engine::{
     env::Env,
-    txn::{Engine, EngineOptions, WaitFor, Waiting},
+    txn::{Engine, EngineOptions},
     types::Value,
 };
-use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity};
-use std::{io, path::Path, sync::Arc, time::Instant};
-
-struct NoSlots;
-
-impl Waiting for NoSlots {
-    fn pause(&self, _: WaitFor) {}
-    fn resume(&self, _: WaitFor) {}
-}
+use cohort_sql::{ColumnMeta, Done, Output, Session};
+use std::{io, path::Path, time::Instant};
 
 /// Counts rows.
 #[derive(Default)]
@@ -63,14 +56,7 @@ fn main() {
         &mut |_| {},
     )
     .expect("the engine opens");
-    cohort_sql::users::make_first(&engine).expect("the first user");
-    let who = Identity {
-        user: "root".into(),
-        host: "localhost".into(),
-        account: None,
-    };
-    let instance = Instance::new(Arc::new(engine));
-    let mut session = Session::new(instance, 1, who, Arc::new(NoSlots), false);
+    let mut session = Session::alone(engine).expect("the first user");
     let s = &mut session;
     run(s, "CREATE DATABASE IF NOT EXISTS bench");
     run(s, "USE bench");

@@ -141,6 +141,7 @@ errors! {
     1230 b"42000" no_default_of_variable(name) "Variable '{name}' doesn't have a default value";
     1231 b"42000" wrong_value_for_variable(name, value) "Variable '{name}' can't be set to the value of '{value}'";
     1232 b"42000" wrong_type_for_variable(name) "Incorrect argument type to variable '{name}'";
+    1234 b"42000" wrong_placement(what) "Incorrect usage/placement of '{what}'";
     1235 b"42000" not_supported(what) "This version of MySQL doesn't yet support '{what}'";
     1238 b"HY000" variable_is(name, kind) "Variable '{name}' is a {kind} variable";
     1241 b"21000" operand_columns(columns) "Operand should contain {columns} column(s)";
@@ -160,6 +161,10 @@ errors! {
     1286 b"42000" unknown_storage_engine(name) "Unknown storage engine '{name}'";
     1287 b"HY000" deprecated(what, instead) "'{what}' is deprecated and will be removed in a future release. Please use {instead} instead";
     1290 b"HY000" option_prevents(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
+    1287 b"HY000" deprecated_assignment() "Setting user variables within expressions is deprecated and will be removed in a future release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
+    1287 b"HY000" deprecated_found_rows() "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.";
+    1287 b"HY000" deprecated_calc_found_rows() "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two separate queries instead.";
+    1288 b"HY000" not_updatable(table, statement) "The target table {table} of the {statement} is not updatable";
     1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
@@ -172,6 +177,8 @@ errors! {
     1327 b"42000" undeclared_variable(name) "Undeclared variable: {name}";
     1347 b"HY000" wrong_object(database, table, kind) "'{database}.{table}' is not {kind}";
     1348 b"HY000" column_not_updatable(column) "Column '{column}' is not updatable";
+    1329 b"02000" no_data() "No data - zero rows fetched, selected, or processed";
+    1353 b"HY000" column_names_differ() "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     1364 b"HY000" no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 b"22012" division_by_zero() "Division by 0";
     1366 b"HY000" incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
@@ -231,7 +238,13 @@ errors! {
     3569 b"HY000" duplicate_table_lock(table) "Table {table} appears in multiple locking clauses.";
     3568 b"HY000" unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3572 b"HY000" lock_nowait() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
+    3573 b"HY000" recursive_without_union(name) "Recursive Common Table Expression '{name}' should contain a UNION";
+    3574 b"HY000" recursive_without_seed(name) "Recursive Common Table Expression '{name}' should have one or more non-recursive query blocks followed by one or more recursive ones";
+    3575 b"HY000" recursive_aggregation(name) "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions in recursive query block";
+    3576 b"HY000" recursive_left_join(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
+    3577 b"HY000" recursive_reference(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced only once, and not in any subquery";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
+    3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";

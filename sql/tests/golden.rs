@@ -6,18 +6,11 @@
 
 use cohort_engine::{
     env::fake::Disk,
-    txn::{Engine, EngineOptions, WaitFor, Waiting},
+    txn::{Engine, EngineOptions},
     types::Value,
 };
-use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity, text};
-use std::{fmt::Write, fs, io, path::Path, sync::Arc};
-
-struct NoSlots;
-
-impl Waiting for NoSlots {
-    fn pause(&self, _: WaitFor) {}
-    fn resume(&self, _: WaitFor) {}
-}
+use cohort_sql::{ColumnMeta, Done, Output, Session, text};
+use std::{fmt::Write, fs, io, path::Path};
 
 /// Collects results in the form of the .out files.
 #[derive(Default)]
@@ -135,19 +128,7 @@ fn new_session() -> Session {
         &mut |_| {},
     )
     .expect("a new data directory opens");
-    cohort_sql::users::make_first(&engine).expect("a new data directory takes its first user");
-    let who = Identity {
-        user: "root".into(),
-        host: "localhost".into(),
-        account: None,
-    };
-    Session::new(
-        Instance::new(Arc::new(engine)),
-        1,
-        who,
-        Arc::new(NoSlots),
-        false,
-    )
+    Session::alone(engine).expect("a new data directory takes its first user")
 }
 
 #[test]

@@ -131,6 +131,10 @@ impl Txn {
             self.descriptor.clear_snapshot();
         }
     }
+    /// How long its statements wait for locks from now on.
+    pub fn set_lock_wait_ms(&mut self, lock_wait_ms: u64) {
+        self.options.lock_wait_ms = lock_wait_ms;
+    }
     /// READ COMMITTED or below: a snapshot per statement, no range locks.
     pub(super) fn reads_committed(&self) -> bool {
         matches!(

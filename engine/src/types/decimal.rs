@@ -5,6 +5,10 @@
 //! four bytes, the 1 to 8 that remain at either end in 1, 1, 2, 2, 3, 3, 4, 4 bytes. The first
 //! bit is set for positive numbers; a negative number is the complement of the positive one.
 
+mod parse;
+
+pub use parse::{Parsed, WHOLE_MAX, parse};
+
 use super::value::Decimal;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use smallvec::SmallVec;

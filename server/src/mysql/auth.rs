@@ -81,9 +81,9 @@ pub fn check_sha2(digest: &Sha2Digest, nonce: &Nonce, proof: &[u8]) -> bool {
     equal(&Sha256::digest(stage1), digest)
 }
 
-/// Undoes what the client does to a password before it encrypts it: XOR with the nonce, over and
-/// over. The nonce counts with its terminating zero.
-pub fn unmask(password: &mut [u8], nonce: &Nonce) {
+/// What the client does to a password before it encrypts it, and the server again to undo it: XOR
+/// with the nonce, over and over. The nonce counts with its terminating zero.
+pub fn mask(password: &mut [u8], nonce: &Nonce) {
     let mask = nonce.iter().chain(&[0]).cycle();
     for (byte, mask) in password.iter_mut().zip(mask) {
         *byte ^= mask;
@@ -210,12 +210,12 @@ mod tests {
         let key = Key::default();
         let public = RsaPublicKey::from_public_key_pem(key.public().unwrap()).unwrap();
         let mut secret = b"a password longer than the nonce\0".to_vec();
-        unmask(&mut secret, &NONCE);
+        mask(&mut secret, &NONCE);
         let sent = public
             .encrypt(&mut rsa::rand_core::OsRng, Oaep::new::<Sha1>(), &secret)
             .unwrap();
         let mut got = key.decrypt(&sent).unwrap();
-        unmask(&mut got, &NONCE);
+        mask(&mut got, &NONCE);
         assert_eq!(got, b"a password longer than the nonce\0");
         assert_eq!(key.decrypt(b"nonsense"), None);
     }

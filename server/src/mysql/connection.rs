@@ -298,7 +298,7 @@ impl<B: Backend> Connection<'_, B> {
                 return Ok(None);
             };
             sent = decrypted;
-            auth::unmask(&mut sent, &self.nonce);
+            auth::mask(&mut sent, &self.nonce);
         }
         let ended = sent.pop() == Some(0);
         Ok(ended.then_some(sent))

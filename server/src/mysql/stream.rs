@@ -1,5 +1,6 @@
 //! A client's byte stream: TCP, or a Unix socket.
 
+use rustix::fd::{AsFd, BorrowedFd};
 use std::{
     io::{self, Read, Write},
     net::{Shutdown, TcpStream},
@@ -47,6 +48,15 @@ impl Stream {
     #[must_use]
     pub fn is_private(&self) -> bool {
         matches!(self, Stream::Unix(_))
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Unix(stream) => stream.as_fd(),
+        }
     }
 }
 

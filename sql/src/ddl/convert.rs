@@ -57,8 +57,8 @@ impl Environment for NoSession {
     fn sleep(&mut self, _micros: u64) -> bool {
         false
     }
-    fn is_killed(&self) -> bool {
-        false
+    fn interruption(&self) -> Option<SqlError> {
+        None
     }
 }
 
@@ -74,6 +74,8 @@ fn in_context<T>(
         sql_mode: rules.sql_mode,
         collation: Collation::Utf8mb40900AiCi,
         max_allowed_packet: 64 << 20,
+        group_concat_bytes_max: 1024,
+        cte_depth_max: 1000,
         div_precision_increment: 4,
         connection_id: 0,
         database: None,

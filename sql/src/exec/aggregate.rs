@@ -16,9 +16,6 @@ use cohort_engine::types::{Collation, ColumnType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Ordering;
 
-/// group_concat_max_len.
-const CONCAT_BYTES_MAX: usize = 1024;
-
 /// The groups of a block.
 pub(super) struct Groups<'b> {
     block: &'b Block,
@@ -378,14 +375,16 @@ fn concatenate(
         .map(|key| (infer(&key.value.expr).collation, key.desc))
         .collect();
     texts.sort_by(|(a, _), (b, _)| compare_keys(a, b, &by));
+    let bytes_max = context.eval.statement.group_concat_bytes_max;
+    let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     let mut result = Vec::new();
     for (i, (_, text)) in texts.iter().enumerate() {
         if i > 0 {
             result.extend_from_slice(separator);
         }
         result.extend_from_slice(text);
-        if result.len() > CONCAT_BYTES_MAX {
-            let mut end = CONCAT_BYTES_MAX;
+        if result.len() > bytes_max {
+            let mut end = bytes_max;
             while end > 0 && result.get(end).is_some_and(|b| b & 0xC0 == 0x80) {
                 end -= 1;
             }

@@ -222,6 +222,9 @@ impl<'b> BlockRun<'b> {
         if matched || flow == Flow::Stop {
             return Ok(flow);
         }
+        for state in self.sources.get_mut(at..inner_end).unwrap_or_default() {
+            state.key.clear();
+        }
         for source in self.block.sources.get(at..inner_end).unwrap_or_default() {
             let slots = source.first_slot..source.first_slot + source.columns;
             for slot in self.row.get_mut(slots).unwrap_or_default() {

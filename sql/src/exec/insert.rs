@@ -8,7 +8,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{SqlMode, assign, eval, text},
-    plan::{Assigned, Block, Default_, Insert, InsertRows, Query},
+    plan::{Assigned, Block, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
     txn::TxnError,
@@ -65,13 +65,11 @@ pub(super) fn insert(
 
 /// Whether a query reads the table that is inserted into: then its rows are collected first.
 fn reads(query: &Query, table: &Table) -> bool {
-    query.blocks.iter().any(|block| {
-        block.sources.iter().any(|source| match &source.input {
-            crate::plan::Input::Table(other, _) => other.id == table.id,
-            crate::plan::Input::Derived(query) => reads(query, table),
-            crate::plan::Input::Virtual(_) => false,
-        }) || block.subqueries.iter().any(|s| reads(&s.query, table))
-    })
+    let mut found = false;
+    query.each_source(&mut |source| {
+        found |= matches!(&source.input, Input::Table(other, _) if other.id == table.id);
+    });
+    found
 }
 
 /// The results of the subqueries in VALUES: they do not depend on the row.
@@ -454,7 +452,11 @@ pub(super) fn default_value(
                 return Err(error.into());
             }
             context.eval.warnings.warn(error);
-            Ok(zero(column))
+            Ok(if column.nullable {
+                Value::Null
+            } else {
+                zero(column)
+            })
         }
     }
 }

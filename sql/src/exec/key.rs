@@ -14,8 +14,8 @@ use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use cohort_engine::{
     txn::KeyRange,
     types::{
-        Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Value, collation, key as keys,
-        temporal,
+        Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Time, Value, collation,
+        key as keys, temporal,
     },
 };
 
@@ -73,13 +73,54 @@ fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 pub(super) fn ranges(
     table: &Table,
     index: &Index,
-    bounds: &[Bound],
+    alternatives: &[Vec<Bound>],
     row: &[Value],
     context: &mut ExecContext,
 ) -> Result<Found, Stop> {
     let mut usable = true;
-    let ranges = compute(table, index, bounds, row, context, &mut usable)?;
+    let mut compute = |bounds| compute(table, index, bounds, row, context, &mut usable);
+    let ranges = match alternatives {
+        [bounds] => compute(bounds)?,
+        alternatives => {
+            let mut all = Vec::with_capacity(alternatives.len());
+            let mut everything = false;
+            for bounds in alternatives {
+                match compute(bounds)? {
+                    Ranges::All => everything = true,
+                    Ranges::Point(prefix) => all.push(prefix_range(prefix)),
+                    Ranges::Some(ranges) => all.extend(ranges),
+                }
+            }
+            if everything {
+                Ranges::All
+            } else {
+                Ranges::Some(union(all))
+            }
+        }
+    };
     Ok(Found { ranges, usable })
+}
+
+/// Makes ranges sorted and disjoint. Those that only touch stay apart: a range of one unique key
+/// needs no lock on its surroundings.
+fn union(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+    ranges.sort_unstable_by(|a, b| a.low.cmp(&b.low));
+    let mut united: Vec<KeyRange> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match united.last_mut() {
+            Some(before) if before.high.as_ref().is_none_or(|high| range.low < *high) => {
+                let farther = match (&before.high, &range.high) {
+                    (Some(before), Some(high)) => high > before,
+                    (before, _) => before.is_some(),
+                };
+                if farther {
+                    before.high = range.high;
+                }
+            }
+            _ => united.push(range),
+        }
+    }
+    united
 }
 
 fn compute(
@@ -332,10 +373,28 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
             Some(at) => timestamp(at, fsp, context.eval.statement.time_zone),
             None => Fit::Unusable,
         },
-        _ => match value {
-            Value::Time(_) if column.ty == ColumnType::Time(6) => Fit::Exact(value),
+        ColumnType::Time(fsp) => match value {
+            Value::Time(time) => time_of_day(time, fsp),
+            Value::Bytes(text) => match temporal::parse_time(&text) {
+                Some(parsed) if !parsed.truncated => time_of_day(parsed.value, fsp),
+                _ => Fit::Unusable,
+            },
             _ => Fit::Unusable,
         },
+        _ => Fit::Unusable,
+    }
+}
+
+fn time_of_day(time: Time, fsp: u8) -> Fit {
+    let unit = 10_i64.pow(6 - u32::from(fsp.min(6)));
+    let rest = time.micros.rem_euclid(unit);
+    let whole = Value::Time(Time {
+        micros: time.micros - rest,
+    });
+    if rest == 0 {
+        Fit::Exact(whole)
+    } else {
+        Fit::Above(whole)
     }
 }
 

@@ -7,7 +7,9 @@
 
 mod aggregate;
 mod block;
+mod derived;
 mod insert;
+mod joined;
 mod key;
 mod memory;
 mod scan;
@@ -15,13 +17,14 @@ mod subquery;
 mod tail;
 mod write;
 
+pub use derived::Tables;
 pub(crate) use insert::{duplicate_error, zero};
 
 use crate::{
     error::SqlError,
     expr::EvalContext,
     output::Output,
-    plan::{Body, Insert, Plan},
+    plan::{Body, Insert, Plan, Query},
 };
 use cohort_engine::{
     txn::{Engine, LockMode, OnConflict, Owner, Read, Txn, TxnError},
@@ -77,7 +80,11 @@ pub struct ExecContext<'a> {
     pub insert_id: u64,
     /// Counted while running.
     pub handler: Handler,
-    /// Rows until the next look at KILL.
+    /// The tables that queries compute.
+    pub tables: Tables,
+    /// SQL_CALC_FOUND_ROWS: the rows so far, had there been no LIMIT.
+    pub rows_counted: Option<u64>,
+    /// Rows until the next look whether it must stop.
     pub patience: u32,
 }
 
@@ -135,7 +142,7 @@ enum Flow {
 type Flowing = Result<Flow, Stop>;
 
 impl ExecContext<'_> {
-    /// To be called for every row: notices KILL now and then.
+    /// To be called for every row: notices KILL and max_execution_time now and then.
     #[inline]
     fn tick(&mut self) -> Result<(), Stop> {
         if self.patience > 0 {
@@ -143,10 +150,10 @@ impl ExecContext<'_> {
             return Ok(());
         }
         self.patience = 200;
-        if self.owner.is_killed() {
-            return Err(SqlError::query_interrupted().into());
+        match self.eval.environment.interruption() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The same with other parameters.
@@ -158,6 +165,7 @@ impl ExecContext<'_> {
             &mut *self.eval.warnings,
         );
         eval.ignore = self.eval.ignore;
+        eval.storing = self.eval.storing;
         eval.row_number = self.eval.row_number;
         ExecContext {
             txn: &mut *self.txn,
@@ -171,6 +179,8 @@ impl ExecContext<'_> {
             select_limit: self.select_limit,
             insert_id: self.insert_id,
             handler: self.handler,
+            tables: self.tables.clone(),
+            rows_counted: None,
             patience: self.patience,
         }
     }
@@ -211,10 +221,11 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
                 })
             })?;
             Ok(Outcome {
-                rows,
+                rows: context.rows_counted.unwrap_or(rows),
                 ..Outcome::default()
             })
         }
+        Body::SelectInto(query, variables) => select_into(query, variables, context),
         Body::Explain(rows) => {
             out.columns(&plan.columns).map_err(Stop::Gone)?;
             for row in rows {
@@ -228,7 +239,37 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         Body::Insert(insert) => atomically(context, |context| run_insert(insert, plan, context)),
         Body::Update(update) => atomically(context, |context| write::update(update, context)),
         Body::Delete(delete) => atomically(context, |context| write::delete(delete, context)),
+        Body::UpdateJoined(plan) => atomically(context, |context| joined::update(plan, context)),
+        Body::DeleteJoined(plan) => atomically(context, |context| joined::delete(plan, context)),
     }
+}
+
+/// SELECT … INTO: one row, 1172 if there are more, a warning if there is none.
+fn select_into(
+    query: &Query,
+    variables: &[String],
+    context: &mut ExecContext,
+) -> Result<Outcome, Stop> {
+    let mut found: Option<Vec<Value>> = None;
+    subquery::run_query(query, context, &[], &mut |_, row| {
+        if found.is_some() {
+            return Err(SqlError::too_many_rows().into());
+        }
+        found = Some(std::mem::take(row));
+        Ok(Flow::Continue)
+    })?;
+    let Some(row) = found else {
+        context.eval.warnings.warn(SqlError::no_data());
+        return Ok(Outcome::default());
+    };
+    for ((name, value), ty) in variables.iter().zip(row).zip(&query.types) {
+        let environment = &mut context.eval.environment;
+        environment.set_user_variable(name, value, ty.collation);
+    }
+    Ok(Outcome {
+        affected_rows: 1,
+        ..Outcome::default()
+    })
 }
 
 /// Undoes what a failed statement has changed.
@@ -241,6 +282,7 @@ fn atomically(
     if !context.unlock {
         context.plain_read = Read::Locking(LockMode::Shared, OnConflict::Wait);
     }
+    context.eval.storing = true;
     let mark = context.txn.savepoint();
     let result = statement(context);
     // A deadlock has rolled everything back already.

@@ -4,9 +4,9 @@
 use super::{
     ExecContext, Flow, Flowing, Stop,
     block::{BlockRun, Each},
+    derived::{self, Rows},
     key::{self, Ranges},
     memory::Memory,
-    subquery::collect,
 };
 use crate::{
     error::SqlError,
@@ -39,7 +39,9 @@ pub(super) struct SourceState {
 /// The rows of a derived or virtual table, or of a table that is looked up by hash: of each, the
 /// values of the wanted columns.
 struct Computed {
-    rows: Vec<Vec<Value>>,
+    rows: Rows,
+    /// The rows have all columns, not only the wanted ones.
+    whole: bool,
     by_key: FxHashMap<Vec<u8>, Vec<usize>>,
 }
 
@@ -81,10 +83,11 @@ impl<'b> BlockRun<'b> {
         let Some(Input::Table(table, access)) = self.block.sources.first().map(|s| &s.input) else {
             return Ok(false);
         };
-        let Some(index) = index_of(table, access).filter(|_| !access.bounds.is_empty()) else {
+        let Some(index) = index_of(table, access).filter(|_| !access.alternatives.is_empty())
+        else {
             return Ok(true);
         };
-        let found = key::ranges(table, index, &access.bounds, &self.row, context)?;
+        let found = key::ranges(table, index, &access.alternatives, &self.row, context)?;
         if let Some(state) = self.sources.first_mut() {
             state.ranges = Some(found.ranges);
         }
@@ -109,8 +112,8 @@ impl<'b> BlockRun<'b> {
             }
         };
         if source.hash.is_empty() {
-            for row in &rows.rows {
-                if self.computed_row(context, source, row, each)? == Flow::Stop {
+            for row in rows.rows.iter() {
+                if self.computed_row(context, source, &rows, row, each)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
             }
@@ -130,26 +133,36 @@ impl<'b> BlockRun<'b> {
             let Some(row) = rows.rows.get(i) else {
                 continue;
             };
-            if self.computed_row(context, source, row, each)? == Flow::Stop {
+            if self.computed_row(context, source, &rows, row, each)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
         Ok(Flow::Continue)
     }
 
+    /// Fills the slots of a computed row.
+    fn put_row(&mut self, source: &Source, whole: bool, row: &[Value]) {
+        for (i, column) in source.wanted.iter().enumerate() {
+            let column = usize::from(*column);
+            let at = if whole { column } else { i };
+            if let (Some(slot), Some(value)) =
+                (self.row.get_mut(source.first_slot + column), row.get(at))
+            {
+                slot.clone_from(value);
+            }
+        }
+    }
+
     fn computed_row(
         &mut self,
         context: &mut ExecContext,
         source: &'b Source,
+        rows: &Computed,
         row: &[Value],
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
         context.tick()?;
-        for (value, column) in row.iter().zip(&source.wanted) {
-            if let Some(slot) = self.row.get_mut(source.first_slot + usize::from(*column)) {
-                slot.clone_from(value);
-            }
-        }
+        self.put_row(source, rows.whole, row);
         if !self.all_hold(&source.filter, context)? {
             return Ok(Flow::Continue);
         }
@@ -174,12 +187,10 @@ impl<'b> BlockRun<'b> {
                 .collect()
         };
         let mut rows = Vec::new();
+        let mut shared = None;
         match &source.input {
-            Input::Derived(query) => {
-                for mut row in collect(query, context, &[])? {
-                    rows.push(wanted(&mut row));
-                }
-            }
+            Input::Derived(query) => shared = Some(derived::rows(query, context)?),
+            Input::Working(number) => shared = Some(derived::working(*number, context)),
             Input::Virtual(table) => {
                 let known = context.virtual_rows.iter().find(|(t, _)| t.id == table.id);
                 for row in known.map(|(_, rows)| rows.as_slice()).unwrap_or_default() {
@@ -207,14 +218,12 @@ impl<'b> BlockRun<'b> {
                 })?;
             }
         }
+        let whole = shared.is_some();
+        let rows = shared.unwrap_or_else(|| Rc::new(rows));
         let mut by_key: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
         if !source.hash.is_empty() {
             for (i, row) in rows.iter().enumerate() {
-                for (value, column) in row.iter().zip(&source.wanted) {
-                    if let Some(slot) = self.row.get_mut(source.first_slot + usize::from(*column)) {
-                        slot.clone_from(value);
-                    }
-                }
+                self.put_row(source, whole, row);
                 let mut key = Vec::new();
                 let own = source.hash.iter().map(|(_, own)| own);
                 if hash_of(own, &self.row, context, &mut key)? {
@@ -222,7 +231,11 @@ impl<'b> BlockRun<'b> {
                 }
             }
         }
-        Ok(Computed { rows, by_key })
+        Ok(Computed {
+            rows,
+            whole,
+            by_key,
+        })
     }
 }
 
@@ -285,8 +298,15 @@ impl<'b> Reader<'b> {
         let before = run.sources.get_mut(self.at).and_then(|s| s.ranges.take());
         let ranges = match (before, self.index) {
             (Some(ranges), _) => ranges,
-            (None, Some(index)) if !self.access.bounds.is_empty() => {
-                key::ranges(self.table, index, &self.access.bounds, &run.row, context)?.ranges
+            (None, Some(index)) if !self.access.alternatives.is_empty() => {
+                key::ranges(
+                    self.table,
+                    index,
+                    &self.access.alternatives,
+                    &run.row,
+                    context,
+                )?
+                .ranges
             }
             _ => Ranges::All,
         };

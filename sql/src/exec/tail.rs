@@ -87,7 +87,7 @@ impl<'b> Tail<'b> {
 
     /// Whether no row is wanted at all.
     pub fn is_done(&self) -> bool {
-        self.left == 0
+        self.left == 0 && !self.block.count_all
     }
 
     /// Takes the row of the block.
@@ -104,8 +104,7 @@ impl<'b> Tail<'b> {
             return Ok(Flow::Continue);
         }
         let plain = self.distinct.is_none() && !self.sorting;
-        if plain && self.skip > 0 {
-            self.skip -= 1;
+        if plain && !self.wants(context) {
             return Ok(Flow::Continue);
         }
         self.output.clear();
@@ -131,6 +130,7 @@ impl<'b> Tail<'b> {
             seen.insert(self.key.clone());
         }
         if self.sorting {
+            self.count(context);
             let mut keys = Vec::with_capacity(block.order.len());
             for by in &block.order {
                 run.run_subqueries(&by.value.subqueries, context)?;
@@ -139,13 +139,28 @@ impl<'b> Tail<'b> {
             self.sorter.push(keys, std::mem::take(&mut self.output))?;
             return Ok(Flow::Continue);
         }
-        if self.skip > 0 {
-            self.skip -= 1;
+        if !plain && !self.wants(context) {
             return Ok(Flow::Continue);
         }
         self.left -= 1;
         let flow = sink(context, &mut self.output)?;
-        Ok(if self.left == 0 { Flow::Stop } else { flow })
+        Ok(if self.is_done() { Flow::Stop } else { flow })
+    }
+
+    /// Whether the next row, which is not sorted, is within the LIMIT.
+    fn wants(&mut self, context: &mut ExecContext) -> bool {
+        self.count(context);
+        if self.skip > 0 {
+            self.skip -= 1;
+            return false;
+        }
+        self.left > 0
+    }
+
+    fn count(&self, context: &mut ExecContext) {
+        if self.block.count_all {
+            *context.rows_counted.get_or_insert(0) += 1;
+        }
     }
 
     /// Emits what was sorted.

@@ -254,13 +254,27 @@ pub(super) fn assign_all(
             *slot = value;
         }
     }
+    let is_assigned = |position| assignments.iter().any(|(p, _)| *p == position);
+    encode_updated(table, is_assigned, before, row, image, context)
+}
+
+/// The image of a row that was assigned to, with ON UPDATE CURRENT_TIMESTAMP if it is another
+/// than `before`.
+pub(super) fn encode_updated(
+    table: &Arc<Table>,
+    is_assigned: impl Fn(usize) -> bool,
+    before: &[u8],
+    row: &mut [Value],
+    image: &mut Vec<u8>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
     let columns = table.columns.len();
     row::encode(table, row.get(..columns).unwrap_or_default(), image);
     if image == before || !table.columns.iter().any(|c| c.on_update_now) {
         return Ok(());
     }
     for (position, column) in table.columns.iter().enumerate() {
-        if column.on_update_now && !assignments.iter().any(|(p, _)| *p == position) {
+        if column.on_update_now && !is_assigned(position) {
             let value = now(column, context)?;
             if let Some(slot) = row.get_mut(position) {
                 *slot = value;

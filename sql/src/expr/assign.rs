@@ -154,8 +154,8 @@ impl Target<'_, '_> {
 
     /// The number at the start of a text, rounded.
     fn text_to_integer(&mut self, text: &[u8]) -> Result<i128, SqlError> {
-        let (number, garbage) = convert::text_to_decimal(text);
-        if garbage {
+        let exact = convert::text_to_decimal(text);
+        if exact.garbage {
             let numeric = text
                 .trim_ascii_start()
                 .iter()
@@ -168,7 +168,7 @@ impl Target<'_, '_> {
             };
             self.lossy(error)?;
         }
-        Ok(decimal_to_wide(&number))
+        Ok(decimal_to_wide(&exact.number))
     }
 
     fn floating(&mut self, value: &Value) -> Result<Value, SqlError> {
@@ -204,12 +204,14 @@ impl Target<'_, '_> {
     }
 
     fn decimal(&mut self, value: &Value, precision: u8, scale: u8) -> Result<Value, SqlError> {
+        let mut cut = false;
         let number = match value {
             Value::Bytes(text) => {
-                let (number, garbage) = convert::text_to_decimal(text);
-                if garbage {
+                let exact = convert::text_to_decimal(text);
+                let strict = self.context.is_strict();
+                // Outside strict mode a number that is too large is out of range, see below.
+                if exact.garbage || exact.overflow && strict {
                     let (prefix, _) = convert::numeric_prefix(text);
-                    let strict = self.context.is_strict();
                     let error = if prefix.is_empty() || strict {
                         self.incorrect("decimal", text)
                     } else {
@@ -217,7 +219,8 @@ impl Target<'_, '_> {
                     };
                     self.lossy(error)?;
                 }
-                number
+                cut = exact.cut;
+                exact.number
             }
             other => convert::decimal(other, self.context).unwrap_or_default(),
         };
@@ -233,7 +236,7 @@ impl Target<'_, '_> {
             let clipped = if negative { -limit } else { limit };
             return Ok(Value::Decimal(Box::new(clipped)));
         }
-        if rounded != number && !matches!(value, Value::Double(_) | Value::Float(_)) {
+        if (cut || rounded != number) && !matches!(value, Value::Double(_) | Value::Float(_)) {
             let note = self.truncated();
             self.context.warnings.note(note);
         }

@@ -1,5 +1,6 @@
 //! Comparison by MySQL's rules: strings by the collation, whole and exact numbers exactly, a
 //! number with a string as floating point, a date or time with a string or number as dates.
+//! (Where MySQL compares a TIME with a string as texts, `resolve` has made it one.)
 
 use super::{
     EvalContext,
@@ -38,8 +39,8 @@ fn compare_mixed(
         (Value::Date(a), Value::Date(b)) => Ok(a.cmp(b)),
         (Value::DateTime(a), Value::DateTime(b)) => Ok(a.cmp(b)),
         (Value::Time(a), Value::Time(b)) => Ok(a.cmp(b)),
-        (Value::Time(a), Value::Bytes(b)) => Ok(a.micros.cmp(&time_of_text(b)?)),
-        (Value::Bytes(a), Value::Time(b)) => Ok(time_of_text(a)?.cmp(&b.micros)),
+        (Value::Time(_), Value::Bytes(text)) => Ok(time_with_text(left, text, context)),
+        (Value::Bytes(text), Value::Time(_)) => Ok(time_with_text(right, text, context).reverse()),
         (Value::Date(_) | Value::DateTime(_) | Value::Time(_), other)
             if !matches!(
                 other,
@@ -96,10 +97,16 @@ fn moment(
     }
 }
 
-fn time_of_text(text: &[u8]) -> Result<i64, SqlError> {
-    temporal::parse_time(text)
-        .map(|parsed| parsed.value.micros)
-        .ok_or_else(|| SqlError::incorrect_value("TIME", convert::shown(text)))
+/// A TIME with a text: as times, or as texts if that is no time.
+fn time_with_text(time: &Value, text: &[u8], context: &mut EvalContext<'_>) -> Ordering {
+    if let (Value::Time(time), Some(parsed)) = (time, temporal::parse_time(text)) {
+        return time.micros.cmp(&parsed.value.micros);
+    }
+    let lost = SqlError::truncated_wrong_value("time", convert::shown(text));
+    context.warnings.warn(lost);
+    let mut as_text = Vec::new();
+    convert::text(time, super::types::NOT_FIXED, &mut as_text);
+    as_text.as_slice().cmp(text)
 }
 
 /// Compares two values that are not NULL as numbers.

@@ -115,6 +115,10 @@ pub struct Statement<'a> {
     pub collation: Collation,
     /// @@max_allowed_packet: no string gets longer.
     pub max_allowed_packet: u64,
+    /// @@group_concat_max_len: GROUP_CONCAT cuts its results to it.
+    pub group_concat_bytes_max: u64,
+    /// @@cte_max_recursion_depth
+    pub cte_depth_max: u64,
     /// @@div_precision_increment
     pub div_precision_increment: u8,
     /// CONNECTION_ID()
@@ -171,8 +175,9 @@ pub trait Environment {
     fn random(&mut self) -> u64;
     /// Waits so long, without holding a slot; true if KILL cut it short.
     fn sleep(&mut self, micros: u64) -> bool;
-    /// Whether the statement was killed; asked now and then by what may take long.
-    fn is_killed(&self) -> bool;
+    /// Why the statement must stop, if it must: 1317 after KILL, 3024 when its time is over.
+    /// Asked now and then by what may take long.
+    fn interruption(&self) -> Option<SqlError>;
 }
 
 /// Everything an evaluation may use. Cheap to make: one per statement.

@@ -4,7 +4,7 @@ use super::{EvalContext, ExprType};
 use crate::error::SqlError;
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use cohort_engine::types::{
-    Collation, ColumnType, Date, DateTime, Decimal, Time, Value,
+    Collation, ColumnType, Date, DateTime, Decimal, Time, Value, decimal,
     temporal::{self, SECOND},
 };
 use std::borrow::Cow;
@@ -165,19 +165,34 @@ pub(super) fn text_prefix_f64(text: &[u8]) -> (f64, bool) {
     (prefix.parse().unwrap_or(0.0), garbage || prefix.is_empty())
 }
 
-/// The exact number a text begins with, and whether that is not all of it (or nothing).
-pub(super) fn text_to_decimal(text: &[u8]) -> (Decimal, bool) {
+/// The exact number that a text begins with.
+pub(super) struct ExactText {
+    /// The number, the largest there is if it was too large.
+    pub number: Decimal,
+    /// The number is not all of the text, or there is none.
+    pub garbage: bool,
+    /// It was too large.
+    pub overflow: bool,
+    /// Digits after the point were cut off.
+    pub cut: bool,
+}
+
+/// The exact number that a text begins with, 0 if none.
+pub(super) fn text_to_decimal(text: &[u8]) -> ExactText {
     let (prefix, garbage) = numeric_prefix(text);
-    // An exponent must not make a number of a billion digits.
-    let exponent: i64 = prefix
-        .split_once(['e', 'E'])
-        .map_or(0, |(_, exponent)| exponent.parse().unwrap_or(i64::MAX));
-    if !(-500..=500).contains(&exponent) {
-        return (Decimal::from(0), true);
-    }
-    match prefix.trim_end_matches('.').parse::<Decimal>() {
-        Ok(number) => (round(&number, 30.min(scale(&number))), garbage),
-        Err(_) => (Decimal::from(0), true),
+    match decimal::parse(prefix) {
+        Some(parsed) => ExactText {
+            number: round(&parsed.value, 30.min(scale(&parsed.value))),
+            garbage,
+            overflow: parsed.overflow,
+            cut: parsed.cut,
+        },
+        None => ExactText {
+            number: Decimal::from(0),
+            garbage: true,
+            overflow: false,
+            cut: false,
+        },
     }
 }
 
@@ -279,13 +294,13 @@ pub(super) fn text_to_integer(text: &[u8], context: &mut EvalContext<'_>) -> Num
 /// The value as a decimal; `None` for NULL.
 pub(super) fn decimal(value: &Value, context: &mut EvalContext<'_>) -> Option<Decimal> {
     if let Value::Bytes(text) = value {
-        let (number, lost) = text_to_decimal(text);
-        if lost {
+        let exact = text_to_decimal(text);
+        if exact.garbage {
             context
                 .warnings
                 .warn(SqlError::truncated_wrong_value("DECIMAL", shown(text)));
         }
-        return Some(number);
+        return Some(exact.number);
     }
     number(value, context).map(Number::into_decimal)
 }
@@ -531,7 +546,7 @@ mod tests {
         assert_eq!(numeric_prefix(b".5 "), (".5", false));
         assert_eq!(numeric_prefix(b"."), ("", true));
         assert_eq!(numeric_prefix(b"-"), ("", true));
-        assert!(text_to_decimal(b"1e999999999").1);
-        assert_eq!(text_to_decimal(b"12.50").0.to_plain_string(), "12.50");
+        assert!(text_to_decimal(b"1e999999999").overflow);
+        assert_eq!(text_to_decimal(b"12.50").number.to_plain_string(), "12.50");
     }
 }

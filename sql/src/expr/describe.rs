@@ -3,21 +3,26 @@
 use super::{BinaryOp, Expr, convert, types::NOT_FIXED};
 use cohort_engine::types::Value;
 
-/// The text of an expression. Columns have lost their names; they show as their slots.
-pub(super) fn describe(expr: &Expr) -> String {
+/// The text of an expression. Columns have lost their names; they show as their slots. Of the
+/// parameters, those are shown that were literals in the text.
+pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
+    let describe = |expr: &Expr| describe(expr, params);
     match expr {
         Expr::Literal(value, _) => literal(value),
         Expr::Column { slot, .. } => format!("`column {slot}`"),
-        Expr::Parameter { .. } => "?".to_string(),
+        Expr::Parameter { index, ty } => match params.get(*index as usize) {
+            Some(value) if ty.ty.is_some() => literal(value),
+            _ => "?".to_string(),
+        },
         Expr::Binary {
             op, left, right, ..
-        } => operation(*op, left, right),
+        } => operation(*op, left, right, params),
         Expr::Negate { expr, .. } => format!("-({})", describe(expr)),
         Expr::Not(expr) => format!("(not({}))", describe(expr)),
         Expr::BitNot(expr) => format!("~({})", describe(expr)),
         Expr::In {
             expr, list: items, ..
-        } => format!("({} in ({}))", describe(expr), list(items)),
+        } => format!("({} in ({}))", describe(expr), list(items, params)),
         Expr::Between {
             expr, low, high, ..
         } => {
@@ -39,25 +44,27 @@ pub(super) fn describe(expr: &Expr) -> String {
             format!("cast({} as {sign})", describe(expr))
         }
         Expr::Cast { expr, .. } => format!("cast({})", describe(expr)),
-        Expr::Function { function, args, .. } => call(function.name, args),
+        Expr::Function { function, args, .. } => call(function.name, args, params),
         Expr::UserVariable { name, .. } => format!("(@`{name}`)"),
         Expr::SetUserVariable { name, expr } => format!("(@{name}:={})", describe(expr)),
         Expr::SystemVariable { name, .. } => format!("@@{name}"),
     }
 }
 
-fn list(exprs: &[Expr]) -> String {
-    exprs.iter().map(describe).collect::<Vec<_>>().join(",")
+fn list(exprs: &[Expr], params: &[Value]) -> String {
+    let texts: Vec<String> = exprs.iter().map(|e| describe(e, params)).collect();
+    texts.join(",")
 }
 
 /// The text of a function's call.
-pub(super) fn call(name: &str, args: &[Expr]) -> String {
-    format!("{name}({})", list(args))
+pub(super) fn call(name: &str, args: &[Expr], params: &[Value]) -> String {
+    format!("{name}({})", list(args, params))
 }
 
 /// The text of `left op right`.
-pub(super) fn operation(op: BinaryOp, left: &Expr, right: &Expr) -> String {
-    format!("({} {} {})", describe(left), op.symbol(), describe(right))
+pub(super) fn operation(op: BinaryOp, left: &Expr, right: &Expr, params: &[Value]) -> String {
+    let (left, right) = (describe(left, params), describe(right, params));
+    format!("({left} {} {right})", op.symbol())
 }
 
 fn literal(value: &Value) -> String {

@@ -94,12 +94,14 @@ impl Expr {
                 op => {
                     let left = left.value(row, context)?;
                     let right = right.value(row, context)?;
-                    arithmetic::binary(*op, &left, &right, context, || describe(self))?
+                    let params = context.params;
+                    arithmetic::binary(*op, &left, &right, context, || describe(self, params))?
                 }
             },
             Expr::Negate { expr, .. } => {
                 let value = expr.value(row, context)?;
-                arithmetic::negate(&value, context, || describe(self))?
+                let params = context.params;
+                arithmetic::negate(&value, context, || describe(self, params))?
             }
             Expr::BitNot(expr) => {
                 let value = expr.value(row, context)?;
@@ -296,8 +298,10 @@ fn binary_truth(
         op => {
             let a = left.value(row, context)?;
             let b = right.value(row, context)?;
-            let value =
-                arithmetic::binary(op, &a, &b, context, || describe::operation(op, left, right))?;
+            let params = context.params;
+            let value = arithmetic::binary(op, &a, &b, context, || {
+                describe::operation(op, left, right, params)
+            })?;
             Ok(truth_of(&value, context))
         }
     }

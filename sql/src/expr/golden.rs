@@ -6,7 +6,7 @@ use super::{
     VariableScope, eval_output, infer, resolve, types::NOT_FIXED,
 };
 use crate::{error::SqlError, lexer::Mode, parse, text, warnings::Warnings};
-use cohort_engine::types::{Collation, Column, ColumnType, Value, schema::DefaultValue};
+use cohort_engine::types::{Collation, Column, ColumnType, Value};
 use sqlparser::ast;
 use std::{collections::HashMap, fmt::Write};
 
@@ -51,8 +51,8 @@ impl Environment for Variables {
     fn sleep(&mut self, _: u64) -> bool {
         false
     }
-    fn is_killed(&self) -> bool {
-        false
+    fn interruption(&self) -> Option<SqlError> {
+        None
     }
 }
 
@@ -66,6 +66,8 @@ fn statement() -> Statement<'static> {
         sql_mode: SqlMode::DEFAULT,
         collation: Collation::Utf8mb40900AiCi,
         max_allowed_packet: 67_108_864,
+        group_concat_bytes_max: 1024,
+        cte_depth_max: 1000,
         div_precision_increment: 4,
         connection_id: 1,
         database: None,
@@ -197,18 +199,9 @@ fn column(type_text: &str) -> Column {
         other => panic!("no column of type {other} here"),
     };
     let column = Column {
-        name: "c".into(),
-        ty,
         unsigned,
-        zerofill: false,
-        nullable: true,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_now: false,
         collation,
-        comment: String::new(),
-        display_width: None,
-        explicit_collation: false,
+        ..Column::new("c", ty)
     };
     assert_eq!(column.type_text(), type_text);
     column

@@ -41,6 +41,7 @@ pub use context::{Environment, EvalContext, SqlMode, Statement, TimeZone, Variab
 pub use convert::{conform, text};
 pub use eval::{eval, eval_output, holds};
 pub use infer::{infer, is_volatile, visit_operands, visit_operands_mut};
+pub(crate) use resolve::type_of;
 pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
 pub use types::{ExprType, coercibility};
 

@@ -5,11 +5,14 @@ mod call;
 mod literal;
 mod predicate;
 
+pub(crate) use literal::type_of;
+
 use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
-    infer,
+    infer, is_volatile,
     types::{coercibility, common_type, mix_collations},
+    visit_operands,
 };
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -44,6 +47,15 @@ pub trait Scope {
     fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
         let _ = scope;
         Err(SqlError::unknown_variable(name))
+    }
+    /// The type of a user variable's value now, if it is a number.
+    fn user_variable(&self, name: &str) -> Option<ExprType> {
+        let _ = name;
+        None
+    }
+    /// A warning that every execution gives.
+    fn warn(&mut self, warning: SqlError) {
+        let _ = warning;
     }
     /// @@collation_connection: the collation of literals.
     fn collation(&self) -> Collation {
@@ -177,13 +189,13 @@ fn identifier(path: &[ast::Ident], scope: &mut dyn Scope) -> Result<Expr, SqlErr
         .trim_start_matches('@')
         .trim_matches(['`', '\'', '"'])
         .to_string();
-    // Its value, and so its type, is known when the statement runs.
-    let ty = ExprType {
+    // That of a string is known only when the statement runs.
+    let ty = scope.user_variable(&name).unwrap_or_else(|| ExprType {
         ty: None,
         collation: scope.collation(),
         coercibility: coercibility::IMPLICIT,
         ..ExprType::null()
-    };
+    });
     Ok(Expr::UserVariable { name, ty })
 }
 
@@ -296,6 +308,7 @@ fn assignment(
             ":= to anything but a user variable",
         ));
     };
+    scope.warn(SqlError::deprecated_assignment());
     Ok(Expr::SetUserVariable {
         name,
         expr: Box::new(resolve(right, scope)?),
@@ -308,6 +321,15 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     let (left, right) = if arithmetic {
         (literal::as_number(left), literal::as_number(right))
+    } else {
+        (left, right)
+    };
+    let (left, right) = if op.is_comparison() {
+        let texts = (
+            compares_as_text(&left, &[&right]),
+            compares_as_text(&right, &[&left]),
+        );
+        (text_if(texts.0, left), text_if(texts.1, right))
     } else {
         (left, right)
     };
@@ -339,6 +361,38 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
         right: Box::new(right),
         ty,
     })
+}
+
+/// Whether a TIME is compared with a string as texts: MySQL makes a time of a string only if it
+/// is a constant that is compared with a column (or one of several in an IN).
+fn compares_as_text(time: &Expr, with: &[&Expr]) -> bool {
+    let is_time = matches!(infer(time).ty, Some(ColumnType::Time(_)));
+    let is_column = matches!(time, Expr::Column { .. });
+    is_time
+        && with.iter().any(|other| infer(other).is_string())
+        && !(is_column && with.iter().all(|other| is_constant(other)))
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    let mut constant = !matches!(expr, Expr::Column { .. } | Expr::UserVariable { .. });
+    visit_operands(expr, &mut |operand| constant &= is_constant(operand));
+    constant && !is_volatile(expr)
+}
+
+fn text_if(as_text: bool, time: Expr) -> Expr {
+    if !as_text {
+        return time;
+    }
+    let from = infer(&time);
+    let ty = ExprType::string(
+        from.length,
+        Collation::Utf8mb40900AiCi,
+        coercibility::NUMERIC,
+    );
+    Expr::Cast {
+        expr: Box::new(time),
+        ty: ty.nullable_if(from.nullable),
+    }
 }
 
 /// The type of `+ - * / DIV %`.

@@ -2,7 +2,7 @@
 //! plan: a text query is a prepared statement whose parameters are its literals.
 //!
 //! One walk over the text makes the key (the tokens, one space between them, each literal
-//! replaced by a mark for its kind) and the literals' values.
+//! replaced by a mark for its kind, optimizer hints as they stand) and the literals' values.
 //!
 //! What a literal must not be lifted from:
 //! 1. the select list, where the text names the column and the literal's type is the column's;
@@ -15,7 +15,7 @@
 //! statement becomes a template of one row that is executed once for each, and a bulk insert
 //! is read at the speed of the lexer.
 
-use super::{Kind, Lexer, Mode, Token, number, string_value};
+use super::{Kind, Lexer, Mode, Token, hints, number, string_value};
 use cohort_engine::types::Value;
 
 /// Texts longer than this are not worth a place in the cache, unless they fold.
@@ -125,6 +125,9 @@ impl<'a, 'l> Walk<'a, 'l> {
             _ => return Outcome::No,
         };
         lifted.key.extend_from_slice(word);
+        lifted
+            .key
+            .extend_from_slice(hints(source.get(first.end..).unwrap_or_default()));
         let level = Level {
             clause: Clause::Keep,
             query: true,
@@ -182,6 +185,8 @@ impl<'a, 'l> Walk<'a, 'l> {
                     }
                 }
             }
+            // The value of a variable decides about the types of a plan.
+            Kind::UserVariable => return Step::Stop(Outcome::No),
             Kind::String => {
                 if self.previous.kind == Kind::String {
                     return Step::Stop(Outcome::No);

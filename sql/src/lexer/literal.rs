@@ -1,7 +1,7 @@
 //! What literals and quoted names stand for.
 
 use super::{Kind, Mode};
-use cohort_engine::types::Value;
+use cohort_engine::types::{Value, decimal};
 use std::borrow::Cow;
 
 /// The name that a `Word` or `QuotedName` (or a variable, without its `@`s) stands for. Bytes
@@ -85,6 +85,16 @@ fn unescape(text: &[u8], quote: u8) -> Vec<u8> {
     out
 }
 
+/// The optimizer hints that a text begins with: `/*+ … */`; empty if there are none.
+#[must_use]
+pub fn hints(text: &[u8]) -> &[u8] {
+    let Some(hints) = text.trim_ascii_start().strip_prefix(b"/*+") else {
+        return &[];
+    };
+    let end = hints.windows(2).position(|two| two == b"*/");
+    hints.get(..end.unwrap_or(hints.len())).unwrap_or_default()
+}
+
 /// The same as a value.
 #[must_use]
 pub fn string_value(text: &[u8], mode: Mode) -> Value {
@@ -104,11 +114,9 @@ pub fn number(kind: Kind, text: &[u8]) -> Option<Value> {
             if let Ok(value) = text.parse::<u64>() {
                 return Some(Value::UInt(value));
             }
-            Some(Value::Decimal(Box::new(text.parse().ok()?)))
+            exact(text)
         }
-        Kind::Decimal => Some(Value::Decimal(Box::new(
-            text.trim_end_matches('.').parse().ok()?,
-        ))),
+        Kind::Decimal => exact(text),
         Kind::Float => Some(Value::Double(text.parse().ok()?)),
         _ => None,
     }
@@ -131,4 +139,11 @@ pub fn bits(kind: Kind, text: &[u8]) -> Option<Vec<u8>> {
         bytes.push(u8::from_str_radix(std::str::from_utf8(group).ok()?, base).ok()?);
     }
     Some(bytes)
+}
+
+/// A decimal; not one with more digits than there may be before the point, which has to be
+/// warned about.
+fn exact(text: &str) -> Option<Value> {
+    let parsed = decimal::parse(text).filter(|parsed| !parsed.overflow)?;
+    Some(Value::Decimal(Box::new(parsed.value)))
 }

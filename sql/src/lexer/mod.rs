@@ -9,7 +9,7 @@ mod literal;
 mod tests;
 
 pub use fingerprint::Lifted;
-pub use literal::{bits, name, number, string, string_value};
+pub use literal::{bits, hints, name, number, string, string_value};
 
 /// The version that `/*!NNNNN … */` comments are compared with: 9.7.0.
 const VERSION: u32 = 90_700;

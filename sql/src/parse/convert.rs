@@ -15,6 +15,8 @@ pub(super) struct Converter<'a> {
     pub out: Vec<TokenWithSpan>,
     pub parameters: u32,
     pub ignore: bool,
+    pub into: Vec<String>,
+    pub warnings: Vec<SqlError>,
 }
 
 impl Converter<'_> {
@@ -56,6 +58,18 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
+            if text == b"," && self.in_updated_tables() {
+                self.push(token, Out::make_word("CROSS", None));
+                self.push(token, Out::make_word("JOIN", None));
+                continue;
+            }
+            self.warn(token, text, &lexer);
+            if token.is_word(self.source, "INTO")
+                && let Some(rest) = self.take_into(&lexer)
+            {
+                lexer = rest;
+                continue;
+            }
             if token.kind == Kind::Word {
                 let next = lexer.clone().next_token();
                 if self.rewrite_word(token, text, next) {
@@ -69,6 +83,60 @@ impl Converter<'_> {
             self.push(token, out);
         }
         Ok(operators)
+    }
+
+    /// The user variables after the INTO of a SELECT, which sqlparser does not know; then the
+    /// lexer behind them.
+    fn take_into<'l>(&mut self, after: &Lexer<'l>) -> Option<Lexer<'l>> {
+        let first = self.tokens.first()?;
+        if !["SELECT", "WITH", "("]
+            .iter()
+            .any(|word| first.is_word(self.source, word) || first.is_symbol(self.source, word))
+            || !self.into.is_empty()
+        {
+            return None;
+        }
+        let mut lexer = after.clone();
+        let mut names = Vec::new();
+        loop {
+            let variable = lexer.next_token();
+            if variable.kind != Kind::UserVariable {
+                return None;
+            }
+            let name = lexer::name(variable.text(self.source));
+            names.push(name.to_lowercase());
+            let mut ahead = lexer.clone();
+            if !ahead.next_token().is_symbol(self.source, ",") {
+                self.into = names;
+                return Some(lexer);
+            }
+            lexer = ahead;
+        }
+    }
+
+    /// Notes what MySQL calls deprecated.
+    fn warn(&mut self, token: Token, text: &[u8], after: &Lexer) {
+        let (what, instead) = match (token.kind, text) {
+            (Kind::Symbol, b"&&") => ("&&", "AND"),
+            (Kind::Symbol, b"||") if !self.mode.pipes_as_concat => ("|| as a synonym for OR", "OR"),
+            (Kind::Symbol, b"!") => ("!", "NOT"),
+            (Kind::Word, _) if self.is_binary_operator(token, after) => ("BINARY expr", "CAST"),
+            (Kind::Word, _) if is_one_of(text, &["SQL_NO_CACHE"]) && self.follows(&["SELECT"]) => {
+                let warning = SqlError::deprecated_without_replacement("SQL_NO_CACHE");
+                self.warnings.push(warning);
+                return;
+            }
+            _ => return,
+        };
+        self.warnings.push(SqlError::deprecated(what, instead));
+    }
+
+    /// BINARY as an operator, not as a type or a character set.
+    fn is_binary_operator(&self, token: Token, after: &Lexer) -> bool {
+        const BEFORE_NAMES: [&str; 5] = ["AS", "SET", "CHARSET", "COLLATE", "USING"];
+        token.is_word(self.source, "BINARY")
+            && !BEFORE_NAMES.iter().any(|word| self.follows(&[word]))
+            && !after.clone().next_token().is_symbol(self.source, ")")
     }
 
     /// 1064 at the last token.
@@ -97,6 +165,32 @@ impl Converter<'_> {
             .filter(|(word, token)| token.is_word(self.source, word))
             .count()
             == words.len()
+    }
+
+    /// The last two tokens are this word and this symbol?
+    fn follows_symbol(&self, symbol: &str, word: &str) -> bool {
+        let mut last = self.tokens.iter().rev();
+        last.next()
+            .is_some_and(|t| t.is_symbol(self.source, symbol))
+            && last.next().is_some_and(|t| t.is_word(self.source, word))
+    }
+
+    /// Whether the next token is in the list of UPDATE's tables, outside parentheses. For
+    /// sqlparser these are one table and its joins. (A RIGHT JOIN would see the tables before
+    /// the comma then; the planner refuses it.)
+    fn in_updated_tables(&self) -> bool {
+        let is = |t: &Token, word: &str| t.is_word(self.source, word);
+        let mut depth = 0;
+        for (i, token) in self.tokens.iter().enumerate() {
+            match (i, token.text(self.source)) {
+                (0, _) if !is(token, "UPDATE") => return false,
+                (_, b"(") => depth += 1,
+                (_, b")") => depth -= 1,
+                _ if is(token, "SET") => return false,
+                _ => {}
+            }
+        }
+        depth == 0 && !self.tokens.is_empty()
     }
 
     /// Whether the last token ends an operand.
@@ -204,6 +298,10 @@ impl Converter<'_> {
             "SECOND" => (last, first),
             _ => (first, last),
         };
+        // EXTRACT(DAY_HOUR FROM …) takes a unit of any name, but no TO.
+        if self.follows_symbol("(", "EXTRACT") {
+            return false;
+        }
         for word in [PARTS[first], "TO", PARTS[last]] {
             self.push(token, Out::make_word(word, None));
         }

@@ -58,6 +58,10 @@ impl Dialect for MySql {
     fn supports_bang_not_operator(&self) -> bool {
         true
     }
+    /// The units of two parts, such as DAY_HOUR.
+    fn allow_extract_custom(&self) -> bool {
+        true
+    }
     /// BINARY binds as tightly as the signs; the library would take all that follows for its
     /// operand.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {

@@ -38,6 +38,10 @@ pub struct Parsed<'a> {
     pub ignore: bool,
     /// How many parameters there are.
     pub parameters: u32,
+    /// The user variables of SELECT … INTO.
+    pub into: Vec<String>,
+    /// Warnings about what is deprecated.
+    pub warnings: Vec<SqlError>,
 }
 
 /// A statement's text and its tokens, in the numbering of the syntax tree's locations.
@@ -77,15 +81,21 @@ impl Text<'_> {
         items
     }
 
-    /// UPDATE of a list of tables, which sqlparser does not know.
-    fn updates_several(&self) -> bool {
-        let mut tokens = self.tokens.iter();
-        tokens
-            .next()
-            .is_some_and(|t| t.is_word(self.source, "UPDATE"))
-            && tokens
-                .take_while(|t| !t.is_word(self.source, "SET"))
-                .any(|t| t.is_symbol(self.source, ","))
+    /// The optimizer hint MAX_EXECUTION_TIME(n) after the first SELECT. Other hints are for
+    /// another optimizer.
+    #[must_use]
+    pub fn execution_ms_max(&self) -> Option<u64> {
+        let first = self.tokens.first()?;
+        if !first.is_word(self.source, "SELECT") {
+            return None;
+        }
+        let hints = lexer::hints(self.source.get(first.end..)?);
+        let tokens = Lexer::tokens(hints, Mode::default());
+        let at = tokens
+            .iter()
+            .position(|t| t.is_word(hints, "MAX_EXECUTION_TIME"))?;
+        let number = tokens.get(at + 2).filter(|t| t.kind == Kind::Integer)?;
+        std::str::from_utf8(number.text(hints)).ok()?.parse().ok()
     }
 
     fn is_qualified(&self, i: usize) -> bool {
@@ -193,6 +203,8 @@ pub fn parse<'a>(
         out: Vec::new(),
         parameters: 0,
         ignore: false,
+        into: Vec::new(),
+        warnings: Vec::new(),
     };
     let operators = converter.convert(lifted)?;
     let Converter {
@@ -200,12 +212,11 @@ pub fn parse<'a>(
         out,
         parameters,
         ignore,
+        into,
+        warnings,
         ..
     } = converter;
     let text = Text { source, tokens };
-    if text.updates_several() {
-        return Err(SqlError::not_supported("UPDATE of several tables"));
-    }
     if text
         .tokens
         .first()
@@ -233,6 +244,8 @@ pub fn parse<'a>(
         text,
         ignore,
         parameters,
+        into,
+        warnings,
     })
 }
 

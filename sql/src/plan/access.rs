@@ -2,18 +2,14 @@
 //!
 //! Estimates know no values, because a plan serves all values of its parameters: they are rules
 //! of thumb on the number of rows (a unique key finds one, each known part of another index a
-//! hundredth of the rest, a range a twentieth or a third).
+//! hundredth of the rest, a range a twentieth or a third, a list of values or ranges never more
+//! than a third: who lists them means few).
 
-use super::walk;
-use super::{Access, Bound};
-use crate::expr::{BinaryOp, Expr, infer};
-use cohort_engine::types::{Collation, ColumnType, Index, IndexPart, Table, key};
-
-/// What a condition says about a column.
-pub(super) struct Known {
-    pub column: usize,
-    pub bound: Bound,
-}
+use super::{
+    Access, Bound,
+    known::{Facts, Known},
+};
+use cohort_engine::types::{Index, IndexPart, Table, key};
 
 /// The order that is wanted: columns and whether descending.
 pub(super) type Order = [(usize, bool)];
@@ -22,7 +18,8 @@ pub(super) type Order = [(usize, bool)];
 pub(super) struct Request<'a> {
     pub table: &'a Table,
     pub rows: u64,
-    pub known: &'a [Known],
+    /// What the conditions say: every row that is wanted meets one of these.
+    pub known: &'a [Facts],
     /// The columns that are needed, ascending.
     pub wanted: &'a [u16],
     /// ORDER BY, if this table alone can give it.
@@ -91,21 +88,21 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
     let table = request.table;
     let rows = request.rows.max(1) as f64;
     let index = index_of(table, at);
-    let bounds = index.map_or_else(Vec::new, |index| bounds(table, index, request.known));
-    let equal = bounds.iter().take_while(|b| is_equal(b)).count();
-    let whole = index.is_some_and(|i| {
-        i.unique && equal == i.parts.len() && i.parts.iter().all(|p| p.prefix.is_none())
-    });
-    let point = whole
-        && bounds.iter().all(|b| matches!(b, Bound::Equal(_)))
-        && index.is_some_and(|i| at.is_none() || never_null(table, i) || i.unique);
-    let estimate = estimate(rows, index, &bounds, whole);
+    let alternatives =
+        index.map_or_else(Vec::new, |index| alternatives(table, index, request.known));
+    let point = match (index, alternatives.as_slice()) {
+        (Some(index), [bounds]) => {
+            finds_one(index, bounds) && bounds.iter().all(|b| matches!(b, Bound::Equal(_)))
+        }
+        _ => false,
+    };
+    let estimate = estimate(rows, index, &alternatives);
     let covering = at.is_some()
         && !request.rows_needed
         && index.is_some_and(|i| covers(table, i, request.wanted));
     let mut access = Access {
         index: at,
-        bounds,
+        alternatives,
         reverse: false,
         covering,
         point,
@@ -148,40 +145,64 @@ fn is_equal(bound: &Bound) -> bool {
     matches!(bound, Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull)
 }
 
-fn never_null(table: &Table, index: &Index) -> bool {
-    index.parts.iter().all(|p| {
-        table
-            .columns
-            .get(usize::from(p.column))
-            .is_some_and(|c| !c.nullable)
-    })
+/// Whether all parts of a unique key are known.
+fn finds_one(index: &Index, bounds: &[Bound]) -> bool {
+    let equal = bounds.iter().take_while(|b| is_equal(b)).count();
+    index.unique && equal == index.parts.len() && index.parts.iter().all(|p| p.prefix.is_none())
 }
 
-fn estimate(rows: f64, index: Option<&Index>, bounds: &[Bound], whole: bool) -> f64 {
-    if whole {
+/// The most that lists of values or ranges are thought to find.
+const LISTED_SHARE_MAX: f64 = 0.3;
+
+fn estimate(rows: f64, index: Option<&Index>, alternatives: &[Vec<Bound>]) -> f64 {
+    match (index, alternatives) {
+        (Some(index), [bounds]) => estimate_of_one(rows, index, bounds),
+        (Some(index), [_, ..]) => {
+            let each = alternatives.iter();
+            let sum: f64 = each.map(|b| estimate_of_one(rows, index, b)).sum();
+            sum.min((rows * LISTED_SHARE_MAX).max(1.0))
+        }
+        _ => rows,
+    }
+}
+
+fn estimate_of_one(rows: f64, index: &Index, bounds: &[Bound]) -> f64 {
+    if finds_one(index, bounds) {
         return 1.0;
     }
-    let mut estimate = rows;
-    for bound in bounds {
-        let share = match bound {
-            Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => 0.01,
-            Bound::In(list) => (0.01 * list.len() as f64).min(0.5),
-            Bound::Range {
-                low: Some(_),
-                high: Some(_),
-            }
-            | Bound::Like(..) => 0.05,
-            Bound::Range { .. } => 0.3,
-        };
-        estimate *= share;
-    }
-    if let ([Bound::In(list)], Some(index)) = (bounds, index)
-        && index.unique
-        && index.parts.len() == 1
-    {
+    if let ([Bound::In(list)], [_], true) = (bounds, index.parts.as_slice(), index.unique) {
         return (list.len() as f64).min(rows);
     }
-    estimate.max(1.0)
+    let share = |bound: &Bound| match bound {
+        Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => 0.01,
+        Bound::In(list) => (0.01 * list.len() as f64).min(LISTED_SHARE_MAX),
+        Bound::Range {
+            low: Some(_),
+            high: Some(_),
+        }
+        | Bound::Like(..) => 0.05,
+        Bound::Range { .. } => 0.3,
+    };
+    bounds
+        .iter()
+        .map(share)
+        .fold(rows, |n, share| n * share)
+        .max(1.0)
+}
+
+/// What is known of an index in each alternative; empty if nothing is known in one of them.
+fn alternatives(table: &Table, index: &Index, known: &[Facts]) -> Vec<Vec<Bound>> {
+    let mut found = Vec::with_capacity(known.len());
+    for facts in known {
+        let bounds = bounds(table, index, facts);
+        if bounds.is_empty() {
+            return Vec::new();
+        }
+        found.push(bounds);
+    }
+    // Alternatives on other columns say the same about these.
+    found.dedup();
+    found
 }
 
 /// What is known of the first parts of an index: equalities as long as there are any, then one
@@ -261,10 +282,14 @@ fn gives_order(
     let index = index?;
     let primary = table.primary.iter().filter(|_| access.index.is_some());
     let parts = index.parts.iter().chain(primary.flat_map(|p| &p.parts));
+    let bounds = match access.alternatives.as_slice() {
+        [bounds] => bounds.as_slice(),
+        _ => &[],
+    };
     let equal: Vec<usize> = index
         .parts
         .iter()
-        .zip(&access.bounds)
+        .zip(bounds)
         .filter(|(_, bound)| is_equal(bound))
         .map(|(part, _)| usize::from(part.column))
         .collect();
@@ -288,180 +313,5 @@ fn gives_order(
     match next {
         None => Some(reverse.unwrap_or(false)),
         Some(_) => None,
-    }
-}
-
-/// What a condition says about the columns whose slots begin at `first`, if the rest of it is
-/// `available` before the row is read.
-pub(super) fn known(
-    condition: &Expr,
-    table: &Table,
-    first: usize,
-    available: &dyn Fn(&Expr) -> bool,
-) -> Vec<Known> {
-    let finder = Finder {
-        table,
-        first,
-        available,
-    };
-    finder.find(condition)
-}
-
-struct Finder<'a> {
-    table: &'a Table,
-    first: usize,
-    available: &'a dyn Fn(&Expr) -> bool,
-}
-
-impl Finder<'_> {
-    fn column(&self, expr: &Expr, collation: Collation) -> Option<usize> {
-        let position = walk::slot(expr)?.checked_sub(self.first)?;
-        let column = self.table.columns.get(position)?;
-        let comparable = !column.ty.is_string() || column.collation == collation;
-        (comparable && !matches!(column.ty, ColumnType::Float)).then_some(position)
-    }
-
-    fn find(&self, condition: &Expr) -> Vec<Known> {
-        let one = |column, bound| vec![Known { column, bound }];
-        match condition {
-            Expr::Binary {
-                op: BinaryOp::Or, ..
-            } => self.alternatives(&walk::chain(condition.clone(), BinaryOp::Or)),
-            Expr::Binary {
-                op,
-                left,
-                right,
-                ty,
-            } if op.is_comparison() => {
-                let mut found = self.compare(*op, ty.collation, left, right);
-                found.extend(self.compare(mirror(*op), ty.collation, right, left));
-                found
-            }
-            Expr::Between {
-                expr,
-                low,
-                high,
-                collation,
-                negated: false,
-            } => match self.column(expr, *collation) {
-                Some(column) if (self.available)(low) && (self.available)(high) => one(
-                    column,
-                    Bound::Range {
-                        low: Some((low.as_ref().clone(), true)),
-                        high: Some((high.as_ref().clone(), true)),
-                    },
-                ),
-                _ => Vec::new(),
-            },
-            Expr::In {
-                expr,
-                list,
-                collation,
-                negated: false,
-            } => match self.column(expr, *collation) {
-                Some(column) if list.iter().all(|e| (self.available)(e)) => {
-                    one(column, Bound::In(list.clone()))
-                }
-                _ => Vec::new(),
-            },
-            Expr::Like {
-                expr,
-                pattern,
-                escape,
-                collation,
-                negated: false,
-            } => match self.column(expr, *collation) {
-                Some(column) if (self.available)(pattern) => {
-                    let escape = escape.as_ref().map(|e| e.as_ref().clone());
-                    one(column, Bound::Like(pattern.as_ref().clone(), escape))
-                }
-                _ => Vec::new(),
-            },
-            Expr::IsNull {
-                expr,
-                negated: false,
-            } => match self.column(expr, infer(expr).collation) {
-                Some(column) => one(column, Bound::IsNull),
-                None => Vec::new(),
-            },
-            _ => Vec::new(),
-        }
-    }
-
-    /// `a = 1 OR a = 2 OR a IN (3, 4)`.
-    fn alternatives(&self, parts: &[Expr]) -> Vec<Known> {
-        let mut list = Vec::new();
-        let mut of = None;
-        for part in parts {
-            let found = self.find(part).into_iter().find(|k| {
-                of.is_none_or(|column| column == k.column)
-                    && matches!(k.bound, Bound::Equal(_) | Bound::In(_))
-            });
-            match found {
-                Some(Known {
-                    column,
-                    bound: Bound::Equal(value),
-                }) => {
-                    of = Some(column);
-                    list.push(value);
-                }
-                Some(Known {
-                    column,
-                    bound: Bound::In(values),
-                }) => {
-                    of = Some(column);
-                    list.extend(values);
-                }
-                _ => return Vec::new(),
-            }
-        }
-        of.map(|column| Known {
-            column,
-            bound: Bound::In(list),
-        })
-        .into_iter()
-        .collect()
-    }
-
-    fn compare(&self, op: BinaryOp, collation: Collation, a: &Expr, b: &Expr) -> Vec<Known> {
-        let Some(column) = self.column(a, collation) else {
-            return Vec::new();
-        };
-        if !(self.available)(b) {
-            return Vec::new();
-        }
-        let value = || b.clone();
-        let bound = match op {
-            BinaryOp::Eq => Bound::Equal(value()),
-            BinaryOp::NullSafeEq => Bound::NullSafe(value()),
-            BinaryOp::Lt => Bound::Range {
-                low: None,
-                high: Some((value(), false)),
-            },
-            BinaryOp::LtEq => Bound::Range {
-                low: None,
-                high: Some((value(), true)),
-            },
-            BinaryOp::Gt => Bound::Range {
-                low: Some((value(), false)),
-                high: None,
-            },
-            BinaryOp::GtEq => Bound::Range {
-                low: Some((value(), true)),
-                high: None,
-            },
-            _ => return Vec::new(),
-        };
-        vec![Known { column, bound }]
-    }
-}
-
-fn mirror(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Lt => BinaryOp::Gt,
-        BinaryOp::LtEq => BinaryOp::GtEq,
-        BinaryOp::Gt => BinaryOp::Lt,
-        BinaryOp::GtEq => BinaryOp::LtEq,
-        other => other,
     }
 }

@@ -113,7 +113,7 @@ impl Planner<'_> {
         Ok((InsertRows::Query(query), 0))
     }
 
-    fn assigned(&mut self, value: &ast::Expr) -> Result<Assigned, SqlError> {
+    pub(super) fn assigned(&mut self, value: &ast::Expr) -> Result<Assigned, SqlError> {
         if is_default(value) {
             return Ok(Assigned::Default);
         }
@@ -190,13 +190,12 @@ impl Planner<'_> {
     }
 
     /// What the columns of a table get by default, by position.
-    fn defaults(&mut self, table: &Table) -> Result<Vec<Default_>, SqlError> {
+    pub(super) fn defaults(&mut self, table: &Table) -> Result<Vec<Default_>, SqlError> {
         table.columns.iter().map(|c| self.default_of(c)).collect()
     }
 
     fn default_of(&mut self, column: &Column) -> Result<Default_, SqlError> {
         Ok(match &column.default {
-            DefaultValue::None if column.nullable => Default_::Constant(Value::Null),
             DefaultValue::None => Default_::None,
             DefaultValue::Null => Default_::Constant(Value::Null),
             DefaultValue::CurrentTimestamp => Default_::Now,
@@ -235,9 +234,6 @@ impl Planner<'_> {
         update: &ast::Update,
         ignore: bool,
     ) -> Result<Update, SqlError> {
-        if !update.table.joins.is_empty() || update.from.is_some() {
-            return Err(SqlError::not_supported("UPDATE of several tables"));
-        }
         let (name, alias, hints) = single_table(&update.table.relation)?;
         let table = self.written_table(name)?;
         let mut names = Names::new(false);
@@ -281,17 +277,11 @@ impl Planner<'_> {
         delete: &ast::Delete,
         ignore: bool,
     ) -> Result<Delete, SqlError> {
-        if !delete.tables.is_empty() || delete.using.is_some() {
-            return Err(SqlError::not_supported("DELETE from several tables"));
-        }
         let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
             &delete.from;
         let [from] = from.as_slice() else {
-            return Err(SqlError::not_supported("DELETE from several tables"));
+            return Err(SqlError::internal("DELETE without a table"));
         };
-        if !from.joins.is_empty() {
-            return Err(SqlError::not_supported("DELETE from several tables"));
-        }
         let (name, alias, hints) = single_table(&from.relation)?;
         let table = self.written_table(name)?;
         let mut names = Names::new(false);
@@ -360,8 +350,27 @@ impl Planner<'_> {
     }
 }
 
+/// Whether an UPDATE is of a join.
+pub(super) fn updates_several(update: &ast::Update) -> bool {
+    !update.table.joins.is_empty() || update.from.is_some() || !is_table(&update.table.relation)
+}
+
+/// Whether a DELETE is from a join.
+pub(super) fn deletes_from_several(delete: &ast::Delete) -> bool {
+    let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
+        &delete.from;
+    !delete.tables.is_empty()
+        || delete.using.is_some()
+        || from.len() != 1
+        || from.iter().any(|t| !t.joins.is_empty())
+}
+
+fn is_table(factor: &ast::TableFactor) -> bool {
+    matches!(factor, ast::TableFactor::Table { .. })
+}
+
 /// Whether a subquery reads the table that the statement changes.
-fn uses(query: &Query, table: &Table) -> Option<String> {
+pub(super) fn uses(query: &Query, table: &Table) -> Option<String> {
     for block in &query.blocks {
         for source in &block.sources {
             match &source.input {

@@ -1,13 +1,15 @@
 //! EXPLAIN: the tabular form, from the plan that would be executed.
 
-use super::{Access, Block, Bound, Input, Planner, Query, Source, access, walk};
+use super::{Access, Block, Bound, Derived, Input, Planner, Query, Source, access, dml, walk};
 use crate::{
     error::SqlError,
     expr::{ExprType, coercibility},
     output::ColumnMeta,
 };
 use cohort_engine::types::{Collation, Column, ColumnType, Decimal, Index, Table, Value};
+use rustc_hash::FxHashMap;
 use sqlparser::ast;
+use std::sync::Arc;
 
 /// The columns of EXPLAIN.
 pub(super) fn columns() -> Vec<ColumnMeta> {
@@ -81,12 +83,21 @@ impl Planner<'_> {
     ) -> Result<Vec<Vec<Value>>, SqlError> {
         let mut explainer = Explainer {
             rows: Vec::new(),
+            derived: FxHashMap::default(),
             last_id: 0,
         };
         match statement {
             ast::Statement::Query(query) => {
                 let (query, _) = self.top_query(query)?;
                 explainer.query(&query, "SIMPLE", "PRIMARY");
+            }
+            ast::Statement::Update(update) if dml::updates_several(update) => {
+                let update = self.update_joined(update, false)?;
+                explainer.block(&update.block, "UPDATE", 1);
+            }
+            ast::Statement::Delete(delete) if dml::deletes_from_several(delete) => {
+                let delete = self.delete_joined(delete, false)?;
+                explainer.block(&delete.block, "DELETE", 1);
             }
             ast::Statement::Update(update) => {
                 let update = self.update(update, false)?;
@@ -118,6 +129,8 @@ impl Planner<'_> {
 
 struct Explainer {
     rows: Vec<Row>,
+    /// The numbers of the computed tables shown so far.
+    derived: FxHashMap<*const Derived, u64>,
     last_id: u64,
 }
 
@@ -162,7 +175,7 @@ impl Explainer {
                 ..Row::default()
             });
         }
-        let mut derived = Vec::new();
+        let mut queries = Vec::new();
         for (i, source) in block.sources.iter().enumerate() {
             let mut row = self.source(source, kind, id);
             if i == 0 {
@@ -173,14 +186,18 @@ impl Explainer {
                     row.extra.push("Using filesort");
                 }
             }
-            if let Input::Derived(query) = &source.input {
-                let at = self.last_id + 1 + derived.len() as u64;
+            if let Input::Derived(derived) = &source.input {
+                // Several may read it: it is shown once.
+                let new = self.last_id + 1 + queries.len() as u64;
+                let at = *self.derived.entry(Arc::as_ptr(derived)).or_insert(new);
                 row.table = Some(format!("<derived{at}>"));
-                derived.push(query);
+                if at == new {
+                    queries.push(&derived.query);
+                }
             }
             self.rows.push(row);
         }
-        for query in derived {
+        for query in queries {
             self.query(query, "DERIVED", "DERIVED");
         }
         for query in &block.subqueries {
@@ -225,7 +242,7 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
     let Some(index) = access::index_of(table, path.index) else {
         return;
     };
-    if path.bounds.is_empty() {
+    if path.alternatives.is_empty() {
         if path.index.is_some() || path.reverse {
             row.access = Some("index");
             row.key = Some(index.name.clone());
@@ -233,34 +250,35 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
         }
         return;
     }
-    let equal = path
-        .bounds
-        .iter()
-        .all(|b| matches!(b, Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull));
-    let constant = path.bounds.iter().all(|b| match b {
+    row.key = Some(index.name.clone());
+    row.possible_keys = Some(index.name.clone());
+    let parts = path.alternatives.iter().map(Vec::len).max();
+    row.key_length = Some(key_length(table, index, parts.unwrap_or(0)).to_string());
+    let equal = |b: &Bound| matches!(b, Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull);
+    let bounds = match path.alternatives.as_slice() {
+        [bounds] if bounds.iter().all(equal) => bounds,
+        _ => {
+            row.access = Some("range");
+            return;
+        }
+    };
+    let constant = bounds.iter().all(|b| match b {
         Bound::Equal(e) => walk::is_constant(e),
         _ => false,
     });
-    row.access = Some(match (path.point, equal, constant) {
-        (true, _, true) => "const",
-        (true, _, false) => "eq_ref",
-        (false, true, _) => "ref",
-        _ => "range",
+    row.access = Some(match (path.point, constant) {
+        (true, true) => "const",
+        (true, false) => "eq_ref",
+        (false, _) => "ref",
     });
-    row.key = Some(index.name.clone());
-    row.possible_keys = Some(index.name.clone());
-    row.key_length = Some(key_length(table, index, path.bounds.len()).to_string());
-    if equal {
-        let references: Vec<&str> = path
-            .bounds
-            .iter()
-            .map(|b| match b {
-                Bound::Equal(e) | Bound::NullSafe(e) if walk::slot(e).is_some() => "func",
-                _ => "const",
-            })
-            .collect();
-        row.reference = Some(references.join(","));
-    }
+    let references: Vec<&str> = bounds
+        .iter()
+        .map(|b| match b {
+            Bound::Equal(e) | Bound::NullSafe(e) if walk::slot(e).is_some() => "func",
+            _ => "const",
+        })
+        .collect();
+    row.reference = Some(references.join(","));
 }
 
 /// How many bytes MySQL takes for so many parts of a key.

@@ -1,8 +1,9 @@
 //! FROM: the tables of a block, in order, and which of them are inner tables of outer joins.
 
 use super::{
-    Planner, Query,
-    scope::{Names, dotted},
+    Derived, Planner, Query,
+    cte::{Common, CommonTable},
+    scope::dotted,
     walk::conjuncts,
 };
 use crate::{
@@ -30,7 +31,8 @@ pub(super) struct Leaf {
 pub(super) enum LeafInput {
     Stored(Arc<Table>),
     Virtual(Arc<Table>),
-    Derived(Box<Query>),
+    Derived(Arc<Derived>),
+    Working(usize),
 }
 
 /// The inner tables of an outer join: positions of leaves, and the conditions of its ON.
@@ -50,6 +52,8 @@ pub(super) struct From {
     pub straight: bool,
     /// What `*` stands for.
     pub star: Vec<(usize, usize)>,
+    /// The keys of the rows are wanted: no hash tables, which forget them.
+    pub keyed: bool,
 }
 
 /// What `*` stands for: tables and columns.
@@ -267,6 +271,9 @@ impl Planner<'_> {
                         star: Vec::new(),
                     });
                 }
+                if let Some(common) = self.common_table(name).cloned() {
+                    return self.common_leaf(common, alias.as_ref(), from);
+                }
                 let input = self.named_table(name)?;
                 let hints = index_hints.iter().map(hint).collect();
                 self.leaf(input, alias.as_ref(), hints, from)
@@ -285,7 +292,7 @@ impl Planner<'_> {
                 let name = alias.name.value.clone();
                 let table = self.names().add_table(name, String::new(), None, columns)?;
                 from.leaves.push(Leaf {
-                    input: LeafInput::Derived(Box::new(query)),
+                    input: LeafInput::Derived(Arc::new(Derived::new(query, None))),
                     lock: None,
                     hints: Vec::new(),
                 });
@@ -297,6 +304,33 @@ impl Planner<'_> {
             } => self.joined(table_with_joins, from),
             _ => Err(SqlError::not_supported("this kind of table in FROM")),
         }
+    }
+
+    /// A table of WITH.
+    fn common_leaf(
+        &mut self,
+        common: CommonTable,
+        alias: Option<&ast::TableAlias>,
+        from: &mut From,
+    ) -> Result<Part, SqlError> {
+        let input = match common.table {
+            Common::Defined(derived) => LeafInput::Derived(derived),
+            Common::Working(number) => LeafInput::Working(number),
+            Common::Undefined => {
+                self.named_itself = true;
+                return Err(SqlError::recursive_without_seed(common.name));
+            }
+        };
+        let name = alias.map_or(common.name, |a| a.name.value.clone());
+        let table = self
+            .names()
+            .add_table(name, String::new(), None, common.columns)?;
+        from.leaves.push(Leaf {
+            input,
+            lock: None,
+            hints: Vec::new(),
+        });
+        Ok(self.part(table, from))
     }
 
     fn leaf(
@@ -383,17 +417,10 @@ impl Planner<'_> {
         match self.named_table(name)? {
             LeafInput::Stored(table) => Ok(table),
             LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
-            LeafInput::Derived(_) => Err(SqlError::not_supported("this table")),
+            LeafInput::Derived(_) | LeafInput::Working(_) => {
+                Err(SqlError::not_supported("this table"))
+            }
         }
-    }
-
-    /// A derived table: its block sees nothing of the one it is in.
-    fn derived_query(&mut self, query: &ast::Query) -> Result<(Query, Vec<String>), SqlError> {
-        self.stack.push(Names::new(true));
-        let result = self.query(query);
-        self.stack.pop();
-        let (query, columns) = result?;
-        Ok((query, columns.into_iter().map(|c| c.name).collect()))
     }
 }
 
@@ -420,7 +447,7 @@ impl From {
     }
 }
 
-fn derived_columns(
+pub(super) fn derived_columns(
     alias: &ast::TableAlias,
     names: Vec<String>,
     query: &Query,
@@ -430,7 +457,7 @@ fn derived_columns(
     } else if alias.columns.len() == names.len() {
         alias.columns.iter().map(|c| c.name.value.clone()).collect()
     } else {
-        return Err(SqlError::wrong_value_count());
+        return Err(SqlError::column_names_differ());
     };
     for (i, name) in names.iter().enumerate() {
         if names.iter().take(i).any(|n| n.eq_ignore_ascii_case(name)) {

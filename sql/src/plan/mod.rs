@@ -13,27 +13,31 @@ mod access;
 mod aggregate;
 mod cache;
 mod columns;
+mod cte;
 mod dml;
 mod explain;
 mod from;
 mod grouping;
+mod joined;
+mod known;
 mod place;
 mod query;
 mod scope;
+mod tree;
 mod union;
 mod walk;
 
 pub use cache::PlanCache;
+pub use tree::*;
 
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, SqlMode, VariableScope},
+    expr::{ExprType, SqlMode, VariableScope},
     lexer::{Lifted, Mode},
-    output::ColumnMeta,
     parse::{self, Parsed, Text},
 };
 use cohort_engine::{
-    txn::{Dictionary, Engine, LockMode, OnConflict},
+    txn::{Dictionary, Engine},
     types::{Collation, Table, Value},
 };
 use sqlparser::ast;
@@ -60,6 +64,8 @@ pub struct CompileContext<'a> {
     pub virtual_tables: &'a dyn VirtualTables,
     /// The value of a system variable now, for its type; 1193 if there is none.
     pub variable: &'a (dyn Fn(VariableScope, &str) -> Result<Value, SqlError> + Sync),
+    /// The type of a user variable's value now, if it is a number.
+    pub user_variable: &'a (dyn Fn(&str) -> Option<ExprType> + Sync),
     /// The literals that were lifted out of the text, for their types.
     pub literals: &'a [Value],
     /// @@sql_mode
@@ -81,372 +87,6 @@ impl CompileContext<'_> {
     }
 }
 
-/// A compiled statement.
-#[derive(Debug)]
-pub struct Plan {
-    /// What to do.
-    pub body: Body,
-    /// How many parameters it has; of a folded INSERT, those of one row and of what follows.
-    pub parameters: u32,
-    /// The columns of its result; empty if it has none.
-    pub columns: Arc<[ColumnMeta]>,
-    /// The version of the dictionary it is valid for.
-    pub dictionary: u64,
-    /// The tables it uses, each once.
-    pub tables: Vec<Arc<Table>>,
-    /// The virtual tables it reads: their rows are computed before it runs.
-    pub virtual_tables: Vec<Arc<Table>>,
-    /// Warnings of the compilation, which every execution gives.
-    pub warnings: Vec<SqlError>,
-    /// Whether it writes or locks.
-    pub writes: bool,
-}
-
-/// What a plan does.
-#[derive(Debug)]
-pub enum Body {
-    /// SELECT.
-    Select(Query),
-    /// INSERT and REPLACE.
-    Insert(Box<Insert>),
-    /// UPDATE.
-    Update(Box<Update>),
-    /// DELETE.
-    Delete(Box<Delete>),
-    /// EXPLAIN: the rows are known already.
-    Explain(Vec<Vec<Value>>),
-}
-
-/// A query expression.
-#[derive(Debug)]
-pub struct Query {
-    /// One block, or those of a UNION.
-    pub blocks: Vec<Block>,
-    /// Of a UNION: the rows of the first `distinct` blocks are made distinct.
-    pub distinct: usize,
-    /// ORDER BY of a UNION, on its result rows. (A single block sorts for itself.)
-    pub order: Vec<SortKey>,
-    /// LIMIT of a UNION.
-    pub limit: Option<Limit>,
-    /// The types of the result.
-    pub types: Vec<ExprType>,
-    /// Whether it refers to the row of the enclosing query.
-    pub correlated: bool,
-}
-
-/// SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT.
-#[derive(Debug, Default)]
-pub struct Block {
-    /// How many slots its row has.
-    pub slots: usize,
-    /// Which values of the enclosing row go to which of its slots: (from, to).
-    pub outer: Vec<(usize, usize)>,
-    /// Its tables in the order they are read.
-    pub sources: Vec<Source>,
-    /// Conditions that need no table.
-    pub constant: Vec<Condition>,
-    /// GROUP BY and aggregates.
-    pub grouping: Option<Grouping>,
-    /// HAVING.
-    pub having: Option<Condition>,
-    /// The select list.
-    pub output: Vec<Computed>,
-    /// DISTINCT.
-    pub distinct: bool,
-    /// ORDER BY.
-    pub order: Vec<SortKey>,
-    /// The access path of the first source gives that order, if all its bounds can be used with
-    /// the values they have.
-    pub presorted: bool,
-    /// LIMIT.
-    pub limit: Option<Limit>,
-    /// The subqueries of its expressions, by number.
-    pub subqueries: Vec<Subquery>,
-    /// Those that are run before the first table is read, because its access path needs them.
-    pub early: Vec<usize>,
-    /// Slots that are filled after WHERE or before: what a group keeps of its first row.
-    pub row_slots: Vec<usize>,
-}
-
-/// An expression that may contain subqueries.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Computed {
-    /// The expression.
-    pub expr: Expr,
-    /// The subqueries whose slots it reads: they are run first.
-    pub subqueries: Vec<usize>,
-}
-
-/// A subquery of an expression: before the expression is evaluated, its result is put in a slot.
-#[derive(Debug)]
-pub struct Subquery {
-    /// The query.
-    pub query: Query,
-    /// What of its result is wanted.
-    pub usage: Usage,
-    /// Where that goes.
-    pub slot: usize,
-}
-
-/// What is wanted of a subquery's result.
-#[derive(Debug)]
-pub enum Usage {
-    /// Its one value.
-    Scalar,
-    /// Whether there are rows.
-    Exists,
-    /// Whether these are among its rows; compared with these collations.
-    In(Vec<(Computed, Collation)>),
-    /// Whether the comparison holds for any row.
-    Any(Box<Computed>, BinaryOp, Collation),
-    /// Whether the comparison holds for all rows.
-    All(Box<Computed>, BinaryOp, Collation),
-}
-
-/// A condition: a conjunct of WHERE, ON or HAVING.
-pub type Condition = Computed;
-
-/// A table of a block.
-#[derive(Debug)]
-pub struct Source {
-    /// What is read.
-    pub input: Input,
-    /// How it is called.
-    pub alias: String,
-    /// The slot of its first column.
-    pub first_slot: usize,
-    /// How many columns it has.
-    pub columns: usize,
-    /// The columns that are needed, ascending.
-    pub wanted: Vec<u16>,
-    /// Conditions to check as soon as its row is there.
-    pub filter: Vec<Condition>,
-    /// It is the first of the inner tables of an outer join: where they end, and the conditions
-    /// (of WHERE) to check once it is known whether there was a match.
-    pub outer_join: Option<(usize, Vec<Condition>)>,
-    /// Its rows are looked up in a hash table, by these expressions of the rows before and of
-    /// its own.
-    pub hash: Vec<(Expr, Expr)>,
-    /// How its rows are locked.
-    pub lock: Option<(LockMode, OnConflict)>,
-    /// About how many rows are read each time, for EXPLAIN.
-    pub estimate: u64,
-}
-
-/// Where rows come from.
-#[derive(Debug)]
-pub enum Input {
-    /// A stored table.
-    Table(Arc<Table>, Access),
-    /// A table that is computed.
-    Virtual(Arc<Table>),
-    /// A subquery in FROM, computed once.
-    Derived(Box<Query>),
-}
-
-/// How a stored table is read.
-#[derive(Debug, Clone, Default)]
-pub struct Access {
-    /// The index: `None` for the tree of the rows (the primary key, if there is one), else the
-    /// position among the secondary indexes.
-    pub index: Option<usize>,
-    /// What is known of the first parts of the key. Empty: everything is read.
-    pub bounds: Vec<Bound>,
-    /// Backwards.
-    pub reverse: bool,
-    /// The index holds all that is needed: the row is not read.
-    pub covering: bool,
-    /// All parts of a unique key are known: at most one row.
-    pub point: bool,
-}
-
-/// What is known of a part of a key.
-#[derive(Debug, Clone)]
-pub enum Bound {
-    /// It equals a value.
-    Equal(Expr),
-    /// It equals a value, or both are NULL.
-    NullSafe(Expr),
-    /// It is NULL.
-    IsNull,
-    /// It is one of these.
-    In(Vec<Expr>),
-    /// It lies between values, inclusive or not.
-    Range {
-        /// The least value and whether it is included.
-        low: Option<(Expr, bool)>,
-        /// The greatest value and whether it is included.
-        high: Option<(Expr, bool)>,
-    },
-    /// It begins as a LIKE pattern does, with its escape character.
-    Like(Expr, Option<Expr>),
-}
-
-/// GROUP BY and aggregates.
-#[derive(Debug)]
-pub struct Grouping {
-    /// The expressions of GROUP BY. Empty: all rows are one group, which is there even if there
-    /// are no rows.
-    pub keys: Vec<Computed>,
-    /// Whether there was a GROUP BY.
-    pub explicit: bool,
-    /// What is computed for each group.
-    pub aggregates: Vec<Aggregate>,
-}
-
-/// An aggregate function.
-#[derive(Debug)]
-pub struct Aggregate {
-    /// Which.
-    pub function: AggregateFunction,
-    /// Its arguments; none for COUNT(*).
-    pub args: Vec<Computed>,
-    /// DISTINCT.
-    pub distinct: bool,
-    /// ORDER BY of GROUP_CONCAT.
-    pub order: Vec<SortKey>,
-    /// Where its result goes.
-    pub slot: usize,
-    /// The type of its result.
-    pub ty: ExprType,
-}
-
-/// The aggregate functions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AggregateFunction {
-    /// COUNT(*)
-    CountRows,
-    /// COUNT(x)
-    Count,
-    /// SUM
-    Sum,
-    /// AVG
-    Avg,
-    /// MIN
-    Min,
-    /// MAX
-    Max,
-    /// ANY_VALUE
-    AnyValue,
-    /// GROUP_CONCAT with its separator.
-    GroupConcat(Vec<u8>),
-    /// BIT_AND
-    BitAnd,
-    /// BIT_OR
-    BitOr,
-    /// BIT_XOR
-    BitXor,
-    /// VAR_POP, VAR_SAMP (`sample`), and their square roots (`root`).
-    Variance {
-        /// Divided by n - 1.
-        sample: bool,
-        /// The standard deviation.
-        root: bool,
-    },
-}
-
-/// A key of ORDER BY.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SortKey {
-    /// What is compared.
-    pub value: Computed,
-    /// DESC.
-    pub desc: bool,
-}
-
-/// LIMIT.
-#[derive(Debug, Clone)]
-pub struct Limit {
-    /// How many rows.
-    pub count: Option<Expr>,
-    /// How many are skipped first.
-    pub offset: Option<Expr>,
-}
-
-/// INSERT and REPLACE.
-#[derive(Debug)]
-pub struct Insert {
-    /// Into which table.
-    pub table: Arc<Table>,
-    /// The columns that are given, in the order of the values.
-    pub columns: Vec<usize>,
-    /// Where the values come from.
-    pub rows: InsertRows,
-    /// INSERT IGNORE.
-    pub ignore: bool,
-    /// REPLACE.
-    pub replace: bool,
-    /// ON DUPLICATE KEY UPDATE: column and value, on a row of the existing row's columns
-    /// followed by those of the new row.
-    pub on_duplicate: Option<Vec<(usize, Assigned)>>,
-    /// What the columns get that are not given, by position.
-    pub defaults: Vec<Default_>,
-    /// How many parameters a row has, if the literals of several rows may be given at once.
-    pub per_row: u32,
-    /// The subqueries of its expressions.
-    pub subqueries: Vec<Subquery>,
-}
-
-/// Where the rows of an INSERT come from.
-#[derive(Debug)]
-pub enum InsertRows {
-    /// VALUES, on a row of the new row's columns (those before are set).
-    Values(Vec<Vec<Assigned>>),
-    /// SELECT.
-    Query(Query),
-}
-
-/// A value to assign.
-#[derive(Debug, Clone)]
-pub enum Assigned {
-    /// An expression.
-    Value(Computed),
-    /// DEFAULT.
-    Default,
-}
-
-/// What a column gets if no value is given.
-#[derive(Debug, Clone)]
-pub enum Default_ {
-    /// A value that is already of the column's type.
-    Constant(Value),
-    /// The statement's time.
-    Now,
-    /// An expression on the new row.
-    Expression(Expr),
-    /// There is none: 1364 in strict mode, else the type's own.
-    None,
-}
-
-/// UPDATE of one table.
-#[derive(Debug)]
-pub struct Update {
-    /// How its rows are found: one source, WHERE, ORDER BY, LIMIT.
-    pub block: Block,
-    /// The table.
-    pub table: Arc<Table>,
-    /// Column and value, in order; later ones see the values of those before.
-    pub assignments: Vec<(usize, Assigned)>,
-    /// What the columns get for `= DEFAULT`.
-    pub defaults: Vec<Default_>,
-    /// The rows must be found before the first one is changed, because the change could move
-    /// a row to where it is found again.
-    pub collect: bool,
-    /// UPDATE IGNORE.
-    pub ignore: bool,
-}
-
-/// DELETE from one table.
-#[derive(Debug)]
-pub struct Delete {
-    /// How its rows are found.
-    pub block: Block,
-    /// The table.
-    pub table: Arc<Table>,
-    /// DELETE IGNORE.
-    pub ignore: bool,
-}
-
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the
 /// statement's literals were lifted, and a VALUES row stands for many.
 pub fn compile(
@@ -459,9 +99,12 @@ pub fn compile(
         text: &parsed.text,
         tables: Vec::new(),
         virtual_tables: Vec::new(),
-        warnings: Vec::new(),
+        warnings: parsed.warnings.clone(),
         parameters: parsed.parameters,
         stack: Vec::new(),
+        common: Vec::new(),
+        recursions: 0,
+        named_itself: false,
     };
     let mut writes = true;
     let (body, columns) = match &parsed.statement {
@@ -471,20 +114,34 @@ pub fn compile(
                 .blocks
                 .iter()
                 .any(|b| b.sources.iter().any(|s| s.lock.is_some()));
-            (Body::Select(query), columns)
+            if parsed.into.is_empty() {
+                (Body::Select(query), columns)
+            } else if parsed.into.len() == query.types.len() {
+                (Body::SelectInto(query, parsed.into.clone()), Vec::new())
+            } else {
+                return Err(SqlError::select_column_counts_differ());
+            }
         }
         ast::Statement::Insert(insert) => (
             Body::Insert(Box::new(planner.insert(insert, template)?)),
             Vec::new(),
         ),
-        ast::Statement::Update(update) => (
-            Body::Update(Box::new(planner.update(update, parsed.ignore)?)),
-            Vec::new(),
-        ),
-        ast::Statement::Delete(delete) => (
-            Body::Delete(Box::new(planner.delete(delete, parsed.ignore)?)),
-            Vec::new(),
-        ),
+        ast::Statement::Update(update) => {
+            let body = if dml::updates_several(update) {
+                Body::UpdateJoined(Box::new(planner.update_joined(update, parsed.ignore)?))
+            } else {
+                Body::Update(Box::new(planner.update(update, parsed.ignore)?))
+            };
+            (body, Vec::new())
+        }
+        ast::Statement::Delete(delete) => {
+            let body = if dml::deletes_from_several(delete) {
+                Body::DeleteJoined(Box::new(planner.delete_joined(delete, parsed.ignore)?))
+            } else {
+                Body::Delete(Box::new(planner.delete(delete, parsed.ignore)?))
+            };
+            (body, Vec::new())
+        }
         ast::Statement::Explain {
             statement,
             analyze,
@@ -517,6 +174,7 @@ pub fn compile(
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,
         writes,
+        execution_ms_max: parsed.text.execution_ms_max(),
     })
 }
 
@@ -580,4 +238,10 @@ struct Planner<'a> {
     parameters: u32,
     /// The blocks being compiled, innermost last.
     stack: Vec<scope::Names>,
+    /// The names of WITH in scope, innermost last.
+    common: Vec<cte::CommonTable>,
+    /// How many recursive common table expressions there are.
+    recursions: usize,
+    /// A common table expression was named in its own definition.
+    named_itself: bool,
 }

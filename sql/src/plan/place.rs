@@ -7,8 +7,9 @@
 
 use super::{
     Access, Block, Bound, Input, Planner, Source, Subquery, Usage,
-    access::{self, Choice, Known, Request},
+    access::{self, Choice, Request},
     from::{From, Group, Leaf, LeafInput},
+    known,
     scope::{NamedTable, Names},
     walk,
 };
@@ -142,10 +143,7 @@ impl Planner<'_> {
         };
         let first = names.tables.get(leaf)?.first_slot;
         let available = |expr: &Expr| is_available(expr, names, before);
-        let known: Vec<Known> = conditions
-            .iter()
-            .flat_map(|c| access::known(c, table, first, &available))
-            .collect();
+        let known = known::known(conditions, table, first, &available);
         let columns = wanted_columns(wanted, first, table.columns.len());
         Some(access::choose(&Request {
             table,
@@ -178,8 +176,10 @@ impl Planner<'_> {
             if choice.as_ref().is_some_and(|c| c.ordered) {
                 block.presorted = true;
             }
-            let bounded = choice.as_ref().is_some_and(|c| !c.access.bounds.is_empty());
-            let hash = if bounded || position == 0 {
+            let bounded = choice
+                .as_ref()
+                .is_some_and(|c| !c.access.alternatives.is_empty());
+            let hash = if bounded || position == 0 || from.keyed {
                 Vec::new()
             } else {
                 hash_keys(&conditions, self.names(), leaf, before)
@@ -211,7 +211,7 @@ fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
     let mut used = BTreeSet::new();
     for source in &block.sources {
         if let Input::Table(_, access) = &source.input {
-            for bound in &access.bounds {
+            for bound in access.alternatives.iter().flatten() {
                 bound_exprs(bound, &mut |e| {
                     walk::slots(e, &mut |slot| {
                         used.insert(slot);
@@ -255,7 +255,8 @@ fn source(
         input: match leaf.input {
             LeafInput::Stored(table) => Input::Table(table, access),
             LeafInput::Virtual(table) => Input::Virtual(table),
-            LeafInput::Derived(query) => Input::Derived(query),
+            LeafInput::Derived(derived) => Input::Derived(derived),
+            LeafInput::Working(number) => Input::Working(number),
         },
         alias: table.alias.clone(),
         first_slot: table.first_slot,

@@ -48,9 +48,27 @@ impl Planner<'_> {
         if self.stack.len() > DEPTH_MAX {
             return Err(SqlError::nesting_too_deep());
         }
-        if query.with.is_some() {
-            return Err(SqlError::not_supported("WITH"));
+        let depth = self.common.len();
+        if let Some(with) = &query.with {
+            self.with(with)?;
         }
+        let result = self.query_expression(query);
+        self.common.truncate(depth);
+        // Common table expressions may nest where the text does not.
+        if result
+            .as_ref()
+            .is_ok_and(|(query, _)| self.stack.len() + query.depth() > DEPTH_MAX + 1)
+        {
+            return Err(SqlError::nesting_too_deep());
+        }
+        result
+    }
+
+    /// The same without its WITH.
+    fn query_expression(
+        &mut self,
+        query: &ast::Query,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         let order = match query.order_by.as_ref().map(|o| &o.kind) {
             None => &[][..],
             Some(ast::OrderByKind::Expressions(keys)) => keys,
@@ -168,7 +186,16 @@ impl Planner<'_> {
             explicit,
             aggregates,
         });
+        let modifiers = select.select_modifiers.as_ref();
+        let count_all = modifiers.is_some_and(|m| m.sql_calc_found_rows);
+        if count_all {
+            if self.stack.len() > 1 {
+                return Err(SqlError::wrong_placement("SQL_CALC_FOUND_ROWS"));
+            }
+            self.warnings.push(SqlError::deprecated_calc_found_rows());
+        }
         let mut block = Block {
+            count_all,
             grouping,
             having,
             output,
@@ -465,10 +492,6 @@ fn refuse_unsupported(select: &ast::Select) -> Result<(), SqlError> {
     if select.into.is_some() {
         return Err(SqlError::not_supported("SELECT … INTO"));
     }
-    let modifiers = select.select_modifiers.as_ref();
-    if modifiers.is_some_and(|m| m.sql_calc_found_rows) {
-        return Err(SqlError::not_supported("SQL_CALC_FOUND_ROWS"));
-    }
     if !select.named_window.is_empty() {
         return Err(SqlError::not_supported("WINDOW"));
     }
@@ -490,6 +513,11 @@ fn refuse_unsupported(select: &ast::Select) -> Result<(), SqlError> {
 }
 
 impl Plan {
+    /// Whether it only reads (and perhaps locks).
+    #[must_use]
+    pub fn is_select(&self) -> bool {
+        self.returns_rows() || matches!(self.body, super::Body::SelectInto(..))
+    }
     /// Whether it returns rows.
     #[must_use]
     pub fn returns_rows(&self) -> bool {

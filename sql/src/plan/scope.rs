@@ -305,7 +305,6 @@ impl Planner<'_> {
         };
         match &column.default {
             DefaultValue::Null => Ok(walk::null()),
-            DefaultValue::None if column.nullable => Ok(walk::null()),
             DefaultValue::Literal(text) => Ok(Expr::Cast {
                 expr: Box::new(Expr::Literal(
                     Value::Bytes(text.clone().into_bytes()),
@@ -460,6 +459,14 @@ impl Scope for Planner<'_> {
 
     fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
         (self.context.variable)(scope, name)
+    }
+
+    fn user_variable(&self, name: &str) -> Option<ExprType> {
+        (self.context.user_variable)(name)
+    }
+
+    fn warn(&mut self, warning: SqlError) {
+        self.warnings.push(warning);
     }
 
     fn collation(&self) -> Collation {

@@ -24,6 +24,9 @@ impl Planner<'_> {
         let mut distinct = 0;
         let mut columns = Vec::new();
         self.union_operand(body, &mut blocks, &mut distinct, &mut columns)?;
+        if blocks.iter().any(|b: &Block| b.count_all) {
+            return Err(SqlError::not_supported("SQL_CALC_FOUND_ROWS of a UNION"));
+        }
         let types = union_types(&blocks)?;
         for block in &mut blocks {
             for (output, ty) in block.output.iter_mut().zip(&types) {

@@ -183,6 +183,12 @@ impl Session {
         if !keeps {
             self.clear_warnings();
         }
+        if matches!(what, Show::ProcessList { .. }) {
+            self.state.warnings.warn(SqlError::deprecated(
+                "INFORMATION_SCHEMA.PROCESSLIST",
+                "performance_schema.processlist",
+            ));
+        }
         let shown = show::show(&mut self.state, what, filter, params)?;
         self.send(&shown, !keeps, out)
     }

@@ -21,12 +21,13 @@ use crate::{
     error::SqlError,
     lexer::{Kind, Lexer, Lifted},
     output::{ColumnMeta, Done, Output},
+    show::{self, Shown},
     state::Entry,
     status::Counter,
     warnings::{Level, Warnings},
 };
 use cohort_engine::{
-    txn::{Owner, Waiting},
+    txn::{Engine, Owner, Unattended, Waiting},
     types::Value,
 };
 use prepared::Statements;
@@ -144,6 +145,18 @@ impl Session {
             more: false,
             released: false,
         }
+    }
+
+    /// The only session of an engine, as root: for tests and tools.
+    pub fn alone(engine: Engine) -> Result<Session, SqlError> {
+        crate::users::make_first(&engine)?;
+        let who = Identity {
+            user: "root".into(),
+            host: "localhost".into(),
+            account: None,
+        };
+        let instance = Instance::new(Arc::new(engine));
+        Ok(Session::new(instance, 1, who, Arc::new(Unattended), false))
     }
 
     /// COM_QUERY: one statement, or several if `multi` allows. Results go to `out` in order.
@@ -323,9 +336,13 @@ impl Session {
     }
 
     /// The columns of a statement's result, as COM_STMT_PREPARE describes them.
-    fn columns_of(&self, statement: &Statement) -> Arc<[ColumnMeta]> {
+    fn columns_of(&mut self, statement: &Statement) -> Arc<[ColumnMeta]> {
         match &statement.what {
             Compiled::Query(query) => query.columns(),
+            Compiled::Command(Command::Show(what, filter)) => {
+                show::columns(&mut self.state, what, filter).into()
+            }
+            Compiled::Command(Command::TableAdmin(..)) => Shown::admin(Vec::new()).metas().into(),
             _ => Arc::from([]),
         }
     }

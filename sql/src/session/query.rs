@@ -111,6 +111,7 @@ impl Session {
             database,
             virtual_tables: state,
             variable: &variable,
+            user_variable: &|name: &str| state.numeric_type(name),
             literals: lifted.map_or(&[], |lifted| &lifted.values),
             sql_mode: settings.sql_mode,
             collation: settings.collation,
@@ -253,10 +254,10 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         count_command(&plan, self.state.counters());
-        let is_select = matches!(plan.body, Body::Select(_) | Body::Explain(_));
+        let returns_rows = plan.returns_rows();
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
         let state = &mut self.state;
-        if is_select {
+        if returns_rows {
             state.row_count = -1;
             state.found_rows = outcome.rows;
         } else {
@@ -310,10 +311,10 @@ impl Session {
             return Ok(());
         };
         let command = match &plan.body {
-            Body::Select(_) | Body::Explain(_) => "SELECT",
+            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => "SELECT",
             Body::Insert(_) => "INSERT",
-            Body::Update(_) => "UPDATE",
-            Body::Delete(_) => "DELETE",
+            Body::Update(_) | Body::UpdateJoined(_) => "UPDATE",
+            Body::Delete(_) | Body::DeleteJoined(_) => "DELETE",
         };
         let (user, host) = &self.state.account;
         Err(SqlError::table_access_denied(
@@ -332,7 +333,7 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<Option<Outcome>, SqlError> {
-        let is_select = matches!(plan.body, Body::Select(_) | Body::Explain(_));
+        let is_select = plan.is_select();
         let (characteristics, alone) = if plan.tables.is_empty() {
             self.peek()
         } else {
@@ -344,6 +345,7 @@ impl Session {
         }
         let engine = self.transaction.engine.take();
         let mut txn = engine.unwrap_or_else(|| self.begin_engine(characteristics));
+        txn.set_lock_wait_ms(self.state.settings().row_lock_wait_ms);
         txn.start_statement(text);
         match exec::use_tables(plan, &mut txn) {
             Ok(true) => {}
@@ -417,6 +419,10 @@ impl Session {
             .collect();
         let facts = state.facts();
         let mut changes = Changes::new(state, user_variables);
+        if matches!(plan.body, Body::Select(_)) && !plan.writes {
+            let setting = state.settings().execution_ms_max;
+            changes.limit_time(plan.execution_ms_max.unwrap_or(setting));
+        }
         let mut context = ExecContext {
             txn,
             engine: &state.instance.engine,
@@ -429,6 +435,8 @@ impl Session {
             select_limit: state.settings().select_limit,
             insert_id: state.insert_id,
             handler: Handler::default(),
+            tables: exec::Tables::default(),
+            rows_counted: None,
             patience: 0,
         };
         let result = exec::run(plan, &mut context, out);
@@ -442,10 +450,12 @@ impl Session {
 /// Counts a statement by its kind.
 fn count_command(plan: &Plan, counters: &Counters) {
     counters.count(match &plan.body {
-        Body::Select(_) => Counter::ComSelect,
+        Body::Select(_) | Body::SelectInto(..) => Counter::ComSelect,
         Body::Explain(_) => Counter::ComExplainOther,
         Body::Update(_) => Counter::ComUpdate,
         Body::Delete(_) => Counter::ComDelete,
+        Body::UpdateJoined(_) => Counter::ComUpdateMulti,
+        Body::DeleteJoined(_) => Counter::ComDeleteMulti,
         Body::Insert(insert) => {
             match (insert.replace, matches!(insert.rows, InsertRows::Query(_))) {
                 (false, false) => Counter::ComInsert,

@@ -80,6 +80,11 @@ pub fn show(
     filter::apply(session, shown, condition, params)
 }
 
+/// The columns of what it shows, for those who ask before; none if it cannot be shown now.
+pub fn columns(session: &mut State, what: &Show, condition: &Filter) -> Vec<ColumnMeta> {
+    unfiltered(session, what, condition).map_or_else(|_| Vec::new(), |shown| shown.metas())
+}
+
 fn unfiltered(session: &mut State, what: &Show, condition: &Filter) -> Result<Shown, SqlError> {
     match what {
         Show::Databases => schema::databases(session, condition),

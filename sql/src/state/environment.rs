@@ -28,6 +28,8 @@ pub(crate) struct Changes<'a> {
     pub changed: Changed,
     /// The state of RAND(): splitmix64, seeded when it is first needed.
     random: Option<u64>,
+    /// When the statement's time is over, on the monotonic clock.
+    deadline_nanos: Option<u64>,
 }
 
 /// What has changed when the statement is over.
@@ -47,6 +49,14 @@ impl<'a> Changes<'a> {
             state,
             changed,
             random: None,
+            deadline_nanos: None,
+        }
+    }
+    /// The statement may not take longer than this from now on; 0: no limit.
+    pub fn limit_time(&mut self, ms_max: u64) {
+        if ms_max > 0 {
+            let now = self.state.instance.env().monotonic_nanos();
+            self.deadline_nanos = Some(now.saturating_add(ms_max.saturating_mul(1_000_000)));
         }
     }
 }
@@ -61,6 +71,8 @@ impl State {
             sql_mode: settings.sql_mode,
             collation: settings.collation,
             max_allowed_packet: settings.packet_bytes_max,
+            group_concat_bytes_max: settings.group_concat_bytes_max,
+            cte_depth_max: settings.cte_depth_max,
             div_precision_increment: settings.div_precision_increment,
             connection_id: self.id,
             database: (!self.database.is_empty()).then_some(&*self.database),
@@ -175,7 +187,7 @@ impl expr::Environment for Changes<'_> {
             .saturating_add(micros.saturating_mul(1000));
         owner.waiting.pause(WaitFor::Lock);
         let killed = loop {
-            if owner.is_killed() {
+            if self.interruption().is_some() {
                 break true;
             }
             let left = end.saturating_sub(env.monotonic_nanos());
@@ -187,7 +199,12 @@ impl expr::Environment for Changes<'_> {
         owner.waiting.resume(WaitFor::Lock);
         killed
     }
-    fn is_killed(&self) -> bool {
-        self.state.owner.is_killed()
+    fn interruption(&self) -> Option<SqlError> {
+        if self.state.owner.is_killed() {
+            return Some(SqlError::query_interrupted());
+        }
+        let end = self.deadline_nanos?;
+        let now = self.state.instance.env().monotonic_nanos();
+        (now >= end).then(SqlError::query_timeout)
     }
 }

@@ -12,6 +12,7 @@ pub use registry::{Activity, Entry, Registry};
 
 use crate::{
     command::SetScope,
+    expr::{ExprType, type_of},
     status::Counters,
     variables::{Scope, Settings, Variable, Variables},
     warnings::Warnings,
@@ -153,6 +154,19 @@ impl State {
     pub fn user_variable(&self, name: &str) -> Value {
         let value = self.user_variables.get(&name.to_lowercase());
         value.map(|(value, _)| value.clone()).unwrap_or_default()
+    }
+    /// The type of a user variable's value, if it is a number.
+    #[must_use]
+    pub fn numeric_type(&self, name: &str) -> Option<ExprType> {
+        let (value, collation) = self.user_variables.get(name)?;
+        let ty = match value {
+            Value::Int(_) => ExprType::bigint(false),
+            Value::UInt(_) => ExprType::bigint(true),
+            Value::Double(_) | Value::Float(_) => ExprType::double(),
+            Value::Decimal(_) => type_of(value, *collation),
+            _ => return None,
+        };
+        Some(ty.or_null())
     }
     /// Sets a user variable.
     pub fn set_user_variable(&mut self, name: &str, value: Value) {

@@ -310,6 +310,8 @@ pub struct Settings {
     pub idle_s_max: u64,
     /// group_concat_max_len, in bytes.
     pub group_concat_bytes_max: u64,
+    /// cte_max_recursion_depth.
+    pub cte_depth_max: u64,
     /// div_precision_increment.
     pub div_precision_increment: u8,
     /// default_week_format.
@@ -364,6 +366,7 @@ impl Settings {
             packet_bytes_max: values.number("max_allowed_packet"),
             idle_s_max: values.number("wait_timeout"),
             group_concat_bytes_max: values.number("group_concat_max_len"),
+            cte_depth_max: values.number("cte_max_recursion_depth"),
             div_precision_increment: small("div_precision_increment"),
             week_format: small("default_week_format"),
             auto_increment_increment: values.number("auto_increment_increment"),

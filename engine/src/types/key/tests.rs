@@ -1,23 +1,14 @@
 //! Key order is value order, keys end where they end, and what is decodable comes back.
 
 use super::*;
-use crate::types::{Collation, DateTime, Time, row, schema::DefaultValue, temporal::DAY};
+use crate::types::{Collation, DateTime, Time, row, temporal::DAY};
 use std::{cmp::Ordering, str::FromStr};
 
 pub(crate) fn column(ty: ColumnType, unsigned: bool, collation: Collation) -> Column {
     Column {
-        name: "c".into(),
-        ty,
         unsigned,
-        zerofill: false,
-        nullable: true,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_now: false,
         collation,
-        comment: String::new(),
-        display_width: None,
-        explicit_collation: false,
+        ..Column::new("c", ty)
     }
 }
 

@@ -56,7 +56,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         one(args, context, |x| (x >= 0.0).then(|| x.sqrt()))
     }),
     function("exp", (1, 1), double_type, |args, context| {
-        finite("exp", args, args.double(0, context)?.map(f64::exp))
+        let x = args.double(0, context)?;
+        finite("exp", args, x.map(f64::exp), context)
     }),
     function("ln", (1, 1), maybe_double, |args, context| {
         logarithm(args, context, f64::ln)
@@ -88,7 +89,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         one(args, context, |x| Some(x.tan()))
     }),
     function("cot", (1, 1), double_type, |args, context| {
-        finite("cot", args, args.double(0, context)?.map(|x| 1.0 / x.tan()))
+        let x = args.double(0, context)?;
+        finite("cot", args, x.map(|x| 1.0 / x.tan()), context)
     }),
     function("asin", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| (x.abs() <= 1.0).then(|| x.asin()))
@@ -237,7 +239,7 @@ fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
             None => {
                 return Err(SqlError::value_out_of_range(
                     "BIGINT",
-                    call("abs", args.args),
+                    call("abs", args.args, context.params),
                 ));
             }
         },
@@ -289,8 +291,8 @@ fn round(
         }
         Number::Double(x) => Value::Double(round_double(x, digits, mode)),
         integer if digits >= 0 => integer.into_value(),
-        Number::Int(n) => round_integer(n.into(), digits, mode, false, args)?,
-        Number::UInt(n) => round_integer(n.into(), digits, mode, true, args)?,
+        Number::Int(n) => round_integer(n.into(), digits, mode, false, args, context)?,
+        Number::UInt(n) => round_integer(n.into(), digits, mode, true, args, context)?,
     })
 }
 
@@ -318,6 +320,7 @@ fn round_integer(
     mode: RoundingMode,
     unsigned: bool,
     args: &Args<'_>,
+    context: &EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     let Some(power) = 10_i128.checked_pow(digits.unsigned_abs() as u32) else {
         return Ok(if unsigned {
@@ -337,7 +340,8 @@ fn round_integer(
     } else {
         "BIGINT"
     };
-    let out_of_range = || SqlError::value_out_of_range(kind, call("round", args.args));
+    let out_of_range =
+        || SqlError::value_out_of_range(kind, call("round", args.args, context.params));
     if unsigned {
         u64::try_from(rounded)
             .map(Value::UInt)
@@ -361,20 +365,25 @@ fn one(
         .map_or(Value::Null, Value::Double))
 }
 
-fn finite(name: &str, args: &Args<'_>, x: Option<f64>) -> Result<Value, SqlError> {
+fn finite(
+    name: &str,
+    args: &Args<'_>,
+    x: Option<f64>,
+    context: &EvalContext<'_>,
+) -> Result<Value, SqlError> {
     match x {
         None => Ok(Value::Null),
         Some(x) if x.is_finite() => Ok(Value::Double(x)),
         Some(_) => Err(SqlError::value_out_of_range(
             "DOUBLE",
-            call(name, args.args),
+            call(name, args.args, context.params),
         )),
     }
 }
 
 fn pow(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let (x, y) = (args.double(0, context)?, args.double(1, context)?);
-    finite("pow", args, x.zip(y).map(|(x, y)| x.powf(y)))
+    finite("pow", args, x.zip(y).map(|(x, y)| x.powf(y)), context)
 }
 
 fn atan(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -113,7 +113,7 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
     let written = function.name.to_string().replace('`', "");
     let name = written.to_ascii_lowercase();
     if function.name.0.len() > 1 {
-        return Err(SqlError::does_not_exist("FUNCTION", name));
+        return Err(SqlError::does_not_exist("FUNCTION", written));
     }
     if function.over.is_some() || function.filter.is_some() {
         return Err(SqlError::not_supported("window functions"));
@@ -172,6 +172,9 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
             };
         }
         _ => {}
+    }
+    if name == "found_rows" {
+        scope.warn(SqlError::deprecated_found_rows());
     }
     let mut args = Vec::with_capacity(asts.len());
     for expr in asts {

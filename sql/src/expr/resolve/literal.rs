@@ -5,8 +5,8 @@ use crate::{
     error::SqlError,
     expr::{Expr, ExprType, functions::cast::temporal_literal, infer, types::coercibility},
 };
-use bigdecimal::ToPrimitive;
-use cohort_engine::types::{Collation, ColumnType, Decimal, Value};
+use bigdecimal::{ToPrimitive, num_bigint::BigInt};
+use cohort_engine::types::{Collation, ColumnType, Decimal, Value, decimal};
 use sqlparser::ast;
 
 /// The type of a literal with this value.
@@ -90,12 +90,13 @@ fn number(text: &str) -> Result<Value, SqlError> {
         }
         return Ok(Value::Double(x));
     }
-    // `1.` is a decimal without fraction.
-    let number: Decimal = text
-        .trim_end_matches('.')
-        .parse()
-        .map_err(|_| SqlError::syntax(text, 1))?;
-    Ok(Value::Decimal(Box::new(number)))
+    let parsed = decimal::parse(text).ok_or_else(|| SqlError::syntax(text, 1))?;
+    if parsed.overflow {
+        // The largest number of the largest type.
+        let nines: BigInt = BigInt::from(10).pow(u32::from(decimal::MAX_PRECISION)) - 1;
+        return Ok(Value::Decimal(Box::new(Decimal::new(nines, 0))));
+    }
+    Ok(Value::Decimal(Box::new(parsed.value)))
 }
 
 fn hex(digits: &str) -> Result<Vec<u8>, SqlError> {

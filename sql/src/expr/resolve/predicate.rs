@@ -1,7 +1,8 @@
 //! Predicates: what is true, false or unknown.
 
 use super::{
-    Scope, SubqueryUse, build_binary, call, comparison_collation, not_if, operator, resolve,
+    Scope, SubqueryUse, build_binary, call, compares_as_text, comparison_collation, not_if,
+    operator, resolve, text_if,
 };
 use crate::{
     error::SqlError,
@@ -190,6 +191,12 @@ fn in_list(
         types.push(infer(&candidate));
         resolved.push(candidate);
     }
+    if let [only] = resolved.as_slice()
+        && compares_as_text(&expr, &[only])
+    {
+        let same = build_binary(BinaryOp::Eq, expr, only.clone())?;
+        return Ok(not_if(negated, same));
+    }
     let collation = comparison_collation(&types, "in")?;
     Ok(Expr::In {
         expr: Box::new(expr),
@@ -211,6 +218,8 @@ fn between(
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
+    let as_text = compares_as_text(&expr, &[&low, &high]);
+    let expr = text_if(as_text, expr);
     let collation = comparison_collation(&[infer(&expr), infer(&low), infer(&high)], "between")?;
     Ok(Expr::Between {
         expr: Box::new(expr),

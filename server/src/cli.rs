@@ -1,0 +1,87 @@
+//! The command line.
+
+use crate::{
+    config::{self, Settings},
+    lab, serve,
+};
+use clap::Parser;
+use rustix::process::{Signal, set_parent_process_death_signal, setsid};
+use std::path::PathBuf;
+
+/// `cohort`'s command line.
+#[derive(clap::Parser)]
+#[command(
+    name = "cohort",
+    version,
+    about = "A MySQL-compatible transactional database"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Run the server.
+    #[command(after_long_help = EXAMPLES, after_help = EXAMPLES)]
+    Serve {
+        /// TOML file of settings, under the names of the flags or of any system variable
+        #[arg(long, value_name = "FILE", env = "COHORT_CONFIG")]
+        config: Option<PathBuf>,
+        /// Run in a session of its own, and end with the process that started this one
+        #[arg(long, hide = true)]
+        companion: bool,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+    /// Make measurements, of Cohort and of other servers.
+    #[command(subcommand)]
+    Lab(lab::Experiment),
+}
+
+const EXAMPLES: &str = "\
+Every flag can also stand in the file (port = 3307) and in the environment (COHORT_PORT=3307);
+so can every other system variable. Flags go before the environment, that before the file.
+
+Examples:
+  cohort serve
+      127.0.0.1:3306, data in ./data; connect with: mysql -h127.0.0.1 -uroot
+  cohort serve --port 3307 --datadir /srv/cohort --max-connections 2000
+  cohort serve --config cohort.toml
+      with lines such as: port = 3307
+                          transaction_isolation = \"READ-COMMITTED\"
+  COHORT_SYNC_BINLOG=0 cohort serve
+      faster and not durable: the last transactions are lost if the machine stops";
+
+/// Does what the command line says; what went wrong as text.
+pub fn run() -> Result<(), String> {
+    match Cli::parse().command {
+        Command::Serve {
+            config,
+            companion,
+            settings,
+        } => {
+            if companion {
+                accompany().map_err(|error| format!("--companion: {error}"))?;
+            }
+            serve::run(&config::complete(*settings, config.as_deref())?)
+        }
+        Command::Lab(experiment) => lab::run(&experiment),
+    }
+}
+
+fn accompany() -> rustix::io::Result<()> {
+    setsid()?;
+    set_parent_process_death_signal(Some(Signal::TERM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,40 @@
+//! `cohort lab`: measurements that anybody can make again, of Cohort and, in the same run, of any
+//! server that speaks MySQL's protocol.
+//!
+//! An experiment is a module with its options, what it measures and its report
+//! ([`thread_pool`]). They share how servers are named and reached ([`target`], [`server`],
+//! [`own`]), a client's side of the protocol ([`wire`], [`login`], [`control`]), sysbench's table
+//! and statements ([`table`], [`workload`]), and the load [`generator`].
+
+mod control;
+mod generator;
+mod login;
+mod own;
+mod progress;
+mod random;
+mod report;
+mod server;
+mod table;
+mod target;
+mod thread_pool;
+mod wire;
+mod workload;
+
+use clap::Subcommand;
+
+/// The experiments.
+#[derive(Debug, Subcommand)]
+pub enum Experiment {
+    /// Throughput and latency from 16 to 16,384 connections, with and without transactions, for
+    /// the modes of the scheduler and beside other servers
+    #[command(after_help = thread_pool::EXAMPLES, after_long_help = thread_pool::EXAMPLES)]
+    ThreadPool(Box<thread_pool::Options>),
+}
+
+/// Makes an experiment.
+pub fn run(experiment: &Experiment) -> Result<(), String> {
+    crate::limits::raise_files();
+    match experiment {
+        Experiment::ThreadPool(options) => thread_pool::run(options),
+    }
+}

@@ -1,0 +1,134 @@
+//! This program's own server, started to be measured.
+
+use super::{
+    control::Control,
+    login::Account,
+    target::{Address, Endpoint},
+};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::{
+    fs::File,
+    io,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long it may take until the server lets clients in; recovery of a used data directory
+/// counts.
+const START: Duration = Duration::from_secs(300);
+const POLL: Duration = Duration::from_millis(50);
+
+/// A running server; it ends, and its temporary data directory goes, when this is dropped.
+pub struct Own {
+    child: Child,
+    /// Where to log in.
+    pub endpoint: Endpoint,
+    temporary: Option<PathBuf>,
+}
+
+impl Own {
+    /// Starts the server on a free port, for so many connections. `directory` keeps its data; if
+    /// none is given, a temporary one does.
+    pub fn start(connections: usize, directory: Option<&Path>) -> Result<Own, String> {
+        let port = free_port().map_err(|error| format!("no free port: {error}"))?;
+        let own = std::env::temp_dir().join(format!("cohort-lab-{}", std::process::id()));
+        let root = directory.unwrap_or(&own);
+        std::fs::create_dir_all(root).map_err(|e| format!("{}: {e}", root.display()))?;
+        let log = root.join("cohort.log");
+        let child = spawn(port, &root.join("data"), &log, connections)?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let mut server = Own {
+            child,
+            endpoint: Endpoint {
+                address: Address::Tcp(address),
+                account: Account {
+                    user: "root".into(),
+                    ..Account::default()
+                },
+            },
+            temporary: directory.is_none().then(|| own.clone()),
+        };
+        clean_up_on_signal(server.temporary.clone());
+        server.wait(&log)?;
+        Ok(server)
+    }
+
+    /// The server's process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it lets clients in.
+    fn wait(&mut self, log: &Path) -> Result<(), String> {
+        let until = Instant::now() + START;
+        loop {
+            let error = match Control::connect(&self.endpoint) {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            };
+            let ended = self.child.try_wait().ok().flatten().is_some();
+            if ended || Instant::now() > until {
+                let said = std::fs::read_to_string(log).unwrap_or_default();
+                return Err(format!(
+                    "the server does not start ({error}); it says:\n{said}"
+                ));
+            }
+            thread::sleep(POLL);
+        }
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        // It may have ended by itself; its data is not wanted any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(directory) = &self.temporary {
+            let _ = std::fs::remove_dir_all(directory);
+        }
+    }
+}
+
+/// A port nobody listens on; somebody may come before the server, which then says so.
+fn free_port() -> io::Result<u16> {
+    let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(probe.local_addr()?.port())
+}
+
+fn spawn(port: u16, data: &Path, log: &Path, connections: usize) -> Result<Child, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let open = || File::create(log).map_err(|e| format!("{}: {e}", log.display()));
+    let output = open()?;
+    let errors = output.try_clone().map_err(|error| error.to_string())?;
+    // A session of its own: some kernels share processors fairly between sessions, and a server
+    // in ours would get what the load generator leaves of our share.
+    Command::new(program)
+        .args(["serve", "--companion"])
+        .arg(format!("--port={port}"))
+        .arg(format!("--max-connections={connections}"))
+        .arg("--datadir")
+        .arg(data)
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .spawn()
+        .map_err(|error| format!("starting the server: {error}"))
+}
+
+/// The server ends with us by itself, but its directory would stay.
+fn clean_up_on_signal(temporary: Option<PathBuf>) {
+    let Some(directory) = temporary else { return };
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else {
+        return;
+    };
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let _ = std::fs::remove_dir_all(&directory);
+            std::process::exit(130);
+        }
+    });
+}

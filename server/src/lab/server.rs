@@ -1,0 +1,253 @@
+//! A server during an experiment: reached, prepared, switched between modes, and put back.
+
+use super::{
+    control::{Control, Error},
+    own::Own,
+    table,
+    target::{Endpoint, OWN, Target},
+};
+use std::{fmt, path::Path, time::Duration};
+
+/// The variable that says whose statements go first (Percona Server's, and ours).
+const MODE: &str = "thread_pool_high_prio_mode";
+/// How many statements execute at once; 0 is no scheduler, on our server.
+const SIZE: &str = "thread_pool_size";
+/// Connections that are not the load's.
+const SPARE: usize = 20;
+/// Statements that one connection prepares at most.
+const PREPARED: usize = 12;
+/// What the null server of the benchmarks has in its version.
+const NULL: &str = "-null";
+
+/// How a server schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By `thread_pool_high_prio_mode`.
+    Priority(&'static str),
+    /// Not at all.
+    Off,
+    /// As it was found: it has no such modes.
+    AsFound,
+}
+
+/// The modes of a server that has them.
+pub const MODES: [Mode; 4] = [
+    Mode::Priority("transactions"),
+    Mode::Priority("statements"),
+    Mode::Priority("none"),
+    Mode::Off,
+];
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Priority(name) => name,
+            Mode::Off => "off",
+            Mode::AsFound => "as found",
+        })
+    }
+}
+
+impl std::str::FromStr for Mode {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Mode, String> {
+        let found = MODES.into_iter().find(|mode| mode.to_string() == text);
+        found.ok_or_else(|| "a mode is transactions, statements, none or off".into())
+    }
+}
+
+/// A server that is measured.
+pub struct Server {
+    /// Its name in the report.
+    pub name: String,
+    /// Where the load logs in.
+    pub endpoint: Endpoint,
+    /// Its process on this machine, if known.
+    pub pid: Option<u32>,
+    /// What it says it is.
+    pub version: String,
+    control: Control,
+    /// Global variables as they were found.
+    found: Vec<(&'static str, String)>,
+    /// Ends the server when all is done.
+    _own: Option<Own>,
+}
+
+impl Server {
+    /// Reaches a server, or starts it, for up to so many connections.
+    pub fn reach(
+        target: &Target,
+        connections: usize,
+        directory: Option<&Path>,
+    ) -> Result<Server, String> {
+        let (name, mut endpoint, pid, own) = match target {
+            Target::Own => {
+                let own = Own::start(connections + SPARE, directory)?;
+                (
+                    OWN.to_owned(),
+                    own.endpoint.clone(),
+                    Some(own.pid()),
+                    Some(own),
+                )
+            }
+            Target::Running {
+                name,
+                endpoint,
+                pid,
+            } => (name.clone(), endpoint.clone(), *pid, None),
+        };
+        // The database may not be there yet.
+        let mut account = endpoint.account.clone();
+        let database = std::mem::take(&mut account.database);
+        let first = Endpoint {
+            account,
+            address: endpoint.address.clone(),
+        };
+        let control = Control::connect(&first).map_err(|error| format!("{name}: {error}"))?;
+        if database.is_empty() {
+            endpoint.account.database = "sbtest".into();
+        }
+        let mut server = Server {
+            name,
+            endpoint,
+            pid,
+            version: control.version.clone(),
+            control,
+            found: Vec::new(),
+            _own: own,
+        };
+        server.make_room(connections);
+        Ok(server)
+    }
+
+    /// Whether it is the null server, which has neither tables nor variables.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.version.contains(NULL)
+    }
+
+    /// Raises the limits that stand in the way; where that fails, opening connections will tell.
+    fn make_room(&mut self, connections: usize) {
+        for (name, wanted) in [
+            ("max_connections", connections + SPARE),
+            ("max_prepared_stmt_count", connections * PREPARED),
+        ] {
+            let now = self.control.variable(name).ok().flatten();
+            let enough = now.is_none_or(|n| n.parse().is_ok_and(|n: usize| n >= wanted));
+            if enough {
+                continue;
+            }
+            if let Err(error) = self.set(name, &wanted.to_string()) {
+                eprintln!(
+                    "{}: {name} stays too low for {connections}: {error}",
+                    self.name
+                );
+            }
+        }
+    }
+
+    /// Sees to it that the table is there.
+    pub fn load(&mut self, rows: u32) -> Result<(), String> {
+        if self.is_null() {
+            return Ok(());
+        }
+        let database = self.endpoint.account.database.clone();
+        table::ensure(&mut self.control, &database, &self.name, rows)
+            .map_err(|error| format!("{}: loading: {error}", self.name))
+    }
+
+    /// Those of the modes that the server has.
+    pub fn modes(&mut self, wanted: &[Mode]) -> Vec<Mode> {
+        let has = |control: &mut Control, name| matches!(control.variable(name), Ok(Some(_)));
+        if self.is_null() || !has(&mut self.control, MODE) {
+            return vec![Mode::AsFound];
+        }
+        let sized = has(&mut self.control, SIZE);
+        wanted
+            .iter()
+            .copied()
+            .filter(|mode| *mode != Mode::Off || sized)
+            .collect()
+    }
+
+    /// Switches to a mode.
+    pub fn switch(&mut self, mode: Mode) -> Result<(), String> {
+        let result = match mode {
+            Mode::AsFound => Ok(()),
+            Mode::Off => self.set(SIZE, "0"),
+            Mode::Priority(name) => {
+                let size = self.found.iter().find(|(name, _)| *name == SIZE);
+                match size.map(|(_, size)| size.clone()) {
+                    Some(size) => self.set(SIZE, &size),
+                    None => Ok(()),
+                }
+                .and_then(|()| self.set(MODE, &format!("'{name}'")))
+            }
+        };
+        result.map_err(|error| format!("mode {mode}: {error}"))
+    }
+
+    /// Sets a global variable, and remembers what it was.
+    fn set(&mut self, name: &'static str, value: &str) -> Result<(), Error> {
+        if !self.found.iter().any(|(known, _)| *known == name)
+            && let Some(found) = self.control.variable(name)?
+        {
+            self.found.push((name, found));
+        }
+        self.control
+            .query(&format!("SET GLOBAL {name} = {value}"))?;
+        Ok(())
+    }
+
+    /// Processor time that the server has used so far, if its process is known.
+    #[must_use]
+    pub fn cpu(&self) -> Option<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid?)).ok()?;
+        cpu_of(&stat, rustix::param::clock_ticks_per_second())
+    }
+}
+
+impl Drop for Server {
+    /// Puts the variables back.
+    fn drop(&mut self) {
+        for (name, value) in std::mem::take(&mut self.found) {
+            let number = value.parse::<u64>().is_ok();
+            let value = if number { value } else { format!("'{value}'") };
+            // The server may be gone; then there is nothing to put back.
+            let _ = self.control.query(&format!("SET GLOBAL {name} = {value}"));
+        }
+    }
+}
+
+/// User and system time out of /proc/PID/stat, whose second field may hold spaces.
+fn cpu_of(stat: &str, ticks_per_s: u64) -> Option<Duration> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(Duration::from_secs_f64(
+        (user + system) as f64 / ticks_per_s.max(1) as f64,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time() {
+        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 9 0 1";
+        assert_eq!(cpu_of(stat, 100), Some(Duration::from_secs(3)));
+        assert_eq!(cpu_of("7 (x", 100), None);
+        let own = std::fs::read_to_string("/proc/self/stat").unwrap();
+        assert!(cpu_of(&own, rustix::param::clock_ticks_per_second()).is_some());
+    }
+
+    #[test]
+    fn modes_have_names() {
+        for mode in MODES {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        assert!("as found".parse::<Mode>().is_err());
+    }
+}

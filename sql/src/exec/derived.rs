@@ -1,0 +1,145 @@
+//! Tables that queries compute: subqueries in FROM and common table expressions.
+//!
+//! They see nothing of what they are in, so each is computed once per execution, by whoever reads
+//! it first. (In a statement that changes rows it must be: what it saw does not change, either.)
+
+use super::{ExecContext, Stop, memory::Memory, subquery::collect};
+use crate::{
+    error::SqlError,
+    expr::{SqlMode, conform, hash_key},
+    plan::{Derived, Recursion},
+};
+use cohort_engine::types::{Collation, ColumnType, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// Rows of all columns.
+pub(super) type Rows = Rc<Vec<Vec<Value>>>;
+
+/// What has been computed in an execution.
+#[derive(Default, Clone)]
+pub struct Tables {
+    /// By the address of the plan.
+    done: FxHashMap<usize, Rows>,
+    /// The rows that recursive parts read now, by number.
+    working: FxHashMap<usize, Rows>,
+}
+
+/// The rows of a derived table.
+pub(super) fn rows(derived: &Derived, context: &mut ExecContext) -> Result<Rows, Stop> {
+    let address = std::ptr::from_ref(derived).addr();
+    if let Some(rows) = context.tables.done.get(&address) {
+        return Ok(Rc::clone(rows));
+    }
+    let seed = collect(&derived.query, context, &[])?;
+    let rows = Rc::new(match &derived.recursion {
+        None => seed,
+        Some(recursion) => recurse(recursion, seed, context)?,
+    });
+    context.tables.done.insert(address, Rc::clone(&rows));
+    Ok(rows)
+}
+
+/// The rows that a recursive part reads: those that came last.
+pub(super) fn working(number: usize, context: &ExecContext) -> Rows {
+    context
+        .tables
+        .working
+        .get(&number)
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn recurse(
+    recursion: &Recursion,
+    seed: Vec<Vec<Value>>,
+    context: &mut ExecContext,
+) -> Result<Vec<Vec<Value>>, Stop> {
+    let mut new = New {
+        recursion,
+        seen: FxHashSet::default(),
+        memory: Memory::default(),
+    };
+    let mut working = new.keep(seed, context)?;
+    let mut all = Vec::new();
+    let depth_max = context.eval.statement.cte_depth_max;
+    let mut depth = 0;
+    while !working.is_empty() {
+        depth += 1;
+        if depth > depth_max {
+            return Err(SqlError::recursion_too_deep(depth).into());
+        }
+        all.extend(working.iter().cloned());
+        let last = Rc::new(working);
+        working = Vec::new();
+        for part in &recursion.parts {
+            let rows = Rc::clone(&last);
+            context.tables.working.insert(recursion.number, rows);
+            let rows = collect(part, context, &[])?;
+            working.extend(new.keep(rows, context)?);
+        }
+    }
+    context.tables.working.remove(&recursion.number);
+    Ok(all)
+}
+
+/// Chooses the rows that are new.
+struct New<'r> {
+    recursion: &'r Recursion,
+    seen: FxHashSet<Vec<u8>>,
+    memory: Memory,
+}
+
+impl New<'_> {
+    /// The rows, made what the seed's columns are; of a UNION DISTINCT only those not seen yet.
+    fn keep(
+        &mut self,
+        rows: Vec<Vec<Value>>,
+        context: &mut ExecContext,
+    ) -> Result<Vec<Vec<Value>>, Stop> {
+        let columns = &self.recursion.columns;
+        let mut kept = Vec::with_capacity(rows.len());
+        for mut row in rows {
+            context.tick()?;
+            for (value, (name, ty)) in row.iter_mut().zip(columns) {
+                *value = conform(std::mem::take(value), ty, &mut context.eval);
+                if let (Value::Bytes(text), Some(ColumnType::VarChar(length))) = (value, ty.ty) {
+                    shorten(text, length, ty.collation, name, context)?;
+                }
+            }
+            self.memory.take_row(&row)?;
+            if self.recursion.distinct {
+                let mut key = Vec::new();
+                for (value, (_, ty)) in row.iter().zip(columns) {
+                    hash_key(value, ty.collation, &mut key);
+                }
+                self.memory.take(key.len() + 48)?;
+                if !self.seen.insert(key) {
+                    continue;
+                }
+            }
+            kept.push(row);
+        }
+        Ok(kept)
+    }
+}
+
+/// The seed decides how long a text may be: 1406 in strict mode, else it is cut.
+fn shorten(
+    text: &mut Vec<u8>,
+    length: u32,
+    collation: Collation,
+    name: &str,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    let end = collation.char_offset(text, length as usize);
+    if end < text.len() {
+        let error = SqlError::data_too_long(name, context.eval.row_number);
+        if context.eval.statement.sql_mode.has(SqlMode::STRICT) {
+            return Err(error.into());
+        }
+        context.eval.warnings.warn(error);
+        text.truncate(end);
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! WITH: common table expressions.
+//!
+//! Each is compiled once, where it is defined; all that name it share the plan, and so the rows
+//! of one execution. A recursive one is a UNION whose first operands do not name it (the seed)
+//! and whose last ones do, each once: those run again and again on the rows that came last.
+//! Which operands name it is found by compiling them.
+
+use super::{Derived, Input, Planner, Query, Recursion, scope::Names};
+use crate::{error::SqlError, expr::ExprType};
+use sqlparser::ast;
+use std::sync::Arc;
+
+/// How deep WITH RECURSIVE may nest: what is in it is compiled twice.
+const RECURSIVE_DEPTH_MAX: usize = 4;
+
+/// What a name of WITH stands for while it is in scope.
+#[derive(Clone)]
+pub(super) enum Common {
+    /// It is being defined: only recursive parts may name it.
+    Undefined,
+    /// It is being defined, and this is one of its recursive parts.
+    Working(usize),
+    /// It is defined.
+    Defined(Arc<Derived>),
+}
+
+/// A name of WITH.
+#[derive(Clone)]
+pub(super) struct CommonTable {
+    pub name: String,
+    pub columns: Vec<(String, ExprType)>,
+    pub table: Common,
+}
+
+/// A union as the operands that were added, last first: what they were added to, themselves, and
+/// whether the result is distinct.
+type Spine<'a> = Vec<(&'a ast::SetExpr, &'a ast::SetExpr, bool)>;
+
+impl Planner<'_> {
+    /// The table that a name of WITH stands for.
+    pub(super) fn common_table(&self, name: &ast::ObjectName) -> Option<&CommonTable> {
+        let [part] = name.0.as_slice() else {
+            return None;
+        };
+        let name = &part.as_ident()?.value;
+        let mut known = self.common.iter().rev();
+        known.find(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Brings the tables of a WITH into scope.
+    pub(super) fn with(&mut self, with: &ast::With) -> Result<(), SqlError> {
+        let first = self.common.len();
+        for cte in &with.cte_tables {
+            let name = cte.alias.name.value.clone();
+            let mut defined = self.common.iter().skip(first);
+            if defined.any(|c| c.name.eq_ignore_ascii_case(&name)) {
+                return Err(SqlError::not_unique_table(name));
+            }
+            let table = self.define(cte, with.recursive)?;
+            self.common.push(table);
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, cte: &ast::Cte, recursive: bool) -> Result<CommonTable, SqlError> {
+        let name = cte.alias.name.value.clone();
+        if recursive && let Some(table) = self.recursive(cte, &name)? {
+            return Ok(table);
+        }
+        let (query, names) = self.derived_query(&cte.query)?;
+        let columns = super::from::derived_columns(&cte.alias, names, &query)?;
+        Ok(CommonTable {
+            name,
+            columns,
+            table: Common::Defined(Arc::new(Derived::new(query, None))),
+        })
+    }
+
+    /// The table, if it is one that names itself.
+    fn recursive(&mut self, cte: &ast::Cte, name: &str) -> Result<Option<CommonTable>, SqlError> {
+        let spine = spine(&cte.query.body);
+        let depth = self.common.len();
+        let warnings = self.warnings.len();
+        self.common.push(CommonTable {
+            name: name.to_string(),
+            columns: Vec::new(),
+            table: Common::Undefined,
+        });
+        let found = self.first_recursive(cte, name, &spine);
+        self.common.truncate(depth);
+        self.warnings.truncate(warnings);
+        let Some(found) = found? else {
+            return Ok(None);
+        };
+        if cte.query.order_by.is_some() || cte.query.limit_clause.is_some() {
+            return Err(SqlError::not_supported(
+                "ORDER BY and LIMIT of a recursive common table expression",
+            ));
+        }
+        let Some((seed, _, _)) = spine.get(found) else {
+            return Ok(None);
+        };
+        let (query, names) = self.operand(&cte.query, seed)?;
+        let mut columns = super::from::derived_columns(&cte.alias, names, &query)?;
+        for (_, ty) in &mut columns {
+            ty.nullable = true;
+        }
+        let number = self.recursions;
+        self.recursions += 1;
+        self.common.push(CommonTable {
+            name: name.to_string(),
+            columns: columns.clone(),
+            table: Common::Working(number),
+        });
+        let mut parts = Vec::with_capacity(found + 1);
+        for (_, operand, _) in spine.iter().take(found + 1).rev() {
+            let (part, _) = self.operand(&cte.query, operand)?;
+            if part.types.len() != columns.len() {
+                return Err(SqlError::select_column_counts_differ());
+            }
+            check_part(&part, number, name)?;
+            parts.push(part);
+        }
+        self.common.truncate(depth);
+        let distinct = spine
+            .iter()
+            .take(found + 1)
+            .any(|(_, _, distinct)| *distinct);
+        let recursion = Recursion {
+            number,
+            parts,
+            distinct,
+            columns: columns.clone(),
+        };
+        let derived = Derived::new(query, Some(recursion));
+        Ok(Some(CommonTable {
+            name: name.to_string(),
+            columns,
+            table: Common::Defined(Arc::new(derived)),
+        }))
+    }
+
+    /// The first operand that names the table being defined.
+    fn first_recursive(
+        &mut self,
+        cte: &ast::Cte,
+        name: &str,
+        spine: &Spine,
+    ) -> Result<Option<usize>, SqlError> {
+        let defining = self.common.iter();
+        let defining = defining.filter(|c| !matches!(c.table, Common::Defined(_)));
+        if defining.count() > RECURSIVE_DEPTH_MAX {
+            return Err(SqlError::nesting_too_deep());
+        }
+        let leftmost = spine.last().map_or(&*cte.query.body, |(left, _, _)| left);
+        if self.names_itself(cte, leftmost) {
+            return Err(if spine.is_empty() {
+                SqlError::recursive_without_union(name)
+            } else {
+                SqlError::recursive_without_seed(name)
+            });
+        }
+        let mut operands = spine.iter().enumerate().rev();
+        let found = operands.find(|(_, (_, operand, _))| self.names_itself(cte, operand));
+        Ok(found.map(|(i, _)| i))
+    }
+
+    fn names_itself(&mut self, cte: &ast::Cte, operand: &ast::SetExpr) -> bool {
+        self.named_itself = false;
+        self.operand(&cte.query, operand).is_err() && self.named_itself
+    }
+
+    /// Compiles one operand of a union as a query of its own.
+    fn operand(
+        &mut self,
+        whole: &ast::Query,
+        operand: &ast::SetExpr,
+    ) -> Result<(Query, Vec<String>), SqlError> {
+        let query = ast::Query {
+            body: Box::new(operand.clone()),
+            order_by: None,
+            limit_clause: None,
+            ..whole.clone()
+        };
+        self.derived_query(&query)
+    }
+
+    /// A query whose block sees nothing of the one it is in, and the names of its columns.
+    pub(super) fn derived_query(
+        &mut self,
+        query: &ast::Query,
+    ) -> Result<(Query, Vec<String>), SqlError> {
+        let depth = self.common.len();
+        self.stack.push(Names::new(true));
+        let result = self.query(query);
+        self.stack.pop();
+        self.common.truncate(depth);
+        let (query, columns) = result?;
+        Ok((query, columns.into_iter().map(|c| c.name).collect()))
+    }
+}
+
+fn spine(body: &ast::SetExpr) -> Spine<'_> {
+    let mut spine = Spine::new();
+    let mut rest = body;
+    while let ast::SetExpr::SetOperation {
+        left,
+        op: ast::SetOperator::Union,
+        set_quantifier,
+        right,
+    } = rest
+    {
+        let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
+        spine.push((left, right, distinct));
+        rest = left;
+    }
+    spine
+}
+
+/// A recursive part must see each new row by itself: 3575 and 3577.
+fn check_part(part: &Query, number: usize, name: &str) -> Result<(), SqlError> {
+    let is_working = |s: &&super::Source| matches!(s.input, Input::Working(n) if n == number);
+    let own: usize = part
+        .blocks
+        .iter()
+        .map(|block| block.sources.iter().filter(is_working).count())
+        .sum();
+    let mut all = 0;
+    part.each_source(&mut |source| all += usize::from(is_working(&source)));
+    if own != 1 || all != 1 {
+        return Err(SqlError::recursive_reference(name));
+    }
+    for block in &part.blocks {
+        let outer = block.sources.iter().enumerate().any(|(i, source)| {
+            source.outer_join.as_ref().is_some_and(|(end, _)| {
+                let inner = block.sources.get(i..*end).unwrap_or_default();
+                inner.iter().any(|s| is_working(&s))
+            })
+        });
+        if outer {
+            return Err(SqlError::recursive_left_join(name));
+        }
+        if block.grouping.is_some() {
+            return Err(SqlError::recursive_aggregation(name));
+        }
+        if block.distinct || !block.order.is_empty() || block.limit.is_some() {
+            return Err(SqlError::not_supported(
+                "DISTINCT, ORDER BY and LIMIT in a recursive query block",
+            ));
+        }
+    }
+    Ok(())
+}

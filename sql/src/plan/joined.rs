@@ -1,0 +1,224 @@
+//! UPDATE and DELETE of tables in a join.
+
+use super::{
+    Assigned, Block, Computed, Joined, Planner, Target,
+    dml::uses,
+    from::{From, LeafInput},
+    scope::Names,
+    walk,
+};
+use crate::error::SqlError;
+use cohort_engine::{
+    txn::{LockMode, OnConflict},
+    types::Table,
+};
+use sqlparser::ast;
+use std::sync::Arc;
+
+/// A table to change, before the order of the join is known: which leaf it is, and what is
+/// assigned to its columns.
+struct Wanted {
+    leaf: usize,
+    assignments: Vec<(usize, Assigned)>,
+}
+
+impl Planner<'_> {
+    /// Compiles UPDATE of several tables.
+    pub(super) fn update_joined(
+        &mut self,
+        update: &ast::Update,
+        ignore: bool,
+    ) -> Result<Joined, SqlError> {
+        if !update.order_by.is_empty() {
+            return Err(SqlError::wrong_usage("UPDATE", "ORDER BY"));
+        }
+        if update.limit.is_some() {
+            return Err(SqlError::wrong_usage("UPDATE", "LIMIT"));
+        }
+        if update.from.is_some() {
+            return Err(SqlError::syntax("FROM", 1));
+        }
+        // The parser takes a comma for CROSS JOIN, which binds more tightly: only RIGHT JOIN
+        // means something else after it.
+        use ast::JoinOperator as J;
+        let joins = update.table.joins.iter().map(|j| &j.join_operator);
+        let mut after_first = joins.skip_while(|j| !matches!(j, J::CrossJoin(_)));
+        if after_first.any(|j| matches!(j, J::Right(_) | J::RightOuter(_))) {
+            return Err(SqlError::not_supported(
+                "RIGHT JOIN after a comma in UPDATE",
+            ));
+        }
+        self.stack.push(Names::new(false));
+        let tables = std::slice::from_ref(&update.table);
+        let result = self.joined_change(tables, update.selection.as_ref(), ignore, |planner| {
+            planner.targets_of_update(&update.assignments)
+        });
+        self.stack.pop();
+        result
+    }
+
+    /// Compiles DELETE from several tables, or from one that others choose the rows of.
+    pub(super) fn delete_joined(
+        &mut self,
+        delete: &ast::Delete,
+        ignore: bool,
+    ) -> Result<Joined, SqlError> {
+        if !delete.order_by.is_empty() {
+            return Err(SqlError::syntax("ORDER BY", 1));
+        }
+        if delete.limit.is_some() {
+            return Err(SqlError::syntax("LIMIT", 1));
+        }
+        let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
+            &delete.from;
+        // DELETE a, b FROM …, or DELETE FROM a, b USING ….
+        let (names, tables): (Vec<String>, _) = match &delete.using {
+            Some(using) => (from.iter().map(ToString::to_string).collect(), using),
+            None => (
+                delete.tables.iter().map(ToString::to_string).collect(),
+                from,
+            ),
+        };
+        self.stack.push(Names::new(false));
+        let result = self.joined_change(tables, delete.selection.as_ref(), ignore, |planner| {
+            names
+                .iter()
+                .map(|name| planner.target_of_delete(name))
+                .collect()
+        });
+        self.stack.pop();
+        result
+    }
+
+    fn joined_change(
+        &mut self,
+        tables: &[ast::TableWithJoins],
+        selection: Option<&ast::Expr>,
+        ignore: bool,
+        targets: impl FnOnce(&mut Self) -> Result<Vec<Wanted>, SqlError>,
+    ) -> Result<Joined, SqlError> {
+        let mut from = self.from(tables)?;
+        from.keyed = true;
+        let conditions = self.conditions(selection)?;
+        self.names().clause = "field list";
+        let wanted = targets(self)?;
+        let mut changed = Vec::with_capacity(wanted.len());
+        for target in wanted {
+            let (table, first_slot) = self.lock_target(&mut from, target.leaf)?;
+            let defaults = self.defaults(&table)?;
+            changed.push(Target {
+                table,
+                first_slot,
+                source: 0,
+                assignments: target.assignments,
+                defaults,
+            });
+        }
+        let values = changed.iter().flat_map(|t| &t.assignments);
+        let mut block = Block {
+            output: values.filter_map(|(_, value)| computed(value)).collect(),
+            ..Block::default()
+        };
+        self.place(&mut block, from, conditions)?;
+        for target in &mut changed {
+            let table = &target.table;
+            if let Some(used) = block.subqueries.iter().find_map(|s| uses(&s.query, table)) {
+                return Err(SqlError::update_table_used(used));
+            }
+            let first = target.first_slot;
+            let source = block.sources.iter().position(|s| s.first_slot == first);
+            target.source = source.unwrap_or_default();
+        }
+        Ok(Joined {
+            block,
+            targets: changed,
+            ignore,
+        })
+    }
+
+    /// The rows of a target are locked as they are read.
+    fn lock_target(
+        &mut self,
+        from: &mut From,
+        leaf: usize,
+    ) -> Result<(Arc<Table>, usize), SqlError> {
+        let first_slot = self.names().tables.get(leaf).map_or(0, |t| t.first_slot);
+        let alias = self.names().tables.get(leaf).map(|t| t.alias.clone());
+        match from.leaves.get_mut(leaf) {
+            Some(target) => match &target.input {
+                LeafInput::Stored(table) => {
+                    target.lock = Some((LockMode::Exclusive, OnConflict::Wait));
+                    Ok((Arc::clone(table), first_slot))
+                }
+                LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
+                LeafInput::Derived(_) | LeafInput::Working(_) => {
+                    Err(SqlError::not_updatable(alias.unwrap_or_default(), "UPDATE"))
+                }
+            },
+            None => Err(SqlError::internal("a target outside its join")),
+        }
+    }
+
+    /// The assignments, by the tables whose columns they name.
+    fn targets_of_update(
+        &mut self,
+        assignments: &[ast::Assignment],
+    ) -> Result<Vec<Wanted>, SqlError> {
+        let mut targets: Vec<Wanted> = Vec::new();
+        for assignment in assignments {
+            let ast::AssignmentTarget::ColumnName(name) = &assignment.target else {
+                return Err(SqlError::not_supported("assignment of rows"));
+            };
+            let path: Vec<ast::Ident> = name
+                .0
+                .iter()
+                .filter_map(|p| p.as_ident().cloned())
+                .collect();
+            let column = self.resolve(&ast::Expr::CompoundIdentifier(path))?;
+            let names = self.names();
+            let found = walk::slot(&column).and_then(|slot| {
+                let has = |t: &super::scope::NamedTable| {
+                    (t.first_slot..t.first_slot + t.columns.len()).contains(&slot)
+                };
+                let leaf = names.tables.iter().position(has)?;
+                Some((leaf, slot - names.tables.get(leaf)?.first_slot))
+            });
+            let Some((leaf, position)) = found else {
+                return Err(SqlError::unknown_column(
+                    name.to_string().replace('`', ""),
+                    "field list",
+                ));
+            };
+            let value = self.assigned(&assignment.value)?;
+            match targets.iter_mut().find(|t| t.leaf == leaf) {
+                Some(target) => target.assignments.push((position, value)),
+                None => targets.push(Wanted {
+                    leaf,
+                    assignments: vec![(position, value)],
+                }),
+            }
+        }
+        Ok(targets)
+    }
+
+    fn target_of_delete(&mut self, name: &str) -> Result<Wanted, SqlError> {
+        let plain = name.replace('`', "");
+        let plain = plain.trim_end_matches(".*");
+        let (database, alias) = plain.rsplit_once('.').unwrap_or(("", plain));
+        let named = |t: &super::scope::NamedTable| {
+            t.alias == alias && (database.is_empty() || t.database.eq_ignore_ascii_case(database))
+        };
+        let leaf = self.names().tables.iter().position(named);
+        Ok(Wanted {
+            leaf: leaf.ok_or_else(|| SqlError::unknown_table_in(alias, "MULTI DELETE"))?,
+            assignments: Vec::new(),
+        })
+    }
+}
+
+fn computed(value: &Assigned) -> Option<Computed> {
+    match value {
+        Assigned::Value(computed) => Some(computed.clone()),
+        Assigned::Default => None,
+    }
+}

@@ -1,0 +1,493 @@
+//! What a plan consists of. The module above says how it hangs together.
+
+use crate::{
+    error::SqlError,
+    expr::{BinaryOp, Expr, ExprType},
+    output::ColumnMeta,
+};
+use cohort_engine::{
+    txn::{LockMode, OnConflict},
+    types::{Collation, Table, Value},
+};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// A compiled statement.
+#[derive(Debug)]
+pub struct Plan {
+    /// What to do.
+    pub body: Body,
+    /// How many parameters it has; of a folded INSERT, those of one row and of what follows.
+    pub parameters: u32,
+    /// The columns of its result; empty if it has none.
+    pub columns: Arc<[ColumnMeta]>,
+    /// The version of the dictionary it is valid for.
+    pub dictionary: u64,
+    /// The tables it uses, each once.
+    pub tables: Vec<Arc<Table>>,
+    /// The virtual tables it reads: their rows are computed before it runs.
+    pub virtual_tables: Vec<Arc<Table>>,
+    /// Warnings of the compilation, which every execution gives.
+    pub warnings: Vec<SqlError>,
+    /// Whether it writes or locks.
+    pub writes: bool,
+    /// The hint MAX_EXECUTION_TIME, in milliseconds.
+    pub execution_ms_max: Option<u64>,
+}
+
+/// What a plan does.
+#[derive(Debug)]
+pub enum Body {
+    /// SELECT.
+    Select(Query),
+    /// SELECT … INTO user variables.
+    SelectInto(Query, Vec<String>),
+    /// INSERT and REPLACE.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+    /// UPDATE of several tables.
+    UpdateJoined(Box<Joined>),
+    /// DELETE from several tables.
+    DeleteJoined(Box<Joined>),
+    /// EXPLAIN: the rows are known already.
+    Explain(Vec<Vec<Value>>),
+}
+
+/// A query expression.
+#[derive(Debug)]
+pub struct Query {
+    /// One block, or those of a UNION.
+    pub blocks: Vec<Block>,
+    /// Of a UNION: the rows of the first `distinct` blocks are made distinct.
+    pub distinct: usize,
+    /// ORDER BY of a UNION, on its result rows. (A single block sorts for itself.)
+    pub order: Vec<SortKey>,
+    /// LIMIT of a UNION.
+    pub limit: Option<Limit>,
+    /// The types of the result.
+    pub types: Vec<ExprType>,
+    /// Whether it refers to the row of the enclosing query.
+    pub correlated: bool,
+}
+
+impl Query {
+    /// How deep queries nest in it, itself included: execution recurses so deep.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        let of_source = |source: &Source| match &source.input {
+            Input::Derived(derived) => derived.depth,
+            _ => 0,
+        };
+        let of_block = |block: &Block| {
+            let subqueries = block.subqueries.iter().map(|s| s.query.depth());
+            subqueries.chain(block.sources.iter().map(of_source)).max()
+        };
+        1 + self.blocks.iter().filter_map(of_block).max().unwrap_or(0)
+    }
+    /// Calls `visit` with every source in it, those of subqueries and computed tables included;
+    /// a table that several read is looked into once.
+    pub fn each_source<'q>(&'q self, visit: &mut dyn FnMut(&'q Source)) {
+        let mut seen = FxHashSet::default();
+        let mut pending = vec![self];
+        while let Some(query) = pending.pop() {
+            for block in &query.blocks {
+                pending.extend(block.subqueries.iter().map(|s| &s.query));
+                for source in &block.sources {
+                    visit(source);
+                    if let Input::Derived(derived) = &source.input
+                        && seen.insert(Arc::as_ptr(derived))
+                    {
+                        pending.push(&derived.query);
+                        pending.extend(derived.recursion.iter().flat_map(|r| &r.parts));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// How many slots its row has.
+    pub slots: usize,
+    /// Which values of the enclosing row go to which of its slots: (from, to).
+    pub outer: Vec<(usize, usize)>,
+    /// Its tables in the order they are read.
+    pub sources: Vec<Source>,
+    /// Conditions that need no table.
+    pub constant: Vec<Condition>,
+    /// GROUP BY and aggregates.
+    pub grouping: Option<Grouping>,
+    /// HAVING.
+    pub having: Option<Condition>,
+    /// The select list.
+    pub output: Vec<Computed>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// ORDER BY.
+    pub order: Vec<SortKey>,
+    /// The access path of the first source gives that order, if all its bounds can be used with
+    /// the values they have.
+    pub presorted: bool,
+    /// LIMIT.
+    pub limit: Option<Limit>,
+    /// SQL_CALC_FOUND_ROWS: rows are counted beyond the LIMIT.
+    pub count_all: bool,
+    /// The subqueries of its expressions, by number.
+    pub subqueries: Vec<Subquery>,
+    /// Those that are run before the first table is read, because its access path needs them.
+    pub early: Vec<usize>,
+    /// Slots that are filled after WHERE or before: what a group keeps of its first row.
+    pub row_slots: Vec<usize>,
+}
+
+/// An expression that may contain subqueries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Computed {
+    /// The expression.
+    pub expr: Expr,
+    /// The subqueries whose slots it reads: they are run first.
+    pub subqueries: Vec<usize>,
+}
+
+/// A subquery of an expression: before the expression is evaluated, its result is put in a slot.
+#[derive(Debug)]
+pub struct Subquery {
+    /// The query.
+    pub query: Query,
+    /// What of its result is wanted.
+    pub usage: Usage,
+    /// Where that goes.
+    pub slot: usize,
+}
+
+/// What is wanted of a subquery's result.
+#[derive(Debug)]
+pub enum Usage {
+    /// Its one value.
+    Scalar,
+    /// Whether there are rows.
+    Exists,
+    /// Whether these are among its rows; compared with these collations.
+    In(Vec<(Computed, Collation)>),
+    /// Whether the comparison holds for any row.
+    Any(Box<Computed>, BinaryOp, Collation),
+    /// Whether the comparison holds for all rows.
+    All(Box<Computed>, BinaryOp, Collation),
+}
+
+/// A condition: a conjunct of WHERE, ON or HAVING.
+pub type Condition = Computed;
+
+/// A table of a block.
+#[derive(Debug)]
+pub struct Source {
+    /// What is read.
+    pub input: Input,
+    /// How it is called.
+    pub alias: String,
+    /// The slot of its first column.
+    pub first_slot: usize,
+    /// How many columns it has.
+    pub columns: usize,
+    /// The columns that are needed, ascending.
+    pub wanted: Vec<u16>,
+    /// Conditions to check as soon as its row is there.
+    pub filter: Vec<Condition>,
+    /// It is the first of the inner tables of an outer join: where they end, and the conditions
+    /// (of WHERE) to check once it is known whether there was a match.
+    pub outer_join: Option<(usize, Vec<Condition>)>,
+    /// Its rows are looked up in a hash table, by these expressions of the rows before and of
+    /// its own.
+    pub hash: Vec<(Expr, Expr)>,
+    /// How its rows are locked.
+    pub lock: Option<(LockMode, OnConflict)>,
+    /// About how many rows are read each time, for EXPLAIN.
+    pub estimate: u64,
+}
+
+/// Where rows come from.
+#[derive(Debug)]
+pub enum Input {
+    /// A stored table.
+    Table(Arc<Table>, Access),
+    /// A table that is computed.
+    Virtual(Arc<Table>),
+    /// A subquery in FROM or a common table expression.
+    Derived(Arc<Derived>),
+    /// The rows that came last, for the recursive part of the common table expression of this
+    /// number.
+    Working(usize),
+}
+
+/// A table that a query computes, once in an execution, however many read it.
+#[derive(Debug)]
+pub struct Derived {
+    /// The query; of a recursive common table expression, what does not name itself.
+    pub query: Query,
+    /// What does.
+    pub recursion: Option<Recursion>,
+    /// How deep queries nest in it.
+    pub depth: usize,
+}
+
+impl Derived {
+    /// The table of a query, and of the recursive parts that go with it.
+    #[must_use]
+    pub fn new(query: Query, recursion: Option<Recursion>) -> Derived {
+        let parts = recursion.iter().flat_map(|r| &r.parts);
+        let depth = std::iter::once(&query).chain(parts).map(Query::depth).max();
+        Derived {
+            depth: depth.unwrap_or(0),
+            query,
+            recursion,
+        }
+    }
+}
+
+/// The recursive parts of a common table expression.
+#[derive(Debug)]
+pub struct Recursion {
+    /// Its number in the plan.
+    pub number: usize,
+    /// They run on the rows that came last, until there are none.
+    pub parts: Vec<Query>,
+    /// UNION without ALL: rows that were there before are left out.
+    pub distinct: bool,
+    /// The names of its columns, and their types, which are the seed's.
+    pub columns: Vec<(String, ExprType)>,
+}
+
+/// How a stored table is read.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// The index: `None` for the tree of the rows (the primary key, if there is one), else the
+    /// position among the secondary indexes.
+    pub index: Option<usize>,
+    /// What is known of the first parts of the key: a row that is wanted meets one of these
+    /// lists, in all its bounds. Empty: everything is read.
+    pub alternatives: Vec<Vec<Bound>>,
+    /// Backwards.
+    pub reverse: bool,
+    /// The index holds all that is needed: the row is not read.
+    pub covering: bool,
+    /// All parts of a unique key are known: at most one row.
+    pub point: bool,
+}
+
+/// What is known of a part of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bound {
+    /// It equals a value.
+    Equal(Expr),
+    /// It equals a value, or both are NULL.
+    NullSafe(Expr),
+    /// It is NULL.
+    IsNull,
+    /// It is one of these.
+    In(Vec<Expr>),
+    /// It lies between values, inclusive or not.
+    Range {
+        /// The least value and whether it is included.
+        low: Option<(Expr, bool)>,
+        /// The greatest value and whether it is included.
+        high: Option<(Expr, bool)>,
+    },
+    /// It begins as a LIKE pattern does, with its escape character.
+    Like(Expr, Option<Expr>),
+}
+
+/// GROUP BY and aggregates.
+#[derive(Debug)]
+pub struct Grouping {
+    /// The expressions of GROUP BY. Empty: all rows are one group, which is there even if there
+    /// are no rows.
+    pub keys: Vec<Computed>,
+    /// Whether there was a GROUP BY.
+    pub explicit: bool,
+    /// What is computed for each group.
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// An aggregate function.
+#[derive(Debug)]
+pub struct Aggregate {
+    /// Which.
+    pub function: AggregateFunction,
+    /// Its arguments; none for COUNT(*).
+    pub args: Vec<Computed>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// ORDER BY of GROUP_CONCAT.
+    pub order: Vec<SortKey>,
+    /// Where its result goes.
+    pub slot: usize,
+    /// The type of its result.
+    pub ty: ExprType,
+}
+
+/// The aggregate functions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AggregateFunction {
+    /// COUNT(*)
+    CountRows,
+    /// COUNT(x)
+    Count,
+    /// SUM
+    Sum,
+    /// AVG
+    Avg,
+    /// MIN
+    Min,
+    /// MAX
+    Max,
+    /// ANY_VALUE
+    AnyValue,
+    /// GROUP_CONCAT with its separator.
+    GroupConcat(Vec<u8>),
+    /// BIT_AND
+    BitAnd,
+    /// BIT_OR
+    BitOr,
+    /// BIT_XOR
+    BitXor,
+    /// VAR_POP, VAR_SAMP (`sample`), and their square roots (`root`).
+    Variance {
+        /// Divided by n - 1.
+        sample: bool,
+        /// The standard deviation.
+        root: bool,
+    },
+}
+
+/// A key of ORDER BY.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SortKey {
+    /// What is compared.
+    pub value: Computed,
+    /// DESC.
+    pub desc: bool,
+}
+
+/// LIMIT.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    /// How many rows.
+    pub count: Option<Expr>,
+    /// How many are skipped first.
+    pub offset: Option<Expr>,
+}
+
+/// INSERT and REPLACE.
+#[derive(Debug)]
+pub struct Insert {
+    /// Into which table.
+    pub table: Arc<Table>,
+    /// The columns that are given, in the order of the values.
+    pub columns: Vec<usize>,
+    /// Where the values come from.
+    pub rows: InsertRows,
+    /// INSERT IGNORE.
+    pub ignore: bool,
+    /// REPLACE.
+    pub replace: bool,
+    /// ON DUPLICATE KEY UPDATE: column and value, on a row of the existing row's columns
+    /// followed by those of the new row.
+    pub on_duplicate: Option<Vec<(usize, Assigned)>>,
+    /// What the columns get that are not given, by position.
+    pub defaults: Vec<Default_>,
+    /// How many parameters a row has, if the literals of several rows may be given at once.
+    pub per_row: u32,
+    /// The subqueries of its expressions.
+    pub subqueries: Vec<Subquery>,
+}
+
+/// Where the rows of an INSERT come from.
+#[derive(Debug)]
+pub enum InsertRows {
+    /// VALUES, on a row of the new row's columns (those before are set).
+    Values(Vec<Vec<Assigned>>),
+    /// SELECT.
+    Query(Query),
+}
+
+/// A value to assign.
+#[derive(Debug, Clone)]
+pub enum Assigned {
+    /// An expression.
+    Value(Computed),
+    /// DEFAULT.
+    Default,
+}
+
+/// What a column gets if no value is given.
+#[derive(Debug, Clone)]
+pub enum Default_ {
+    /// A value that is already of the column's type.
+    Constant(Value),
+    /// The statement's time.
+    Now,
+    /// An expression on the new row.
+    Expression(Expr),
+    /// There is none: 1364 in strict mode, else the type's own.
+    None,
+}
+
+/// UPDATE of one table.
+#[derive(Debug)]
+pub struct Update {
+    /// How its rows are found: one source, WHERE, ORDER BY, LIMIT.
+    pub block: Block,
+    /// The table.
+    pub table: Arc<Table>,
+    /// Column and value, in order; later ones see the values of those before.
+    pub assignments: Vec<(usize, Assigned)>,
+    /// What the columns get for `= DEFAULT`.
+    pub defaults: Vec<Default_>,
+    /// The rows must be found before the first one is changed, because the change could move
+    /// a row to where it is found again.
+    pub collect: bool,
+    /// UPDATE IGNORE.
+    pub ignore: bool,
+}
+
+/// DELETE from one table.
+#[derive(Debug)]
+pub struct Delete {
+    /// How its rows are found.
+    pub block: Block,
+    /// The table.
+    pub table: Arc<Table>,
+    /// DELETE IGNORE.
+    pub ignore: bool,
+}
+
+/// UPDATE or DELETE of tables in a join.
+#[derive(Debug)]
+pub struct Joined {
+    /// The join that finds the rows.
+    pub block: Block,
+    /// The tables to change.
+    pub targets: Vec<Target>,
+    /// IGNORE.
+    pub ignore: bool,
+}
+
+/// A table of a join whose rows are changed.
+#[derive(Debug)]
+pub struct Target {
+    /// The table.
+    pub table: Arc<Table>,
+    /// The slot of its first column.
+    pub first_slot: usize,
+    /// Which of the block's sources it is.
+    pub source: usize,
+    /// Of an UPDATE: column and value, in order.
+    pub assignments: Vec<(usize, Assigned)>,
+    /// What the columns get for `= DEFAULT`.
+    pub defaults: Vec<Default_>,
+}

@@ -1,0 +1,104 @@
+//! What is known of statements before they run: the access paths that EXPLAIN shows (what MySQL
+//! chooses depends on its statistics, so these are Cohort's own), and the columns that
+//! COM_STMT_PREPARE describes.
+
+use cohort_engine::{
+    env::fake::Disk,
+    txn::{Engine, EngineOptions},
+    types::Value,
+};
+use cohort_sql::{ColumnMeta, Done, Output, Session};
+use std::{io, path::Path};
+
+/// Collects the columns `type`, `key` and `key_len` of each row.
+#[derive(Default)]
+struct Paths(Vec<String>);
+
+impl Output for Paths {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        let shown = [4, 6, 7].map(|column| match row.get(column) {
+            Some(Value::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
+            _ => "-".into(),
+        });
+        self.0.push(shown.join(" "));
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn session() -> Session {
+    let engine = Engine::open(
+        &Disk::new(1).env(),
+        Path::new("/plans"),
+        EngineOptions::default(),
+        &mut |_| {},
+    )
+    .expect("a new data directory opens");
+    Session::alone(engine).expect("a first user")
+}
+
+#[test]
+fn prepared_statements_describe_their_columns() {
+    let mut session = session();
+    let mut columns = |sql: &str| {
+        let prepared = session.prepare(sql.as_bytes()).expect("it can be prepared");
+        let names: Vec<&str> = prepared.columns.iter().map(|c| c.name.as_str()).collect();
+        names.join(" ")
+    };
+    assert_eq!(columns("SELECT 1 AS a, 'x' AS b"), "a b");
+    assert_eq!(columns("SHOW DATABASES"), "Database");
+    assert_eq!(columns("SHOW VARIABLES LIKE 'a%'"), "Variable_name Value");
+    assert_eq!(columns("CHECK TABLE t"), "Table Op Msg_type Msg_text");
+    assert_eq!(columns("SHOW CREATE TABLE nosuch.t"), "");
+    assert_eq!(columns("COMMIT"), "");
+}
+
+#[test]
+fn conditions_become_ranges() {
+    let mut session = session();
+    let mut run = |sql: &str| {
+        let mut out = Paths::default();
+        match session.query(sql.as_bytes(), false, &mut out) {
+            Ok(()) => out.0.join(", "),
+            Err(error) => error.message,
+        }
+    };
+    run("CREATE DATABASE d");
+    run("USE d");
+    run(
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, a INT, b INT, c CHAR(4), KEY k (k), KEY ab (a, b))",
+    );
+    run("INSERT INTO t SELECT 1, 1, 1, 1, 'x'");
+    for _ in 0..10 {
+        run("INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), k + 1, a, b + 1, c FROM t");
+    }
+    for (condition, path) in [
+        ("id = 5", "const PRIMARY 4"),
+        ("id IN (5, 7)", "range PRIMARY 4"),
+        ("id = 5 AND (k = 1 OR c = 'x')", "const PRIMARY 4"),
+        ("k BETWEEN 1 AND 2 OR k BETWEEN 5 AND 6", "range k 4"),
+        ("k = 1 OR k BETWEEN 5 AND 6 OR k > 100", "range k 4"),
+        ("k IN (1, 2, 3) AND c = 'x'", "range k 4"),
+        ("(a = 1 AND b = 2) OR (a = 3 AND b = 4)", "range ab 10"),
+        ("(a, b) IN ((1, 2), (3, 4))", "range ab 10"),
+        ("a = 1 AND (b < 5 OR b > 7)", "range ab 10"),
+        ("a = 1", "ref ab 5"),
+        ("k = 1 OR c = 'x'", "ALL - -"),
+        ("k = 1 OR a = 1", "ALL - -"),
+        ("k = 1 OR id + 1 = 5", "ALL - -"),
+    ] {
+        assert_eq!(
+            run(&format!("EXPLAIN SELECT * FROM t WHERE {condition}")),
+            path,
+            "{condition}"
+        );
+    }
+    let ranges = ["k BETWEEN 1 AND 10"; 10].join(" OR ");
+    let sql = format!("EXPLAIN SELECT COUNT(k) FROM t WHERE {ranges}");
+    assert_eq!(run(&sql), "range k 4");
+}
