@@ -58,7 +58,13 @@ settings! {
     datadir: PathBuf;
     /// Connections at once [default: 151]
     max_connections: u32;
-    /// Statements that execute at once; the others queue [default: 4 for each core]
+    /// Address of a port for administrators, who never queue [default: no such port]
+    #[arg(value_name = "ADDRESS")]
+    admin_address: String;
+    /// Port for administrators [default: 33062]
+    admin_port: u16;
+    /// Statements that execute at once, while the others queue; 0 for no limit [default: 4 for
+    /// each core]
     thread_pool_size: u32;
     /// Seconds a login may take [default: 10]
     connect_timeout: u32;
@@ -154,6 +160,8 @@ impl Settings {
             }
         };
         set("max_connections", self.max_connections.map(u64::from));
+        set("thread_pool_size", self.thread_pool_size.map(u64::from));
+        set("admin_port", self.admin_port.map(u64::from));
         set("connect_timeout", self.connect_timeout.map(u64::from));
         set("sync_binlog", self.sync_binlog);
         set("max_binlog_size", self.max_binlog_size);
@@ -165,6 +173,10 @@ impl Settings {
         set("innodb_lock_wait_timeout", self.innodb_lock_wait_timeout);
         set("innodb_buffer_pool_size", self.innodb_buffer_pool_size);
         set("server_id", self.server_id.map(u64::from));
+        if let Some(address) = &self.admin_address {
+            let address = toml::Value::String(address.clone());
+            all.insert("admin_address".into(), address);
+        }
         all
     }
 }

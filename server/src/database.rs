@@ -1,10 +1,13 @@
 //! The database behind the wire protocol: `cohort_sql`'s instance and sessions.
 
 use crate::{
-    mysql::{Account, Backend, Handler, Peer},
-    slots::Slots,
+    mysql::{Account, Arrival, Backend, Handler, Peer},
+    scheduler::{
+        Class, Scheduler, Seat, Standing,
+        waits::{Wait, Waits},
+    },
 };
-use cohort_engine::types::Value;
+use cohort_engine::{txn::Waiting, types::Value};
 use cohort_sql::{
     Instance, Output, Session, SqlError,
     session::{Identity, Prepared},
@@ -23,7 +26,12 @@ pub struct Database {
     /// The SQL instance.
     pub instance: Arc<Instance>,
     /// The right to execute.
-    pub slots: Arc<Slots>,
+    pub scheduler: Arc<Scheduler>,
+    /// What sessions waited for, and how long.
+    pub waits: Arc<Waits>,
+    /// So many connections may keep a thread while they talk; with more, threads go from one
+    /// connection to the next.
+    pub talkers_max: usize,
     /// What the handshake says.
     pub version: String,
     /// Set once, when the server begins to stop.
@@ -43,6 +51,21 @@ impl Database {
     }
 }
 
+impl Database {
+    /// 1203 if a user has more connections than max_user_connections, or would with so many more.
+    fn check_user(&self, user: &str, more: u64) -> Result<(), SqlError> {
+        let max = self
+            .instance
+            .globals
+            .values()
+            .number("max_user_connections");
+        if max > 0 && self.instance.sessions.of_user(user) + more > max {
+            return Err(SqlError::too_many_user_connections(user));
+        }
+        Ok(())
+    }
+}
+
 impl Backend for Database {
     type Session = Session;
 
@@ -59,13 +82,37 @@ impl Backend for Database {
             authentication_string: account.authentication,
         })
     }
-    fn open(&self, id: u64, who: Identity, found_rows: bool, interactive: bool) -> Session {
-        let waiting = Arc::clone(&self.slots);
-        let mut session = Session::new(Arc::clone(&self.instance), id, who, waiting, found_rows);
+    fn open(&self, arrival: Arrival) -> Result<Session, SqlError> {
+        let Arrival {
+            id,
+            who,
+            found_rows,
+            interactive,
+            admin,
+        } = arrival;
+        let user = who.user.clone();
+        let seat = Seat::new(&self.scheduler, id, admin);
+        let mut session = Session::new(Arc::clone(&self.instance), id, who, seat, found_rows);
+        if admin {
+            if !session.state().privileged {
+                return Err(SqlError::privilege_needed(
+                    "SUPER or SERVICE_CONNECTION_ADMIN",
+                ));
+            }
+        } else {
+            // It counts itself already.
+            self.check_user(&user, 0)?;
+        }
         if interactive {
             session.set_interactive();
         }
-        session
+        Ok(session)
+    }
+    fn admit_again(&self, session: &Session, who: &Identity) -> Result<(), SqlError> {
+        if session.state().who.user == who.user {
+            return Ok(());
+        }
+        self.check_user(&who.user, 1)
     }
     fn statistics(&self) -> String {
         let instance = &self.instance;
@@ -86,11 +133,21 @@ impl Backend for Database {
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
-    fn acquire_slot(&self) {
-        self.slots.acquire();
+    fn connect_timeout(&self) -> Duration {
+        let seconds = self.instance.globals.values().number("connect_timeout");
+        Duration::from_secs(seconds)
+    }
+    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class) {
+        self.scheduler.acquire(id, class);
     }
     fn release_slot(&self) {
-        self.slots.release();
+        self.scheduler.release();
+    }
+    fn is_crowded(&self) -> bool {
+        self.scheduler.is_crowded(self.talkers_max)
+    }
+    fn note_client_wait(&self, waited: Duration) {
+        self.waits.note(Wait::Client, waited);
     }
 }
 
@@ -122,7 +179,31 @@ impl Handler for Session {
         Session::status(self)
     }
     fn idle_timeout(&self) -> Duration {
-        Duration::from_secs(self.state().settings().idle_s_max)
+        let settings = self.state().settings();
+        let in_transaction = settings.idle_transaction_s_max;
+        let seconds = if self.state().in_transaction && in_transaction > 0 {
+            settings.idle_s_max.min(in_transaction)
+        } else {
+            settings.idle_s_max
+        };
+        Duration::from_secs(seconds)
+    }
+    fn read_timeout(&self) -> Duration {
+        Duration::from_secs(self.state().settings().read_s_max)
+    }
+    fn write_timeout(&self) -> Duration {
+        Duration::from_secs(self.state().settings().write_s_max)
+    }
+    fn standing(&self) -> Standing {
+        let settings = self.state().settings();
+        Standing {
+            mode: settings.high_priority,
+            engaged: self.state().is_engaged(),
+            tickets: settings.high_priority_tickets,
+        }
+    }
+    fn waiting(&self) -> Arc<dyn Waiting> {
+        Arc::clone(&self.state().owner.waiting)
     }
     fn max_allowed_packet(&self) -> usize {
         usize::try_from(self.state().settings().packet_bytes_max).unwrap_or(usize::MAX)

@@ -2,15 +2,16 @@
 
 mod cli;
 mod config;
+mod connections;
 mod coordinator;
 mod database;
 mod lab;
 mod limits;
-mod listener;
 mod mysql;
 mod notice;
+mod pool;
+mod scheduler;
 mod serve;
-mod slots;
 
 use std::process::ExitCode;
 

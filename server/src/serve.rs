@@ -2,16 +2,16 @@
 
 use crate::{
     config::Settings,
+    connections::{self, Connections},
     coordinator,
     database::Database,
     limits,
-    listener::{self, Connections},
     mysql::{
         auth::{Key, Verified},
         connection::Shared,
     },
-    notice,
-    slots::Slots,
+    notice, pool,
+    scheduler::{Rules, Scheduler, waits::Waits},
 };
 use cohort_engine::{
     env::Env,
@@ -40,13 +40,15 @@ use std::{
 const DRAIN: Duration = Duration::from_secs(10);
 const DRAIN_AFTER_KILL: Duration = Duration::from_secs(5);
 const MAX_CONNECTIONS: u32 = 151;
-const SLOTS_PER_CORE: usize = 4;
+/// admin_port's default.
+const ADMIN_PORT: u16 = 33_062;
 
 /// Runs the server until a signal ends it; an error is why it does not start.
 pub fn run(settings: &Settings) -> Result<(), String> {
     // First, so that a signal during recovery ends the process in the usual way only until here.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("signals: {e}"))?;
     limits::raise_files();
+    limits::keep_threads_small();
     let address = settings.bind_address.as_deref().unwrap_or("127.0.0.1");
     let port = settings.port.unwrap_or(3306);
     // A port that is taken shall not cost a recovery; it is bound for good when all is ready.
@@ -63,13 +65,21 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     let (unix, socket) = bind_unix(settings, &directory)?;
 
     let max = settings.max_connections.unwrap_or(MAX_CONNECTIONS) as usize;
-    let connections = Connections::new(shared(settings, database), max);
-    wire_up(&connections);
+    let admins = bind_admin(settings)?;
+    if let Some(listener) = &admins {
+        refuse_open_door(listener, &database)?;
+    }
+    let connections = connections(database, max)?;
     let where_tcp = tcp.local_addr().map_err(|e| e.to_string())?;
     connections.accept_tcp(tcp).map_err(|e| e.to_string())?;
     if let Some(listener) = unix {
         connections
             .accept_unix(listener)
+            .map_err(|e| e.to_string())?;
+    }
+    if let Some(listener) = admins {
+        connections
+            .accept_admins(listener)
             .map_err(|e| e.to_string())?;
     }
     let coordinator = coordinate(settings, &connections.shared.backend.instance)?;
@@ -177,13 +187,17 @@ fn database(
     if let Some(address) = &settings.bind_address {
         configure("bind_address", Value::Bytes(address.clone().into_bytes()))?;
     }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let slots = settings
-        .thread_pool_size
-        .map_or(cores * SLOTS_PER_CORE, |n| n as usize);
+    if settings.thread_pool_size.is_none() {
+        let slots = pool::cores() * pool::SLOTS_PER_CORE;
+        configure("thread_pool_size", Value::UInt(slots as u64))?;
+    }
+    let waits = Arc::new(Waits::default());
+    let rules = pool::rules(&instance);
     Ok(Database {
+        scheduler: Scheduler::new(rules, Arc::clone(&waits), "worker", pool::STACK),
+        waits,
+        talkers_max: pool::cores() * pool::TALKERS_PER_CORE,
         instance,
-        slots: Arc::new(Slots::new(slots)),
         version: EngineOptions::default().server_version,
         stopping: AtomicBool::new(false),
     })
@@ -201,34 +215,55 @@ fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
     }
 }
 
-fn shared(settings: &Settings, database: Database) -> Shared<Database> {
-    Shared {
+/// The connections, and what SQL and KILL need of them.
+fn connections(database: Database, max: usize) -> Result<Arc<Connections<Database>>, String> {
+    let (instance, scheduler) = (
+        Arc::clone(&database.instance),
+        Arc::clone(&database.scheduler),
+    );
+    let waits = Arc::clone(&database.waits);
+    // Logins hash passwords: as many at once as there are cores, and nobody goes before others.
+    let lane = Rules {
+        size: pool::cores(),
+        oversubscribe: 0,
+        kickup: 0,
+    };
+    let logins = Scheduler::new(lane, Arc::default(), "login", pool::STACK);
+    let schedulers = [Arc::clone(&scheduler), Arc::clone(&logins)];
+    let shared = Shared {
         backend: database,
         verified: Verified::default(),
         key: Key::default(),
-        connect_timeout: Duration::from_secs(settings.connect_timeout.unwrap_or(10).into()),
-    }
-}
-
-/// Lets KILL end connections, and SET GLOBAL change the server's own limits.
-fn wire_up(connections: &Arc<Connections<Database>>) {
-    let instance = &connections.shared.backend.instance;
-    let weak = Arc::downgrade(connections);
+    };
+    let connections =
+        Connections::new(shared, scheduler, logins, max).map_err(|e| format!("epoll: {e}"))?;
+    let weak = Arc::downgrade(&connections);
     instance.sessions.on_disconnect(Box::new(move |id| {
         if let Some(connections) = weak.upgrade() {
             connections.disconnect(id);
         }
     }));
-    let weak = Arc::downgrade(connections);
-    instance.on_set_global(Box::new(move |name, value| {
-        if let (Some(connections), "max_connections", Value::UInt(n)) =
-            (weak.upgrade(), name, value)
-        {
-            let max = usize::try_from(*n).unwrap_or(usize::MAX);
-            connections.max.store(max, Ordering::Relaxed);
-        }
-        Ok(())
+    pool::obey_variables(&instance, &connections);
+    instance.scheduled_by(Box::new(pool::View {
+        schedulers,
+        waits,
+        connections: Arc::downgrade(&connections),
     }));
+    let wait = instance.globals.values().number("cohort_admission_timeout");
+    connections.admission_ms.store(wait, Ordering::Relaxed);
+    Ok(connections)
+}
+
+/// The administrators' port, if there is an address for it.
+fn bind_admin(settings: &Settings) -> Result<Option<TcpListener>, String> {
+    let Some(address) = settings.admin_address.as_deref().filter(|a| !a.is_empty()) else {
+        return Ok(None);
+    };
+    let listener = bind(address, settings.admin_port.unwrap_or(ADMIN_PORT))?;
+    if let Ok(address) = listener.local_addr() {
+        notice!("administrators' port: {address}");
+    }
+    Ok(Some(listener))
 }
 
 fn bind(address: &str, port: u16) -> Result<TcpListener, String> {
@@ -252,7 +287,7 @@ fn bind(address: &str, port: u16) -> Result<TcpListener, String> {
 /// Other machines may not come in while root has no password.
 fn refuse_open_door(listener: &TcpListener, database: &Database) -> Result<(), String> {
     let address = listener.local_addr().map_err(|e| e.to_string())?.ip();
-    if listener::is_loopback(address) || !database.root_is_open() {
+    if connections::is_loopback(address) || !database.root_is_open() {
         return Ok(());
     }
     Err(format!(
@@ -281,7 +316,7 @@ fn coordinate(
     let listener = TcpListener::bind((address, port))
         .map_err(|error| format!("coordinator-port {port} on {address}: {error}"))?;
     let where_tcp = listener.local_addr().map_err(|e| e.to_string())?;
-    if !listener::is_loopback(where_tcp.ip()) && settings.coordinator_token.is_none() {
+    if !connections::is_loopback(where_tcp.ip()) && settings.coordinator_token.is_none() {
         return Err(format!(
             "refusing to coordinate on {where_tcp} without a token: give --coordinator-token"
         ));

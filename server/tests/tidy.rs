@@ -19,7 +19,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
         "sql",
         &[
             &["error", "output", "password", "status", "text"],
-            &["lexer", "users", "warnings"],
+            &["lexer", "user_locks", "users", "warnings"],
             &["command", "expr", "parse"],
             &["advice", "plan", "variables"],
             &["exec", "state"],
@@ -32,9 +32,10 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "server",
         &[
-            &["limits", "notice", "slots"],
+            &["limits", "notice", "scheduler"],
             &["mysql"],
-            &["database", "lab", "listener"],
+            &["connections", "database", "lab"],
+            &["pool"],
             &["config", "coordinator"],
             &["serve"],
             &["cli"],

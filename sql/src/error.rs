@@ -127,6 +127,7 @@ errors! {
     1192 b"HY000" lock_or_active_transaction() "Can't execute the given command because you have active locked tables or an active transaction";
     1193 b"HY000" unknown_variable(name) "Unknown system variable '{name}'";
     1197 b"HY000" transaction_too_large() "Multi-statement transaction required more than 'max_binlog_cache_size' bytes of storage; increase this mysqld variable and try again";
+    1203 b"42000" too_many_user_connections(user) "User {user} already has more than 'max_user_connections' active connections";
     1204 b"HY000" set_constants_only() "You may only use constant expressions with SET";
     1205 b"HY000" lock_wait_timeout(detail) "Lock wait timeout exceeded; try restarting transaction{detail}";
     1210 b"HY000" wrong_arguments(to) "Incorrect arguments to {to}";
@@ -228,6 +229,8 @@ errors! {
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
+    3057 b"42000" wrong_user_lock_name(name) "Incorrect user-level lock name '{name}'. The name is empty, NULL, or can not be expressed in the current character-set.";
+    3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
@@ -256,6 +259,7 @@ errors! {
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";
 }
 
 impl SqlError {

@@ -17,6 +17,7 @@ pub mod show;
 pub mod state;
 pub mod status;
 pub mod text;
+pub mod user_locks;
 pub mod users;
 pub mod variables;
 pub mod warnings;

@@ -196,8 +196,11 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn next(&mut self) -> Result<Option<&BaseItem>, TxnError> {
         self.count += 1;
-        if self.count.is_multiple_of(KILL_CHECK) && self.descriptor.is_killed() {
-            return Err(TxnError::Killed);
+        if self.count.is_multiple_of(KILL_CHECK) {
+            self.descriptor.waiting.offer(true);
+            if self.descriptor.is_killed() {
+                return Err(TxnError::Killed);
+            }
         }
         self.item = self.range.next(false)?;
         Ok(self.item.as_ref())

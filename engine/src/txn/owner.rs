@@ -16,6 +16,13 @@ pub trait Waiting: Send + Sync {
     fn pause(&self, what: WaitFor);
     /// The wait is over.
     fn resume(&self, what: WaitFor);
+    /// A safe point of a statement that may take long: others may go first now. Called every few
+    /// hundred rows; `holds_locks` tells whether others may wait for this session.
+    fn offer(&self, _holds_locks: bool) {}
+    /// What the session waits for now.
+    fn waits_for(&self) -> Option<WaitFor> {
+        None
+    }
 }
 
 /// What a session waits for.
@@ -27,6 +34,14 @@ pub enum WaitFor {
     Log,
     /// Room in the delta (back-pressure).
     Store,
+    /// The client, to take its result.
+    Client,
+    /// SLEEP().
+    Sleep,
+    /// A lock that GET_LOCK() takes.
+    UserLock,
+    /// The end of another transaction, when there are as many as there may be.
+    Transactions,
 }
 
 /// A session as the engine knows it: whom to ask before waiting, and whether it was killed.

@@ -511,6 +511,11 @@ impl Txn {
         let changes = self.writes.len() as u64;
         self.descriptor.changes.store(changes, Ordering::Relaxed);
     }
+    /// Whether others may have to wait for it.
+    #[must_use]
+    pub fn holds_locks(&self) -> bool {
+        self.descriptor.locks.load(Ordering::Relaxed) > 0
+    }
     /// Whether it has written anything.
     #[must_use]
     pub fn has_changes(&self) -> bool {

@@ -1,31 +1,44 @@
 //! One client, from greeting to goodbye.
+//!
+//! A connection is a value that any thread can take up, serve for a while and put away again:
+//! [`Connection::serve`] deals with what the client has sent and returns when it would have to
+//! wait for more. What was only sent in part stays in the read buffer until then. So a silent
+//! client costs no thread, nor does one that stalls in its login or sends a byte a second. While
+//! few clients talk, though, a thread waits for its client a little while itself, for a thread
+//! that is woken by its own client's packet is the fastest way to answer.
 
 use super::{
-    Backend, Handler, Peer,
+    Account, Backend, Handler, Peer,
     auth::{self, Verified},
     constants::{capability, command},
-    handshake::{self, Login, Nonce},
+    handshake::{self, Nonce},
     packet::{Cursor, ReadError, Reader, Writer},
     parameters::{BadParameters, Statement},
     reply::{self, Dialect, Kind, Reply},
-    stream::Stream,
+    stream::{Prompt, Stream},
 };
-use cohort_engine::types::{Collation, Value};
-use cohort_sql::{Done, Output, SqlError, session::Identity};
+use crate::scheduler::{Class, Tickets};
+use cohort_engine::{
+    txn::Waiting,
+    types::{Collation, Value},
+};
+use cohort_sql::{Done, Output, SqlError};
+use login::{Granted, Login};
 use rustc_hash::FxHashMap;
 use std::{
     io::Read,
     net::Shutdown,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 /// What a client may send before it has logged in.
 const PACKET_MAX_AT_LOGIN: usize = 128 * 1024;
-/// net_write_timeout: a client that does not take its reply in so long is given up.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long, and how much, of a refused packet is read away, so that the client sees why.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_MAX: usize = 64 << 20;
+/// How long a thread waits for its client's next command, if not too many clients talk.
+pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What all connections share.
 pub struct Shared<B> {
@@ -35,8 +48,6 @@ pub struct Shared<B> {
     pub verified: Verified,
     /// The RSA key for passwords over plain TCP.
     pub key: auth::Key,
-    /// How long a login may take.
-    pub connect_timeout: Duration,
 }
 
 /// Why a connection ends.
@@ -50,7 +61,7 @@ enum End {
 impl From<ReadError> for End {
     fn from(error: ReadError) -> End {
         match error {
-            ReadError::Closed | ReadError::Timeout => End::Quiet,
+            ReadError::Closed | ReadError::Pending => End::Quiet,
             ReadError::TooLarge => End::Error(SqlError::packet_too_large()),
             ReadError::OutOfOrder => End::Error(SqlError::packets_out_of_order()),
         }
@@ -63,35 +74,21 @@ impl From<std::io::Error> for End {
     }
 }
 
-/// Serves a client until it goes.
-pub fn serve<B: Backend>(shared: &Shared<B>, stream: &Stream, id: u64, peer: Peer) {
-    let mut connection = Connection {
-        shared,
-        stream,
-        id,
-        peer,
-        nonce: auth::nonce(),
-        wire: Wire {
-            reader: Reader::new(),
-            writer: Writer::new(),
-        },
-        dialect: Dialect {
-            capabilities: capability::SERVER,
-            collation: u16::from(handshake::DEFAULT_COLLATION),
-        },
-        multi: false,
-    };
-    if let Err(End::Error(error)) = connection.run() {
-        connection.last_word(&error);
-    }
-    stream.shutdown(Shutdown::Both);
+/// What a connection needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// To be served again when its client has sent something; or at this moment, to be told
+    /// that its time is over.
+    Wait(Instant),
+    /// Nothing: it is over.
+    Over,
 }
 
 /// Tells a client that is not let in why, instead of a greeting.
 pub fn refuse(stream: &Stream, error: &SqlError) {
     let mut writer = Writer::new();
     reply::put_error(&mut writer, error);
-    let _ = writer.flush(&mut &*stream); // it may have gone already
+    let _ = writer.flush_promptly(&mut Prompt(stream)); // it may have gone already
     stream.shutdown(Shutdown::Both);
 }
 
@@ -100,32 +97,10 @@ struct Wire {
     writer: Writer,
 }
 
-impl Wire {
-    /// The next packet of an exchange; replies continue its numbering.
-    fn receive(&mut self, stream: &Stream, max: usize) -> Result<&[u8], ReadError> {
-        let received = self.reader.next(&mut &*stream, max);
-        self.writer.sequence = self.reader.sequence;
-        received.map(|()| self.reader.payload())
-    }
-    /// Sends what was written; the client's next packet continues its numbering.
-    fn send(&mut self, stream: &Stream) -> Result<(), End> {
-        self.reader.sequence = self.writer.sequence;
-        Ok(self.writer.flush(&mut &*stream)?)
-    }
-}
-
-/// A login, out of the read buffer.
-struct Request {
-    user: String,
-    database: String,
-    plugin: Vec<u8>,
-    proof: Vec<u8>,
-    capabilities: u32,
-}
-
-struct Connection<'a, B: Backend> {
-    shared: &'a Shared<B>,
-    stream: &'a Stream,
+/// A client's connection.
+pub struct Connection<B: Backend> {
+    shared: Arc<Shared<B>>,
+    stream: Arc<Stream>,
     id: u64,
     peer: Peer,
     nonce: Nonce,
@@ -133,182 +108,230 @@ struct Connection<'a, B: Backend> {
     dialect: Dialect,
     /// Whether COM_QUERY may hold several statements.
     multi: bool,
+    /// It came in by the administrators' door, and never queues.
+    admin: bool,
+    phase: Phase<B::Session>,
 }
 
-/// The right to execute, for as long as this lives.
-struct Slot<'a, B: Backend>(&'a B);
+/// How far a connection has come.
+enum Phase<S> {
+    Login(Box<Login>),
+    Commands(Box<Commands<S>>),
+    /// The last word was said; so many bytes that the client still sends are read away, for a
+    /// closed socket with unread bytes would take it back.
+    Leaving(usize, Instant),
+    Over,
+}
 
-impl<'a, B: Backend> Slot<'a, B> {
-    fn take(backend: &'a B) -> Slot<'a, B> {
-        backend.acquire_slot();
-        Slot(backend)
+/// What obeying commands needs besides the connection.
+struct Commands<S> {
+    session: S,
+    waiting: Arc<dyn Waiting>,
+    tickets: Tickets,
+    statements: FxHashMap<u32, Statement>,
+    parameters: Vec<Value>,
+    kinds: Vec<Kind>,
+    /// net_write_timeout as the socket has it.
+    write_timeout: Duration,
+}
+
+impl<B: Backend> Connection<B> {
+    /// A connection that has just come in. It is to be greeted first.
+    pub fn new(
+        shared: &Arc<Shared<B>>,
+        stream: &Arc<Stream>,
+        id: u64,
+        peer: Peer,
+        admin: bool,
+    ) -> Connection<B> {
+        let until = Instant::now() + shared.backend.connect_timeout();
+        Connection {
+            shared: Arc::clone(shared),
+            stream: Arc::clone(stream),
+            id,
+            peer,
+            nonce: auth::nonce(),
+            wire: Wire {
+                reader: Reader::new(),
+                writer: Writer::new(),
+            },
+            dialect: Dialect {
+                capabilities: capability::SERVER,
+                collation: u16::from(handshake::DEFAULT_COLLATION),
+            },
+            multi: false,
+            admin,
+            phase: Phase::Login(Box::new(Login::new(until))),
+        }
     }
-}
 
-impl<B: Backend> Drop for Slot<'_, B> {
-    fn drop(&mut self) {
-        self.0.release_slot();
+    /// Greets the client.
+    pub fn greet(&mut self) -> Next {
+        let prepared = self.stream.set_read_timeout(Some(PATIENCE));
+        self.put_greeting();
+        match prepared
+            .map_err(End::from)
+            .and_then(|()| self.send_promptly())
+        {
+            Ok(()) => self.rest(),
+            Err(end) => self.end(end),
+        }
     }
-}
 
-impl<B: Backend> Connection<'_, B> {
-    fn run(&mut self) -> Result<(), End> {
-        self.stream
-            .set_read_timeout(Some(self.shared.connect_timeout))?;
-        self.stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
-        let request = self.greet()?;
-        let who = self.authenticate(&request)?;
-        let found_rows = request.capabilities & capability::FOUND_ROWS != 0;
-        let interactive = request.capabilities & capability::INTERACTIVE != 0;
-        let session = self
-            .shared
-            .backend
-            .open(self.id, who, found_rows, interactive);
-        let mut commands = Commands {
+    /// Its number.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+    /// Its socket.
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+    /// Whether the client has not proved yet who it is.
+    pub fn is_logging_in(&self) -> bool {
+        !matches!(self.phase, Phase::Commands(_))
+    }
+    /// The queue for its next command.
+    pub fn class(&mut self) -> Class {
+        match &mut self.phase {
+            Phase::Commands(commands) => commands.class(),
+            _ => Class::Low,
+        }
+    }
+
+    /// Deals with what the client has sent. The thread may hold a slot already.
+    pub fn serve(&mut self) -> Next {
+        let served = match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Login(login) => self.log_in(login),
+            Phase::Commands(mut commands) => self.obey(&mut commands).map(|()| {
+                self.phase = Phase::Commands(commands);
+            }),
+            Phase::Leaving(left, until) => self.read_away(left, until),
+            Phase::Over => Err(End::Quiet),
+        };
+        match served {
+            Ok(()) => self.rest(),
+            Err(end) => self.end(end),
+        }
+    }
+
+    /// Tells the client that it was silent for too long.
+    pub fn expire(&mut self) -> Next {
+        let partial = !self.wire.reader.is_empty();
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Commands(commands) if !partial => {
+                drop(commands);
+                self.end(End::Error(SqlError::inactive_client()))
+            }
+            _ => self.end(End::Quiet),
+        }
+    }
+
+    /// Puts the connection away: what it needs only while it is served is given back.
+    fn rest(&mut self) -> Next {
+        self.wire.reader.rest();
+        self.wire.writer.rest();
+        let now = Instant::now();
+        match &mut self.phase {
+            Phase::Login(login) => Next::Wait(login.until),
+            Phase::Commands(commands) => {
+                commands.parameters = Vec::new();
+                commands.kinds = Vec::new();
+                let session = &commands.session;
+                let time = if self.wire.reader.is_empty() {
+                    session.idle_timeout()
+                } else {
+                    session.read_timeout()
+                };
+                Next::Wait(now + time)
+            }
+            Phase::Leaving(_, until) => Next::Wait(*until),
+            Phase::Over => Next::Over,
+        }
+    }
+
+    /// Ends the connection, perhaps with an error as the last word.
+    fn end(&mut self, end: End) -> Next {
+        self.shared.backend.release_slot();
+        if let End::Error(error) = end {
+            reply::put_error(&mut self.wire.writer, &error);
+            if self.send_promptly().is_ok() {
+                self.stream.shutdown(Shutdown::Write);
+                self.phase = Phase::Leaving(LINGER_MAX, Instant::now() + LINGER);
+                return self.rest();
+            }
+        }
+        self.stream.shutdown(Shutdown::Both);
+        self.phase = Phase::Over;
+        Next::Over
+    }
+
+    fn read_away(&mut self, mut left: usize, until: Instant) -> Result<(), End> {
+        let mut buffer = [0; 4096];
+        while left > 0 {
+            match Prompt(&self.stream).read(&mut buffer) {
+                Ok(n) if n > 0 => left = left.saturating_sub(n),
+                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
+                    self.phase = Phase::Leaving(left, until);
+                    return Ok(());
+                }
+                _ => break,
+            }
+        }
+        Err(End::Quiet)
+    }
+
+    /// Goes on with a login as far as the client has sent its packets.
+    fn log_in(&mut self, mut login: Box<Login>) -> Result<(), End> {
+        loop {
+            let reader = &mut self.wire.reader;
+            match reader.next(&mut Prompt(&self.stream), PACKET_MAX_AT_LOGIN) {
+                Ok(()) => {}
+                Err(ReadError::Pending) => {
+                    self.phase = Phase::Login(login);
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+            self.wire.writer.sequence = self.wire.reader.sequence;
+            if let Some(granted) = self.login_step(&mut login)? {
+                let commands = self.enter(granted)?;
+                self.send_promptly()?;
+                self.phase = Phase::Commands(Box::new(commands));
+                return Ok(());
+            }
+            self.send_promptly()?;
+        }
+    }
+
+    /// Begins the session, in the database that came with the login, and says that all is well.
+    fn enter(&mut self, granted: Granted) -> Result<Commands<B::Session>, End> {
+        let Granted { who, request } = granted;
+        let arrival = super::Arrival {
+            id: self.id,
+            who,
+            found_rows: request.capabilities & capability::FOUND_ROWS != 0,
+            interactive: request.capabilities & capability::INTERACTIVE != 0,
+            admin: self.admin,
+        };
+        let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
+        self.use_first(&mut session, &request.database)?;
+        Ok(Commands {
+            waiting: session.waiting(),
             session,
+            tickets: Tickets::default(),
             statements: FxHashMap::default(),
             parameters: Vec::new(),
             kinds: Vec::new(),
-        };
-        self.enter(&mut commands.session, &request.database)?;
-        self.obey(&mut commands)
+            write_timeout: Duration::ZERO,
+        })
     }
 
-    /// Greets the client and reads what it answers.
-    fn greet(&mut self) -> Result<Request, End> {
-        const AUTOCOMMIT: u16 = 2;
-        let version = self.shared.backend.server_version();
-        self.wire.writer.begin();
-        let out = &mut self.wire.writer.buffer;
-        handshake::put_greeting(out, version, self.id as u32, &self.nonce, AUTOCOMMIT);
-        self.wire.writer.end();
-        self.wire.send(self.stream)?;
-        let payload = self.wire.receive(self.stream, PACKET_MAX_AT_LOGIN)?;
-        let Some(login) = handshake::parse_response(payload) else {
-            return Err(End::Error(SqlError::bad_handshake()));
-        };
-        self.dialect = dialect(&login);
-        self.multi = login.capabilities & capability::MULTI_STATEMENTS != 0;
-        Ok(request(&login))
-    }
-
-    /// Uses the database that came with the login, and says that all is well.
-    fn enter(&mut self, session: &mut B::Session, database: &str) -> Result<(), End> {
+    fn use_first(&mut self, session: &mut B::Session, database: &str) -> Result<(), End> {
         if !database.is_empty() {
-            let slot = Slot::take(&self.shared.backend);
-            let used = session.use_database(database);
-            drop(slot);
-            used.map_err(End::Error)?;
+            session.use_database(database).map_err(End::Error)?;
         }
         self.ok(session);
-        self.wire.send(self.stream)
-    }
-
-    /// Has the client prove its password, by the account's method.
-    fn authenticate(&mut self, request: &Request) -> Result<Identity, End> {
-        let account = self.shared.backend.account(&request.user, &self.peer);
-        let (plugin, stored) = account.as_ref().map_or((auth::CACHING_SHA2, None), |a| {
-            (&*a.plugin, Some(&*a.authentication_string))
-        });
-        let mut proof = request.proof.clone();
-        if request.plugin != plugin.as_bytes() {
-            if request.capabilities & capability::PLUGIN_AUTH == 0 {
-                return Err(End::Error(SqlError::unsupported_auth_mode()));
-            }
-            proof = self.switch_method(plugin)?;
-        }
-        if proof == [0] {
-            proof.clear(); // how some clients send no password
-        }
-        let right = if plugin == auth::NATIVE {
-            auth::check_native(stored.unwrap_or("*"), &self.nonce, &proof)
-        } else {
-            self.check_sha2(stored, &proof)?
-        };
-        if right {
-            return Ok(Identity {
-                user: request.user.clone(),
-                host: self.peer.shown(),
-                account: account.map(|account| (account.user, account.host)),
-            });
-        }
-        let using = if proof.is_empty() { "NO" } else { "YES" };
-        let error = SqlError::access_denied(&request.user, self.peer.host(), using);
-        Err(End::Error(error))
-    }
-
-    /// Asks for a proof made by another method.
-    fn switch_method(&mut self, plugin: &str) -> Result<Vec<u8>, End> {
-        self.wire.writer.begin();
-        let out = &mut self.wire.writer.buffer;
-        out.push(0xfe);
-        out.extend_from_slice(plugin.as_bytes());
-        out.push(0);
-        out.extend_from_slice(&self.nonce);
-        out.push(0);
-        self.wire.writer.end();
-        self.wire.send(self.stream)?;
-        let proof = self.wire.receive(self.stream, PACKET_MAX_AT_LOGIN)?;
-        Ok(proof.to_vec())
-    }
-
-    fn check_sha2(&mut self, stored: Option<&str>, proof: &[u8]) -> Result<bool, End> {
-        if proof.is_empty() {
-            return Ok(stored == Some(""));
-        }
-        let digest = stored.and_then(|stored| self.shared.verified.digest(stored));
-        if digest.is_some_and(|digest| auth::check_sha2(&digest, &self.nonce, proof)) {
-            self.put_more(&[auth::more::FAST_SUCCESS]);
-            return Ok(true);
-        }
-        self.put_more(&[auth::more::FULL]);
-        let Some(password) = self.receive_password()? else {
-            return Ok(false);
-        };
-        let Some(stored) =
-            stored.filter(|s| cohort_sql::password::matches_caching_sha2(s, &password))
-        else {
-            return Ok(false);
-        };
-        self.shared.verified.remember(stored, &password);
-        Ok(true)
-    }
-
-    /// The password itself: in the clear if nobody can listen, else under RSA.
-    fn receive_password(&mut self) -> Result<Option<Vec<u8>>, End> {
-        self.wire.send(self.stream)?;
-        let mut sent = self
-            .wire
-            .receive(self.stream, PACKET_MAX_AT_LOGIN)?
-            .to_vec();
-        if !self.stream.is_private() {
-            if sent == [auth::more::WANT_KEY] {
-                let shared = self.shared;
-                let Some(key) = shared.key.public() else {
-                    return Ok(None);
-                };
-                self.put_more(key.as_bytes());
-                self.wire.send(self.stream)?;
-                sent = self
-                    .wire
-                    .receive(self.stream, PACKET_MAX_AT_LOGIN)?
-                    .to_vec();
-            }
-            let Some(decrypted) = self.shared.key.decrypt(&sent) else {
-                return Ok(None);
-            };
-            sent = decrypted;
-            auth::mask(&mut sent, &self.nonce);
-        }
-        let ended = sent.pop() == Some(0);
-        Ok(ended.then_some(sent))
-    }
-
-    fn put_more(&mut self, data: &[u8]) {
-        self.wire.writer.begin();
-        self.wire.writer.buffer.push(1);
-        self.wire.writer.buffer.extend_from_slice(data);
-        self.wire.writer.end();
+        Ok(())
     }
 
     fn ok(&mut self, session: &B::Session) {
@@ -319,25 +342,23 @@ impl<B: Backend> Connection<'_, B> {
         reply::put_ok(&mut self.wire.writer, &done);
     }
 
-    /// Ends the connection with an error; what the client is still sending is read away for a
-    /// while, for a closed socket with unread bytes would take the error back.
-    fn last_word(&mut self, error: &SqlError) {
-        reply::put_error(&mut self.wire.writer, error);
-        let sent = self.wire.send(self.stream).is_ok();
-        self.stream.shutdown(Shutdown::Write);
-        let limited = self.stream.set_read_timeout(Some(LINGER)).is_ok();
-        let (until, mut left) = (Instant::now() + LINGER, LINGER_MAX);
-        let mut buffer = [0; 4096];
-        while sent && limited && left > 0 && Instant::now() < until {
-            match (&*self.stream).read(&mut buffer) {
-                Ok(n) if n > 0 => left = left.saturating_sub(n),
-                _ => break,
-            }
-        }
+    /// Sends what was written in a login: it is short, so that a client that cannot take it at
+    /// once is not a client. Its next packet continues the numbering.
+    fn send_promptly(&mut self) -> Result<(), End> {
+        self.wire.reader.sequence = self.wire.writer.sequence;
+        let sent = self.wire.writer.flush_promptly(&mut Prompt(&self.stream))?;
+        if sent { Ok(()) } else { Err(End::Quiet) }
     }
 }
 
-fn dialect(login: &Login<'_>) -> Dialect {
+impl<S: Handler> Commands<S> {
+    /// The queue for the next command.
+    fn class(&mut self) -> Class {
+        self.tickets.class(self.session.standing())
+    }
+}
+
+fn dialect(login: &handshake::Login<'_>) -> Dialect {
     let known = Collation::from_id(login.collation).filter(|c| !c.is_binary());
     Dialect {
         capabilities: login.capabilities,
@@ -345,22 +366,5 @@ fn dialect(login: &Login<'_>) -> Dialect {
     }
 }
 
-fn request(login: &Login<'_>) -> Request {
-    Request {
-        user: String::from_utf8_lossy(login.user).into_owned(),
-        database: String::from_utf8_lossy(login.database).into_owned(),
-        plugin: login.plugin.to_vec(),
-        proof: login.proof.to_vec(),
-        capabilities: login.capabilities,
-    }
-}
-
-/// What obeying commands needs besides the connection.
-struct Commands<S> {
-    session: S,
-    statements: FxHashMap<u32, Statement>,
-    parameters: Vec<Value>,
-    kinds: Vec<Kind>,
-}
-
 mod commands;
+mod login;

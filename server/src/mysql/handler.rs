@@ -1,12 +1,13 @@
 //! What the protocol needs from the server behind it.
 
-use cohort_engine::types::Value;
+use crate::scheduler::{Class, Standing};
+use cohort_engine::{txn::Waiting, types::Value};
 use cohort_sql::{
     SqlError,
     output::Output,
     session::{Identity, Prepared},
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Where a client comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,8 +69,16 @@ pub trait Handler {
     fn reset(&mut self, who: Option<Identity>);
     /// The status flags now.
     fn status(&self) -> u16;
-    /// How long the client may stay silent: wait_timeout.
+    /// How long the client may stay silent: wait_timeout, or idle_transaction_timeout.
     fn idle_timeout(&self) -> Duration;
+    /// How long it may take over the rest of a packet: net_read_timeout.
+    fn read_timeout(&self) -> Duration;
+    /// How long it may not take more of its result: net_write_timeout.
+    fn write_timeout(&self) -> Duration;
+    /// What the session's priority depends on.
+    fn standing(&self) -> Standing;
+    /// Told before and after the session waits.
+    fn waiting(&self) -> Arc<dyn Waiting>;
     /// The longest packet the client may send.
     fn max_allowed_packet(&self) -> usize;
     /// Whether the connection is to end (KILL CONNECTION, COMMIT RELEASE).
@@ -80,23 +89,46 @@ pub trait Handler {
     fn count_bytes(&self, received: u64, sent: u64);
 }
 
+/// A client that has logged in.
+#[derive(Debug)]
+pub struct Arrival {
+    /// The number of its connection.
+    pub id: u64,
+    /// Who it is.
+    pub who: Identity,
+    /// It has the capability CLIENT_FOUND_ROWS.
+    pub found_rows: bool,
+    /// It has the capability CLIENT_INTERACTIVE.
+    pub interactive: bool,
+    /// It came in by the administrators' door.
+    pub admin: bool,
+}
+
 /// What all connections share.
 pub trait Backend: Send + Sync + 'static {
     /// A client's session.
-    type Session: Handler;
+    type Session: Handler + Send;
     /// What the server calls itself in the handshake.
     fn server_version(&self) -> &str;
     /// The account a user from such a place logs in with.
     fn account(&self, user: &str, peer: &Peer) -> Option<Account>;
-    /// Begins the session of a client that has logged in. `found_rows` and `interactive` are
-    /// capabilities it has.
-    fn open(&self, id: u64, who: Identity, found_rows: bool, interactive: bool) -> Self::Session;
+    /// Begins the session of a client that has logged in, if it may.
+    fn open(&self, arrival: Arrival) -> Result<Self::Session, SqlError>;
+    /// Whether the client of a session may become another user.
+    fn admit_again(&self, session: &Self::Session, who: &Identity) -> Result<(), SqlError>;
     /// The line COM_STATISTICS asks for.
     fn statistics(&self) -> String;
     /// Whether the server is about to stop: no connection begins another command.
     fn is_stopping(&self) -> bool;
-    /// Takes the right to execute.
-    fn acquire_slot(&self);
-    /// Gives it back.
+    /// How long a login may take.
+    fn connect_timeout(&self) -> Duration;
+    /// Takes the right to execute for a connection, unless this thread has it; `class` tells the
+    /// queue, if it must.
+    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class);
+    /// Gives it back, if this thread has it.
     fn release_slot(&self);
+    /// Whether so many clients talk that a thread should not wait for one of them.
+    fn is_crowded(&self) -> bool;
+    /// Counts the time for which a client was waited for.
+    fn note_client_wait(&self, waited: Duration);
 }

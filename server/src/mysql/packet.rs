@@ -21,8 +21,8 @@ const FIRST: usize = 4 * 1024;
 pub enum ReadError {
     /// The client has gone, in good order or not.
     Closed,
-    /// It stayed silent too long.
-    Timeout,
+    /// It has not sent all of it yet: to be tried again later.
+    Pending,
     /// The packet is longer than it may be (1153).
     TooLarge,
     /// A sequence number was wrong (1156).
@@ -32,7 +32,7 @@ pub enum ReadError {
 impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> ReadError {
         match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ReadError::Timeout,
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ReadError::Pending,
             _ => ReadError::Closed,
         }
     }
@@ -59,7 +59,7 @@ impl Reader {
     #[must_use]
     pub fn new() -> Reader {
         Reader {
-            buffer: vec![0; FIRST],
+            buffer: Vec::new(),
             start: 0,
             end: 0,
             payload: 0..0,
@@ -68,31 +68,76 @@ impl Reader {
         }
     }
 
-    /// Receives the next packet, whose payload may have `max` bytes.
+    /// Receives the next packet, whose payload may have `max` bytes. After `Pending` it is to be
+    /// called again, and goes on with what has arrived.
     pub fn next(&mut self, stream: &mut impl Read, max: usize) -> Result<(), ReadError> {
         self.payload = 0..0;
         self.shrink();
-        let (mut offset, mut length) = self.piece(stream, 0, max)?;
-        if length == PIECE {
-            // Take the headers out, so that the payload is in one piece.
-            let mut last = length;
-            while last == PIECE {
-                let (next, more) = self.piece(stream, offset + length, max - length)?;
-                let from = self.start + next;
-                self.buffer
-                    .copy_within(from..from + more, self.start + offset + length);
-                let moved = next - (offset + length);
-                self.buffer
-                    .copy_within(from + more..self.end, from + more - moved);
-                self.end -= moved;
-                length += more;
-                last = more;
-            }
+        let sequence = self.sequence;
+        let received = self.whole(stream, max);
+        if matches!(received, Err(ReadError::Pending)) {
+            self.sequence = sequence;
         }
-        offset += self.start;
+        let length = received?;
+        self.join(length);
+        let offset = self.start + HEADER;
         self.start = offset + length;
         self.payload = offset..offset + length;
         Ok(())
+    }
+
+    /// Receives all pieces of a packet, and leaves them as they are; the length of the payload.
+    fn whole(&mut self, stream: &mut impl Read, max: usize) -> Result<usize, ReadError> {
+        let (mut at, mut length) = (0, 0);
+        loop {
+            let piece = self.piece(stream, at, max - length)?;
+            at += HEADER + piece;
+            length += piece;
+            if piece < PIECE {
+                return Ok(length);
+            }
+        }
+    }
+
+    /// Takes the headers between pieces out, so that the payload is in one.
+    fn join(&mut self, length: usize) {
+        let first = self.start + HEADER;
+        let mut joined = PIECE;
+        let mut headers = 0;
+        // A payload of exactly n pieces is followed by an empty one.
+        while joined <= length {
+            headers += HEADER;
+            let piece = PIECE.min(length - joined);
+            let from = first + joined + headers;
+            self.buffer.copy_within(from..from + piece, first + joined);
+            joined += PIECE;
+        }
+        if headers > 0 {
+            let end = first + length;
+            self.buffer.copy_within(end + headers..self.end, end);
+            self.end -= headers;
+        }
+    }
+
+    /// Whether nothing is there that was not looked at.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Gives the memory back until something arrives.
+    pub fn rest(&mut self) {
+        if self.is_empty() {
+            (self.start, self.end) = (0, 0);
+            self.payload = 0..0;
+            self.buffer = Vec::new();
+        } else if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.buffer.truncate(self.end - self.start);
+            self.buffer.shrink_to_fit();
+            (self.start, self.end) = (0, self.end - self.start);
+            self.payload = 0..0;
+        }
     }
 
     /// The payload of the packet received last.
@@ -101,14 +146,8 @@ impl Reader {
         &self.buffer[self.payload.clone()]
     }
 
-    /// Receives one piece that begins `at` bytes after `start`; where its payload begins (also
-    /// relative to `start`) and how long it is.
-    fn piece(
-        &mut self,
-        stream: &mut impl Read,
-        at: usize,
-        max: usize,
-    ) -> Result<(usize, usize), ReadError> {
+    /// Receives one piece whose header is `at` bytes after `start`; the length of its payload.
+    fn piece(&mut self, stream: &mut impl Read, at: usize, max: usize) -> Result<usize, ReadError> {
         self.fill(stream, at + HEADER)?;
         let header = &self.buffer[self.start + at..self.start + at + HEADER];
         let length =
@@ -121,7 +160,7 @@ impl Reader {
             return Err(ReadError::TooLarge);
         }
         self.fill(stream, at + HEADER + length)?;
-        Ok((at + HEADER, length))
+        Ok(length)
     }
 
     /// Receives until `wanted` bytes are there after `start`.
@@ -135,7 +174,7 @@ impl Reader {
                 }
                 // Doubling with what arrives: a claimed length alone costs no memory.
                 if self.end == self.buffer.len() {
-                    let length = (self.buffer.len() * 2).min(wanted.max(FIRST));
+                    let length = (self.buffer.len() * 2).clamp(FIRST, wanted.max(FIRST));
                     self.buffer.resize(length.max(self.end + 1), 0);
                 }
             }
@@ -187,7 +226,7 @@ impl Writer {
     #[must_use]
     pub fn new() -> Writer {
         Writer {
-            buffer: Vec::with_capacity(FIRST),
+            buffer: Vec::new(),
             open: 0,
             sequence: 0,
             sent: 0,
@@ -235,6 +274,28 @@ impl Writer {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
+    /// Sends what can be sent without waiting; whether that was everything. What was not is left
+    /// for `flush`.
+    pub fn flush_promptly(&mut self, stream: &mut impl Write) -> io::Result<bool> {
+        let mut done = 0;
+        let result = loop {
+            if done == self.buffer.len() {
+                break Ok(true);
+            }
+            match stream.write(&self.buffer[done..]) {
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => done += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break Ok(false),
+                Err(e) => break Err(e),
+            }
+        };
+        self.sent += done as u64;
+        self.buffer.drain(..done);
+        self.give_back();
+        result
+    }
+
     /// Sends everything.
     pub fn flush(&mut self, stream: &mut impl Write) -> io::Result<()> {
         if self.buffer.is_empty() {
@@ -243,10 +304,21 @@ impl Writer {
         let result = stream.write_all(&self.buffer);
         self.sent += self.buffer.len() as u64;
         self.buffer.clear();
-        if self.buffer.capacity() > KEEP {
+        self.give_back();
+        result
+    }
+
+    fn give_back(&mut self) {
+        if self.buffer.is_empty() && self.buffer.capacity() > KEEP {
             self.buffer.shrink_to(FIRST);
         }
-        result
+    }
+
+    /// Gives the memory back until something is to be sent.
+    pub fn rest(&mut self) {
+        if self.buffer.is_empty() {
+            self.buffer = Vec::new();
+        }
     }
 }
 

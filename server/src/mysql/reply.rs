@@ -2,12 +2,14 @@
 //! encoded straight into the connection's write buffer.
 
 use super::{
-    Backend,
     constants::{capability, column},
     packet::{Writer, put_lenenc, put_string},
-    stream::Stream,
+    stream::{Prompt, Stream},
 };
-use cohort_engine::types::{Collation, ColumnType, Date, Time, Value};
+use cohort_engine::{
+    txn::{WaitFor, Waiting},
+    types::{Collation, ColumnType, Date, Time, Value},
+};
 use cohort_sql::{
     ColumnMeta, Done, Output, SqlError,
     text::{self, put_uint},
@@ -212,13 +214,13 @@ pub fn put_parameters(writer: &mut Writer, dialect: Dialect, count: u16, status:
 }
 
 /// The `Output` of one command: encodes what the session reports.
-pub struct Reply<'a, B: Backend> {
+pub struct Reply<'a> {
     /// Where the packets go.
     pub writer: &'a mut Writer,
     /// Where they are sent when they become many.
     pub stream: &'a Stream,
-    /// Whose slot is given back meanwhile.
-    pub backend: &'a B,
+    /// Told meanwhile, so that the session gives its slot back.
+    pub waiting: &'a dyn Waiting,
     /// How they are encoded.
     pub dialect: Dialect,
     /// The columns of the result under way; kept by the connection, to save the allocation.
@@ -233,7 +235,7 @@ pub struct Reply<'a, B: Backend> {
     pub broken: bool,
 }
 
-impl<B: Backend> Output for Reply<'_, B> {
+impl Output for Reply<'_> {
     fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
         self.kinds.clear();
         self.kinds.extend(columns.iter().map(Kind::of));
@@ -269,17 +271,20 @@ impl<B: Backend> Output for Reply<'_, B> {
     }
 }
 
-impl<B: Backend> Reply<'_, B> {
+impl Reply<'_> {
     fn flush_if_long(&mut self) -> io::Result<()> {
         if self.writer.buffer.len() < FLUSH {
             return Ok(());
         }
-        // A slow client must not hold the right to execute.
-        self.backend.release_slot();
-        let result = self.writer.flush(&mut &*self.stream);
-        self.backend.acquire_slot();
+        let mut result = self.writer.flush_promptly(&mut Prompt(self.stream));
+        if let Ok(false) = result {
+            // A slow client must not hold the right to execute.
+            self.waiting.pause(WaitFor::Client);
+            result = self.writer.flush(&mut &*self.stream).map(|()| true);
+            self.waiting.resume(WaitFor::Client);
+        }
         self.broken |= result.is_err();
-        result
+        result.map(|_| ())
     }
 }
 

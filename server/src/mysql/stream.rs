@@ -1,6 +1,9 @@
 //! A client's byte stream: TCP, or a Unix socket.
 
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::{
+    fd::{AsFd, BorrowedFd},
+    net::{RecvFlags, SendFlags, recv, send},
+};
 use std::{
     io::{self, Read, Write},
     net::{Shutdown, TcpStream},
@@ -75,6 +78,26 @@ impl Write for &Stream {
             Stream::Tcp(stream) => (&*stream).write(buffer),
             Stream::Unix(stream) => (&*stream).write(buffer),
         }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The same stream, which never waits: what cannot be done at once is `WouldBlock`.
+#[derive(Clone, Copy, Debug)]
+pub struct Prompt<'a>(pub &'a Stream);
+
+impl Read for Prompt<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(recv(self.0, buffer, RecvFlags::DONTWAIT)?.0)
+    }
+}
+
+impl Write for Prompt<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        Ok(send(self.0, buffer, flags)?)
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())

@@ -1,26 +1,30 @@
 //! The protocol against a canned session: what real clients do, and what hostile ones may do.
 
 use super::{
-    Account, Backend, Handler, Peer,
+    Account, Arrival, Backend, Handler, Peer,
     auth::{Key, Verified},
-    connection::{self, Shared},
+    connection::{Connection, Next, Shared},
     constants::{capability, command},
     packet::{Cursor, PIECE, ReadError, Reader, Writer, put_string},
     stream::Stream,
 };
+use crate::scheduler::{Class, Standing};
+use cohort_engine::txn::{Unattended, Waiting};
 use cohort_engine::types::{Collation, ColumnType, Value};
+use cohort_sql::variables::HighPriority;
 use cohort_sql::{
     ColumnMeta, Done, Output, SqlError, password,
     session::{Identity, Prepared},
 };
+use rustix::event::{PollFd, PollFlags, poll};
 use sha1::{Digest, Sha1};
 use std::{
-    io::Read,
+    io::{Read, Write},
     net::Shutdown,
     os::unix::net::UnixStream,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -28,9 +32,10 @@ use std::{
 
 const PACKET_MAX: usize = 40 << 20;
 
-/// Answers `echo` with its own text, everything else with OK; counts its slots.
+/// Answers `echo` with its own text, everything else with OK.
 struct Canned {
-    slots: Arc<AtomicI64>,
+    has_slot: Arc<AtomicBool>,
+    crowded: bool,
 }
 
 struct CannedSession {
@@ -118,6 +123,22 @@ impl Handler for CannedSession {
     fn max_allowed_packet(&self) -> usize {
         PACKET_MAX
     }
+    fn read_timeout(&self) -> Duration {
+        Duration::from_secs(20)
+    }
+    fn write_timeout(&self) -> Duration {
+        Duration::from_secs(20)
+    }
+    fn standing(&self) -> Standing {
+        Standing {
+            mode: HighPriority::None,
+            engaged: false,
+            tickets: 0,
+        }
+    }
+    fn waiting(&self) -> Arc<dyn Waiting> {
+        Arc::new(Unattended)
+    }
     fn is_over(&self) -> bool {
         false
     }
@@ -149,20 +170,30 @@ impl Backend for Canned {
             authentication_string,
         })
     }
-    fn open(&self, _: u64, _: Identity, _: bool, _: bool) -> CannedSession {
-        CannedSession { id: 0 }
+    fn open(&self, _: Arrival) -> Result<CannedSession, SqlError> {
+        Ok(CannedSession { id: 0 })
     }
+    fn admit_again(&self, _: &CannedSession, _: &Identity) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn connect_timeout(&self) -> Duration {
+        Duration::from_secs(20)
+    }
+    fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+    fn note_client_wait(&self, _: Duration) {}
     fn statistics(&self) -> String {
         "Uptime: 1".into()
     }
     fn is_stopping(&self) -> bool {
         false
     }
-    fn acquire_slot(&self) {
-        self.slots.fetch_add(1, Ordering::SeqCst);
+    fn acquire_slot(&self, _: u64, _: impl FnOnce() -> Class) {
+        self.has_slot.store(true, Ordering::SeqCst);
     }
     fn release_slot(&self) {
-        self.slots.fetch_sub(1, Ordering::SeqCst);
+        self.has_slot.store(false, Ordering::SeqCst);
     }
 }
 
@@ -171,29 +202,41 @@ struct Client {
     stream: Stream,
     reader: Reader,
     writer: Writer,
-    slots: Arc<AtomicI64>,
     server: Option<JoinHandle<()>>,
 }
 
 impl Client {
     /// Connects; the greeting is still to be read.
     fn connect() -> Client {
+        Client::connect_to(false)
+    }
+
+    /// Connects to a server on which, perhaps, too many clients talk for each to keep a thread.
+    fn connect_to(crowded: bool) -> Client {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let slots = Arc::new(AtomicI64::new(0));
+        let has_slot = Arc::new(AtomicBool::new(false));
         let shared = Shared {
             backend: Canned {
-                slots: Arc::clone(&slots),
+                has_slot: Arc::clone(&has_slot),
+                crowded,
             },
             verified: Verified::default(),
             key: Key::default(),
-            connect_timeout: Duration::from_secs(20),
         };
         let serving = move || {
             let peer = Peer {
                 hosts: vec!["localhost".into()],
                 port: None,
             };
-            connection::serve(&shared, &Stream::Unix(theirs), 1, peer);
+            let stream = Arc::new(Stream::Unix(theirs));
+            let mut connection = Connection::new(&Arc::new(shared), &stream, 1, peer, false);
+            let mut next = connection.greet();
+            while let Next::Wait(_) = next {
+                // In a crowd the thread takes its slot on to the next connection.
+                assert!(crowded || !has_slot.load(Ordering::SeqCst));
+                poll(&mut [PollFd::new(&*stream, PollFlags::IN)], None).unwrap();
+                next = connection.serve();
+            }
         };
         ours.set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
@@ -201,7 +244,6 @@ impl Client {
             stream: Stream::Unix(ours),
             reader: Reader::new(),
             writer: Writer::new(),
-            slots,
             server: Some(thread::spawn(serving)),
         }
     }
@@ -258,7 +300,6 @@ impl Client {
             matches!(ended, Some(Ok(()))),
             "the server's thread panicked"
         );
-        assert_eq!(self.slots.load(Ordering::SeqCst), 0, "slots are balanced");
     }
 }
 
@@ -308,6 +349,47 @@ fn a_conversation() {
     client.tell(command::QUIT, b"");
     assert!(matches!(client.receive(), Err(ReadError::Closed)));
     client.finish();
+}
+
+/// What a client sends a byte at a time, even its login, is put together; what it sends ahead is
+/// obeyed in order. Both whether or not it keeps a thread.
+#[test]
+fn slow_and_hasty_clients() {
+    for crowded in [false, true] {
+        let mut client = Client::connect_to(crowded);
+        client.receive().unwrap();
+        let mut bytes = Vec::new();
+        let mut packet = |sequence, payload: &[u8]| {
+            let mut writer = Writer::new();
+            writer.sequence = sequence;
+            writer.begin();
+            writer.buffer.extend_from_slice(payload);
+            writer.end();
+            bytes.append(&mut writer.buffer);
+        };
+        packet(1, &response("open", "caching_sha2_password", "test"));
+        packet(0, b"\x03echo slow");
+        for byte in bytes {
+            (&client.stream).write_all(&[byte]).unwrap();
+            if byte == b'o' {
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
+        client.reader.sequence = 2;
+        assert_eq!(client.receive().unwrap()[0], 0, "OK");
+        client.reader.sequence = 1;
+        assert_eq!(client.receive().unwrap(), [2]);
+        for _ in 0..4 {
+            client.receive().unwrap();
+        }
+        let ping = [1, 0, 0, 0, command::PING];
+        (&client.stream).write_all(&ping.repeat(100)).unwrap();
+        for _ in 0..100 {
+            client.reader.sequence = 1;
+            assert_eq!(client.receive().unwrap()[0], 0);
+        }
+        client.finish();
+    }
 }
 
 #[test]

@@ -210,3 +210,22 @@ pub(super) const COHORT_XA_PREPARED: &str = "\
 /// Cohort's own: how long the log's fsyncs took.
 pub(super) const COHORT_LOG_FSYNC_HISTOGRAM: &str = "\
     BUCKET int+!, LATENCY_US_FROM bigint+!, LATENCY_US_TO bigint+, FSYNCS bigint+!";
+
+/// Cohort's own: how long sessions waited, by what for; times in microseconds.
+pub(super) const COHORT_WAITS: &str = "\
+    CLASS varchar(20)!, WAIT_US_FROM bigint+!, WAIT_US_TO bigint+, WAITS bigint+!";
+
+pub(super) const THREAD_POOL_GROUPS: &str = "\
+    GROUP_ID int!, CONNECTIONS int!, THREADS int!, ACTIVE_THREADS int!, STANDBY_THREADS int!, \
+    QUEUE_LENGTH int!, HAS_LISTENER int!, IS_STALLED int!, SLOTS int!";
+
+pub(super) const THREAD_POOL_QUEUES: &str = "\
+    GROUP_ID int!, POSITION int!, PRIORITY int!, CONNECTION_ID bigint+, \
+    QUEUEING_TIME_MICROSECONDS bigint!";
+
+pub(super) const THREAD_POOL_STATS: &str = "\
+    GROUP_ID int!, THREAD_CREATIONS bigint+!, DEQUEUES bigint+!, DEQUEUES_RETURNING bigint+!, \
+    DEQUEUES_HIGH bigint+!, DEQUEUES_KICKED_UP bigint+!, DEQUEUES_LOW bigint+!, YIELDS bigint+!";
+
+pub(super) const THREAD_POOL_WAITS: &str = "\
+    REASON varchar(20)!, COUNT bigint+!, SUM_US bigint+!, MAX_US bigint+!";

@@ -3,6 +3,7 @@
 
 mod definitions;
 mod objects;
+mod pool;
 mod server;
 pub(crate) mod status;
 
@@ -88,7 +89,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 36] = [
+const ENTRIES: [Entry; 41] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -124,6 +125,12 @@ const ENTRIES: [Entry; 36] = [
         "COLLATION_CHARACTER_SET_APPLICABILITY",
         def::COLLATION_CHARACTER_SET_APPLICABILITY,
         server::collation_charsets,
+    ),
+    (
+        INFORMATION,
+        "COHORT_WAITS",
+        def::COHORT_WAITS,
+        pool::histogram,
     ),
     (INFORMATION, "COLUMNS", def::COLUMNS, objects::columns),
     (
@@ -187,6 +194,30 @@ const ENTRIES: [Entry; 36] = [
         "TABLE_PRIVILEGES",
         def::TABLE_PRIVILEGES,
         nothing,
+    ),
+    (
+        INFORMATION,
+        "THREAD_POOL_GROUPS",
+        def::THREAD_POOL_GROUPS,
+        pool::groups,
+    ),
+    (
+        INFORMATION,
+        "THREAD_POOL_QUEUES",
+        def::THREAD_POOL_QUEUES,
+        pool::queues,
+    ),
+    (
+        INFORMATION,
+        "THREAD_POOL_STATS",
+        def::THREAD_POOL_STATS,
+        pool::stats,
+    ),
+    (
+        INFORMATION,
+        "THREAD_POOL_WAITS",
+        def::THREAD_POOL_WAITS,
+        pool::waits,
     ),
     (INFORMATION, "TRIGGERS", def::TRIGGERS, nothing),
     (

@@ -2,14 +2,15 @@
 
 use super::{Rows, number, status, text, yes_no};
 use crate::{
-    state::State,
+    state::{Entry, Pool, State},
     variables::{self, Scope, Variable},
 };
 use cohort_engine::{
     env::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, OperationStats},
-    txn::{LockKind, LockMode},
+    txn::{LockKind, LockMode, WaitFor},
     types::{Collation, DateTime, Table, TreeId, Value},
 };
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub(super) fn character_sets(_: &State) -> Rows {
@@ -82,7 +83,7 @@ pub(super) fn performance_process_list(session: &State) -> Rows {
 /// one's own sessions.
 pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
     let now = session.instance.env().wall_micros();
-    let waits = session.instance.engine.lock_waits();
+    let waits = Waits::of(session);
     let mut rows = Rows::new();
     for entry in session.instance.sessions.list() {
         let activity = entry.activity.lock().clone();
@@ -90,11 +91,7 @@ pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
             continue;
         }
         let seconds = now.saturating_sub(activity.since_micros) / 1_000_000;
-        let state = match &activity.statement {
-            _ if waits.iter().any(|(waiting, _)| *waiting == entry.id) => "Waiting for lock",
-            Some(_) => "executing",
-            None => "",
-        };
+        let state = waits.state(session, &entry, activity.statement.is_some());
         let statement = activity.statement.as_deref().map(|statement| match cut {
             Some(characters) => statement.chars().take(characters).collect(),
             None => statement.to_string(),
@@ -115,6 +112,57 @@ pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
         ]);
     }
     rows
+}
+
+/// Who waits for whom.
+struct Waits {
+    /// Locks: sessions that wait, and those that hold what they wait for.
+    locks: FxHashMap<u64, Vec<u64>>,
+    /// Those who wait for a slot, and their priority.
+    queued: FxHashMap<u64, u64>,
+}
+
+impl Waits {
+    fn of(session: &State) -> Waits {
+        let instance = &session.instance;
+        let queued = instance.pool().map_or_else(Vec::new, Pool::queued);
+        Waits {
+            locks: instance.engine.lock_waits().into_iter().collect(),
+            queued: queued.iter().map(|q| (q.connection, q.priority)).collect(),
+        }
+    }
+
+    /// What a session does or waits for, and for whom.
+    fn state(&self, session: &State, entry: &Entry, executes: bool) -> String {
+        // Holders come before those who only stand before it in the queue.
+        let for_whom = |what: &str, holders: &[u64]| match holders.first() {
+            None => format!("Waiting for {what}"),
+            Some(holder) => format!("Waiting for {what} held by {holder}"),
+        };
+        match entry.owner.waiting.waits_for() {
+            Some(WaitFor::Lock) | None if self.locks.contains_key(&entry.id) => {
+                let holders = self.locks.get(&entry.id);
+                for_whom("a lock", holders.map_or(&[], |holders| holders))
+            }
+            Some(WaitFor::Lock) => for_whom("a lock", &[]),
+            Some(WaitFor::Log) => for_whom("the log", &[]),
+            Some(WaitFor::Store) => for_whom("a checkpoint", &[]),
+            Some(WaitFor::Client) => "Sending to client".to_string(),
+            Some(WaitFor::Sleep) => "User sleep".to_string(),
+            Some(WaitFor::UserLock) => {
+                let holder = session.instance.user_locks.blocker(entry.id);
+                for_whom("a user lock", holder.as_slice())
+            }
+            Some(WaitFor::Transactions) => for_whom("the end of another transaction", &[]),
+            None => match self.queued.get(&entry.id) {
+                Some(0) => for_whom("a slot, back from a wait", &[]),
+                Some(1) => for_whom("a slot, high priority", &[]),
+                Some(_) => for_whom("a slot, low priority", &[]),
+                None if executes => "executing".to_string(),
+                None => String::new(),
+            },
+        }
+    }
 }
 
 fn moment(session: &State, micros: u64) -> Value {

@@ -1,7 +1,7 @@
 //! All status values: what sessions counted, and what the engine tells about itself.
 
 use crate::{
-    state::State,
+    state::{Group, Pool, State},
     status::{COUNTERS, Counter},
 };
 use cohort_engine::txn::EngineStats;
@@ -38,14 +38,21 @@ fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, Str
         .iter()
         .filter(|entry| entry.activity.lock().statement.is_some())
         .count();
+    let groups = instance.pool().map_or_else(Vec::new, Pool::groups);
+    let threads = |count: fn(&Group) -> u64| groups.iter().map(count).sum();
     values.extend([
         ("Connections", opened),
         ("Max_used_connections", most),
         ("Prepared_stmt_count", instance.prepared()),
         ("Queries", counted(Counter::Questions)),
-        ("Threads_cached", 0),
+        ("Threadpool_idle_threads", threads(|group| group.standby)),
+        ("Threadpool_running", threads(|group| group.active)),
+        ("Threadpool_threads", threads(|group| group.threads)),
+        ("Threadpool_waiting", threads(|group| group.queued)),
+        ("Threadpool_yields", threads(|group| group.yields)),
+        ("Threads_cached", threads(|group| group.standby)),
         ("Threads_connected", now),
-        ("Threads_created", opened),
+        ("Threads_created", threads(|group| group.created)),
         ("Threads_running", running as u64),
         ("Uptime", uptime),
         ("Uptime_since_flush_status", uptime),

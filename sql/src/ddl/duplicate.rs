@@ -107,6 +107,7 @@ fn scan(
     let mut batch = Batch::default();
     loop {
         scan.next(&mut txn, &mut batch, BATCH_ROWS)?;
+        ctx.owner.waiting.offer(true);
         if batch.is_empty() || ctx.owner.is_killed() {
             return Ok(());
         }

@@ -142,7 +142,8 @@ enum Flow {
 type Flowing = Result<Flow, Stop>;
 
 impl ExecContext<'_> {
-    /// To be called for every row: notices KILL and max_execution_time now and then.
+    /// To be called for every row: now and then lets others go first, and notices KILL and
+    /// max_execution_time.
     #[inline]
     fn tick(&mut self) -> Result<(), Stop> {
         if self.patience > 0 {
@@ -150,6 +151,7 @@ impl ExecContext<'_> {
             return Ok(());
         }
         self.patience = 200;
+        self.owner.waiting.offer(self.txn.holds_locks());
         match self.eval.environment.interruption() {
             Some(error) => Err(error.into()),
             None => Ok(()),

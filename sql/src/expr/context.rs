@@ -1,6 +1,6 @@
 //! What an evaluation may know and change.
 
-use crate::{error::SqlError, warnings::Warnings};
+use crate::{error::SqlError, user_locks::Holder, warnings::Warnings};
 use cohort_engine::types::{Collation, DateTime, Value, temporal::SECOND};
 
 /// The session's time zone: so many seconds east of UTC.
@@ -175,6 +175,10 @@ pub trait Environment {
     fn random(&mut self) -> u64;
     /// Waits so long, without holding a slot; true if KILL cut it short.
     fn sleep(&mut self, micros: u64) -> bool;
+    /// GET_LOCK() and its like; `None` where no session is.
+    fn user_locks(&self) -> Option<Holder<'_>> {
+        None
+    }
     /// Why the statement must stop, if it must: 1317 after KILL, 3024 when its time is over.
     /// Asked now and then by what may take long.
     fn interruption(&self) -> Option<SqlError>;

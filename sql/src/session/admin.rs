@@ -26,7 +26,7 @@ impl Session {
             } => self.begin(*read_only, *snapshot)?,
             Command::Commit(completion) => self.complete(true, *completion)?,
             Command::Rollback(completion) => self.complete(false, *completion)?,
-            Command::Savepoint(name) => self.savepoint(name.clone()),
+            Command::Savepoint(name) => self.savepoint(name.clone())?,
             Command::RollbackTo(name) => self.rollback_to(name)?,
             Command::ReleaseSavepoint(name) => self.release_savepoint(name)?,
             Command::SetTransaction {

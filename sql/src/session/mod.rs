@@ -32,7 +32,7 @@ use cohort_engine::{
 };
 use prepared::Statements;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU32};
 use transaction::Transaction;
 
 /// The protocol's server status flags.
@@ -134,6 +134,7 @@ impl Session {
             timestamp: None,
             client_found_rows: found_rows,
             in_transaction: false,
+            user_locks_held: AtomicU32::new(0),
             entry,
         };
         state.log_in();
@@ -428,7 +429,10 @@ impl Session {
         state.found_rows = 0;
         state.timestamp = None;
         self.released = false;
+        state.user_locks().release_all();
         if let Some(who) = who {
+            let sessions = &state.instance.sessions;
+            sessions.change_user(&state.entry, &who.user, &who.host);
             state.who = who;
             state.database = Arc::from("");
             state.log_in();
@@ -505,6 +509,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.rollback();
         self.close_all();
+        self.state.user_locks().release_all();
         self.state.instance.sessions.close(&self.state.entry);
     }
 }

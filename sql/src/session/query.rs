@@ -338,7 +338,7 @@ impl Session {
             self.peek()
         } else {
             self.xa_takes_work()?;
-            self.enter()
+            self.enter()?
         };
         if characteristics.read_only && !is_select {
             return Err(SqlError::read_only_transaction());

@@ -38,6 +38,8 @@ pub(super) struct Transaction {
     pub next: (Option<Isolation>, Option<bool>),
     /// XA: the session's distributed transaction; then `open` is some.
     pub branch: Option<super::xa::Branch>,
+    /// It passed the gate, which counts it until it ends.
+    counted: bool,
     /// SAVEPOINTs in the order they were made.
     pub savepoints: Vec<(String, Savepoint)>,
 }
@@ -53,9 +55,13 @@ impl Session {
         }
     }
 
-    fn open(&mut self, characteristics: Characteristics) {
+    /// Opens a transaction, when there are not too many: thread_pool_max_transactions_limit.
+    fn open(&mut self, characteristics: Characteristics) -> Result<(), SqlError> {
+        let gate = &self.state.instance.gate;
+        self.transaction.counted = gate.enter(&self.state.owner)?;
         self.transaction.open = Some(characteristics);
         self.state.in_transaction = true;
+        Ok(())
     }
 
     /// START TRANSACTION.
@@ -67,7 +73,7 @@ impl Session {
         self.commit()?;
         let mut characteristics = self.characteristics();
         characteristics.read_only = read_only.unwrap_or(characteristics.read_only);
-        self.open(characteristics);
+        self.open(characteristics)?;
         if snapshot
             && matches!(
                 characteristics.isolation,
@@ -93,16 +99,16 @@ impl Session {
 
     /// What a statement on tables runs in: the open transaction, one that it opens because
     /// autocommit is off, or one of its own (then `true`).
-    pub(super) fn enter(&mut self) -> (Characteristics, bool) {
+    pub(super) fn enter(&mut self) -> Result<(Characteristics, bool), SqlError> {
         if let Some(open) = self.transaction.open {
-            return (open, false);
+            return Ok((open, false));
         }
         let characteristics = self.characteristics();
         if self.state.settings().autocommit {
-            return (characteristics, true);
+            return Ok((characteristics, true));
         }
-        self.open(characteristics);
-        (characteristics, false)
+        self.open(characteristics)?;
+        Ok((characteristics, false))
     }
 
     /// Commits what is open; nothing happens if nothing is.
@@ -130,6 +136,9 @@ impl Session {
         self.transaction.branch = None;
         self.transaction.savepoints.clear();
         self.state.in_transaction = false;
+        if std::mem::take(&mut self.transaction.counted) {
+            self.state.instance.gate.leave();
+        }
     }
 
     /// COMMIT or ROLLBACK with what follows it.
@@ -154,7 +163,7 @@ impl Session {
             .unwrap_or(by_default == 1 && completion.release.is_none());
         if chain {
             let characteristics = ended.unwrap_or_else(|| self.characteristics());
-            self.open(characteristics);
+            self.open(characteristics)?;
         } else {
             // SET TRANSACTION is for the next transaction, and an empty one was one, too.
             self.transaction.next = (None, None);
@@ -203,11 +212,11 @@ impl Session {
     }
 
     /// SAVEPOINT. Without an open transaction it has no effect, as each statement is its own.
-    pub(super) fn savepoint(&mut self, name: String) {
+    pub(super) fn savepoint(&mut self, name: String) -> Result<(), SqlError> {
         self.state.counters().count(Counter::HandlerSavepoint);
-        let (characteristics, alone) = self.enter();
+        let (characteristics, alone) = self.enter()?;
         if alone {
-            return;
+            return Ok(());
         }
         let engine = self.transaction.engine.take();
         let txn = engine.unwrap_or_else(|| self.begin_engine(characteristics));
@@ -217,6 +226,7 @@ impl Session {
             .savepoints
             .retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
         self.transaction.savepoints.push((name, mark));
+        Ok(())
     }
 
     fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {

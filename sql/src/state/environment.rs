@@ -5,6 +5,7 @@ use crate::{
     command::SetScope,
     error::SqlError,
     expr::{self, EvalContext, Statement, VariableScope},
+    user_locks::Holder,
     variables,
     warnings::Warnings,
 };
@@ -185,7 +186,7 @@ impl expr::Environment for Changes<'_> {
         let end = env
             .monotonic_nanos()
             .saturating_add(micros.saturating_mul(1000));
-        owner.waiting.pause(WaitFor::Lock);
+        owner.waiting.pause(WaitFor::Sleep);
         let killed = loop {
             if self.interruption().is_some() {
                 break true;
@@ -196,7 +197,7 @@ impl expr::Environment for Changes<'_> {
             }
             std::thread::sleep(NAP.min(Duration::from_nanos(left)));
         };
-        owner.waiting.resume(WaitFor::Lock);
+        owner.waiting.resume(WaitFor::Sleep);
         killed
     }
     fn interruption(&self) -> Option<SqlError> {
@@ -206,5 +207,8 @@ impl expr::Environment for Changes<'_> {
         let end = self.deadline_nanos?;
         let now = self.state.instance.env().monotonic_nanos();
         (now >= end).then(SqlError::query_timeout)
+    }
+    fn user_locks(&self) -> Option<Holder<'_>> {
+        Some(self.state.user_locks())
     }
 }

@@ -1,9 +1,10 @@
 //! What all sessions of a server share.
 
-use super::registry::Registry;
+use super::{gate::Gate, pool::Pool, registry::Registry};
 use crate::{
     error::SqlError,
     plan::PlanCache,
+    user_locks::UserLocks,
     users::Users,
     variables::{self, Globals, Variable},
 };
@@ -14,7 +15,7 @@ use cohort_engine::{
 };
 use parking_lot::Mutex;
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -35,11 +36,16 @@ pub struct Instance {
     pub started_micros: u64,
     /// Compiled statements.
     pub plans: PlanCache,
+    /// The locks of GET_LOCK().
+    pub user_locks: UserLocks,
+    /// The way into a transaction.
+    pub gate: Gate,
     /// What the server calls itself.
     pub version: String,
     /// How many prepared statements there are.
     prepared: AtomicU64,
     hooks: Mutex<Vec<VariableHook>>,
+    pool: OnceLock<Box<dyn Pool>>,
 }
 
 impl Instance {
@@ -58,6 +64,9 @@ impl Instance {
             started_micros,
             prepared: AtomicU64::new(0),
             hooks: Mutex::new(Vec::new()),
+            user_locks: UserLocks::default(),
+            gate: Gate::default(),
+            pool: OnceLock::new(),
         })
     }
     /// The door to time and files.
@@ -80,6 +89,7 @@ impl Instance {
     pub fn configure(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         let variable = variables::find(name)?;
         let (value, _) = variable.convert(value)?;
+        self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
         Ok(())
     }
@@ -100,9 +110,19 @@ impl Instance {
             "sync_binlog" => log.set_sync_binlog(value),
             "max_binlog_size" => log.set_max_binlog_size(value),
             "binlog_expire_logs_seconds" => log.set_expire_logs_seconds(value),
+            "thread_pool_max_transactions_limit" => self.gate.set_limit(value),
             "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),
             _ => {}
         }
+    }
+    /// Says who schedules statements; once, at the start of a server.
+    pub fn scheduled_by(&self, pool: Box<dyn Pool>) {
+        // A second one would be a bug of the server's, and change nothing.
+        let _ = self.pool.set(pool);
+    }
+    /// The server's scheduler, if there is a server.
+    pub fn pool(&self) -> Option<&dyn Pool> {
+        self.pool.get().map(|pool| &**pool)
     }
     /// Adds a hook that sees every global variable that is set.
     pub fn on_set_global(&self, hook: VariableHook) {

@@ -2,18 +2,23 @@
 //! sessions share.
 
 mod environment;
+mod gate;
 mod instance;
+mod pool;
 mod registry;
 
 pub(crate) use environment::Changes;
 pub use environment::UserVariables;
+pub use gate::Gate;
 pub use instance::{Instance, VariableHook};
+pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Activity, Entry, Registry};
 
 use crate::{
     command::SetScope,
     expr::{ExprType, type_of},
     status::Counters,
+    user_locks::Holder,
     variables::{Scope, Settings, Variable, Variables},
     warnings::Warnings,
 };
@@ -21,7 +26,10 @@ use cohort_engine::{
     txn::Owner,
     types::{Decimal, Value},
 };
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
 
 /// Who a client is.
 #[derive(Clone, Debug)]
@@ -81,6 +89,8 @@ pub struct State {
     pub client_found_rows: bool,
     /// Whether a transaction that the client began is open, for the status flags.
     pub in_transaction: bool,
+    /// How many of GET_LOCK()'s locks it holds.
+    pub user_locks_held: AtomicU32,
     /// The session as others see it: process list and counters.
     pub(crate) entry: Arc<Entry>,
 }
@@ -91,6 +101,20 @@ impl State {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         self.variables.settings()
+    }
+    /// GET_LOCK()'s locks as this session sees them.
+    #[must_use]
+    pub fn user_locks(&self) -> Holder<'_> {
+        Holder {
+            locks: &self.instance.user_locks,
+            owner: &self.owner,
+            held: &self.user_locks_held,
+        }
+    }
+    /// Whether others may have to wait for it: a transaction is open, or it holds locks.
+    #[must_use]
+    pub fn is_engaged(&self) -> bool {
+        self.in_transaction || self.user_locks_held.load(Ordering::Relaxed) > 0
     }
     /// The session's counters.
     #[inline]

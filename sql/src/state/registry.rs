@@ -3,6 +3,7 @@
 use crate::status::Counters;
 use cohort_engine::txn::Owner;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use std::{
     collections::BTreeMap,
     sync::{
@@ -76,6 +77,8 @@ pub type Disconnect = Box<dyn Fn(u64) + Send + Sync>;
 #[derive(Default)]
 pub struct Registry {
     sessions: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    /// How many sessions each user has.
+    users: Mutex<FxHashMap<String, u64>>,
     /// What sessions that have ended counted.
     ended: Counters,
     /// How many sessions there ever were.
@@ -88,6 +91,7 @@ pub struct Registry {
 impl Registry {
     /// Adds a session.
     pub fn open(&self, entry: Arc<Entry>) {
+        self.count_user(&entry.activity.lock().user);
         let mut sessions = self.sessions.lock();
         sessions.insert(entry.id, entry);
         self.opened.fetch_add(1, Ordering::Relaxed);
@@ -97,8 +101,34 @@ impl Registry {
     /// Removes a session that ends.
     pub fn close(&self, entry: &Entry) {
         if self.sessions.lock().remove(&entry.id).is_some() {
+            self.uncount_user(&entry.activity.lock().user);
             self.ended.absorb(&entry.counters);
         }
+    }
+    fn count_user(&self, user: &str) {
+        *self.users.lock().entry(user.to_owned()).or_default() += 1;
+    }
+    fn uncount_user(&self, user: &str) {
+        let mut users = self.users.lock();
+        if let Some(count) = users.get_mut(user) {
+            *count -= 1;
+            if *count == 0 {
+                users.remove(user);
+            }
+        }
+    }
+    /// COM_CHANGE_USER: a session is another user's now.
+    pub(crate) fn change_user(&self, entry: &Entry, user: &str, host: &str) {
+        let mut activity = entry.activity.lock();
+        self.uncount_user(&activity.user);
+        self.count_user(user);
+        activity.user = user.to_owned();
+        activity.host = host.to_owned();
+    }
+    /// How many sessions a user has.
+    #[must_use]
+    pub fn of_user(&self, user: &str) -> u64 {
+        self.users.lock().get(user).copied().unwrap_or(0)
     }
     /// All sessions by connection id.
     #[must_use]

@@ -170,18 +170,28 @@ impl Variable {
     }
 }
 
-/// The values of all variables, by number.
+/// The values of all variables: those a session began with, which it shares with others, and the
+/// few that it has set itself.
 #[derive(Clone, Debug)]
-pub struct Values(Arc<Vec<Value>>);
+pub struct Values {
+    shared: Arc<Vec<Value>>,
+    own: Vec<(VariableId, Value)>,
+}
 
 impl Values {
     fn defaults() -> Values {
-        Values(Arc::new(all().map(|variable| variable.default()).collect()))
+        Values {
+            shared: Arc::new(all().map(|variable| variable.default()).collect()),
+            own: Vec::new(),
+        }
     }
     /// The value of a variable.
     #[must_use]
     pub fn get(&self, id: VariableId) -> &Value {
-        self.0.get(usize::from(id)).unwrap_or(&Value::Null)
+        let own = self.own.iter().find(|(known, _)| *known == id);
+        own.map(|(_, value)| value)
+            .or_else(|| self.shared.get(usize::from(id)))
+            .unwrap_or(&Value::Null)
     }
     /// The value of the variable of this name, which is in the table.
     #[must_use]
@@ -205,9 +215,16 @@ impl Values {
             _ => "",
         }
     }
-    fn set(&mut self, id: VariableId, value: Value) {
-        if let Some(slot) = Arc::make_mut(&mut self.0).get_mut(usize::from(id)) {
+    /// Sets the value for all who take theirs from here afterwards.
+    fn set_shared(&mut self, id: VariableId, value: Value) {
+        if let Some(slot) = Arc::make_mut(&mut self.shared).get_mut(usize::from(id)) {
             *slot = value;
+        }
+    }
+    fn set(&mut self, id: VariableId, value: Value) {
+        match self.own.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, own)) => *own = value,
+            None => self.own.push((id, value)),
         }
     }
 }
@@ -232,7 +249,7 @@ impl Globals {
     /// Sets a value that `Variable::convert` returned.
     pub fn set(&self, id: VariableId, value: Value) {
         let mut globals = self.0.lock();
-        globals.0.set(id, value);
+        globals.0.set_shared(id, value);
         globals.1 = Arc::new(Settings::of(&globals.0));
     }
     /// The variables of a new session.
@@ -330,6 +347,27 @@ pub struct Settings {
     pub notes: bool,
     /// sort_buffer_size, in bytes.
     pub sort_buffer_bytes: u64,
+    /// thread_pool_high_prio_mode.
+    pub high_priority: HighPriority,
+    /// thread_pool_high_prio_tickets.
+    pub high_priority_tickets: u32,
+    /// idle_transaction_timeout, in seconds; 0 for none.
+    pub idle_transaction_s_max: u64,
+    /// net_read_timeout, in seconds: between the bytes of a packet.
+    pub read_s_max: u64,
+    /// net_write_timeout, in seconds: until the client takes more of its result.
+    pub write_s_max: u64,
+}
+
+/// thread_pool_high_prio_mode: whose statements go before others'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HighPriority {
+    /// Those of sessions with an open transaction, or that hold locks otherwise.
+    Transactions,
+    /// All.
+    Statements,
+    /// None.
+    None,
 }
 
 impl Settings {
@@ -377,6 +415,16 @@ impl Settings {
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
             notes: on("sql_notes"),
             sort_buffer_bytes: values.number("sort_buffer_size"),
+            high_priority: match values.text("thread_pool_high_prio_mode") {
+                "statements" => HighPriority::Statements,
+                "none" => HighPriority::None,
+                _ => HighPriority::Transactions,
+            },
+            high_priority_tickets: u32::try_from(values.number("thread_pool_high_prio_tickets"))
+                .unwrap_or(u32::MAX),
+            idle_transaction_s_max: values.number("idle_transaction_timeout"),
+            read_s_max: values.number("net_read_timeout"),
+            write_s_max: values.number("net_write_timeout"),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The commands of a client that has logged in.
 
 use super::{
-    Backend, BadParameters, Commands, Connection, Cursor, Done, Duration, End, Handler, Kind,
-    Output, Reply, Slot, SqlError, Statement, command, dialect, handshake, reply, request,
+    Backend, BadParameters, Commands, Connection, Cursor, Done, End, Handler, Instant, Login,
+    Output, Prompt, ReadError, Reply, SqlError, Statement, Stream, command, dialect, handshake,
+    reply,
 };
+use cohort_sql::session::Identity;
 
 /// The text of MySQL's error 1105 for a parameter that was sent in too many pieces.
 const LONG_DATA_TOO_LONG: &str = "Parameter of prepared statement which is set through \
@@ -11,32 +13,88 @@ const LONG_DATA_TOO_LONG: &str = "Parameter of prepared statement which is set t
 
 type Outcome = Result<(), End>;
 
-impl<B: Backend> Connection<'_, B> {
-    /// Obeys one command after the other, until the session or the client ends.
+/// How to receive a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Receive {
+    /// Only what is there.
+    Promptly,
+    /// Waiting a little while.
+    Patiently,
+}
+
+impl<B: Backend> Connection<B> {
+    /// Obeys one command after the other, until the client would have to be waited for.
     pub(super) fn obey(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
-        let mut timeout = Duration::ZERO;
+        let mut how = if self.admin {
+            Receive::Patiently
+        } else {
+            Receive::Promptly
+        };
         while !commands.session.is_over() && !self.shared.backend.is_stopping() {
-            let wanted = commands.session.idle_timeout();
-            if wanted != timeout {
-                self.stream
-                    .set_read_timeout(Some(wanted.max(Duration::from_secs(1))))?;
-                timeout = wanted;
+            if !self.receive(commands, how)? {
+                return Ok(());
             }
-            self.wire.reader.sequence = 0;
-            let max = commands.session.max_allowed_packet();
-            match self.wire.receive(self.stream, max) {
-                Ok(_) => self.command(commands)?,
-                Err(super::ReadError::Timeout) => {
-                    return Err(End::Error(SqlError::inactive_client()));
-                }
-                Err(error) => return Err(error.into()),
-            }
-            self.wire.writer.flush(&mut &*self.stream)?;
+            self.command(commands)?;
+            self.send(commands)?;
             let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
             let (received, sent) = (std::mem::take(received), std::mem::take(sent));
             commands.session.count_bytes(received, sent);
+            if !self.admin && self.shared.backend.is_crowded() {
+                if self.wire.reader.is_empty() {
+                    return Ok(());
+                }
+                // The client sends ahead: it takes its turn with the others.
+                how = Receive::Promptly;
+            } else {
+                how = Receive::Patiently;
+            }
+            self.shared.backend.release_slot();
         }
+        Err(End::Quiet)
+    }
+
+    /// Receives the next command; false if it is not there yet.
+    fn receive(&mut self, commands: &Commands<B::Session>, how: Receive) -> Result<bool, End> {
+        let (reader, stream) = (&mut self.wire.reader, &*self.stream);
+        reader.sequence = 0;
+        let max = commands.session.max_allowed_packet();
+        let received = match how {
+            Receive::Promptly => reader.next(&mut Prompt(stream), max),
+            Receive::Patiently => {
+                let since = Instant::now();
+                let received = reader.next(&mut &*stream, max);
+                self.shared.backend.note_client_wait(since.elapsed());
+                received
+            }
+        };
+        self.wire.writer.sequence = self.wire.reader.sequence;
+        match received {
+            Ok(()) => Ok(true),
+            Err(ReadError::Pending) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Sends the reply; a client that does not take it at once is waited for without a slot.
+    fn send(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
+        let writer = &mut self.wire.writer;
+        if writer.flush_promptly(&mut Prompt(&self.stream))? {
+            return Ok(());
+        }
+        commands.limit_writes(&self.stream)?;
+        self.shared.backend.release_slot();
+        let since = Instant::now();
+        writer.flush(&mut &*self.stream)?;
+        self.shared.backend.note_client_wait(since.elapsed());
         Ok(())
+    }
+
+    /// Takes a slot for what follows, unless the thread has one.
+    fn take_slot(&self, commands: &mut Commands<B::Session>) {
+        if !self.admin {
+            let backend = &self.shared.backend;
+            backend.acquire_slot(self.id, || commands.class());
+        }
     }
 
     /// Obeys the command that is in the read buffer.
@@ -69,10 +127,8 @@ impl<B: Backend> Connection<'_, B> {
             command::PING => self.ok(&commands.session),
             command::INIT_DB => {
                 let name = String::from_utf8_lossy(rest).into_owned();
-                let slot = Slot::take(&self.shared.backend);
-                let used = commands.session.use_database(&name);
-                drop(slot);
-                match used {
+                self.take_slot(commands);
+                match commands.session.use_database(&name) {
                     Ok(()) => self.ok(&commands.session),
                     Err(error) => self.error(&error),
                 }
@@ -87,7 +143,8 @@ impl<B: Backend> Connection<'_, B> {
             command::PROCESS_KILL => return self.kill(commands),
             command::SET_OPTION => self.set_option(commands),
             command::RESET_CONNECTION => {
-                commands.reset(None, &self.shared.backend);
+                self.take_slot(commands);
+                commands.reset(None);
                 self.ok(&commands.session);
             }
             command::CHANGE_USER => return self.change_user(commands),
@@ -103,25 +160,25 @@ impl<B: Backend> Connection<'_, B> {
     /// Has the session answer the packet in the read buffer, holding a slot.
     fn answer(
         &mut self,
-        session: &mut B::Session,
-        kinds: &mut Vec<Kind>,
+        commands: &mut Commands<B::Session>,
         binary: bool,
         run: impl FnOnce(&mut B::Session, &[u8], &mut dyn Output) -> Result<(), SqlError>,
     ) -> Outcome {
+        self.take_slot(commands);
+        commands.limit_writes(&self.stream)?;
+        let session = &mut commands.session;
         let mut out = Reply {
             writer: &mut self.wire.writer,
-            stream: self.stream,
-            backend: &self.shared.backend,
+            stream: &self.stream,
+            waiting: &*commands.waiting,
             dialect: self.dialect,
-            kinds,
+            kinds: &mut commands.kinds,
             binary,
             status: session.status(),
             in_rows: false,
             broken: false,
         };
-        let slot = Slot::take(&self.shared.backend);
         let result = run(session, self.wire.reader.payload(), &mut out);
-        drop(slot);
         if out.broken {
             return Err(End::Quiet);
         }
@@ -136,8 +193,7 @@ impl<B: Backend> Connection<'_, B> {
 
     fn query(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
         let multi = self.multi;
-        let (session, kinds) = (&mut commands.session, &mut commands.kinds);
-        self.answer(session, kinds, false, |session, payload, out| {
+        self.answer(commands, false, |session, payload, out| {
             session.query(payload.get(1..).unwrap_or_default(), multi, out)
         })
     }
@@ -159,17 +215,18 @@ impl<B: Backend> Connection<'_, B> {
             });
             return Ok(());
         }
-        let (session, kinds) = (&mut commands.session, &mut commands.kinds);
-        self.answer(session, kinds, true, |session, _, out| {
-            session.execute(id, &commands.parameters, out)
-        })
+        let parameters = std::mem::take(&mut commands.parameters);
+        let outcome = self.answer(commands, true, |session, _, out| {
+            session.execute(id, &parameters, out)
+        });
+        commands.parameters = parameters;
+        outcome
     }
 
     fn prepare(&mut self, commands: &mut Commands<B::Session>) {
+        self.take_slot(commands);
         let sql = self.wire.reader.payload().get(1..).unwrap_or_default();
-        let slot = Slot::take(&self.shared.backend);
         let result = commands.session.prepare(sql);
-        drop(slot);
         let prepared = match result {
             Ok(prepared) => prepared,
             Err(error) => return self.error(&error),
@@ -210,8 +267,7 @@ impl<B: Backend> Connection<'_, B> {
             self.error(&SqlError::unknown_command());
             return Ok(());
         };
-        let (session, kinds) = (&mut commands.session, &mut commands.kinds);
-        self.answer(session, kinds, false, |session, _, out| {
+        self.answer(commands, false, |session, _, out| {
             session.query(format!("KILL {id}").as_bytes(), false, out)
         })
     }
@@ -234,22 +290,63 @@ impl<B: Backend> Connection<'_, B> {
     /// Logs another user in; if that fails, the connection ends.
     fn change_user(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
         let payload = self.wire.reader.payload().get(1..).unwrap_or_default();
-        let login = handshake::parse_change_user(payload, self.dialect.capabilities);
-        let Some(login) = login else {
+        let payload = payload.to_vec();
+        let Some(response) = handshake::parse_change_user(&payload, self.dialect.capabilities)
+        else {
             return Err(End::Error(SqlError::unknown_command()));
         };
-        let (dialect, request) = (dialect(&login), request(&login));
-        let who = self.authenticate(&request)?;
+        let dialect = dialect(&response);
+        let until = Instant::now() + self.shared.backend.connect_timeout();
+        let mut login = Login::new(until);
+        let mut granted = self.change_login(&response, &mut login)?;
+        self.shared.backend.release_slot();
+        let granted = loop {
+            if let Some(granted) = granted {
+                break granted;
+            }
+            self.send_promptly()?;
+            self.receive_until(until)?;
+            granted = self.login_step(&mut login)?;
+        };
         self.dialect = dialect;
-        commands.reset(Some(who), &self.shared.backend);
-        self.enter(&mut commands.session, &request.database)
+        self.take_slot(commands);
+        self.shared
+            .backend
+            .admit_again(&commands.session, &granted.who)
+            .map_err(End::Error)?;
+        commands.reset(Some(granted.who));
+        self.use_first(&mut commands.session, &granted.request.database)
+    }
+
+    /// Waits for a packet of a login. Only clients that have logged in before get here, so that
+    /// it may keep the thread.
+    fn receive_until(&mut self, until: Instant) -> Outcome {
+        loop {
+            let reader = &mut self.wire.reader;
+            match reader.next(&mut &*self.stream, super::PACKET_MAX_AT_LOGIN) {
+                Ok(()) => break,
+                Err(ReadError::Pending) if Instant::now() < until => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.wire.writer.sequence = self.wire.reader.sequence;
+        Ok(())
     }
 }
 
 impl<S: Handler> Commands<S> {
-    fn reset<B: Backend>(&mut self, who: Option<super::Identity>, backend: &B) {
+    fn reset(&mut self, who: Option<Identity>) {
         self.statements.clear();
-        let _slot = Slot::take(backend);
         self.session.reset(who);
+    }
+
+    /// Tells the socket of net_write_timeout, if it has changed.
+    fn limit_writes(&mut self, stream: &Stream) -> Outcome {
+        let wanted = self.session.write_timeout();
+        if wanted != self.write_timeout {
+            stream.set_write_timeout(Some(wanted))?;
+            self.write_timeout = wanted;
+        }
+        Ok(())
     }
 }

@@ -9,6 +9,7 @@ use crate::{
         infer,
         types::coercibility,
     },
+    user_locks::Holder,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cohort_engine::types::{Collation, Value};
@@ -119,6 +120,36 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_, context| Ok(Value::UInt(context.environment.random() >> 1)),
     ),
     volatile("sleep", (1, 1), |_| ExprType::int(21), sleep),
+    volatile(
+        "get_lock",
+        (2, 2),
+        |_| ExprType::int(21).or_null(),
+        get_lock,
+    ),
+    volatile(
+        "release_lock",
+        (1, 1),
+        |_| ExprType::int(21).or_null(),
+        release_lock,
+    ),
+    volatile(
+        "is_free_lock",
+        (1, 1),
+        |_| ExprType::int(21).or_null(),
+        is_free_lock,
+    ),
+    volatile(
+        "is_used_lock",
+        (1, 1),
+        |_| ExprType::bigint(true).or_null(),
+        is_used_lock,
+    ),
+    volatile(
+        "release_all_locks",
+        (0, 0),
+        |_| ExprType::bigint(true),
+        release_all_locks,
+    ),
     function("md5", (1, 1), |t| t.string(32, &[]), digest::<Md5>),
     function("sha1", (1, 1), |t| t.string(40, &[]), digest::<Sha1>),
     function("sha", (1, 1), |t| t.string(40, &[]), digest::<Sha1>),
@@ -216,6 +247,58 @@ fn sleep(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
     // `as` clips.
     let killed = context.environment.sleep((seconds * 1e6) as u64);
     Ok(Value::Int(killed.into()))
+}
+
+/// The name of a lock: 3057 for none, 4163 if it is too long.
+fn lock_name(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<String, SqlError> {
+    const CHARACTERS_MAX: usize = 64;
+    let Some(name) = args.string(0, context)? else {
+        return Err(SqlError::wrong_user_lock_name("NULL"));
+    };
+    let name = String::from_utf8_lossy(&name).into_owned();
+    if name.is_empty() {
+        return Err(SqlError::wrong_user_lock_name(name));
+    }
+    if name.chars().count() > CHARACTERS_MAX {
+        return Err(SqlError::user_lock_name_too_long(name));
+    }
+    Ok(name)
+}
+
+fn locks<'a>(context: &'a EvalContext<'_>, what: &str) -> Result<Holder<'a>, SqlError> {
+    let locks = context.environment.user_locks();
+    locks.ok_or_else(|| SqlError::not_supported(what))
+}
+
+fn get_lock(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let name = lock_name(args, context)?;
+    // A negative time is for ever, NULL is none.
+    let seconds = u64::try_from(args.int(1, context)?.unwrap_or(0)).ok();
+    let got = locks(context, "GET_LOCK")?.get(&name, seconds)?;
+    Ok(Value::Int(got.into()))
+}
+
+fn release_lock(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let name = lock_name(args, context)?;
+    let released = locks(context, "RELEASE_LOCK")?.release(&name);
+    Ok(released.map_or(Value::Null, |released| Value::Int(released.into())))
+}
+
+fn is_free_lock(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let name = lock_name(args, context)?;
+    let holder = locks(context, "IS_FREE_LOCK")?.locks.holder(&name);
+    Ok(Value::Int(holder.is_none().into()))
+}
+
+fn is_used_lock(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let name = lock_name(args, context)?;
+    let holder = locks(context, "IS_USED_LOCK")?.locks.holder(&name);
+    Ok(holder.map_or(Value::Null, Value::UInt))
+}
+
+fn release_all_locks(_: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let released = locks(context, "RELEASE_ALL_LOCKS")?.release_all();
+    Ok(Value::UInt(released))
 }
 
 fn hex_text(bytes: &[u8]) -> Value {

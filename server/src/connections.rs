@@ -1,0 +1,305 @@
+//! Connections: who comes in, who waits where for what, and which thread serves whom.
+//!
+//! ```text
+//! accept ─→ greeting ─→ lot ─→ logins ─→ lot ⇄ statements ─→ closed
+//!    └→ lobby (full) ─┘         (lane)          (slots)
+//! ```
+//!
+//! A connection whose client is silent stands in the [`lot`], watched by epoll, and is nothing
+//! but its session. When its client sends something it queues: with the statements for a slot, or
+//! as long as the client has not logged in, in a lane of its own, whose few threads do the
+//! expensive hashing of passwords. So neither do logins wait behind statements, nor do they take
+//! the machine away from them.
+//!
+//! 1. A connection is at one place at a time: in the lot, in a queue, or with a thread.
+//! 2. It is counted from `accept` until it is dropped, whatever becomes of it.
+//! 3. Nobody waits for a client on a shared thread: not to read its login, not to write an error.
+//!    Threads that wait for a client (to take a long result, or for its next statement while few
+//!    clients talk) are the connection's own for that time.
+//! 4. Administrators, who come in by a door of their own, have a thread each and never queue.
+
+mod accept;
+mod lot;
+
+pub use accept::is_loopback;
+
+use crate::{
+    mysql::{
+        Backend, Peer,
+        connection::{self, Connection, Next, Shared},
+        stream::Stream,
+    },
+    scheduler::{Scheduler, Task},
+};
+use cohort_sql::SqlError;
+use lot::Lot;
+use parking_lot::{Condvar, Mutex};
+use rustc_hash::FxHashMap;
+use std::{
+    collections::VecDeque,
+    io,
+    net::Shutdown,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// So many newcomers wait at most when the server is full.
+const LOBBY_MAX: usize = 1024;
+
+/// The connections of a server.
+pub struct Connections<B: Backend> {
+    /// What they share.
+    pub shared: Arc<Shared<B>>,
+    /// Who executes statements.
+    statements: Arc<Scheduler>,
+    /// Who logs in.
+    logins: Arc<Scheduler>,
+    /// max_connections.
+    pub max: AtomicUsize,
+    /// How long a newcomer waits when there are as many, in milliseconds.
+    pub admission_ms: AtomicU64,
+    table: Mutex<Table>,
+    /// Signalled when the last one has ended.
+    none_left: Condvar,
+    lot: Lot<B>,
+    last_id: AtomicU64,
+}
+
+#[derive(Default)]
+struct Table {
+    open: FxHashMap<u64, Arc<Stream>>,
+    /// How many of them are administrators', who are not counted.
+    admins: usize,
+    lobby: VecDeque<Newcomer>,
+}
+
+/// A client that waits to be let in.
+struct Newcomer {
+    stream: Stream,
+    peer: Peer,
+    until: Instant,
+}
+
+impl<B: Backend> Connections<B> {
+    /// None yet. Statements and logins each have their scheduler.
+    pub fn new(
+        shared: Shared<B>,
+        statements: Arc<Scheduler>,
+        logins: Arc<Scheduler>,
+        max: usize,
+    ) -> io::Result<Arc<Connections<B>>> {
+        let connections = Arc::new(Connections {
+            shared: Arc::new(shared),
+            statements,
+            logins,
+            max: AtomicUsize::new(max),
+            admission_ms: AtomicU64::new(1000),
+            table: Mutex::default(),
+            none_left: Condvar::new(),
+            lot: Lot::new()?,
+            last_id: AtomicU64::new(0),
+        });
+        lot::watch(&connections)?;
+        Ok(connections)
+    }
+
+    /// Lets a client in, or has it wait if the server is full.
+    fn admit(self: &Arc<Self>, stream: Stream, peer: Peer) {
+        if self.shared.backend.is_stopping() {
+            return connection::refuse(&stream, &SqlError::shutdown_in_progress());
+        }
+        let mut table = self.table.lock();
+        if self.is_full(&table) {
+            let wait = Duration::from_millis(self.admission_ms.load(Ordering::Relaxed));
+            if wait.is_zero() || table.lobby.len() >= LOBBY_MAX {
+                drop(table);
+                return connection::refuse(&stream, &SqlError::too_many_connections());
+            }
+            let until = Instant::now() + wait;
+            table.lobby.push_back(Newcomer {
+                stream,
+                peer,
+                until,
+            });
+            return;
+        }
+        let client = self.register(&mut table, stream, peer, false);
+        drop(table);
+        client.greet();
+    }
+
+    fn is_full(&self, table: &Table) -> bool {
+        table.open.len() - table.admins >= self.max.load(Ordering::Relaxed)
+    }
+
+    fn register(
+        self: &Arc<Self>,
+        table: &mut Table,
+        stream: Stream,
+        peer: Peer,
+        admin: bool,
+    ) -> Box<Client<B>> {
+        let stream = Arc::new(stream);
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        table.open.insert(id, Arc::clone(&stream));
+        table.admins += usize::from(admin);
+        Box::new(Client {
+            connection: Connection::new(&self.shared, &stream, id, peer, admin),
+            registered: Registered {
+                connections: Arc::clone(self),
+                id,
+                admin,
+            },
+            watched: false,
+            expired: false,
+        })
+    }
+
+    /// Lets in who waits, now that somebody has left; and turns away who has waited too long.
+    fn look_into_lobby(self: &Arc<Self>) {
+        let mut let_in = Vec::new();
+        let mut turned_away = Vec::new();
+        {
+            let mut table = self.table.lock();
+            let now = Instant::now();
+            while table.lobby.front().is_some_and(|first| first.until <= now) {
+                turned_away.extend(table.lobby.pop_front());
+            }
+            while !self.is_full(&table)
+                && let Some(Newcomer { stream, peer, .. }) = table.lobby.pop_front()
+            {
+                let_in.push(self.register(&mut table, stream, peer, false));
+            }
+        }
+        for newcomer in turned_away {
+            connection::refuse(&newcomer.stream, &SqlError::too_many_connections());
+        }
+        for client in let_in {
+            client.greet();
+        }
+    }
+
+    /// Queues connections whose clients have sent something, or whose time is over.
+    fn submit(&self, clients: impl Iterator<Item = Box<Client<B>>>) {
+        let mut statements = Vec::new();
+        let mut logins = Vec::new();
+        for mut client in clients {
+            let id = client.connection.id();
+            let class = client.connection.class();
+            let lane = if client.connection.is_logging_in() {
+                &mut logins
+            } else {
+                &mut statements
+            };
+            lane.push((id, class, client as Box<dyn Task>));
+        }
+        for (scheduler, tasks) in [(&self.statements, statements), (&self.logins, logins)] {
+            if !tasks.is_empty() {
+                scheduler.submit(tasks);
+            }
+        }
+    }
+
+    /// Ends a connection from outside: whoever waits for its client learns that it has gone.
+    pub fn disconnect(&self, id: u64) {
+        if let Some(stream) = self.table.lock().open.get(&id) {
+            stream.shutdown(Shutdown::Read);
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.table.lock().open.len()
+    }
+
+    /// Has every connection end after the statement it executes; waits until all have, at most
+    /// so long, and says how many have not.
+    pub fn drain(&self, limit: Duration) -> usize {
+        let mut table = self.table.lock();
+        let lobby = std::mem::take(&mut table.lobby);
+        for newcomer in lobby {
+            connection::refuse(&newcomer.stream, &SqlError::shutdown_in_progress());
+        }
+        for stream in table.open.values() {
+            stream.shutdown(Shutdown::Read);
+        }
+        let until = Instant::now() + limit;
+        while !table.open.is_empty() && !self.none_left.wait_until(&mut table, until).timed_out() {}
+        table.open.len()
+    }
+}
+
+/// A connection at its place.
+struct Client<B: Backend> {
+    connection: Connection<B>,
+    registered: Registered<B>,
+    /// epoll knows its socket.
+    watched: bool,
+    /// Its time is over.
+    expired: bool,
+}
+
+impl<B: Backend> Client<B> {
+    fn greet(mut self: Box<Self>) {
+        let next = self.connection.greet();
+        self.go_on(next);
+    }
+
+    fn serve(&mut self) -> Next {
+        if self.expired {
+            self.expired = false;
+            self.connection.expire()
+        } else {
+            self.connection.serve()
+        }
+    }
+
+    /// Puts it into the lot, or ends it.
+    fn go_on(self: Box<Self>, next: Next) {
+        if let Next::Wait(until) = next {
+            let connections = Arc::clone(&self.registered.connections);
+            connections.lot.park(self, until);
+        }
+    }
+}
+
+impl<B: Backend> Task for Client<B> {
+    fn run(mut self: Box<Self>) {
+        let next = self.serve();
+        self.go_on(next);
+    }
+    fn refuse(self: Box<Self>, error: &io::Error) {
+        let errno = error.raw_os_error().unwrap_or(0);
+        connection::refuse(
+            self.connection.stream(),
+            &SqlError::cannot_create_thread(errno),
+        );
+    }
+}
+
+/// A connection in the table; it leaves it when it is dropped.
+struct Registered<B: Backend> {
+    connections: Arc<Connections<B>>,
+    id: u64,
+    admin: bool,
+}
+
+impl<B: Backend> Drop for Registered<B> {
+    fn drop(&mut self) {
+        let connections = &self.connections;
+        let mut table = connections.table.lock();
+        table.open.remove(&self.id);
+        table.admins -= usize::from(self.admin);
+        if table.open.is_empty() {
+            connections.none_left.notify_all();
+        }
+        let somebody_waits = !table.lobby.is_empty();
+        drop(table);
+        if somebody_waits {
+            connections.look_into_lobby();
+        }
+    }
+}

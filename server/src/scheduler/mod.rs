@@ -1,0 +1,400 @@
+//! The scheduler: who may execute.
+//!
+//! # Why it is hard
+//!
+//! More threads than cores that compete for the same locks and caches only slow each other down,
+//! so what executes is bounded by *slots*. But a bound makes a queue, and a queue that does not
+//! know about transactions puts the statement that would release a lock behind all who wait for
+//! that lock. And a worker that keeps its slot while it waits for a lock, whose holder queues for
+//! a slot, waits for ever. Both happen in the thread pools of other servers. Here priorities
+//! ([`queues`]) prevent the first, and the second cannot arise, because nobody holds a slot while
+//! waiting: not for a lock, the log, room in the store, a sleep, or the client.
+//!
+//! At the same time a free slot must cost next to nothing, or the scheduler costs more than it
+//! saves as long as there are few clients.
+//!
+//! # How it works
+//!
+//! `word` holds the number of slots taken and of those who wait. As long as nobody waits, a slot
+//! is taken with one compare-and-swap and given back with one subtraction. Otherwise the mutex is
+//! taken and the pure core, [`Queues`](queues::Queues), asked.
+//!
+//! Two kinds wait. A *thread* asks in the middle of its connection's work and sleeps until it is
+//! its turn. A *task*, a connection whose client has sent something while no thread was waiting
+//! for it, needs a thread as well: one that has no work takes it ([`workers`]), best the one that
+//! has just finished another task, for it has a slot already. So, when many connections talk at
+//! once, a thread goes from one to the next without any switch between threads.
+//!
+//! # Invariants
+//!
+//! 1. While somebody waits (`word`'s upper half is not 0), slots are taken only under the mutex
+//!    and as the core decides. Who enqueues counts itself and asks the core afterwards; who gives
+//!    back a slot looks at the count in the same atomic step. One of the two sees the other.
+//! 2. Whether a session holds a slot is known to its thread alone (`HELD`). Taking one twice, or
+//!    giving back one that is not held, does nothing.
+//! 3. After a wait for the log nobody takes a slot again. What is left of the statement is its
+//!    reply, a few microseconds; to queue for them would cost a second sleep for each commit.
+//! 4. `thread_pool_size` = 0 is no scheduler at all: nothing is counted and nobody waits.
+//!
+//! # Rejected
+//!
+//! Groups of connections with queues of their own, as other servers have: a group can be
+//! overloaded while others idle. A stall timer that adds workers: there is nothing to stall on.
+
+mod priority;
+pub mod queues;
+mod report;
+mod seat;
+pub mod waits;
+mod workers;
+
+pub use priority::{Standing, Tickets};
+pub use queues::{Class, Rules};
+pub use seat::Seat;
+pub use workers::Task;
+
+use parking_lot::Mutex;
+use queues::{Grant, Micros, Queues};
+use std::{
+    cell::{Cell, RefCell},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering},
+    },
+    thread::{self, Thread},
+    time::{Duration, Instant},
+};
+use waits::{Wait, Waits};
+use workers::Workers;
+
+/// How long a statement runs before it lets others go first, if somebody waits.
+const SLICE: Duration = Duration::from_millis(1);
+
+const ONE_WAITS: u64 = 1 << 32;
+const RUNNING: u64 = ONE_WAITS - 1;
+
+thread_local! {
+    /// The scheduler whose slot this thread's session holds, by its number; 0 for none.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+    /// Since when a statement that takes long has run.
+    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// How this thread is woken.
+    static SLEEPER: RefCell<Option<Arc<Sleeper>>> = const { RefCell::new(None) };
+}
+
+static LAST_NUMBER: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread that waits for a slot.
+#[derive(Debug)]
+struct Sleeper {
+    thread: Thread,
+    granted: AtomicU8,
+}
+
+/// How a sleeper's turn comes: with a slot, or, when the scheduler is turned off, without.
+const WITH_SLOT: u8 = 1;
+const WITHOUT: u8 = 2;
+
+impl Sleeper {
+    fn current() -> Arc<Sleeper> {
+        SLEEPER.with_borrow_mut(|sleeper| {
+            let new = || {
+                Arc::new(Sleeper {
+                    thread: thread::current(),
+                    granted: AtomicU8::new(0),
+                })
+            };
+            Arc::clone(sleeper.get_or_insert_with(new))
+        })
+    }
+    /// Sleeps until `wake`; whether it comes with a slot.
+    fn sleep(&self) -> bool {
+        loop {
+            match self.granted.swap(0, Ordering::Acquire) {
+                0 => thread::park(),
+                how => return how == WITH_SLOT,
+            }
+        }
+    }
+    fn wake(&self, with_slot: bool) {
+        let how = if with_slot { WITH_SLOT } else { WITHOUT };
+        self.granted.store(how, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// Who waits for a slot.
+enum Who {
+    Thread(Arc<Sleeper>),
+    Task(Box<dyn Task>),
+}
+
+/// One who waits, of which session.
+struct Waiter {
+    session: u64,
+    class: Class,
+    who: Who,
+}
+
+/// The slots of a server, and those who wait for them.
+pub struct Scheduler {
+    number: usize,
+    /// Slots taken in the lower half, those who wait in the upper.
+    word: AtomicU64,
+    /// thread_pool_size; 0 for no limit.
+    size: AtomicUsize,
+    oversubscribe: AtomicUsize,
+    queues: Mutex<Queues<Waiter>>,
+    /// Tasks among those who wait.
+    tasks: AtomicUsize,
+    workers: Arc<Workers>,
+    waits: Arc<Waits>,
+    counters: report::Counters,
+    begin: Instant,
+}
+
+impl Scheduler {
+    /// All slots are free. Threads for tasks get this name, and a stack of so many bytes.
+    pub fn new(rules: Rules, waits: Arc<Waits>, name: &str, stack: usize) -> Arc<Scheduler> {
+        Arc::new_cyclic(|scheduler| Scheduler {
+            number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
+            word: AtomicU64::new(0),
+            size: AtomicUsize::new(rules.size),
+            oversubscribe: AtomicUsize::new(rules.oversubscribe),
+            queues: Mutex::new(Queues::new(rules)),
+            tasks: AtomicUsize::new(0),
+            workers: Workers::new(Weak::clone(scheduler), name, stack),
+            waits,
+            counters: report::Counters::default(),
+            begin: Instant::now(),
+        })
+    }
+
+    fn now(&self) -> Micros {
+        waits::micros(self.begin.elapsed())
+    }
+    fn is_off(&self) -> bool {
+        self.size.load(Ordering::Relaxed) == 0
+    }
+    fn holds(&self) -> bool {
+        HELD.get() == self.number
+    }
+    fn hold(&self) {
+        HELD.set(self.number);
+        SINCE.set(None);
+    }
+
+    /// Takes a slot for a session, unless its thread has one. `class` is asked only if it must
+    /// queue.
+    pub fn acquire(&self, session: u64, class: impl FnOnce() -> Class) {
+        if !self.holds() && !self.take_free(0) {
+            self.queue_up(session, class());
+        }
+    }
+
+    /// Takes a slot again after a wait.
+    fn acquire_again(&self, session: u64) {
+        let more = self.oversubscribe.load(Ordering::Relaxed);
+        if !self.holds() && !self.take_free(more) {
+            self.queue_up(session, Class::Returning);
+        }
+    }
+
+    /// Takes a slot if one is free and nobody waits; `true` also if none is needed.
+    fn take_free(&self, more: usize) -> bool {
+        let size = self.size.load(Ordering::Relaxed);
+        if size == 0 {
+            return true;
+        }
+        let limit = size.saturating_add(more) as u64;
+        let take = |word| (word < limit).then_some(word + 1);
+        let taken = self
+            .word
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, take)
+            .is_ok();
+        if taken {
+            self.hold();
+        }
+        taken
+    }
+
+    fn queue_up(&self, session: u64, class: Class) {
+        let sleeper = Sleeper::current();
+        let who = Who::Thread(Arc::clone(&sleeper));
+        self.enqueue([(session, class, who)]);
+        if sleeper.sleep() {
+            self.hold();
+        }
+    }
+
+    fn enqueue(&self, waiters: impl IntoIterator<Item = (u64, Class, Who)>) {
+        let now = self.now();
+        let mut queues = self.queues.lock();
+        for (session, class, who) in waiters {
+            if matches!(who, Who::Task(_)) {
+                self.tasks.fetch_add(1, Ordering::Relaxed);
+            }
+            queues.enter(
+                now,
+                class,
+                Waiter {
+                    session,
+                    class,
+                    who,
+                },
+            );
+            self.word.fetch_add(ONE_WAITS, Ordering::AcqRel);
+        }
+        self.hand_out(queues);
+    }
+
+    /// Gives the slot back, if the thread has one.
+    pub fn release(&self) {
+        if !self.holds() {
+            return;
+        }
+        HELD.set(0);
+        if self.word.fetch_sub(1, Ordering::AcqRel) >= ONE_WAITS {
+            self.hand_out(self.queues.lock());
+        }
+    }
+
+    /// Lets those run whom the core chooses.
+    fn hand_out(&self, mut queues: parking_lot::MutexGuard<'_, Queues<Waiter>>) {
+        let now = self.now();
+        loop {
+            let running = (self.word.load(Ordering::Acquire) & RUNNING) as usize;
+            let Some(grant) = queues.next(now, running) else {
+                return;
+            };
+            self.note(&grant);
+            // One waits less, and one slot more is taken; without a scheduler, none.
+            let taken = u64::from(!self.is_off());
+            self.word.fetch_sub(ONE_WAITS - taken, Ordering::AcqRel);
+            // Waking is a system call: others may queue meanwhile.
+            parking_lot::MutexGuard::unlocked(&mut queues, || match grant.who.who {
+                Who::Thread(sleeper) => sleeper.wake(taken > 0),
+                Who::Task(task) => self.start(task, taken > 0),
+            });
+        }
+    }
+
+    fn note(&self, grant: &Grant<Waiter>) {
+        if matches!(grant.who.who, Who::Task(_)) {
+            self.tasks.fetch_sub(1, Ordering::Relaxed);
+        }
+        let wait = match grant.who.class {
+            Class::Low => Wait::QueueLow,
+            Class::High | Class::Returning => Wait::QueueHigh,
+        };
+        self.waits.note(wait, Duration::from_micros(grant.waited));
+        self.counters.count(grant.why);
+    }
+
+    /// Lets a long statement's thread give way: if it has run for its slice and somebody waits,
+    /// it queues again. Cheap enough to be called every few microseconds.
+    fn offer(&self, session: u64, class: Class) {
+        if self.word.load(Ordering::Relaxed) < ONE_WAITS || !self.holds() {
+            return;
+        }
+        let now = Instant::now();
+        let since = SINCE.get().unwrap_or(now);
+        SINCE.set(Some(since));
+        if now.duration_since(since) < SLICE {
+            return;
+        }
+        self.counters.yields.fetch_add(1, Ordering::Relaxed);
+        // It queues before it gives up its slot, or it could be the next to get it.
+        let sleeper = Sleeper::current();
+        let who = Who::Thread(Arc::clone(&sleeper));
+        self.enqueue([(session, class, who)]);
+        self.release();
+        if sleeper.sleep() {
+            self.hold();
+        }
+    }
+
+    /// Queues connections that need a thread to serve them.
+    pub fn submit(&self, tasks: impl IntoIterator<Item = (u64, Class, Box<dyn Task>)>) {
+        if self.is_off() {
+            for (_, _, task) in tasks {
+                self.start(task, false);
+            }
+            return;
+        }
+        let waiters = tasks
+            .into_iter()
+            .map(|(session, class, task)| (session, class, Who::Task(task)));
+        self.enqueue(waiters);
+    }
+
+    fn start(&self, task: Box<dyn Task>, held: bool) {
+        if let Err((task, error)) = self.workers.give(task, held) {
+            // No thread is left in the system: tell the client, here.
+            task.refuse(&error);
+            if held {
+                HELD.set(self.number);
+                self.release();
+            }
+        }
+    }
+
+    /// After a task: gives the slot back, or keeps it for the next task if that is whose turn it
+    /// is.
+    fn next_task(&self) -> Option<Box<dyn Task>> {
+        let held = self.holds();
+        if self.word.load(Ordering::Relaxed) < ONE_WAITS || self.is_off() {
+            self.release();
+            return None;
+        }
+        let mut queues = self.queues.lock();
+        let running = (self.word.load(Ordering::Acquire) & RUNNING) as usize;
+        let grant = queues.next(self.now(), running.saturating_sub(usize::from(held)));
+        let Some(grant) = grant else {
+            drop(queues);
+            self.release();
+            return None;
+        };
+        self.note(&grant);
+        // The slot changes hands, or one more is taken.
+        self.word
+            .fetch_sub(ONE_WAITS - u64::from(!held), Ordering::AcqRel);
+        drop(queues);
+        match grant.who.who {
+            Who::Task(task) => {
+                self.hold();
+                Some(task)
+            }
+            Who::Thread(sleeper) => {
+                HELD.set(0);
+                sleeper.wake(true);
+                None
+            }
+        }
+    }
+
+    /// Whether so many connections want to talk that a thread should not wait for one of them,
+    /// but turn to the next: more than `limit` have a thread or queue for one.
+    pub fn is_crowded(&self, limit: usize) -> bool {
+        self.workers.busy() + self.tasks.load(Ordering::Relaxed) > limit
+    }
+
+    /// Changes the limits; 0 slots: no scheduler.
+    pub fn set_rules(&self, change: impl FnOnce(&mut Rules)) {
+        let mut queues = self.queues.lock();
+        change(&mut queues.rules);
+        let rules = queues.rules;
+        self.size.store(rules.size, Ordering::Relaxed);
+        self.oversubscribe
+            .store(rules.oversubscribe, Ordering::Relaxed);
+        self.hand_out(queues);
+    }
+
+    /// How long a thread without work stays.
+    pub fn set_idle_time(&self, time: Duration) {
+        self.workers.set_idle_time(time);
+    }
+}
+
+#[cfg(test)]
+mod tests;
