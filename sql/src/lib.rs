@@ -1,6 +1,7 @@
 //! SQL on the engine: lexer and parser, planner, executor, and the session that holds the state
 //! of a client's transaction.
 
+pub mod advice;
 pub mod catalog;
 pub mod command;
 pub mod ddl;

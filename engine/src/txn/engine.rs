@@ -229,6 +229,14 @@ impl Engine {
     pub fn lock_waits(&self) -> Vec<(u64, Vec<u64>)> {
         self.inner.locks.waits()
     }
+    /// Has `listener` told of every row lock wait of a millisecond or more, when it is over: the
+    /// session that held the lock, its last statement, and how long the wait was. Once.
+    pub fn on_long_lock_wait(
+        &self,
+        listener: impl Fn(u64, &str, std::time::Duration) + Send + Sync + 'static,
+    ) {
+        self.inner.locks.on_long_wait(Box::new(listener));
+    }
     /// The last deadlocks, the latest last.
     pub fn deadlocks(&self) -> Vec<super::DeadlockReport> {
         self.inner.locks.deadlocks()

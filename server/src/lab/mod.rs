@@ -2,10 +2,12 @@
 //! server that speaks MySQL's protocol.
 //!
 //! An experiment is a module with its options, what it measures and its report
-//! ([`thread_pool`]). They share how servers are named and reached ([`target`], [`server`],
+//! ([`thread_pool`],
+//! [`connections`]). They share how servers are named and reached ([`target`], [`server`],
 //! [`own`]), a client's side of the protocol ([`wire`], [`login`], [`control`]), sysbench's table
 //! and statements ([`table`], [`workload`]), and the load [`generator`].
 
+mod connections;
 mod control;
 mod generator;
 mod login;
@@ -29,6 +31,8 @@ pub enum Experiment {
     /// the modes of the scheduler and beside other servers
     #[command(after_help = thread_pool::EXAMPLES, after_long_help = thread_pool::EXAMPLES)]
     ThreadPool(Box<thread_pool::Options>),
+    /// Memory of silent and of talking connections, and how long a login takes beside a full load
+    Connections(Box<connections::Options>),
 }
 
 /// Makes an experiment.
@@ -36,5 +40,6 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
     crate::limits::raise_files();
     match experiment {
         Experiment::ThreadPool(options) => thread_pool::run(options),
+        Experiment::Connections(options) => connections::run(options),
     }
 }

@@ -207,8 +207,14 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
+/// A row of words.
+#[must_use]
+pub fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
 /// Columns under each other, the first to the left, the others to the right.
-fn aligned(rows: &[Vec<String>]) -> String {
+pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -230,7 +236,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
 }
 
 /// A number with as many digits as matter, thousands set apart.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value.is_nan() {
         return "-".into();
     }

@@ -64,6 +64,8 @@ pub struct Server {
     pub endpoint: Endpoint,
     /// Its process on this machine, if known.
     pub pid: Option<u32>,
+    /// Its admin port, if it has one open.
+    pub admin_port: Option<u16>,
     /// What it says it is.
     pub version: String,
     control: Control,
@@ -111,12 +113,14 @@ impl Server {
             name,
             endpoint,
             pid,
+            admin_port: None,
             version: control.version.clone(),
             control,
             found: Vec::new(),
             _own: own,
         };
         server.make_room(connections);
+        server.find_admin_port();
         Ok(server)
     }
 
@@ -143,6 +147,15 @@ impl Server {
                     self.name
                 );
             }
+        }
+    }
+
+    /// The admin port is open if it has an address.
+    fn find_admin_port(&mut self) {
+        let address = self.control.variable("admin_address").ok().flatten();
+        let port = self.control.variable("admin_port").ok().flatten();
+        if address.is_some_and(|address| !address.is_empty()) {
+            self.admin_port = port.and_then(|port| port.parse().ok());
         }
     }
 

@@ -207,6 +207,11 @@ pub(super) const COHORT_XA_PREPARED: &str = "\
     datetime(6)!, AGE_SECONDS bigint+!, USER varchar(288)!, CONNECTION_ID bigint+!, \
     ROW_EVENTS bigint+!";
 
+/// Cohort's own: what clients do with transactions that they had better not.
+pub(super) const SYS_TRANSACTION_ADVICE: &str = "\
+    user_host varchar(288)!, kind varchar(32)!, query text!, digest varchar(64)!, occurrences \
+    bigint+!, round_trips_wasted bigint+!, total_ms bigint+!, max_ms bigint+!, advice text!";
+
 /// Cohort's own: how long the log's fsyncs took.
 pub(super) const COHORT_LOG_FSYNC_HISTOGRAM: &str = "\
     BUCKET int+!, LATENCY_US_FROM bigint+!, LATENCY_US_TO bigint+, FSYNCS bigint+!";

@@ -1,6 +1,7 @@
 //! The tables that are computed when they are read: information_schema, performance_schema and
 //! parts of mysql.
 
+mod advice;
 mod definitions;
 mod objects;
 mod pool;
@@ -89,7 +90,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 41] = [
+const ENTRIES: [Entry; 42] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -275,6 +276,12 @@ const ENTRIES: [Entry; 41] = [
         "session_variables",
         def::PS_SESSION_VARIABLES,
         server::session_variables,
+    ),
+    (
+        "sys",
+        "transaction_advice",
+        def::SYS_TRANSACTION_ADVICE,
+        advice::rows,
     ),
 ];
 

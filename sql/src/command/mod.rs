@@ -7,7 +7,7 @@
 mod account;
 mod cursor;
 mod parse;
-mod reserved;
+pub mod reserved;
 mod show;
 mod xa;
 

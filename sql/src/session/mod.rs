@@ -10,6 +10,7 @@ mod prepared;
 mod query;
 mod schema;
 mod set;
+mod trail;
 mod transaction;
 mod xa;
 
@@ -33,6 +34,7 @@ use cohort_engine::{
 use prepared::Statements;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, atomic::AtomicU32};
+use trail::Trail;
 use transaction::Transaction;
 
 /// The protocol's server status flags.
@@ -81,6 +83,7 @@ impl Statement {
 pub struct Session {
     state: State,
     transaction: Transaction,
+    trail: Trail,
     statements: Statements,
     /// The literals of the last query that came as text; kept for its memory.
     lifted: Lifted,
@@ -141,6 +144,7 @@ impl Session {
         Session {
             state,
             transaction: Transaction::default(),
+            trail: Trail::default(),
             statements: Statements::default(),
             lifted: Lifted::default(),
             more: false,
@@ -210,6 +214,9 @@ impl Session {
     fn begin_statement(&mut self, command: &'static str, text: Option<&Arc<str>>) {
         let now = self.state.instance.env().wall_micros();
         let state = &mut self.state;
+        if state.in_transaction {
+            self.trail.spoken(now);
+        }
         state.now_micros = state
             .timestamp
             .unwrap_or(i64::try_from(now).unwrap_or(i64::MAX));
@@ -230,6 +237,10 @@ impl Session {
         if let Err(error) = &result {
             state.warnings.push(Level::Error, error.clone());
             state.row_count = -1;
+            self.trail.spoil();
+        }
+        if state.in_transaction {
+            self.trail.silent(state.instance.env().wall_micros());
         }
         let mut activity = state.entry.activity.lock();
         activity.command = "Sleep";

@@ -287,7 +287,11 @@ impl Session {
     ) -> Result<Outcome, SqlError> {
         self.check_privileges(&plan)?;
         for _ in 0..ATTEMPTS_MAX {
-            match self.attempt(&plan, text, params, out)? {
+            let attempted = self.attempt(&plan, text, params, out);
+            if !matches!(attempted, Ok(None)) {
+                self.note(&plan, text);
+            }
+            match attempted? {
                 Some(outcome) => return Ok(outcome),
                 None => plan = compile(self)?,
             }

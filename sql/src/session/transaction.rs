@@ -56,9 +56,11 @@ impl Session {
     }
 
     /// Opens a transaction, when there are not too many: thread_pool_max_transactions_limit.
-    fn open(&mut self, characteristics: Characteristics) -> Result<(), SqlError> {
+    /// `explicit` if the client said so.
+    fn open(&mut self, characteristics: Characteristics, explicit: bool) -> Result<(), SqlError> {
         let gate = &self.state.instance.gate;
         self.transaction.counted = gate.enter(&self.state.owner)?;
+        self.trail.open(explicit);
         self.transaction.open = Some(characteristics);
         self.state.in_transaction = true;
         Ok(())
@@ -73,7 +75,7 @@ impl Session {
         self.commit()?;
         let mut characteristics = self.characteristics();
         characteristics.read_only = read_only.unwrap_or(characteristics.read_only);
-        self.open(characteristics)?;
+        self.open(characteristics, true)?;
         if snapshot
             && matches!(
                 characteristics.isolation,
@@ -107,7 +109,7 @@ impl Session {
         if self.state.settings().autocommit {
             return Ok((characteristics, true));
         }
-        self.open(characteristics)?;
+        self.open(characteristics, false)?;
         Ok((characteristics, false))
     }
 
@@ -132,6 +134,7 @@ impl Session {
     }
 
     pub(super) fn forget(&mut self) {
+        self.conclude();
         self.transaction.open = None;
         self.transaction.branch = None;
         self.transaction.savepoints.clear();
@@ -149,6 +152,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.outside_xa()?;
         let ended = self.transaction.open;
+        self.trail.ask();
         if commit {
             self.commit()?;
         } else {
@@ -163,7 +167,7 @@ impl Session {
             .unwrap_or(by_default == 1 && completion.release.is_none());
         if chain {
             let characteristics = ended.unwrap_or_else(|| self.characteristics());
-            self.open(characteristics)?;
+            self.open(characteristics, false)?;
         } else {
             // SET TRANSACTION is for the next transaction, and an empty one was one, too.
             self.transaction.next = (None, None);

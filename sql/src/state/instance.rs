@@ -2,7 +2,9 @@
 
 use super::{gate::Gate, pool::Pool, registry::Registry};
 use crate::{
+    advice::{Advice, Subject},
     error::SqlError,
+    lexer::Mode,
     plan::PlanCache,
     user_locks::UserLocks,
     users::Users,
@@ -40,6 +42,8 @@ pub struct Instance {
     pub user_locks: UserLocks,
     /// The way into a transaction.
     pub gate: Gate,
+    /// What clients do with transactions that they had better not.
+    pub advice: Advice,
     /// What the server calls itself.
     pub version: String,
     /// How many prepared statements there are.
@@ -55,8 +59,9 @@ impl Instance {
         let started_micros = engine.env().wall_micros();
         let globals = Globals::default();
         describe(&globals, &engine);
-        Arc::new(Instance {
+        let instance = Arc::new(Instance {
             engine,
+            advice: Advice::default(),
             plans: PlanCache::default(),
             version: globals.values().text("version").to_string(),
             globals,
@@ -67,7 +72,31 @@ impl Instance {
             user_locks: UserLocks::default(),
             gate: Gate::default(),
             pool: OnceLock::new(),
-        })
+        });
+        instance.listen();
+        instance
+    }
+    /// Has the engine tell the adviser who makes others wait.
+    fn listen(self: &Arc<Instance>) {
+        let weak = Arc::downgrade(self);
+        self.engine
+            .on_long_lock_wait(move |holder, statement, waited| {
+                let Some(instance) = weak.upgrade() else {
+                    return;
+                };
+                let Some(entry) = instance.sessions.find(holder) else {
+                    return;
+                };
+                let activity = entry.activity.lock().clone();
+                // Without the port, as USER() has it.
+                let host = activity
+                    .host
+                    .rsplit_once(':')
+                    .map_or(&*activity.host, |(host, _)| host);
+                let who = Arc::from(format!("{}@{host}", activity.user));
+                let subject = Subject::new(&who, statement, Mode::default());
+                instance.advice.blocking(subject, waited);
+            });
     }
     /// The door to time and files.
     #[must_use]

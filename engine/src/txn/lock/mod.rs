@@ -54,7 +54,7 @@ use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -192,7 +192,14 @@ pub(super) struct LockManager {
     counters: Counters,
     registry: Arc<Registry>,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    listener: OnceLock<LongWaits>,
 }
+
+/// Who is told of long waits: the holder's session, its statement, how long.
+pub(super) type LongWaits = Box<dyn Fn(u64, &str, Duration) + Send + Sync>;
+
+/// A wait that is told of is not shorter.
+const LONG_WAIT: Duration = Duration::from_millis(1);
 
 fn identity(who: &Arc<Descriptor>) -> usize {
     Arc::as_ptr(who) as usize
@@ -211,6 +218,7 @@ impl LockManager {
             counters: Counters::default(),
             registry: Arc::clone(registry),
             clock: Box::new(clock),
+            listener: OnceLock::new(),
         }
     }
     /// The lock table of a tree.
@@ -256,7 +264,7 @@ impl LockManager {
             Woken::Victim
         } else {
             who.waiting.pause(WaitFor::Lock);
-            let woken = sleep(waiter, &target, deadline);
+            let woken = self.sleep(waiter, &target, deadline);
             who.waiting.resume(WaitFor::Lock);
             woken
         };
@@ -270,6 +278,30 @@ impl LockManager {
         // Not before the request has left its queue: a search may need the way through it.
         self.waits.lock().remove(&identity(&who));
         result
+    }
+    /// Has somebody told of long waits for row locks; the first one who asks.
+    pub fn on_long_wait(&self, listener: LongWaits) {
+        let _ = self.listener.set(listener);
+    }
+    /// Sleeps until the wait is over. Who holds the lock is looked up only if that takes long.
+    fn sleep(&self, waiter: &Arc<Waiter>, target: &Target, deadline: Option<Instant>) -> Woken {
+        let begin = Instant::now();
+        let soon = begin + LONG_WAIT;
+        let listener = match (self.listener.get(), target) {
+            (Some(listener), Target::Row(..)) if deadline.is_none_or(|at| at > soon) => listener,
+            _ => return sleep(waiter, target, deadline),
+        };
+        let woken = sleep(waiter, target, Some(soon));
+        if woken != Woken::Timeout {
+            return woken;
+        }
+        let holder = self.blockers(waiter, target).into_iter().next();
+        let held = holder.map(|who| (who.session, who.statement.lock().clone()));
+        let woken = sleep(waiter, target, deadline);
+        if let Some((session, Some(statement))) = held {
+            listener(session, &statement, begin.elapsed());
+        }
+        woken
     }
     fn count_wait(&self, waited: Duration) {
         let us = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX);

@@ -1,0 +1,215 @@
+//! What connections cost that do nothing, and how a newcomer fares beside many that do much.
+//!
+//! Memory is the server's resident memory (`/proc/PID/status`), told apart by what the
+//! connections do: nothing since they logged in, or a statement each at the same time. Then all
+//! of them update rows in a closed loop, and newcomers log in one after another, at the usual
+//! port and at the admin port.
+
+use super::{
+    control::Control,
+    generator::{Fleet, Plan},
+    progress::Progress,
+    report,
+    server::Server,
+    target::{Address, Endpoint, Target},
+    workload::Workload,
+};
+use clap::Args;
+use hdrhistogram::Histogram;
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// `cohort lab connections`.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// What to measure, as for `lab thread-pool`; memory needs pid, unless it is the own server
+    #[arg(long = "target", value_name = "TARGET", default_value = "cohort")]
+    targets: Vec<Target>,
+    /// How many connections
+    #[arg(long, default_value_t = 4096)]
+    connections: usize,
+    /// Seconds of load while newcomers log in
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Rows of the table sbtest1
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    rows: u32,
+    /// Threads of the load generator
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Where the own server keeps its data
+    #[arg(long, value_name = "PATH")]
+    datadir: Option<PathBuf>,
+}
+
+/// How long connections are left alone before their memory counts.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Between two newcomers.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Connections that log in at the same time.
+const LOGINS: usize = 64;
+
+/// Measures and prints.
+pub fn run(options: &Options) -> Result<(), String> {
+    let mut rows = vec![report::words(&[
+        "server",
+        "KiB a silent connection",
+        "KiB a talking one",
+        "login p50/p99/max ms, nothing to do",
+        "login p50/p99/max ms, all busy",
+        "admin port, all busy",
+    ])];
+    for target in &options.targets {
+        let mut server = Server::reach(target, options.connections, options.datadir.as_deref())?;
+        server.load(options.rows)?;
+        let row = measure(options, &server);
+        rows.push(row.map_err(|error| format!("{}: {error}", server.name))?);
+    }
+    print!("{}", report::aligned(&rows));
+    Ok(())
+}
+
+fn measure(options: &Options, server: &Server) -> Result<Vec<String>, String> {
+    let count = options.connections;
+    let idle = probe(
+        &server.endpoint,
+        Duration::from_secs(1),
+        &AtomicBool::new(false),
+    );
+    let before = server.memory();
+    let mut fleet = {
+        let connecting = Progress::new(format!("{}: connecting", server.name), count as u64);
+        Fleet::open(
+            &server.endpoint,
+            count,
+            options.threads,
+            LOGINS,
+            connecting.done(),
+        )?
+    };
+    thread::sleep(SILENCE);
+    let each = |now: Option<u64>| {
+        let more = now?.saturating_sub(before?);
+        Some(more as f64 / 1024.0 / count as f64)
+    };
+    let silent = each(server.memory());
+    let plan = Plan {
+        workload: Workload::named("oltp_update_non_index")?,
+        rows: options.rows,
+        rate: None,
+        warmup: Duration::from_secs(2),
+        time: Duration::from_secs_f64(options.seconds),
+    };
+    let admin = server.admin();
+    let _running = Progress::timed(
+        format!("{}: all busy", server.name),
+        plan.warmup + plan.time,
+    );
+    let ended = AtomicBool::new(false);
+    let (busy, by_admin, talking) = thread::scope(|scope| {
+        let newcomers = scope.spawn(|| probe(&server.endpoint, plan.time, &ended));
+        let admins = admin.map(|admin| {
+            let ended = &ended;
+            scope.spawn(move || probe(&admin, plan.time, ended))
+        });
+        let talking = scope.spawn(|| peak(server, &ended));
+        let run = fleet.run(plan);
+        ended.store(true, Ordering::Relaxed);
+        let busy = newcomers.join().ok().flatten();
+        let by_admin = admins.and_then(|admins| admins.join().ok().flatten());
+        run.map(|_| (busy, by_admin, talking.join().ok().flatten()))
+    })?;
+    let kib = |kib: Option<f64>| kib.map_or("-".to_owned(), report::number);
+    Ok(vec![
+        server.name.clone(),
+        kib(silent),
+        kib(each(talking)),
+        latencies(idle.as_ref()),
+        latencies(busy.as_ref()),
+        latencies(by_admin.as_ref()),
+    ])
+}
+
+/// Logs in again and again, for so long; how many microseconds each took. Nothing if one failed.
+fn probe(endpoint: &Endpoint, time: Duration, ended: &AtomicBool) -> Option<Histogram<u64>> {
+    let mut histogram = Histogram::new(3).ok()?;
+    let begun = Instant::now();
+    while begun.elapsed() < time && !ended.load(Ordering::Relaxed) {
+        let start = Instant::now();
+        if let Err(error) = Control::connect(endpoint) {
+            eprintln!("logging in: {error}");
+            return None;
+        }
+        let us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        histogram.saturating_record(us);
+        thread::sleep(PAUSE);
+    }
+    Some(histogram)
+}
+
+fn latencies(histogram: Option<&Histogram<u64>>) -> String {
+    let Some(histogram) = histogram.filter(|histogram| !histogram.is_empty()) else {
+        return "-".into();
+    };
+    let ms = |quantile: f64| report::number(histogram.value_at_quantile(quantile) as f64 / 1000.0);
+    format!("{} / {} / {}", ms(0.5), ms(0.99), ms(1.0))
+}
+
+/// The most memory the server has until the load has ended.
+fn peak(server: &Server, ended: &AtomicBool) -> Option<u64> {
+    let mut most = None;
+    while !ended.load(Ordering::Relaxed) {
+        most = most.max(server.memory());
+        thread::sleep(Duration::from_millis(100));
+    }
+    most
+}
+
+impl Server {
+    /// Where the admin port is, if there is one.
+    fn admin(&self) -> Option<Endpoint> {
+        let port = self.admin_port?;
+        match self.endpoint.address {
+            Address::Tcp(mut address) => {
+                address.set_port(port);
+                Some(Endpoint {
+                    address: Address::Tcp(address),
+                    account: self.endpoint.account.clone(),
+                })
+            }
+            Address::Unix(_) => None,
+        }
+    }
+
+    /// Bytes of resident memory, if the process is known.
+    fn memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
+        resident(&status)
+    }
+}
+
+/// VmRSS out of /proc/PID/status.
+fn resident(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_memory() {
+        assert_eq!(resident("Name:\tx\nVmRSS:\t    2048 kB\n"), Some(2 << 20));
+        assert_eq!(resident("Name:\tx\n"), None);
+        let own = std::fs::read_to_string("/proc/self/status").unwrap();
+        assert!(resident(&own).is_some_and(|bytes| bytes > 100_000));
+    }
+}
