@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// Slots for each core, unless thread_pool_size says otherwise: measured, see
+/// Slots for each core, unless thread_pool_size says otherwise; see
 /// docs/decisions/0017.
 pub const SLOTS_PER_CORE: usize = 4;
 /// So many connections for each core may keep a thread while they talk.
