@@ -11,6 +11,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LUA = ROOT / "bench" / "lua"
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+# As much as the peers are given: bytes.
+BUFFER_POOL = 2 << 30
 
 
 class Server:
@@ -92,7 +94,7 @@ class Cohort(Server):
         self.log = open(self.data.parent / "cohort.log", "a")
         self.process = subprocess.Popen(
             [self.binary, "serve", "--port", str(self.port), "--datadir", self.data,
-             "--max-connections", "2000"],
+             "--max-connections", "2000", "--innodb-buffer-pool-size", str(BUFFER_POOL)],
             stdout=self.log, stderr=self.log, start_new_session=True)
         self.wait()
         self.sql("CREATE DATABASE IF NOT EXISTS sbtest", None)

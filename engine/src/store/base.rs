@@ -237,6 +237,25 @@ impl TreeWriter<'_> {
         self.0.insert(key, value).map_err(failed)?;
         Ok(())
     }
+    /// Puts entries in the order of their keys, all above those in the tree.
+    pub fn append<'e>(
+        &mut self,
+        entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
+    ) -> Result<(), StoreError> {
+        let mut end = self
+            .0
+            .upper_bound_mut(Bound::<&[u8]>::Unbounded)
+            .map_err(failed)?;
+        for (key, value) in entries {
+            end.insert_before(key, value).map_err(failed)?;
+        }
+        end.close().map_err(failed)
+    }
+    /// Whether all keys are below `key`.
+    pub fn is_below(&self, key: &[u8]) -> Result<bool, StoreError> {
+        let last = self.0.last().map_err(failed)?;
+        Ok(last.is_none_or(|(last, _)| last.value() < key))
+    }
     /// Removes an entry, if it exists.
     pub fn remove(&mut self, key: &[u8]) -> Result<(), StoreError> {
         self.0.remove(key).map_err(failed)?;

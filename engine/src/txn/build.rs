@@ -3,10 +3,11 @@
 //! The caller holds the table's exclusive metadata lock, so its rows do not change. A checkpoint
 //! brings all of them into the Base; from there they are read in order, turned into entries,
 //! sorted in chunks of bounded memory, and written chunk by chunk, each in a durable commit of
-//! the Base, so that checkpoints get their turn between two of them. The new trees belong to
-//! nobody until the DDL is in the log; if it never gets there they are dropped, at once or when
-//! the engine is opened next. Rejected: an external merge sort, which would write everything once
-//! more; a B-tree takes a few sorted chunks well.
+//! the Base, so that checkpoints get their turn between two of them. A chunk above everything in
+//! the tree, as the first one is, is appended, leaf by leaf; others are put entry by entry. The
+//! new trees belong to nobody until the DDL is in the log; if it never gets there they are
+//! dropped, at once or when the engine is opened next. Rejected: an external merge sort, which
+//! would write everything once more; a B-tree takes a few sorted chunks well.
 
 use super::{
     TxnError,
@@ -20,8 +21,8 @@ use crate::{
     types::{Index, Table, TreeId},
 };
 
-/// Memory for one tree's sorted chunk, in bytes.
-const CHUNK_BYTES: usize = 32 << 20;
+/// Memory for one tree's sorted chunk, in bytes; tests have several chunks.
+const CHUNK_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
 
 /// How often KILL is looked for, in rows.
 const KILL_CHECK: u64 = 1024;
@@ -38,14 +39,30 @@ struct TreeBuilder<'a> {
     flushed: bool,
 }
 
-/// One entry, as positions in `TreeBuilder::bytes`.
+/// One entry, as lengths of its pieces, which stand one after another in `TreeBuilder::bytes`.
 #[derive(Clone, Copy)]
 struct Pending {
+    /// The first bytes of the key, which decide most comparisons.
+    prefix: u64,
     start: usize,
-    /// Where the part ends that no other entry may share; `start` if there is none.
-    unique_end: usize,
-    key_end: usize,
-    value_end: usize,
+    /// How much of the key no other entry may share.
+    unique: u32,
+    key: u32,
+    value: u32,
+}
+
+/// The first eight bytes of a key, in its order.
+fn prefix(key: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = key.len().min(8);
+    for (to, from) in first.iter_mut().zip(key.get(..length).unwrap_or_default()) {
+        *to = *from;
+    }
+    u64::from_be_bytes(first)
+}
+
+fn length(bytes: &[u8]) -> Result<u32, TxnError> {
+    u32::try_from(bytes.len()).map_err(|_| TxnError::TooLarge)
 }
 
 impl<'a> TreeBuilder<'a> {
@@ -61,16 +78,15 @@ impl<'a> TreeBuilder<'a> {
     }
     /// Adds an entry; the first `unique` bytes of its key must not occur twice.
     fn push(&mut self, key: &[u8], unique: usize, value: &[u8]) -> Result<(), TxnError> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
-        self.bytes.extend_from_slice(value);
         self.entries.push(Pending {
-            start,
-            unique_end: start + unique,
-            key_end,
-            value_end: self.bytes.len(),
+            prefix: prefix(key),
+            start: self.bytes.len(),
+            unique: length(key.get(..unique).unwrap_or_default())?,
+            key: length(key)?,
+            value: length(value)?,
         });
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
         let memory = self.bytes.len() + self.entries.len() * size_of::<Pending>();
         if memory >= CHUNK_BYTES {
             self.flush()?;
@@ -81,8 +97,19 @@ impl<'a> TreeBuilder<'a> {
         let unique = if entry.unique { entry.parts } else { 0 };
         self.push(&entry.key, unique, &[])
     }
-    fn slice(&self, from: usize, to: usize) -> &[u8] {
-        self.bytes.get(from..to).unwrap_or_default()
+    fn slice(&self, start: usize, length: u32) -> &[u8] {
+        let end = start + length as usize;
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+    fn key(&self, entry: &Pending) -> &[u8] {
+        self.slice(entry.start, entry.key)
+    }
+    fn value(&self, entry: &Pending) -> &[u8] {
+        self.slice(entry.start + entry.key as usize, entry.value)
+    }
+    /// The part of the key that no other entry may share.
+    fn unique(&self, entry: &Pending) -> &[u8] {
+        self.slice(entry.start, entry.unique)
     }
     fn duplicate(&self) -> TxnError {
         TxnError::DuplicateKey {
@@ -93,27 +120,37 @@ impl<'a> TreeBuilder<'a> {
     fn flush(&mut self) -> Result<(), TxnError> {
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by(|a, b| {
-            self.slice(a.start, a.key_end)
-                .cmp(self.slice(b.start, b.key_end))
+            let order = a.prefix.cmp(&b.prefix);
+            order.then_with(|| self.key(a).cmp(self.key(b)))
         });
-        let one_at_a_time = self.inner.checkpointer.exclusive.lock();
-        let write = self.inner.base.write()?;
-        let mut tree = write.tree(self.tree)?;
-        let mut before: &[u8] = &[];
-        for entry in &entries {
-            let unique = self.slice(entry.start, entry.unique_end);
-            if !unique.is_empty() {
-                if unique == before || self.flushed && tree.has_prefix(unique)? {
+        let same = |pair: &[Pending]| matches!(pair, [a, b] if a.unique > 0 && self.unique(a) == self.unique(b));
+        if entries.windows(2).any(same) {
+            return Err(self.duplicate());
+        }
+        if let Some(first) = entries.first() {
+            let one_at_a_time = self.inner.checkpointer.exclusive.lock();
+            let write = self.inner.base.write()?;
+            let mut tree = write.tree(self.tree)?;
+            let appended = !self.flushed || tree.is_below(self.key(first))?;
+            // Of those that are appended only the first can meet one that is there.
+            let met = if appended { 1 } else { entries.len() };
+            for entry in entries.iter().take(met).filter(|entry| entry.unique > 0) {
+                if self.flushed && tree.has_prefix(self.unique(entry))? {
                     return Err(self.duplicate());
                 }
-                before = unique;
             }
-            let key = self.slice(entry.start, entry.key_end);
-            tree.put(key, self.slice(entry.key_end, entry.value_end))?;
+            let pairs = entries.iter().map(|e| (self.key(e), self.value(e)));
+            if appended {
+                tree.append(pairs)?;
+            } else {
+                for (key, value) in pairs {
+                    tree.put(key, value)?;
+                }
+            }
+            drop(tree);
+            write.commit()?;
+            drop(one_at_a_time);
         }
-        drop(tree);
-        write.commit()?;
-        drop(one_at_a_time);
         self.flushed = true;
         self.bytes.clear();
         Ok(())

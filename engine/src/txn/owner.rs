@@ -197,6 +197,10 @@ impl Waiter {
     pub fn is_victim(&self) -> bool {
         self.state.load(Ordering::Acquire) == VICTIM
     }
+    /// Whether nothing has ended the wait yet.
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.state.load(Ordering::Acquire), WAITING | NUDGED)
+    }
     pub fn is_granted(&self) -> bool {
         self.state.load(Ordering::Acquire) == GRANTED
     }

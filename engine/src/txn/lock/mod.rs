@@ -31,7 +31,8 @@
 //! 2. Who waits is in the detector's map, from before the search for cycles until the wait is
 //!    over. Edges are not stored: they are read from the lock tables when a search needs them,
 //!    so they cannot be stale. Every cycle has a member that began to wait last, and its search
-//!    finds it, because everybody else in it is in the map already.
+//!    finds it, because everybody else in it is in the map already. One whose wait has just ended
+//!    waits for nobody; if it has to wait again it searches again.
 //! 3. A transaction without locks, and with nobody behind it in the queue by the time it is in
 //!    the map, is waited for by nobody, so it does not search: the autocommit statements that
 //!    queue at a hot row hardly ever do. Who comes to stand behind it later finds it in the map.
@@ -404,7 +405,7 @@ impl LockManager {
         start: &Arc<Descriptor>,
     ) -> Option<Vec<Arc<Descriptor>>> {
         let next = |who: &Arc<Descriptor>| match waits.get(&identity(who)) {
-            Some(wait) if !wait.waiter.is_victim() => self.blockers(&wait.waiter, &wait.target),
+            Some(wait) if wait.waiter.is_waiting() => self.blockers(&wait.waiter, &wait.target),
             _ => Vec::new(),
         };
         let mut seen: HashSet<usize> = HashSet::new();
@@ -474,7 +475,7 @@ impl LockManager {
     /// Whom each waiting session waits for: (session, sessions that block it).
     pub fn waits(&self) -> Vec<(u64, Vec<u64>)> {
         let waits = self.waits.lock();
-        let waiting = waits.values().filter(|wait| !wait.waiter.is_victim());
+        let waiting = waits.values().filter(|wait| wait.waiter.is_waiting());
         let edges = waiting.map(|wait| {
             let blockers = self.blockers(&wait.waiter, &wait.target);
             let sessions = blockers.iter().map(|who| who.session).collect();

@@ -139,7 +139,11 @@ fn the_sum_of_all_accounts_stays() {
     let (done, audits) = (AtomicBool::new(false), AtomicUsize::new(0));
     let retried = |result: Result<(), TxnError>| match result {
         Ok(()) | Err(TxnError::Deadlock | TxnError::TableChanged) => {}
-        Err(error) => panic!("{error:?}"),
+        Err(error) => panic!(
+            "{error:?}; waits {:?}; locks {:?}",
+            engine.lock_waits(),
+            engine.locks()
+        ),
     };
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
