@@ -49,7 +49,13 @@ impl Drop for Ticket {
 /// The open log.
 pub struct Log {
     pub(super) shared: Arc<Shared>,
-    threads: Option<(JoinHandle<()>, JoinHandle<()>)>,
+    threads: Option<Threads>,
+}
+
+struct Threads {
+    writer: JoinHandle<()>,
+    keeper: JoinHandle<()>,
+    teller: JoinHandle<()>,
 }
 
 impl Log {
@@ -98,16 +104,16 @@ impl Log {
     }
 
     fn start(shared: Arc<Shared>, writer: Writer) -> std::io::Result<Log> {
-        let keeper = Arc::clone(&shared);
-        let keeper = thread::Builder::new()
-            .name("log-keeper".into())
-            .spawn(move || keeper.keeper.run(&keeper.files))?;
-        let writer = thread::Builder::new()
-            .name("log".into())
-            .spawn(move || writer.run())?;
+        let start = |name: &str| thread::Builder::new().name(name.into());
+        let (keeper, teller) = (Arc::clone(&shared), Arc::clone(&shared));
+        let threads = Threads {
+            keeper: start("log-keeper").spawn(move || keeper.keeper.run(&keeper.files))?,
+            teller: start("log-teller").spawn(move || teller.outbox.run())?,
+            writer: start("log").spawn(move || writer.run())?,
+        };
         Ok(Log {
             shared,
-            threads: Some((writer, keeper)),
+            threads: Some(threads),
         })
     }
 
@@ -155,6 +161,28 @@ impl Log {
         } else {
             Err(self.shared.failure())
         }
+    }
+
+    /// Calls `tell`, soon and by another thread, when it is known what became of the commit. It
+    /// must not block: others are told after it.
+    pub fn when_known(
+        &self,
+        ticket: Ticket,
+        tell: impl FnOnce(Result<(), LogError>) + Send + 'static,
+    ) {
+        let group = Arc::clone(&ticket.group);
+        drop(ticket);
+        let shared = Arc::downgrade(&self.shared);
+        group.when_known(Box::new(move |visible| {
+            let failure = || {
+                let shared = shared.upgrade();
+                shared.map_or_else(
+                    || LogError("the binary log is closed".into()),
+                    |s| s.failure(),
+                )
+            };
+            tell(if visible { Ok(()) } else { Err(failure()) });
+        }));
     }
 
     /// The newest commit that readers may see.
@@ -249,7 +277,12 @@ impl Log {
     }
 
     fn shut(&mut self) {
-        let Some((writer, keeper)) = self.threads.take() else {
+        let Some(Threads {
+            writer,
+            keeper,
+            teller,
+        }) = self.threads.take()
+        else {
             return;
         };
         // The keeper first: it may be writing zeros where the writer will cut.
@@ -257,7 +290,9 @@ impl Log {
         let kept = keeper.join().is_ok();
         self.shared.ask(|section| section.closing = true);
         let written = writer.join().is_ok();
-        if !(kept && written) {
+        self.shared.outbox.close();
+        let told = teller.join().is_ok();
+        if !(kept && written && told) {
             let error = LogError("a thread of the binary log has panicked".into());
             self.shared.fail(&error);
         }

@@ -1,6 +1,11 @@
-//! The group that is being filled, and how its members learn what became of it.
+//! The group that is being filled, and how its members learn what became of it: by waiting, or by
+//! being told (see `tell`).
 
-use super::{Batch, shared::Shared};
+use super::{
+    Batch,
+    shared::Shared,
+    tell::{Tell, Told},
+};
 use crate::Seq;
 use parking_lot::Mutex;
 use std::{
@@ -19,13 +24,17 @@ const SPARE_MAX: usize = 4 << 20;
 const PENDING: u32 = 0;
 const VISIBLE: u32 = 1;
 const FAILED: u32 = 2;
+/// Pending, and somebody sleeps until it is not.
+const AWAITED: u32 = 3;
 
 /// What the members of a group share.
 pub(super) struct Group {
     /// The log, to make the group visible when its last member is applied.
     shared: Weak<Shared>,
-    /// The futex of the group: pending, visible or failed.
+    /// The futex of the group.
     state: AtomicU32,
+    /// Whom to tell when it is visible or failed. Closed (`None`) then.
+    to_tell: Mutex<Option<Vec<Tell>>>,
     /// Members whose changes are not yet where readers find them.
     unapplied: AtomicU32,
     /// Whether all members are placed, written and (if so configured) synced.
@@ -39,6 +48,7 @@ impl Group {
         Arc::new(Group {
             shared,
             state: AtomicU32::new(PENDING),
+            to_tell: Mutex::new(Some(Vec::new())),
             unapplied: AtomicU32::new(0),
             written: AtomicBool::new(false),
             last: AtomicU64::new(0),
@@ -52,7 +62,7 @@ impl Group {
             && self.written.load(SeqCst)
             && let Some(shared) = self.shared.upgrade()
         {
-            shared.in_flight.publish(&shared.visible.0);
+            shared.publish();
         }
     }
 
@@ -64,15 +74,36 @@ impl Group {
     pub(super) fn wait(&self) -> bool {
         loop {
             match self.state.load(SeqCst) {
-                PENDING => atomic_wait::wait(&self.state, PENDING),
+                PENDING => {
+                    // Whichever state it finds, the next turn sees it.
+                    let _ = self
+                        .state
+                        .compare_exchange(PENDING, AWAITED, SeqCst, SeqCst);
+                }
+                AWAITED => atomic_wait::wait(&self.state, AWAITED),
                 state => return state == VISIBLE,
             }
         }
     }
 
-    fn finish(&self, state: u32) {
-        self.state.store(state, SeqCst);
-        atomic_wait::wake_all(&self.state);
+    /// Has `tell` called with the outcome: by the thread for that, or at once if it is known.
+    pub(super) fn when_known(&self, tell: Tell) {
+        let mut to_tell = self.to_tell.lock();
+        if let Some(to_tell) = &mut *to_tell {
+            to_tell.push(tell);
+            return;
+        }
+        drop(to_tell);
+        tell(self.wait());
+    }
+
+    fn finish(&self, state: u32, told: &mut Vec<Told>) {
+        if self.state.swap(state, SeqCst) == AWAITED {
+            atomic_wait::wake_all(&self.state);
+        }
+        let visible = state == VISIBLE;
+        let tells = self.to_tell.lock().take().filter(|tells| !tells.is_empty());
+        told.extend(tells.map(|tells| Told { tells, visible }));
     }
 }
 
@@ -129,17 +160,20 @@ impl InFlight {
     }
 
     /// Makes all groups visible that can be: written and applied, and all before them too.
-    /// `visible` is set before anybody is woken.
-    pub(super) fn publish(&self, visible: &AtomicU64) {
+    /// `visible` is set before anybody is woken. Returns whom to tell.
+    #[must_use]
+    pub(super) fn publish(&self, visible: &AtomicU64) -> Vec<Told> {
         let mut groups = self.0.lock();
+        let mut told = Vec::new();
         while let Some(group) = groups.pop_front() {
             if !group.written.load(SeqCst) || group.unapplied.load(SeqCst) > 0 {
                 groups.push_front(group);
-                return;
+                break;
             }
             visible.store(group.last.load(SeqCst), SeqCst);
-            group.finish(VISIBLE);
+            group.finish(VISIBLE, &mut told);
         }
+        told
     }
 
     /// The group that makes `seq` visible, if it is here.
@@ -149,15 +183,18 @@ impl InFlight {
         group.map(Arc::clone)
     }
 
-    /// Fails what is not written, and the group that was open.
-    pub(super) fn fail(&self, open: &Group) {
+    /// Fails what is not written, and the group that was open. Returns whom to tell.
+    #[must_use]
+    pub(super) fn fail(&self, open: &Group) -> Vec<Told> {
+        let mut told = Vec::new();
         self.0.lock().retain(|group| {
             let written = group.written.load(SeqCst);
             if !written {
-                group.finish(FAILED);
+                group.finish(FAILED, &mut told);
             }
             written
         });
-        open.finish(FAILED);
+        open.finish(FAILED, &mut told);
+        told
     }
 }

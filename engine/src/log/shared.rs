@@ -5,6 +5,7 @@ use super::{
     files::{Directory, Files},
     group::{InFlight, Open},
     keeper::Keeper,
+    tell::Outbox,
 };
 use crate::Seq;
 use parking_lot::{Condvar, Mutex};
@@ -72,6 +73,7 @@ pub(super) struct Shared {
     /// The log thread's futex: 1 while it sleeps. Written under `section`'s lock.
     pub(super) asleep: AtomicU32,
     pub(super) in_flight: InFlight,
+    pub(super) outbox: Outbox,
     pub(super) visible: Apart<AtomicU64>,
     pub(super) durable: AtomicU64,
     pub(super) reached: Mutex<Reached>,
@@ -111,6 +113,7 @@ impl Shared {
             }),
             asleep: AtomicU32::new(0),
             in_flight: InFlight::default(),
+            outbox: Outbox::default(),
             visible: Apart(AtomicU64::new(last)),
             durable: AtomicU64::new(last),
             reached: Mutex::new(Reached {
@@ -159,6 +162,11 @@ impl Shared {
         }
     }
 
+    /// Makes visible what can be, and lets those know who wait for it.
+    pub(super) fn publish(&self) {
+        self.outbox.put(self.in_flight.publish(&self.visible.0));
+    }
+
     /// Everything up to `seq` is durable.
     pub(super) fn synced(&self, seq: Seq) {
         self.durable.store(seq, SeqCst);
@@ -177,8 +185,9 @@ impl Shared {
     pub(super) fn fail(&self, error: &LogError) {
         let mut section = self.section.lock();
         section.failed = Some(error.clone());
-        self.in_flight.fail(&section.open.group);
+        let told = self.in_flight.fail(&section.open.group);
         drop(section);
+        self.outbox.put(told);
         let _reached = self.reached.lock();
         self.progress.notify_all();
     }

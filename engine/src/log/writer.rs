@@ -120,7 +120,7 @@ impl Writer {
                 self.unsynced_groups == 0,
             );
             work.open.group.written();
-            self.shared.in_flight.publish(&self.shared.visible.0);
+            self.shared.publish();
         } else if work.sync && self.unsynced_groups > 0 {
             self.sync()?;
         }

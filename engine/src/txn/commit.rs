@@ -35,6 +35,35 @@ const BIG: usize = 256;
 /// The horizon for pruning is recomputed when it is so many commits old.
 const HORIZON_AGE: Seq = 64;
 
+/// A commit that has its place in the log, and of which is not known yet whether it is durable.
+pub struct Placed {
+    engine: Arc<Inner>,
+    ticket: Ticket,
+}
+
+impl Placed {
+    pub(super) fn new(engine: &Arc<Inner>, ticket: Ticket) -> Placed {
+        Placed {
+            engine: Arc::clone(engine),
+            ticket,
+        }
+    }
+    /// Waits until it is durable and visible.
+    pub fn wait(self, owner: &Owner) -> Result<Seq, TxnError> {
+        let seq = self.ticket.seq();
+        owner.waiting.pause(WaitFor::Log);
+        let result = self.engine.log.wait(self.ticket);
+        owner.waiting.resume(WaitFor::Log);
+        result.map(|()| seq).map_err(Into::into)
+    }
+    /// Has another thread call `tell`, which must not block, when it is durable and visible, or
+    /// has failed.
+    pub fn when_known(self, tell: impl FnOnce(Result<(), TxnError>) + Send + 'static) {
+        let log = &self.engine.log;
+        log.when_known(self.ticket, |result| tell(result.map_err(Into::into)));
+    }
+}
+
 impl Txn {
     /// Gives the changes their place in the log and makes them the newest versions.
     pub(super) fn place(&mut self, database: &str) -> Result<Ticket, TxnError> {

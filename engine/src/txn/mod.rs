@@ -37,6 +37,7 @@ mod write;
 mod writes;
 
 pub use crate::store::Batch;
+pub use commit::Placed;
 pub use ddl::{DdlStatement, RowConversion, SchemaChange};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions};

@@ -2,6 +2,7 @@
 
 use super::{
     Isolation, LockMode, OnConflict, TxnError, TxnOptions,
+    commit::Placed,
     descriptor::Descriptor,
     dictionary::TableState,
     engine::Inner,
@@ -523,18 +524,21 @@ impl Txn {
     }
     /// Makes the changes durable and returns their Seq (`None`: there were none). Returns when
     /// they are durable and visible. `database` is the session's, for the binlog's BEGIN event.
-    pub fn commit(mut self, database: &str) -> Result<Option<Seq>, TxnError> {
+    pub fn commit(self, database: &str) -> Result<Option<Seq>, TxnError> {
+        let owner = Arc::clone(&self.owner);
+        let placed = self.commit_placed(database)?;
+        placed.map(|placed| placed.wait(&owner)).transpose()
+    }
+    /// As `commit`, but returns when the changes have their place in the log and the locks are
+    /// gone: nobody may be told that they are committed before the log says so.
+    pub fn commit_placed(mut self, database: &str) -> Result<Option<Placed>, TxnError> {
         if !self.has_changes() {
             self.give_up();
             return self.wait_for_reads().map(|()| None);
         }
         let ticket = self.place(database)?;
         self.give_up();
-        let seq = ticket.seq();
-        self.owner.waiting.pause(WaitFor::Log);
-        let result = self.engine.log.wait(ticket);
-        self.owner.waiting.resume(WaitFor::Log);
-        result.map(|()| Some(seq)).map_err(Into::into)
+        Ok(Some(Placed::new(&self.engine, ticket)))
     }
     /// Gives everything up.
     pub fn rollback(self) {}

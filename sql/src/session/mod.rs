@@ -28,7 +28,7 @@ use crate::{
     warnings::{Level, Warnings},
 };
 use cohort_engine::{
-    txn::{Engine, Owner, Unattended, Waiting},
+    txn::{Engine, Owner, Placed, Unattended, Waiting},
     types::Value,
 };
 use prepared::Statements;
@@ -91,6 +91,10 @@ pub struct Session {
     more: bool,
     /// COMMIT RELEASE: the connection must end.
     released: bool,
+    /// See `leave_commits`.
+    leaves_commits: bool,
+    /// Committed, and not known to be durable yet.
+    placed: Option<Placed>,
 }
 
 impl Session {
@@ -149,6 +153,8 @@ impl Session {
             lifted: Lifted::default(),
             more: false,
             released: false,
+            leaves_commits: false,
+            placed: None,
         }
     }
 
@@ -177,10 +183,9 @@ impl Session {
                 _ => self.statement(statement, &text, out),
             };
             self.end_statement(result)?;
-            match more {
-                Some(more) => rest = more,
-                None => return Ok(()),
-            }
+            let Some(more) = more else { return Ok(()) };
+            self.settle()?;
+            rest = more;
         }
     }
 

@@ -389,8 +389,10 @@ impl Session {
         };
         let durable = plan.writes || locks;
         if alone && durable {
-            self.state.counters().count(Counter::HandlerCommit);
-            txn.commit(&self.state.database)?;
+            self.commit_engine(txn)?;
+            if kept.is_some() {
+                self.settle()?;
+            }
         } else {
             if durable {
                 txn.wait_for_reads()?;

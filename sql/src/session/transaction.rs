@@ -16,7 +16,7 @@ use crate::{
     status::Counter,
 };
 use cohort_engine::{
-    txn::{Isolation, Savepoint, Txn, TxnError, TxnOptions},
+    txn::{Isolation, Placed, Savepoint, Txn, TxnOptions},
     types::Value,
 };
 
@@ -113,15 +113,51 @@ impl Session {
         Ok((characteristics, false))
     }
 
-    /// Commits what is open; nothing happens if nothing is.
+    /// Commits what is open, because something else begins; nothing happens if nothing is.
     pub(super) fn commit(&mut self) -> Result<(), SqlError> {
+        self.commit_last()?;
+        self.settle()
+    }
+
+    /// COMMIT, with nothing to do after it but to reply.
+    pub(super) fn commit_last(&mut self) -> Result<(), SqlError> {
         self.outside_xa()?;
         let engine = self.transaction.engine.take();
         self.forget();
-        let Some(txn) = engine else { return Ok(()) };
+        match engine {
+            Some(txn) => self.commit_engine(txn),
+            None => Ok(()),
+        }
+    }
+
+    /// Commits a transaction of the engine. Unless the caller sees to it (`leave_commits`), it
+    /// is durable then.
+    pub(super) fn commit_engine(&mut self, txn: Txn) -> Result<(), SqlError> {
         self.state.counters().count(Counter::HandlerCommit);
-        txn.commit(&self.state.database).map_err(commit_error)?;
+        self.placed = txn.commit_placed(&self.state.database)?;
+        if self.leaves_commits {
+            return Ok(());
+        }
+        self.settle()
+    }
+
+    /// Waits for what is committed and not known to be durable.
+    pub(super) fn settle(&mut self) -> Result<(), SqlError> {
+        if let Some(placed) = self.placed.take() {
+            placed.wait(&self.state.owner)?;
+        }
         Ok(())
+    }
+
+    /// From now on a statement that ends with a commit returns when this has its place in the
+    /// log: the caller must not pass the reply on before `take_placed` is durable.
+    pub fn leave_commits(&mut self) {
+        self.leaves_commits = true;
+    }
+
+    /// What the last statement has committed and left to its caller.
+    pub fn take_placed(&mut self) -> Option<Placed> {
+        self.placed.take()
     }
 
     /// Gives up what is open.
@@ -154,7 +190,7 @@ impl Session {
         let ended = self.transaction.open;
         self.trail.ask();
         if commit {
-            self.commit()?;
+            self.commit_last()?;
         } else {
             self.rollback();
         }
@@ -286,9 +322,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// A commit that failed is final.
-fn commit_error(error: TxnError) -> SqlError {
-    SqlError::from(error)
 }
