@@ -140,6 +140,8 @@ const STARVED: Duration = Duration::from_millis(20);
 /// One wait of one transaction.
 pub(super) struct Waiter {
     state: AtomicU8,
+    /// The detector knows it: who waits behind it finds what it waits for.
+    known: AtomicBool,
     since: Instant,
     pub descriptor: Arc<Descriptor>,
 }
@@ -148,6 +150,7 @@ impl Waiter {
     pub fn new(descriptor: &Arc<Descriptor>) -> Arc<Waiter> {
         Arc::new(Waiter {
             state: AtomicU8::new(WAITING),
+            known: AtomicBool::new(false),
             since: Instant::now(),
             descriptor: Arc::clone(descriptor),
         })
@@ -159,6 +162,13 @@ impl Waiter {
     }
     fn end(&self, state: u8) -> bool {
         self.change(WAITING, state) || self.change(NUDGED, state)
+    }
+    /// Says that it is in the detector's map now.
+    pub fn make_known(&self) {
+        self.known.store(true, Ordering::Release);
+    }
+    pub fn is_known(&self) -> bool {
+        self.known.load(Ordering::Acquire)
     }
     /// Whether it has waited for too long.
     pub fn is_starved(&self) -> bool {

@@ -42,6 +42,8 @@
 //! in the store); granting without order, which is faster for a hot row but starves.
 
 pub(super) mod mdl;
+#[cfg(test)]
+mod tests;
 pub(super) mod tree;
 
 use super::{
@@ -365,6 +367,7 @@ impl LockManager {
     fn enter(&self, waiter: &Arc<Waiter>, target: &Target) {
         let who = &waiter.descriptor;
         let mut waits = self.waits.lock();
+        waiter.make_known();
         waits.insert(
             identity(who),
             Wait {
@@ -405,7 +408,13 @@ impl LockManager {
         start: &Arc<Descriptor>,
     ) -> Option<Vec<Arc<Descriptor>>> {
         let next = |who: &Arc<Descriptor>| match waits.get(&identity(who)) {
-            Some(wait) if wait.waiter.is_waiting() => self.blockers(&wait.waiter, &wait.target),
+            Some(wait) if wait.waiter.is_waiting() => {
+                let mut blockers = self.blockers(&wait.waiter, &wait.target);
+                // Taken from the end: holders before those who only stand before it in a queue,
+                // so that the shorter cycle is found first.
+                blockers.reverse();
+                blockers
+            }
             _ => Vec::new(),
         };
         let mut seen: HashSet<usize> = HashSet::new();

@@ -408,7 +408,9 @@ impl TreeLocks {
         last.is_some_and(|last| !Arc::ptr_eq(&last.waiter, waiter))
     }
     /// Whom a waiting request waits for. Of those before it in the queue only the nearest ones
-    /// are named, up to the first X: that one waits for all others itself.
+    /// are named, up to the first X that the detector knows: that one waits for all others
+    /// itself. (One that it does not know yet hides nothing: if it became a victim as soon as it
+    /// is known, nobody would search again for those behind it.)
     pub fn blockers(&self, waiter: &Arc<Waiter>, name: &[u8]) -> Vec<Arc<Descriptor>> {
         let state = self.state.lock();
         let who = &waiter.descriptor;
@@ -446,7 +448,7 @@ impl TreeLocks {
             if !compatible(other.mode, request.mode) {
                 blockers.push(Arc::clone(&other.waiter.descriptor));
             }
-            if other.mode == LockMode::Exclusive {
+            if other.mode == LockMode::Exclusive && other.waiter.is_known() {
                 break;
             }
         }

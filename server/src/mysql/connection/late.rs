@@ -1,0 +1,98 @@
+//! Replies that wait for the log, but no thread with them.
+//!
+//! The reply to a commit must not leave before the commit is durable. By then there is nothing
+//! left to do but to send a few bytes, and a thread that slept until then would cost two switches
+//! between threads for them. So the reply is left with the commit, and the thread turns to its
+//! client's next command, or to another client. Clients send that command when they have the
+//! reply; one that sends ahead is obeyed when its reply has gone.
+
+use super::{Backend, Prompt, Shared, Stream, Writer, reply};
+use cohort_engine::txn::{Placed, TxnError};
+use cohort_sql::SqlError;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    io::{ErrorKind, Write},
+    net::Shutdown,
+    sync::Arc,
+    thread,
+    time::Instant,
+};
+
+/// A connection's late reply; there is one at a time.
+#[derive(Default)]
+pub(super) struct Late {
+    pending: Mutex<bool>,
+    gone: Condvar,
+}
+
+impl Late {
+    /// Has `bytes`, one packet, sent when the commit is durable, or an error instead.
+    pub fn send<B: Backend>(
+        self: &Arc<Self>,
+        shared: &Arc<Shared<B>>,
+        stream: &Arc<Stream>,
+        bytes: Vec<u8>,
+        placed: Placed,
+    ) {
+        *self.pending.lock() = true;
+        let (late, shared, stream) = (Arc::clone(self), Arc::clone(shared), Arc::clone(stream));
+        let since = Instant::now();
+        placed.when_known(move |result| {
+            shared.backend.note_log_wait(since.elapsed());
+            let bytes = match result {
+                Ok(()) => bytes,
+                Err(error) => error_instead(&bytes, error),
+            };
+            late.write(stream, bytes);
+        });
+    }
+
+    /// Writes what the socket takes at once, which is everything but for a client that has sent
+    /// ahead for long and read nothing: such a one gets a thread.
+    fn write(self: Arc<Self>, stream: Arc<Stream>, mut bytes: Vec<u8>) {
+        match Prompt(&stream).write(&bytes) {
+            Ok(n) if n == bytes.len() => return self.done(),
+            Ok(n) => drop(bytes.drain(..n)),
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => return self.done(), // the client has gone
+        }
+        let (late, slow) = (Arc::clone(&self), Arc::clone(&stream));
+        let writing = move || {
+            if (&*slow).write_all(&bytes).is_err() {
+                slow.shutdown(Shutdown::Both);
+            }
+            late.done();
+        };
+        let name = "late-reply".to_owned();
+        if thread::Builder::new().name(name).spawn(writing).is_err() {
+            stream.shutdown(Shutdown::Both);
+            self.done();
+        }
+    }
+
+    fn done(&self) {
+        *self.pending.lock() = false;
+        self.gone.notify_one();
+    }
+
+    /// Whether the reply has not gone yet.
+    pub fn is_pending(&self) -> bool {
+        *self.pending.lock()
+    }
+
+    /// Waits until the reply has gone.
+    pub fn wait(&self) {
+        let mut pending = self.pending.lock();
+        while *pending {
+            self.gone.wait(&mut pending);
+        }
+    }
+}
+
+/// The error, under the number of the packet that it stands for.
+fn error_instead(packet: &[u8], error: TxnError) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.sequence = packet.get(3).copied().unwrap_or(1);
+    reply::put_error(&mut writer, &SqlError::from(error));
+    writer.take()
+}
