@@ -7,7 +7,10 @@ use crate::{
         waits::{Wait, Waits},
     },
 };
-use cohort_engine::{txn::Waiting, types::Value};
+use cohort_engine::{
+    txn::{Placed, Waiting},
+    types::Value,
+};
 use cohort_sql::{
     Instance, Output, Session, SqlError,
     session::{Identity, Prepared},
@@ -103,6 +106,7 @@ impl Backend for Database {
             // It counts itself already.
             self.check_user(&user, 0)?;
         }
+        session.leave_commits();
         if interactive {
             session.set_interactive();
         }
@@ -146,6 +150,9 @@ impl Backend for Database {
     fn is_crowded(&self) -> bool {
         self.scheduler.is_crowded(self.talkers_max)
     }
+    fn note_log_wait(&self, waited: Duration) {
+        self.waits.note(Wait::Log, waited);
+    }
     fn note_client_wait(&self, waited: Duration) {
         self.waits.note(Wait::Client, waited);
     }
@@ -177,6 +184,9 @@ impl Handler for Session {
     }
     fn status(&self) -> u16 {
         Session::status(self)
+    }
+    fn take_placed(&mut self) -> Option<Placed> {
+        Session::take_placed(self)
     }
     fn idle_timeout(&self) -> Duration {
         let settings = self.state().settings();

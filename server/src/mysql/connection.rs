@@ -23,6 +23,7 @@ use cohort_engine::{
     types::{Collation, Value},
 };
 use cohort_sql::{Done, Output, SqlError};
+use late::Late;
 use login::{Granted, Login};
 use rustc_hash::FxHashMap;
 use std::{
@@ -111,6 +112,8 @@ pub struct Connection<B: Backend> {
     /// It came in by the administrators' door, and never queues.
     admin: bool,
     phase: Phase<B::Session>,
+    /// The reply that waits for the log, of a connection that has committed something.
+    late: Option<Arc<Late>>,
 }
 
 /// How far a connection has come.
@@ -162,6 +165,7 @@ impl<B: Backend> Connection<B> {
             multi: false,
             admin,
             phase: Phase::Login(Box::new(Login::new(until))),
+            late: None,
         }
     }
 
@@ -251,6 +255,7 @@ impl<B: Backend> Connection<B> {
 
     /// Ends the connection, perhaps with an error as the last word.
     fn end(&mut self, end: End) -> Next {
+        self.wait_for_reply();
         self.shared.backend.release_slot();
         if let End::Error(error) = end {
             reply::put_error(&mut self.wire.writer, &error);
@@ -263,6 +268,16 @@ impl<B: Backend> Connection<B> {
         self.stream.shutdown(Shutdown::Both);
         self.phase = Phase::Over;
         Next::Over
+    }
+
+    /// Waits until the last reply has gone: before the next one, and before the end.
+    fn wait_for_reply(&self) {
+        if let Some(late) = &self.late
+            && late.is_pending()
+        {
+            self.shared.backend.release_slot();
+            late.wait();
+        }
     }
 
     fn read_away(&mut self, mut left: usize, until: Instant) -> Result<(), End> {
@@ -367,4 +382,5 @@ fn dialect(login: &handshake::Login<'_>) -> Dialect {
 }
 
 mod commands;
+mod late;
 mod login;

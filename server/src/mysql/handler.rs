@@ -1,7 +1,10 @@
 //! What the protocol needs from the server behind it.
 
 use crate::scheduler::{Class, Standing};
-use cohort_engine::{txn::Waiting, types::Value};
+use cohort_engine::{
+    txn::{Placed, Waiting},
+    types::Value,
+};
 use cohort_sql::{
     SqlError,
     output::Output,
@@ -69,6 +72,9 @@ pub trait Handler {
     fn reset(&mut self, who: Option<Identity>);
     /// The status flags now.
     fn status(&self) -> u16;
+    /// What the last command has committed and nobody knows to be durable yet: its reply, one
+    /// packet, must not leave before.
+    fn take_placed(&mut self) -> Option<Placed>;
     /// How long the client may stay silent: wait_timeout, or idle_transaction_timeout.
     fn idle_timeout(&self) -> Duration;
     /// How long it may take over the rest of a packet: net_read_timeout.
@@ -129,6 +135,8 @@ pub trait Backend: Send + Sync + 'static {
     fn release_slot(&self);
     /// Whether so many clients talk that a thread should not wait for one of them.
     fn is_crowded(&self) -> bool;
+    /// Counts how long a reply has waited for the log.
+    fn note_log_wait(&self, waited: Duration);
     /// Counts the time for which a client was waited for.
     fn note_client_wait(&self, waited: Duration);
 }

@@ -274,6 +274,12 @@ impl Writer {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
+    /// Takes out what was to be sent, for somebody else to send.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.sent += self.buffer.len() as u64;
+        std::mem::take(&mut self.buffer)
+    }
+
     /// Sends what can be sent without waiting; whether that was everything. What was not is left
     /// for `flush`.
     pub fn flush_promptly(&mut self, stream: &mut impl Write) -> io::Result<bool> {

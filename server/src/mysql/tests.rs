@@ -9,7 +9,7 @@ use super::{
     stream::Stream,
 };
 use crate::scheduler::{Class, Standing};
-use cohort_engine::txn::{Unattended, Waiting};
+use cohort_engine::txn::{Placed, Unattended, Waiting};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use cohort_sql::variables::HighPriority;
 use cohort_sql::{
@@ -117,6 +117,9 @@ impl Handler for CannedSession {
     fn status(&self) -> u16 {
         2
     }
+    fn take_placed(&mut self) -> Option<Placed> {
+        None
+    }
     fn idle_timeout(&self) -> Duration {
         Duration::from_secs(20)
     }
@@ -183,6 +186,7 @@ impl Backend for Canned {
         self.crowded
     }
     fn note_client_wait(&self, _: Duration) {}
+    fn note_log_wait(&self, _: Duration) {}
     fn statistics(&self) -> String {
         "Uptime: 1".into()
     }

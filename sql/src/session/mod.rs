@@ -183,9 +183,15 @@ impl Session {
                 _ => self.statement(statement, &text, out),
             };
             self.end_statement(result)?;
-            let Some(more) = more else { return Ok(()) };
-            self.settle()?;
-            rest = more;
+            // Only a reply of one packet can be left to the caller.
+            let alone = more.is_none() && rest.len() == sql.len();
+            if !alone {
+                self.settle()?;
+            }
+            match more {
+                Some(more) => rest = more,
+                None => return Ok(()),
+            }
         }
     }
 

@@ -35,7 +35,7 @@ impl<B: Backend> Connection<B> {
                 return Ok(());
             }
             self.command(commands)?;
-            self.send(commands)?;
+            self.reply(commands)?;
             let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
             let (received, sent) = (std::mem::take(received), std::mem::take(sent));
             commands.session.count_bytes(received, sent);
@@ -69,10 +69,24 @@ impl<B: Backend> Connection<B> {
         };
         self.wire.writer.sequence = self.wire.reader.sequence;
         match received {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.wait_for_reply();
+                Ok(true)
+            }
             Err(ReadError::Pending) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Sends the reply, or leaves it with the commit that it has to wait for.
+    fn reply(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
+        let Some(placed) = commands.session.take_placed() else {
+            return self.send(commands);
+        };
+        let late = self.late.get_or_insert_default();
+        let bytes = self.wire.writer.take();
+        late.send(&self.shared, &self.stream, bytes, placed);
+        Ok(())
     }
 
     /// Sends the reply; a client that does not take it at once is waited for without a slot.
