@@ -7,7 +7,7 @@
 
 use super::{
     control::Control,
-    generator::{Fleet, Plan},
+    generator::{Fleet, Plan, histogram},
     progress::Progress,
     report,
     server::Server,
@@ -48,6 +48,8 @@ pub struct Options {
 
 /// How long connections are left alone before their memory counts.
 const SILENCE: Duration = Duration::from_secs(3);
+/// How often the server is given so long to come to rest after loading.
+const SETTLE_TRIES: usize = 10;
 /// Between two newcomers.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Connections that log in at the same time.
@@ -80,7 +82,7 @@ fn measure(options: &Options, server: &Server) -> Result<Vec<String>, String> {
         Duration::from_secs(1),
         &AtomicBool::new(false),
     );
-    let before = server.memory();
+    let before = settled(server);
     let mut fleet = {
         let connecting = Progress::new(format!("{}: connecting", server.name), count as u64);
         Fleet::open(
@@ -93,8 +95,8 @@ fn measure(options: &Options, server: &Server) -> Result<Vec<String>, String> {
     };
     thread::sleep(SILENCE);
     let each = |now: Option<u64>| {
-        let more = now?.saturating_sub(before?);
-        Some(more as f64 / 1024.0 / count as f64)
+        let more = now? as f64 - before? as f64;
+        Some(more / 1024.0 / count as f64)
     };
     let silent = each(server.memory());
     let plan = Plan {
@@ -117,7 +119,7 @@ fn measure(options: &Options, server: &Server) -> Result<Vec<String>, String> {
             scope.spawn(move || probe(&admin, plan.time, ended))
         });
         let talking = scope.spawn(|| peak(server, &ended));
-        let run = fleet.run(plan);
+        let run = fleet.prepare(plan.workload).and_then(|()| fleet.run(plan));
         ended.store(true, Ordering::Relaxed);
         let busy = newcomers.join().ok().flatten();
         let by_admin = admins.and_then(|admins| admins.join().ok().flatten());
@@ -136,7 +138,7 @@ fn measure(options: &Options, server: &Server) -> Result<Vec<String>, String> {
 
 /// Logs in again and again, for so long; how many microseconds each took. Nothing if one failed.
 fn probe(endpoint: &Endpoint, time: Duration, ended: &AtomicBool) -> Option<Histogram<u64>> {
-    let mut histogram = Histogram::new(3).ok()?;
+    let mut histogram = histogram();
     let begun = Instant::now();
     while begun.elapsed() < time && !ended.load(Ordering::Relaxed) {
         let start = Instant::now();
@@ -157,6 +159,20 @@ fn latencies(histogram: Option<&Histogram<u64>>) -> String {
     };
     let ms = |quantile: f64| report::number(histogram.value_at_quantile(quantile) as f64 / 1000.0);
     format!("{} / {} / {}", ms(0.5), ms(0.99), ms(1.0))
+}
+
+/// The server's memory when it has ended what loading has left it to do.
+fn settled(server: &Server) -> Option<u64> {
+    let mut before = server.memory()?;
+    for _ in 0..SETTLE_TRIES {
+        thread::sleep(SILENCE);
+        let now = server.memory()?;
+        if now.abs_diff(before) < before / 200 {
+            return Some(now);
+        }
+        before = now;
+    }
+    Some(before)
 }
 
 /// The most memory the server has until the load has ended.

@@ -301,14 +301,15 @@ fn measure(
             format!("{label}: {}", workload.name),
             plan.warmup + plan.time,
         );
+        let failed = |error| format!("{}: {error}", workload.name);
+        fleet.prepare(workload).map_err(failed)?;
         let before = server.cpu();
-        let tally = fleet
-            .run(plan)
-            .map_err(|error| format!("{}: {error}", workload.name))?;
+        let tally = fleet.run(plan).map_err(failed)?;
         let cpu = server
             .cpu()
             .zip(before)
             .map(|(after, before)| after - before);
+        fleet.settle(workload).map_err(failed)?;
         drop(running);
         results.measurements.push(Measurement::new(
             visit,

@@ -22,9 +22,9 @@ mod tally;
 mod worker;
 
 pub use run::Plan;
-pub use tally::Tally;
+pub use tally::{Tally, histogram};
 
-use super::target::Endpoint;
+use super::{target::Endpoint, workload::Workload};
 use std::{
     sync::atomic::AtomicU64,
     thread,
@@ -64,16 +64,24 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Runs a workload, and leaves the clients as they were.
+    /// Prepares a workload's statements on every connection.
+    pub fn prepare(&mut self, workload: &Workload) -> Result<(), String> {
+        self.each(|_, worker| worker.prepare(workload)).map(drop)
+    }
+
+    /// Lets every client end its statement and its transaction, and forget what it has prepared.
+    pub fn settle(&mut self, workload: &Workload) -> Result<(), String> {
+        self.each(|_, worker| worker.settle(workload)).map(drop)
+    }
+
+    /// Runs a workload that is prepared; to be settled afterwards.
     pub fn run(&mut self, plan: Plan) -> Result<Tally, String> {
-        self.each(|_, worker| worker.prepare(plan.workload))?;
         let mine = Plan {
             rate: plan.rate.map(|rate| rate / self.workers.len() as f64),
             ..plan
         };
         let start = Instant::now() + START;
         let tallies = self.each(|_, worker| worker.run(mine, start))?;
-        self.each(|_, worker| worker.settle(plan.workload))?;
         let mut sum = Tally::default();
         for tally in &tallies {
             sum.add(tally);

@@ -28,11 +28,17 @@ pub struct Tally {
     pub cpu: Duration,
 }
 
+/// An empty histogram of microseconds. Its size is fixed: one that grows takes what exceeds it now
+/// for the largest value it knows, if told to saturate.
+#[must_use]
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LATENCY_US_MAX, DIGITS)
+        .unwrap_or_else(|_| unreachable!("the bounds of a histogram are constants"))
+}
+
 impl Default for Tally {
     fn default() -> Tally {
-        // The bounds are constants that the constructor takes; auto-resizing needs none.
-        let latency_us = Histogram::new_with_max(LATENCY_US_MAX, DIGITS)
-            .unwrap_or_else(|_| unreachable!("the bounds of a histogram are constants"));
+        let latency_us = histogram();
         Tally {
             events: 0,
             events_per_s: 0.0,
