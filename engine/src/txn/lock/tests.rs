@@ -73,7 +73,7 @@ fn a_request_on_its_way_into_the_map_hides_no_cycle() {
         waiters.iter().filter(|waiter| waiter.is_victim()).count(),
         1
     );
-    // With b gone c still waits for late, and so does its circle for itself.
+    // With b gone the circle goes through late, behind whom c stands.
     story.enters(&on_its_way, "hot");
     assert!(on_its_way.is_victim());
 }
