@@ -14,7 +14,7 @@ use super::{
     TxnError,
     engine::Inner,
     owner::{Owner, WaitFor},
-    transaction::Txn,
+    transaction::{Txn, Used},
 };
 use crate::{
     Seq,
@@ -50,11 +50,7 @@ impl Placed {
     }
     /// Waits until it is durable and visible.
     pub fn wait(self, owner: &Owner) -> Result<Seq, TxnError> {
-        let seq = self.ticket.seq();
-        owner.waiting.pause(WaitFor::Log);
-        let result = self.engine.log.wait(self.ticket);
-        owner.waiting.resume(WaitFor::Log);
-        result.map(|()| seq).map_err(Into::into)
+        self.engine.wait_for_log(owner, self.ticket)
     }
     /// Has another thread call `tell`, which must not block, when it is durable and visible, or
     /// has failed.
@@ -73,19 +69,9 @@ impl Txn {
         self.encode(&mut batch)?;
         let counts = self.writes.row_counts(self.tables.len());
         let overlay = self.writes.take_overlay();
-        let (mut ticket, delta) = self.engine.place(batch, overlay, || ())?;
-        for (used, rows) in self.tables.iter().zip(counts) {
-            if rows != 0 {
-                used.state.count_rows(delta.generation, rows);
-            }
-        }
-        ticket.applied();
-        self.engine.after_commit(ticket.seq(), &delta);
-        Ok(ticket)
+        let counts = self.tables.iter().zip(counts);
+        self.engine.place(batch, overlay, counts, || ())
     }
-}
-
-impl Txn {
     /// Writes the changes as log events.
     pub(super) fn encode(&self, batch: &mut Batch) -> Result<(), TxnError> {
         let table_at = |place: usize| self.tables.get(place).map(|used| &*used.table);
@@ -94,19 +80,35 @@ impl Txn {
 }
 
 impl Inner {
+    /// Waits, without a slot, until a commit is durable and visible.
+    pub(super) fn wait_for_log(&self, owner: &Owner, ticket: Ticket) -> Result<Seq, TxnError> {
+        let seq = ticket.seq();
+        owner.waiting.pause(WaitFor::Log);
+        let result = self.log.wait(ticket);
+        owner.waiting.resume(WaitFor::Log);
+        result.map(|()| seq).map_err(Into::into)
+    }
     /// Gives a transaction its place in the log and puts its versions into the delta that takes
-    /// that place's. `placed` runs inside the log's critical section.
-    pub(super) fn place(
+    /// that place's; its tables have so many rows more (or less). `placed` runs inside the log's
+    /// critical section.
+    pub(super) fn place<'t>(
         &self,
         batch: Batch,
         overlay: Overlay,
+        counts: impl Iterator<Item = (&'t Used, i64)>,
         placed: impl FnOnce(),
-    ) -> Result<(Ticket, Arc<Delta>), TxnError> {
-        if overlay.len() > BIG {
-            self.place_big(batch, overlay, placed)
+    ) -> Result<Ticket, TxnError> {
+        let (mut ticket, delta) = if overlay.len() > BIG {
+            self.place_big(batch, overlay, placed)?
         } else {
-            self.place_small(batch, overlay, placed)
+            self.place_small(batch, overlay, placed)?
+        };
+        for (used, rows) in counts.filter(|(_, rows)| *rows != 0) {
+            used.state.count_rows(delta.generation, rows);
         }
+        ticket.applied();
+        self.after_commit(ticket.seq(), &delta);
+        Ok(ticket)
     }
     fn place_small(
         &self,

@@ -11,7 +11,7 @@ use super::{
     dictionary::{self, Dictionary, Record, TableState},
     engine::{Engine, Inner},
     lock::Target,
-    owner::{Owner, WaitFor},
+    owner::Owner,
     writes::row_numbers_key,
 };
 use crate::{
@@ -219,11 +219,7 @@ impl Inner {
             after
         })?;
         ticket.applied();
-        let seq = ticket.seq();
-        owner.waiting.pause(WaitFor::Log);
-        let result = self.log.wait(ticket);
-        owner.waiting.resume(WaitFor::Log);
-        result?;
+        let seq = self.wait_for_log(owner, ticket)?;
         self.dictionary.store(Arc::clone(&after));
         let kept: BTreeSet<TreeId> = after.trees().collect();
         let gone: Vec<TreeId> = before.trees().filter(|tree| !kept.contains(tree)).collect();

@@ -34,22 +34,22 @@ use super::{
     Engine, Isolation, OpenError, TxnError, TxnOptions,
     descriptor::Descriptor,
     engine::Inner,
-    owner::{Owner, Unattended, WaitFor},
+    owner::{Owner, Unattended},
     recover::Replaying,
     transaction::{HeldLocks, Txn, Used},
     write::{hidden_key, primary_key},
-    writes::ROW_NUMBERS,
+    writes::row_numbers,
 };
 use crate::{
     Seq,
-    log::{self, Batch, Change, RowsKind, Ticket},
+    log::{self, Batch, Change, RowsKind},
     store::Overlay,
     types::{Table, TableId, Xid, row},
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::{
-    collections::{BTreeMap, HashMap, btree_map::Entry as Slot},
+    collections::{BTreeMap, btree_map::Entry as Slot},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -211,7 +211,11 @@ impl Engine {
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let batch = Batch::outcome(database, session, xid, commit);
         let placed = if commit {
-            self.inner.place_prepared(&mut detached, batch, xid)
+            let overlay = std::mem::take(&mut detached.overlay);
+            let counts = detached.row_counts.iter().copied();
+            let counts = detached.tables.iter().zip(counts);
+            let removed = || self.inner.prepared.remove(xid);
+            self.inner.place(batch, overlay, counts, removed)
         } else {
             let log = &self.inner.log;
             let placed = log.commit(batch, |_| self.inner.prepared.remove(xid));
@@ -219,11 +223,7 @@ impl Engine {
         };
         // Its locks go now, and also if the log has failed: nobody can write any more.
         drop(Txn::attach(&self.inner, *detached));
-        let ticket = placed?;
-        owner.waiting.pause(WaitFor::Log);
-        let result = self.inner.log.wait(ticket);
-        owner.waiting.resume(WaitFor::Log);
-        result.map(|()| true).map_err(Into::into)
+        self.inner.wait_for_log(owner, placed?).map(|_| true)
     }
     /// The prepared transactions, by xid.
     #[must_use]
@@ -267,31 +267,7 @@ impl Txn {
             drop(Txn::attach(&engine, transaction));
         }
         let (ticket, ()) = placed?;
-        owner.waiting.pause(WaitFor::Log);
-        let result = engine.log.wait(ticket);
-        owner.waiting.resume(WaitFor::Log);
-        result.map_err(Into::into)
-    }
-}
-
-impl Inner {
-    /// Gives a prepared transaction's changes the place of its commit, and makes them.
-    fn place_prepared(
-        &self,
-        transaction: &mut Detached,
-        batch: Batch,
-        xid: &Xid,
-    ) -> Result<Ticket, TxnError> {
-        let overlay = std::mem::take(&mut transaction.overlay);
-        let (mut ticket, delta) = self.place(batch, overlay, || self.prepared.remove(xid))?;
-        for (used, rows) in transaction.tables.iter().zip(&transaction.row_counts) {
-            if *rows != 0 {
-                used.state.count_rows(delta.generation, *rows);
-            }
-        }
-        ticket.applied();
-        self.after_commit(ticket.seq(), &delta);
-        Ok(ticket)
+        engine.wait_for_log(&owner, ticket).map(|_| ())
     }
 }
 
@@ -348,15 +324,7 @@ fn redo(engine: &Arc<Inner>, events: &[u8]) -> Result<Txn, TxnError> {
     };
     let mut txn = Txn::new(engine, &owner, options);
     txn.start_statement(&Arc::from("XA PREPARE"));
-    let mut numbers: HashMap<TableId, &[u8]> = HashMap::new();
-    for change in log::changes(events) {
-        if let Change::Internal { key, value } = change
-            && let Some((&ROW_NUMBERS, id)) = key.split_first()
-        {
-            let id = id.try_into().map_or(0, TableId::from_be_bytes);
-            numbers.insert(id, value.unwrap_or_default());
-        }
-    }
+    let mut numbers = row_numbers(events);
     for change in log::changes(events) {
         if let Change::Rows {
             table,

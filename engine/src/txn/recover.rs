@@ -18,7 +18,7 @@ use super::{
     meta::{self, Header},
     prepared::{self, ORIGIN, Prepared, Record, Records, take_image},
     write::{Entry, hidden_key, primary_key},
-    writes::ROW_NUMBERS,
+    writes::{ROW_NUMBERS, row_numbers},
 };
 use crate::{
     Seq,
@@ -272,16 +272,7 @@ impl Recovery {
         self.prepared.remove(xid).ok_or_else(unknown)
     }
     fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
-        // The records come after the rows in the log, but are needed before.
-        let mut numbers: HashMap<TableId, &[u8]> = HashMap::new();
-        for change in log::changes(events) {
-            if let Change::Internal { key, value } = change
-                && let Some((&ROW_NUMBERS, id)) = key.split_first()
-            {
-                let id = id.try_into().map_or(0, TableId::from_be_bytes);
-                numbers.insert(id, value.unwrap_or_default());
-            }
-        }
+        let mut numbers = row_numbers(events);
         for change in log::changes(events) {
             match change {
                 Change::Internal { key, value } => match key.split_first() {

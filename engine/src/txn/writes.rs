@@ -2,11 +2,11 @@
 
 use super::TxnError;
 use crate::{
-    log::{Batch, RowsKind},
+    log::{self, Batch, RowsKind},
     store::{Overlay, TreeKey},
-    types::Table,
+    types::{Table, TableId},
 };
-use std::{ops::Range, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// One row change, for the log. Images are ranges of `WriteSet::images`.
 struct Change {
@@ -186,7 +186,22 @@ impl WriteSet {
     }
 }
 
-/// The key of that record.
+/// The row numbers that a transaction's events record, by table: they come after the rows in the
+/// log, but are needed before.
+pub(super) fn row_numbers(events: &[u8]) -> HashMap<TableId, &[u8]> {
+    let mut numbers = HashMap::new();
+    for change in log::changes(events) {
+        if let log::Change::Internal { key, value } = change
+            && let Some((&ROW_NUMBERS, id)) = key.split_first()
+        {
+            let id = id.try_into().map_or(0, TableId::from_be_bytes);
+            numbers.insert(id, value.unwrap_or_default());
+        }
+    }
+    numbers
+}
+
+/// The key of the record of a table's row numbers.
 pub(super) fn row_numbers_key(table: u32) -> [u8; 5] {
     let [a, b, c, d] = table.to_be_bytes();
     [ROW_NUMBERS, a, b, c, d]
