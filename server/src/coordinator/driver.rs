@@ -205,32 +205,37 @@ impl Task {
     }
 
     fn call(&self, coordinator: &Coordinator, place: usize, calls: &mut JoinSet<Outcome>) {
-        let global = self.transaction.global.clone();
         let Some(branch) = self.transaction.branches.get(place) else {
             return;
         };
-        let call = Call::of_branch(&global, branch);
-        let caller = Arc::clone(&coordinator.caller);
-        let clock = coordinator.clock();
-        calls.spawn(async move {
-            let started = clock.wall_micros();
-            let reply = caller.call(&global, &call).await;
-            let attempt = record(&call, started, clock.wall_micros(), &reply);
-            (Event::Reply(place, reply), Some(attempt))
+        let call = Call::of_branch(&self.transaction.global, branch);
+        self.spawn(coordinator, call, calls, move |reply| {
+            Event::Reply(place, reply)
         });
     }
 
     /// Asks the client: `query_prepared`.
     fn ask(&self, coordinator: &Coordinator, calls: &mut JoinSet<Outcome>) {
-        let global = self.transaction.global.clone();
         let call = question(&self.transaction);
+        self.spawn(coordinator, call, calls, Event::Answer);
+    }
+
+    /// Makes a call in a task of its own; `event` says what its reply is.
+    fn spawn(
+        &self,
+        coordinator: &Coordinator,
+        call: Call,
+        calls: &mut JoinSet<Outcome>,
+        event: impl FnOnce(Reply) -> Event + Send + 'static,
+    ) {
+        let global = self.transaction.global.clone();
         let caller = Arc::clone(&coordinator.caller);
         let clock = coordinator.clock();
         calls.spawn(async move {
             let started = clock.wall_micros();
             let reply = caller.call(&global, &call).await;
             let attempt = record(&call, started, clock.wall_micros(), &reply);
-            (Event::Answer(reply), Some(attempt))
+            (event(reply), Some(attempt))
         });
     }
 }

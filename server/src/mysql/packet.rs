@@ -275,9 +275,12 @@ impl Writer {
     }
 
     /// Takes out what was to be sent, for somebody else to send.
-    pub fn take(&mut self) -> Vec<u8> {
+    pub fn take(&mut self) -> Writer {
         self.sent += self.buffer.len() as u64;
-        std::mem::take(&mut self.buffer)
+        Writer {
+            buffer: std::mem::take(&mut self.buffer),
+            ..Writer::new()
+        }
     }
 
     /// Sends what can be sent without waiting; whether that was everything. What was not is left

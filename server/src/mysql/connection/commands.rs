@@ -84,8 +84,8 @@ impl<B: Backend> Connection<B> {
             return self.send(commands);
         };
         let late = self.late.get_or_insert_default();
-        let bytes = self.wire.writer.take();
-        late.send(&self.shared, &self.stream, bytes, placed);
+        let packet = self.wire.writer.take();
+        late.send(&self.shared, &self.stream, packet, placed);
         Ok(())
     }
 

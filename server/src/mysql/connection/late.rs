@@ -10,13 +10,7 @@ use super::{Backend, Prompt, Shared, Stream, Writer, reply};
 use cohort_engine::txn::{Placed, TxnError};
 use cohort_sql::SqlError;
 use parking_lot::{Condvar, Mutex};
-use std::{
-    io::{ErrorKind, Write},
-    net::Shutdown,
-    sync::Arc,
-    thread,
-    time::Instant,
-};
+use std::{net::Shutdown, sync::Arc, thread, time::Instant};
 
 /// A connection's late reply; there is one at a time.
 #[derive(Default)]
@@ -26,12 +20,12 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// Has `bytes`, one packet, sent when the commit is durable, or an error instead.
+    /// Has `packet` sent when the commit is durable, or an error instead.
     pub fn send<B: Backend>(
         self: &Arc<Self>,
         shared: &Arc<Shared<B>>,
         stream: &Arc<Stream>,
-        bytes: Vec<u8>,
+        packet: Writer,
         placed: Placed,
     ) {
         *self.pending.lock() = true;
@@ -39,26 +33,24 @@ impl Late {
         let since = Instant::now();
         placed.when_known(move |result| {
             shared.backend.note_log_wait(since.elapsed());
-            let bytes = match result {
-                Ok(()) => bytes,
-                Err(error) => error_instead(&bytes, error),
+            let packet = match result {
+                Ok(()) => packet,
+                Err(error) => error_instead(&packet, error),
             };
-            late.write(stream, bytes);
+            late.write(stream, packet);
         });
     }
 
     /// Writes what the socket takes at once, which is everything but for a client that has sent
     /// ahead for long and read nothing: such a one gets a thread.
-    fn write(self: Arc<Self>, stream: Arc<Stream>, mut bytes: Vec<u8>) {
-        match Prompt(&stream).write(&bytes) {
-            Ok(n) if n == bytes.len() => return self.done(),
-            Ok(n) => drop(bytes.drain(..n)),
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => return self.done(), // the client has gone
+    fn write(self: Arc<Self>, stream: Arc<Stream>, mut packet: Writer) {
+        // An error means that the client has gone.
+        if packet.flush_promptly(&mut Prompt(&stream)).unwrap_or(true) {
+            return self.done();
         }
         let (late, slow) = (Arc::clone(&self), Arc::clone(&stream));
         let writing = move || {
-            if (&*slow).write_all(&bytes).is_err() {
+            if packet.flush(&mut &*slow).is_err() {
                 slow.shutdown(Shutdown::Both);
             }
             late.done();
@@ -90,9 +82,9 @@ impl Late {
 }
 
 /// The error, under the number of the packet that it stands for.
-fn error_instead(packet: &[u8], error: TxnError) -> Vec<u8> {
-    let mut writer = Writer::new();
-    writer.sequence = packet.get(3).copied().unwrap_or(1);
-    reply::put_error(&mut writer, &SqlError::from(error));
-    writer.take()
+fn error_instead(packet: &Writer, error: TxnError) -> Writer {
+    let mut instead = Writer::new();
+    instead.sequence = packet.buffer.get(3).copied().unwrap_or(1);
+    reply::put_error(&mut instead, &SqlError::from(error));
+    instead
 }
