@@ -329,6 +329,7 @@ fn coordinate(
     let options = coordinator::Options {
         branch_hosts: hosts.map(str::to_owned).collect(),
         token: settings.coordinator_token.clone(),
+        ..coordinator::Options::default()
     };
     let next_id = AtomicU64::new(FIRST_ID);
     let next_id = || next_id.fetch_add(1, Ordering::Relaxed);

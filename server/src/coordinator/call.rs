@@ -4,7 +4,7 @@
 //! and hosts may be restricted: a branch's address comes from whoever submits a transaction, and
 //! must not become a way into the network behind this server.
 
-use super::model::{Branch, Global, Reply};
+use super::model::{Global, Reply};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     Method, Request, StatusCode, Uri,
@@ -15,14 +15,12 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// No more of an answer is read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// No more of it is kept as an error's text.
 const ERROR_CHARACTERS_MAX: usize = 1_000;
-/// Seconds a call may take unless the transaction says so.
-const REQUEST_SECONDS: u64 = 3;
 
 /// What is called for a transaction.
 #[derive(Clone, Debug)]
@@ -37,20 +35,10 @@ pub struct Call {
     pub branch_id: String,
     /// Which operation.
     pub op: String,
-}
-
-impl Call {
-    /// The call of a branch.
-    #[must_use]
-    pub fn of_branch(global: &Global, branch: &Branch) -> Call {
-        Call {
-            url: branch.url.clone(),
-            body: branch.body.clone(),
-            post: global.pattern == super::model::Pattern::Xa,
-            branch_id: branch.branch_id.clone(),
-            op: branch.op.clone(),
-        }
-    }
+    /// The transaction's and the step's.
+    pub headers: BTreeMap<String, String>,
+    /// How long it may take.
+    pub timeout: Duration,
 }
 
 /// The client side, shared by all calls.
@@ -96,7 +84,7 @@ impl Caller {
     /// Calls, and says what the answer means.
     pub async fn call(&self, global: &Global, call: &Call) -> Reply {
         if call.url.is_empty() {
-            return Reply::Success;
+            return Reply::Success(String::new());
         }
         if let Err(why) = self.check(&call.url) {
             return Reply::Error(why);
@@ -105,13 +93,8 @@ impl Caller {
             Ok(request) => request,
             Err(why) => return Reply::Error(why),
         };
-        let seconds = match global.options.request_timeout {
-            0 => REQUEST_SECONDS,
-            seconds => seconds,
-        };
-        let answered = tokio::time::timeout(Duration::from_secs(seconds), self.exchange(request));
-        match answered.await {
-            Err(_) => Reply::Error(format!("no answer within {seconds} s")),
+        match tokio::time::timeout(call.timeout, self.exchange(request)).await {
+            Err(_) => Reply::Error(format!("no answer within {:?}", call.timeout)),
             Ok(Err(why)) => Reply::Error(why),
             Ok(Ok((status, body))) => meaning(&call.url, status, &body),
         }
@@ -159,7 +142,7 @@ fn request(global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String>
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(call.body.clone())))
         .map_err(|error| format!("url {}: {error}", call.url))?;
-    for (name, value) in &global.options.branch_headers {
+    for (name, value) in &call.headers {
         let name = HeaderName::try_from(name).map_err(|error| format!("{name}: {error}"))?;
         let value = HeaderValue::try_from(value).map_err(|error| format!("{name}: {error}"))?;
         request.headers_mut().insert(name, value);
@@ -199,7 +182,7 @@ fn meaning(url: &str, status: StatusCode, body: &str) -> Reply {
     if status != StatusCode::OK {
         return Reply::Error(format!("status {}: {}", status.as_u16(), shortened(body)));
     }
-    Reply::Success
+    Reply::Success(body.to_owned())
 }
 
 fn shortened(text: &str) -> String {
@@ -214,7 +197,7 @@ mod tests {
     fn answers_mean_what_the_protocol_says() {
         let meaning = |status, body| match meaning("u", StatusCode::from_u16(status).unwrap(), body)
         {
-            Reply::Success => "success",
+            Reply::Success(_) => "success",
             Reply::Failure(_) => "failure",
             Reply::Ongoing => "ongoing",
             Reply::Error(_) => "error",

@@ -1,69 +1,55 @@
 //! Drives global transactions: performs what `decide` says, and tells it what came of it.
 //!
-//! Each transaction that has something to do is driven by one task, which holds its lease: a
-//! name in `driven`. One that only waits is let go; its `next_run` is in its row, and the ticker
-//! takes it up again. Who changes a transaction's row from outside (a submit, an abort) does so by
-//! compare and set, and then tells the task, which reads it again.
+//! Each transaction that has something to do is driven by one task, which holds its lease. One
+//! that only waits is let go; its `next_run` is in its row, and the ticker takes it up again. Who
+//! changes a transaction's status from outside (a submit, an abort) does so by compare and set,
+//! and then tells the task, which reads it again.
 //!
-//! Saved and waited for: that a transaction is known or submitted, that it turns to abort, and its
-//! end. Replies in between are kept in memory and are written with the next of these, or when the
-//! task lets go: should a crash lose them, the branches are called again, which they allow by
-//! contract. So a saga that goes well costs two durable waits, whatever its length.
+//! Saved and waited for: that a transaction is known or submitted, that it turns to abort, calls
+//! that came to nothing, and its end. Successes in between are kept in memory and are written with
+//! the next of these, or when the task lets go: should a crash lose them, the branches are called
+//! again, which they allow by contract. So a saga that goes well costs two durable waits, whatever
+//! its length.
+//!
+//! When the server stops, tasks begin no more calls, wait for those under way, save, and let go.
 
 use super::{
     Coordinator,
     call::Call,
     decide::{Action, Event, Moment, Transaction},
+    extras,
+    lease::Signal,
     model::{Micros, Pattern, Reply, SECOND},
     store::{Attempt, Saved},
 };
 use cohort_sql::SqlError;
-use std::{sync::Arc, time::Duration};
-use tokio::{sync::Notify, task::JoinSet};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::task::{Id, JoinError, JoinSet};
 
 /// A task waits itself for what is due within so long; the ticker for the rest.
 const LINGER: Micros = 2 * SECOND;
-/// How often the ticker looks.
-const TICK: Duration = Duration::from_millis(500);
-/// How many transactions it takes up at once.
-const BATCH: u64 = 500;
-
-/// What a call came to, and its record.
-type Outcome = (Event, Option<Attempt>);
 
 impl Coordinator {
-    /// Takes up what is due, until the coordinator stops.
-    pub(super) async fn tick(self: Arc<Self>) {
-        while !self.is_stopping() {
-            match self.store.due(self.now(), BATCH).await {
-                Ok(due) => {
-                    for gid in due {
-                        self.take_up(&gid);
-                    }
-                }
-                Err(error) => crate::notice!("coordinator: looking for work: {}", error.message),
-            }
-            tokio::time::sleep(TICK).await;
-        }
-    }
-
     /// Drives a transaction in a task of its own, if nobody does.
     pub(super) fn take_up(self: &Arc<Self>, gid: &str) {
         if self.is_driven(gid) {
             return;
         }
         let (coordinator, gid) = (Arc::clone(self), gid.to_owned());
-        tokio::spawn(async move {
-            if let Err(error) = coordinator.drive(&gid, None).await {
-                crate::notice!("coordinator: {gid}: {}", error.message);
-            }
-        });
+        tokio::spawn(async move { coordinator.drive_or_say(&gid, None).await });
+    }
+
+    /// Drives a transaction as [`Coordinator::drive`] does; says so if it cannot be.
+    pub(super) async fn drive_or_say(self: &Arc<Self>, gid: &str, given: Option<Transaction>) {
+        if let Err(error) = self.drive(gid, given).await {
+            crate::notice!("coordinator: {gid}: {}", error.message);
+        }
     }
 
     /// Drives a transaction until it has ended or only waits, and returns it as it is then.
     /// `None`: somebody else drives it, or it is not there.
     pub(super) async fn drive(
-        &self,
+        self: &Arc<Self>,
         gid: &str,
         transaction: Option<Transaction>,
     ) -> Result<Option<Transaction>, SqlError> {
@@ -82,17 +68,59 @@ impl Coordinator {
             transaction,
             attempts: Vec::new(),
         };
-        task.run(self, &lease.changed).await?;
+        task.run(self, lease.signal()).await?;
         Ok(Some(task.transaction))
     }
 
-    /// Now, and a random number.
+    /// Now, the rules, and a random number.
     pub(super) fn moment(&self) -> Moment {
         Moment {
             now: self.now(),
             random: self.random(),
+            rules: self.options.rules,
         }
     }
+}
+
+/// Whom a call is made for.
+#[derive(Clone, Copy)]
+enum Caller {
+    Branch(usize),
+    Question,
+}
+
+impl Caller {
+    /// What its reply is to `decide`.
+    fn event(self, reply: Reply) -> Event {
+        match self {
+            Caller::Branch(place) => Event::Reply(place, reply),
+            Caller::Question => Event::Answer(reply),
+        }
+    }
+}
+
+/// Calls under way.
+#[derive(Default)]
+struct Calls {
+    set: JoinSet<(Reply, Attempt)>,
+    whose: HashMap<Id, Caller>,
+}
+
+impl Calls {
+    /// The next that ends; never, if there is none.
+    async fn next(&mut self) -> Option<(Event, Option<Attempt>)> {
+        let done = self.set.join_next_with_id().await?;
+        let (id, reply, attempt) = match done {
+            Ok((id, (reply, attempt))) => (id, reply, Some(attempt)),
+            Err(error) => (error.id(), broken(&error), None),
+        };
+        Some((self.whose.remove(&id)?.event(reply), attempt))
+    }
+}
+
+/// A panic of a call has been printed where it happened.
+fn broken(_: &JoinError) -> Reply {
+    Reply::Error("a mistake in the coordinator; see its log".into())
 }
 
 /// A transaction and its task.
@@ -105,8 +133,8 @@ struct Task {
 }
 
 impl Task {
-    async fn run(&mut self, coordinator: &Coordinator, changed: &Notify) -> Result<(), SqlError> {
-        let mut calls: JoinSet<Outcome> = JoinSet::new();
+    async fn run(&mut self, coordinator: &Coordinator, signal: &Signal) -> Result<(), SqlError> {
+        let mut calls = Calls::default();
         let mut event = Event::Look;
         loop {
             let actions = self.transaction.decide(event, coordinator.moment());
@@ -126,33 +154,25 @@ impl Task {
                     Action::End => return Ok(()),
                 }
             }
-            let now = coordinator.now();
-            let wait = until.map(|until: Micros| until.saturating_sub(now));
-            let lets_go = coordinator.is_stopping() || wait.is_none_or(|wait| wait > LINGER);
-            if calls.is_empty() && lets_go {
+            let wait = until.map(|until: Micros| until.saturating_sub(coordinator.now()));
+            let lets_go = wait.is_none_or(|wait| wait > LINGER)
+                || coordinator.is_stopping()
+                || signal.is_lease_wanted();
+            if calls.set.is_empty() && lets_go {
                 return self.let_go(coordinator).await;
             }
-            let pause = Duration::from_micros(wait.unwrap_or(3600 * SECOND));
+            let pause = Duration::from_micros(wait.unwrap_or(LINGER));
             event = tokio::select! {
-                Some(done) = calls.join_next() => self.note(done),
+                Some((event, attempt)) = calls.next() => {
+                    self.attempts.extend(attempt);
+                    event
+                }
                 () = tokio::time::sleep(pause) => Event::Look,
-                () = changed.notified() => {
+                () = signal.received() => {
                     self.reload(coordinator, &mut calls).await?;
                     Event::Look
                 }
             };
-        }
-    }
-
-    /// Notes what a call came to.
-    fn note(&mut self, done: Result<Outcome, tokio::task::JoinError>) -> Event {
-        match done {
-            Ok((event, attempt)) => {
-                self.attempts.extend(attempt);
-                event
-            }
-            // A panic of a call has been printed where it happened; its branch is called again.
-            Err(_) => Event::Look,
         }
     }
 
@@ -175,15 +195,18 @@ impl Task {
     async fn reload(
         &mut self,
         coordinator: &Coordinator,
-        calls: &mut JoinSet<Outcome>,
+        calls: &mut Calls,
     ) -> Result<(), SqlError> {
         let mut replies = Vec::new();
-        while let Some(done) = calls.join_next().await {
-            replies.push(self.note(done));
+        while let Some((reply, attempt)) = calls.next().await {
+            self.attempts.extend(attempt);
+            replies.push(reply);
         }
         if let Some(transaction) = coordinator.store.load(&self.transaction.global.gid).await? {
-            self.saved = transaction.clone();
-            self.transaction = transaction;
+            // What was learned and not saved is not in the rows.
+            let known = std::mem::replace(&mut self.transaction, transaction.clone());
+            self.saved = transaction;
+            self.transaction.remember(known);
         }
         // What is known to be done is done whatever the status is now.
         for reply in replies {
@@ -204,60 +227,80 @@ impl Task {
         Ok(())
     }
 
-    fn call(&self, coordinator: &Coordinator, place: usize, calls: &mut JoinSet<Outcome>) {
+    fn call(&mut self, coordinator: &Coordinator, place: usize, calls: &mut Calls) {
+        if coordinator.is_stopping() {
+            self.transaction.calling.remove(&place);
+            return;
+        }
         let Some(branch) = self.transaction.branches.get(place) else {
             return;
         };
-        let call = Call::of_branch(&self.transaction.global, branch);
-        self.spawn(coordinator, call, calls, move |reply| {
-            Event::Reply(place, reply)
-        });
+        let extras = extras::Extras::of(&self.transaction, branch);
+        let global = &self.transaction.global;
+        let mut headers = global.options.branch_headers.clone();
+        headers.extend(extras.branch_headers);
+        let timeout = global
+            .options
+            .request_timeout
+            .or(coordinator.options.request_timeout);
+        let call = Call {
+            url: branch.url.clone(),
+            body: extras::body(&self.transaction, branch),
+            post: global.pattern == Pattern::Xa,
+            branch_id: branch.branch_id.clone(),
+            op: branch.op.clone(),
+            headers,
+            timeout: Duration::from_micros(extras.request_timeout.or(timeout)),
+        };
+        self.spawn(coordinator, call, calls, Caller::Branch(place));
     }
 
     /// Asks the client: `query_prepared`.
-    fn ask(&self, coordinator: &Coordinator, calls: &mut JoinSet<Outcome>) {
-        let call = question(&self.transaction);
-        self.spawn(coordinator, call, calls, Event::Answer);
+    fn ask(&mut self, coordinator: &Coordinator, calls: &mut Calls) {
+        if coordinator.is_stopping() {
+            self.transaction.asking = false;
+            return;
+        }
+        let global = &self.transaction.global;
+        let (op, body) = match global.pattern {
+            Pattern::Workflow => super::api::workflow_data(&global.custom_data),
+            _ => ("msg".to_owned(), Vec::new()),
+        };
+        let timeout = global
+            .options
+            .request_timeout
+            .or(coordinator.options.request_timeout);
+        let call = Call {
+            url: global.query_prepared.clone(),
+            body,
+            post: global.pattern == Pattern::Workflow,
+            branch_id: "00".to_owned(),
+            op,
+            headers: global.options.branch_headers.clone(),
+            timeout: Duration::from_micros(timeout),
+        };
+        self.spawn(coordinator, call, calls, Caller::Question);
     }
 
-    /// Makes a call in a task of its own; `event` says what its reply is.
-    fn spawn(
-        &self,
-        coordinator: &Coordinator,
-        call: Call,
-        calls: &mut JoinSet<Outcome>,
-        event: impl FnOnce(Reply) -> Event + Send + 'static,
-    ) {
+    /// Makes a call in a task of its own.
+    fn spawn(&self, coordinator: &Coordinator, call: Call, calls: &mut Calls, whose: Caller) {
         let global = self.transaction.global.clone();
         let caller = Arc::clone(&coordinator.caller);
         let clock = coordinator.clock();
-        calls.spawn(async move {
-            let started = clock.wall_micros();
+        let handle = calls.set.spawn(async move {
+            let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
             let reply = caller.call(&global, &call).await;
-            let attempt = record(&call, started, clock.wall_micros(), &reply);
-            (event(reply), Some(attempt))
+            let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
+            let attempt = record(&call, started, took, &reply);
+            (reply, attempt)
         });
+        calls.whose.insert(handle.id(), whose);
     }
 }
 
-fn question(transaction: &Transaction) -> Call {
-    let global = &transaction.global;
-    let (op, body) = match global.pattern {
-        Pattern::Workflow => super::api::workflow_data(&global.custom_data),
-        _ => ("msg".to_owned(), Vec::new()),
-    };
-    Call {
-        url: global.query_prepared.clone(),
-        body,
-        post: global.pattern == Pattern::Workflow,
-        branch_id: "00".to_owned(),
-        op,
-    }
-}
-
-fn record(call: &Call, started: Micros, ended: Micros, reply: &Reply) -> Attempt {
+fn record(call: &Call, started: Micros, duration_us: u64, reply: &Reply) -> Attempt {
     let (result, error) = match reply {
-        Reply::Success => ("success", ""),
+        Reply::Success(_) => ("success", ""),
         Reply::Failure(why) => ("failure", why.as_str()),
         Reply::Ongoing => ("ongoing", ""),
         Reply::Error(why) => ("error", why.as_str()),
@@ -266,7 +309,7 @@ fn record(call: &Call, started: Micros, ended: Micros, reply: &Reply) -> Attempt
         branch_id: call.branch_id.clone(),
         op: call.op.clone(),
         started,
-        duration_us: ended.saturating_sub(started),
+        duration_us,
         result,
         error: error.to_owned(),
     }

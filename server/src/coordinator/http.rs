@@ -71,7 +71,7 @@ async fn read(
     coordinator: &Coordinator,
     request: hyper::Request<Incoming>,
 ) -> Result<Request, Answer> {
-    if let Some(token) = &coordinator.token {
+    if let Some(token) = &coordinator.options.token {
         let header = request.headers().get(AUTHORIZATION);
         let given = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         if !given.is_some_and(|given| is_same(given.as_bytes(), token.as_bytes())) {

@@ -5,7 +5,10 @@
 //! |---|---|
 //! | `model` | global transactions and branches |
 //! | `decide` | what to do next: pure, one function for each pattern |
-//! | `driver` | does it, and takes up what is due |
+//! | `driver` | does it |
+//! | `ticker` | takes up what is due |
+//! | `lease` | that nothing is driven twice at once |
+//! | `extras` | what steps may ask for beyond the protocol |
 //! | `call` | calls to branches, and what their answers mean |
 //! | `store` | the rows in the schema `cohort` |
 //! | `api` | the protocol's endpoints |
@@ -15,9 +18,14 @@ mod api;
 mod call;
 mod decide;
 mod driver;
+mod extras;
 mod http;
+mod lease;
 mod model;
 mod store;
+mod ticker;
+
+pub use decide::Rules;
 
 use call::Caller;
 use cohort_engine::env::Env;
@@ -27,24 +35,39 @@ use std::{
     collections::HashMap,
     net::TcpListener,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 use store::Store;
-use tokio::{
-    runtime::{Builder, Runtime},
-    sync::Notify,
-};
+use tokio::runtime::{Builder, Runtime};
 
 /// How the coordinator is run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Hosts of branches that may be called; empty: all.
     pub branch_hosts: Vec<String>,
     /// What clients must present as a bearer token.
     pub token: Option<String>,
+    /// What holds for transactions that do not say otherwise.
+    pub rules: Rules,
+    /// How long a call of a branch may take, in microseconds, unless the transaction says so.
+    pub request_timeout: Micros,
+    /// How often to look for what is due.
+    pub tick: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            branch_hosts: Vec::new(),
+            token: None,
+            rules: Rules::default(),
+            request_timeout: 3 * model::SECOND,
+            tick: ticker::TICK,
+        }
+    }
 }
 
 /// See the module.
@@ -52,54 +75,15 @@ pub(crate) struct Coordinator {
     store: Store,
     caller: Arc<Caller>,
     env: Env,
-    token: Option<String>,
-    /// Transactions that a task drives, with the way to tell it that something has changed.
-    driven: Mutex<HashMap<String, Arc<Notify>>>,
+    options: Options,
+    driven: Mutex<Driven>,
     stopping: AtomicBool,
 }
 
-/// The right to drive a transaction: nobody else does as long as it lives.
-struct Lease<'a> {
-    coordinator: &'a Coordinator,
-    gid: String,
-    changed: Arc<Notify>,
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        self.coordinator.driven().remove(&self.gid);
-    }
-}
+/// Transactions that a task drives, with the way to tell it something.
+type Driven = HashMap<String, Arc<lease::Signal>>;
 
 impl Coordinator {
-    fn driven(&self) -> MutexGuard<'_, HashMap<String, Arc<Notify>>> {
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-    /// `None`: somebody has it.
-    fn lease(&self, gid: &str) -> Option<Lease<'_>> {
-        let mut driven = self.driven();
-        if driven.contains_key(gid) {
-            return None;
-        }
-        let changed = Arc::new(Notify::new());
-        driven.insert(gid.to_owned(), Arc::clone(&changed));
-        Some(Lease {
-            coordinator: self,
-            gid: gid.to_owned(),
-            changed,
-        })
-    }
-    fn is_driven(&self, gid: &str) -> bool {
-        self.driven().contains_key(gid)
-    }
-    /// The transaction's row has changed: whoever drives it reads it again, or somebody begins to.
-    fn kick(self: &Arc<Self>, gid: &str) {
-        let task = self.driven().get(gid).cloned();
-        match task {
-            Some(changed) => changed.notify_one(),
-            None => self.take_up(gid),
-        }
-    }
     fn now(&self) -> Micros {
         self.env.wall_micros()
     }
@@ -137,9 +121,9 @@ impl Running {
         let failed = |error: SqlError| format!("the coordinator's tables: {}", error.message);
         let coordinator = Arc::new(Coordinator {
             store: Store::open(instance, next_id).map_err(failed)?,
-            caller: Arc::new(Caller::new(options.branch_hosts)),
+            caller: Arc::new(Caller::new(options.branch_hosts.clone())),
             env: instance.env().clone(),
-            token: options.token,
+            options,
             driven: Mutex::default(),
             stopping: AtomicBool::new(false),
         });
@@ -166,9 +150,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.coordinator.stopping.store(true, Ordering::Relaxed);
         let until = std::time::Instant::now() + DRAIN;
-        for changed in self.coordinator.driven().values() {
-            changed.notify_one();
-        }
+        self.coordinator.kick_all();
         while !self.coordinator.driven().is_empty() && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -1,13 +1,52 @@
 //! Global transactions and their branches, as the coordinator thinks of them.
 
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::{collections::BTreeMap, fmt};
 
 /// Microseconds since 1970.
 pub type Micros = u64;
 
 /// One second in microseconds.
 pub const SECOND: Micros = 1_000_000;
+
+/// A time that the protocol tells in seconds. Fractions are allowed, down to microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seconds(pub Micros);
+
+impl Seconds {
+    /// In microseconds; `default`, if it is 0.
+    #[must_use]
+    pub fn or(self, default: Micros) -> Micros {
+        if self.0 == 0 { default } else { self.0 }
+    }
+    /// Of a number of seconds; what is below 0 is 0.
+    #[must_use]
+    pub fn from_number(seconds: f64) -> Seconds {
+        // As the cast does it: NaN is 0, and what is too large is the largest.
+        Seconds((seconds * SECOND as f64).round() as Micros)
+    }
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0 as f64 / SECOND as f64)
+    }
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_multiple_of(SECOND) {
+            return serializer.serialize_u64(self.0 / SECOND);
+        }
+        serializer.serialize_f64(self.0 as f64 / SECOND as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Seconds, D::Error> {
+        f64::deserialize(deserializer).map(Seconds::from_number)
+    }
+}
 
 macro_rules! names {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $text:literal,)* }) => {
@@ -88,24 +127,27 @@ pub struct Options {
     /// The submitter waits for the end.
     #[serde(skip_serializing_if = "is_default")]
     pub wait_result: bool,
-    /// After so many seconds it is undone; 0: the pattern's default.
+    /// After so long it is undone; 0: the pattern's default.
     #[serde(skip_serializing_if = "is_default")]
-    pub timeout_to_fail: u64,
-    /// Seconds one call of a branch may take; 0: the server's default.
+    pub timeout_to_fail: Seconds,
+    /// How long one call of a branch may take; 0: the server's default.
     #[serde(skip_serializing_if = "is_default")]
-    pub request_timeout: u64,
-    /// Seconds before the first retry; 0: the server's default.
+    pub request_timeout: Seconds,
+    /// Before the first retry; 0: the server's default.
     #[serde(skip_serializing_if = "is_default")]
-    pub retry_interval: u64,
+    pub retry_interval: Seconds,
     /// Headers of every call of a branch.
     #[serde(skip_serializing_if = "is_default")]
     pub branch_headers: BTreeMap<String, String>,
     /// Steps do not wait for one another.
     #[serde(skip_serializing_if = "is_default")]
     pub concurrent: bool,
-    /// So many failed calls of actions make a saga be undone; 0: no limit.
+    /// More failed calls of actions make a saga be undone; 0: no limit.
     #[serde(skip_serializing_if = "is_default")]
     pub retry_limit: u64,
+    /// What a saga's actions answer is sent to all that are called after them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pass_results: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -135,7 +177,7 @@ pub struct Global {
     pub result: String,
     /// Its options.
     pub options: Options,
-    /// Failed calls of actions so far.
+    /// Failed calls of actions so far, or failed questions to the client.
     pub retry_count: u64,
     /// The current interval between retries of the question to the client, in microseconds.
     pub query_interval: Micros,
@@ -147,6 +189,8 @@ pub struct Global {
     pub finished: Option<Micros>,
     /// When it was undone.
     pub rolled_back: Option<Micros>,
+    /// Since when it is a dead letter: given up until somebody takes care of it by hand.
+    pub dead_since: Option<Micros>,
 }
 
 /// One call to be made in another service.
@@ -166,12 +210,16 @@ pub struct Branch {
     pub ended: Option<Micros>,
     /// Calls so far.
     pub attempts: u64,
+    /// Calls that came to nothing, since somebody last asked for a retry by hand.
+    pub errors: u64,
     /// Why the last call did not succeed.
     pub last_error: String,
     /// Not to be called before.
     pub not_before: Micros,
     /// The current interval between retries, in microseconds; 0: not retried yet.
     pub interval: Micros,
+    /// What it answered, if that is passed on ([`Options::pass_results`]).
+    pub answer: String,
 }
 
 impl Branch {
@@ -186,9 +234,11 @@ impl Branch {
             status: BranchStatus::Prepared,
             ended: None,
             attempts: 0,
+            errors: 0,
             last_error: String::new(),
             not_before: 0,
             interval: 0,
+            answer: String::new(),
         }
     }
 }
@@ -196,12 +246,34 @@ impl Branch {
 /// What a service answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It is done.
-    Success,
+    /// It is done, with this answer.
+    Success(String),
     /// It will never be done: the business says no, in these words.
     Failure(String),
     /// Ask again later.
     Ongoing,
     /// Nobody knows: call again.
     Error(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_may_be_fractions() {
+        for (text, micros, shown) in [
+            ("3", 3_000_000, "3"),
+            ("0.05", 50_000, "0.05"),
+            ("1.5", 1_500_000, "1.5"),
+            ("-1", 0, "0"),
+            ("1e300", u64::MAX, "18446744073709.55"),
+        ] {
+            let seconds: Seconds = serde_json::from_str(text).expect(text);
+            assert_eq!(seconds, Seconds(micros), "{text}");
+            assert_eq!(seconds.to_string(), shown);
+        }
+        assert_eq!(serde_json::to_string(&Seconds(2_000_000)).unwrap(), "2");
+        assert_eq!(serde_json::to_string(&Seconds(2_500_000)).unwrap(), "2.5");
+    }
 }

@@ -3,6 +3,7 @@
 use super::{Coordinator, Refusal, Result, Saved, Status, Transaction, steps::Submission};
 use crate::coordinator::{
     decide::Event,
+    extras,
     model::{Pattern, SECOND},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -204,25 +205,25 @@ async fn finish(
 ) -> Result {
     let gid = submission.gid.clone();
     if !submission.options.wait_result {
-        let coordinator = Arc::clone(coordinator);
-        if coordinator.is_driven(&gid) {
+        if transaction.is_none() {
             coordinator.kick(&gid);
             return Ok(None);
         }
-        tokio::spawn(async move {
-            if let Err(error) = coordinator.drive(&gid, transaction).await {
-                crate::notice!("coordinator: {gid}: {}", error.message);
-            }
-        });
+        let coordinator = Arc::clone(coordinator);
+        tokio::spawn(async move { coordinator.drive_or_say(&gid, transaction).await });
         return Ok(None);
     }
-    let driven = coordinator.drive(&gid, transaction).await?;
-    let driven = match driven {
-        Some(driven) => Some(driven),
-        // Somebody else drives it: what it is now.
-        None => coordinator.store.load(&gid).await?,
+    let mut given = transaction;
+    let driven = loop {
+        if let Some(driven) = coordinator.drive(&gid, given.take()).await? {
+            break driven;
+        }
+        // Somebody else drives it, or did.
+        drop(coordinator.lease_soon(&gid).await);
+        if coordinator.store.load(&gid).await?.is_none() {
+            return Err(unknown(&gid));
+        }
     };
-    let driven = driven.ok_or_else(|| unknown(&gid))?;
     outcome(&driven)
 }
 
@@ -235,7 +236,11 @@ fn outcome(transaction: &Transaction) -> Result<Option<Value>> {
         _ => global.status == Status::Succeed,
     };
     if wanted {
-        return Ok(None);
+        let results = extras::results(transaction);
+        return Ok(global
+            .options
+            .pass_results
+            .then(|| json!({ "dtm_result": "SUCCESS", "results": results })));
     }
     if matches!(global.pattern, Pattern::Tcc | Pattern::Xa) {
         return Err(Refusal::Ongoing("ONGOING".into()));

@@ -4,7 +4,8 @@
 //! last of two fields of one name counts.
 
 use super::{
-    super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Status},
+    super::extras,
+    super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status},
     Coordinator, Refusal, Result, Transaction,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -42,6 +43,11 @@ fn number(fields: &Map<String, Value>, name: &str) -> u64 {
     fields.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
 
+fn seconds(fields: &Map<String, Value>, name: &str) -> Seconds {
+    let number = fields.get(name).and_then(Value::as_f64);
+    Seconds::from_number(number.unwrap_or(0.0))
+}
+
 fn flag(fields: &Map<String, Value>, name: &str) -> bool {
     fields.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -62,14 +68,15 @@ impl Submission {
         let headers = headers.into_iter().flatten();
         let options = Options {
             wait_result: flag(fields, "wait_result"),
-            timeout_to_fail: number(fields, "timeout_to_fail"),
-            request_timeout: number(fields, "request_timeout"),
-            retry_interval: number(fields, "retry_interval"),
+            timeout_to_fail: seconds(fields, "timeout_to_fail"),
+            request_timeout: seconds(fields, "request_timeout"),
+            retry_interval: seconds(fields, "retry_interval"),
             branch_headers: headers
                 .map(|(name, value)| (name.clone(), value.as_str().unwrap_or("").to_owned()))
                 .collect(),
             concurrent: flag(fields, "concurrent"),
             retry_limit: number(fields, "retry_limit"),
+            pass_results: flag(fields, "pass_results"),
         };
         let steps = list("steps").iter();
         let payloads = list("payloads").iter();
@@ -129,6 +136,7 @@ impl Submission {
             created: now,
             finished: None,
             rolled_back: None,
+            dead_since: None,
         };
         let branches = match pattern {
             Pattern::Saga => self.saga(),
@@ -139,7 +147,9 @@ impl Submission {
         for url in urls.chain([self.query_prepared.as_str()]) {
             coordinator.caller.check(url).map_err(Refusal::Bad)?;
         }
-        Ok(Transaction::new(global, branches))
+        let transaction = Transaction::new(global, branches);
+        extras::check(&transaction).map_err(Refusal::Bad)?;
+        Ok(transaction)
     }
 
     fn body(&self, step: usize) -> Vec<u8> {

@@ -2,21 +2,23 @@
 //! then delivered until every receiver has it. If the submit does not come, the client is asked
 //! what became of its transaction.
 
-use super::{Global, Micros, Next, Reply, SECOND, Status, TIMEOUT_SECONDS, Transaction};
+use super::{Global, Micros, Moment, Next, Reply, Status, Transaction};
+use crate::coordinator::model::Seconds;
 use serde::Deserialize;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Custom {
-    /// Seconds from its creation before it is delivered.
-    delay: Option<u64>,
+    /// From its creation until it is delivered.
+    delay: Option<Seconds>,
 }
 
-pub(super) fn next(transaction: &Transaction, now: Micros) -> Next {
+pub(super) fn next(transaction: &Transaction, moment: Moment) -> Next {
+    let now = moment.now;
     let global = &transaction.global;
     match global.status {
         Status::Prepared => {
-            let deadline = transaction.deadline(TIMEOUT_SECONDS);
+            let deadline = transaction.deadline(moment.rules.timeout_to_fail);
             if now < deadline {
                 return Next::Wait(deadline);
             }
@@ -30,8 +32,8 @@ pub(super) fn next(transaction: &Transaction, now: Micros) -> Next {
 fn deliver(transaction: &Transaction, now: Micros) -> Next {
     let global = &transaction.global;
     let custom: Custom = serde_json::from_str(&global.custom_data).unwrap_or_default();
-    let delay = custom.delay.unwrap_or(0).saturating_mul(SECOND);
-    let due = global.created.saturating_add(delay);
+    let delay = custom.delay.unwrap_or_default();
+    let due = global.created.saturating_add(delay.0);
     if now < due {
         return Next::Wait(due);
     }
@@ -52,7 +54,7 @@ pub(super) fn answered(global: &Global, answer: &Reply) -> Option<(Status, Strin
         return None;
     }
     match answer {
-        Reply::Success => Some((Status::Submitted, String::new())),
+        Reply::Success(_) => Some((Status::Submitted, String::new())),
         Reply::Failure(why) => Some((Status::Failed, why.clone())),
         Reply::Ongoing | Reply::Error(_) => None,
     }

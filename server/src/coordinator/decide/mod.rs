@@ -17,6 +17,9 @@
 //! 4. The turn to `aborting` is saved before the first compensation is called: a restart must not
 //!    go forward again.
 //! 5. Only the action of a saga may fail for good. Whatever else refuses is called again.
+//! 6. A call that came to nothing is saved with its count before its retry: limits hold across
+//!    restarts. So is an answer that is passed on, before anybody gets it.
+//! 7. Nothing is begun for a dead letter.
 
 mod message;
 mod saga;
@@ -26,15 +29,32 @@ mod workflow;
 #[cfg(test)]
 mod tests;
 
-use super::model::{Branch, BranchStatus, Global, Micros, Pattern, Reply, SECOND, Status};
+use super::model::{Branch, BranchStatus, Global, Micros, Pattern, Reply, SECOND, Seconds, Status};
 use std::collections::BTreeSet;
 
-/// A message, a TCC or an XA transaction that is not decided after so many seconds is looked into.
-pub const TIMEOUT_SECONDS: u64 = 35;
-/// Seconds before the first retry.
-pub const RETRY_SECONDS: u64 = 10;
-/// Retries are never further apart.
-pub const RETRY_MAX: Micros = 300 * SECOND;
+/// What holds for transactions that do not say otherwise. Times are in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// What is not decided after so long is looked into.
+    pub timeout_to_fail: Micros,
+    /// Before the first retry; it doubles with each that comes to nothing.
+    pub retry_interval: Micros,
+    /// Retries are never further apart.
+    pub retry_interval_max: Micros,
+    /// So many calls of one branch that come to nothing make a dead letter; 0: none does.
+    pub dead_letter_after: u64,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            timeout_to_fail: 35 * SECOND,
+            retry_interval: 10 * SECOND,
+            retry_interval_max: 300 * SECOND,
+            dead_letter_after: 0,
+        }
+    }
+}
 
 /// A global transaction that is being driven.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,13 +80,15 @@ pub enum Event {
     Answer(Reply),
 }
 
-/// When it happened, and a number that nobody could foresee.
+/// When it happened, under which rules, and a number that nobody could foresee.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The time.
     pub now: Micros,
     /// For the jitter of retries.
     pub random: u64,
+    /// The server's.
+    pub rules: Rules,
 }
 
 /// What to do.
@@ -113,14 +135,16 @@ impl Transaction {
         let mut actions = Vec::new();
         match event {
             Event::Look => {}
-            Event::Reply(branch, reply) => self.reply(branch, reply, moment),
+            Event::Reply(branch, reply) => {
+                let save = self.reply(branch, reply, moment);
+                actions.extend(save.then_some(Action::Save));
+            }
             Event::Answer(answer) => {
-                if self.answer(answer, moment) {
-                    actions.push(Action::Save);
-                }
+                self.answer(answer, moment);
+                actions.push(Action::Save);
             }
         }
-        self.proceed(moment.now, &mut actions);
+        self.proceed(moment, &mut actions);
         actions
     }
 
@@ -130,28 +154,45 @@ impl Transaction {
         self.reply(branch, reply, moment);
     }
 
-    fn proceed(&mut self, now: Micros, actions: &mut Vec<Action>) {
+    /// Takes over from `other`, the same transaction, what it knows of its branches and this does
+    /// not: successes are not always saved at once.
+    pub fn remember(&mut self, other: Transaction) {
+        for (branch, other) in self.branches.iter_mut().zip(other.branches) {
+            if branch.status == BranchStatus::Prepared && other.attempts > branch.attempts {
+                *branch = other;
+            }
+        }
+    }
+
+    fn proceed(&mut self, moment: Moment, actions: &mut Vec<Action>) {
+        let now = moment.now;
+        // One save is enough: what is saved is the transaction as all this leaves it.
+        let save = |actions: &mut Vec<Action>| {
+            if actions.is_empty() {
+                actions.push(Action::Save);
+            }
+        };
         loop {
             if self.global.status.is_final() {
-                if actions.last() != Some(&Action::Save) {
-                    actions.push(Action::Save);
-                }
+                save(actions);
                 actions.push(Action::End);
                 return;
             }
+            if self.global.dead_since.is_some() {
+                self.global.next_run = Micros::MAX;
+                return actions.push(Action::Wait(Micros::MAX));
+            }
             let next = match self.global.pattern {
                 Pattern::Saga => saga::next(self, now),
-                Pattern::Tcc => two_phase::next(self, now, &two_phase::TCC),
-                Pattern::Xa => two_phase::next(self, now, &two_phase::XA),
-                Pattern::Message => message::next(self, now),
-                Pattern::Workflow => workflow::next(self, now),
+                Pattern::Tcc => two_phase::next(self, moment, &two_phase::TCC),
+                Pattern::Xa => two_phase::next(self, moment, &two_phase::XA),
+                Pattern::Message => message::next(self, moment),
+                Pattern::Workflow => workflow::next(self, moment),
             };
             match next {
                 Next::Become(status, reason) => {
                     self.turn(status, reason, now);
-                    if !status.is_final() {
-                        actions.push(Action::Save);
-                    }
+                    save(actions);
                 }
                 Next::Ask if self.asking => return,
                 Next::Ask if self.global.next_run > now => {
@@ -189,19 +230,15 @@ impl Transaction {
             actions.push(Action::Call(place));
         }
         // A saga must be looked at when its time is over, whatever is under way.
-        let seconds = self.global.options.timeout_to_fail;
-        if seconds > 0 && self.global.pattern == Pattern::Saga && self.is_forward() {
-            let deadline = self.deadline(seconds);
+        let is_forward = self.global.status == Status::Submitted;
+        if self.global.pattern == Pattern::Saga && is_forward {
+            let deadline = self.deadline(Micros::MAX);
             next = Some(next.map_or(deadline, |next: Micros| next.min(deadline)));
         }
-        if let Some(next) = next {
+        if let Some(next) = next.filter(|&next| next < Micros::MAX) {
             self.global.next_run = next;
             actions.push(Action::Wait(next));
         }
-    }
-
-    fn is_forward(&self) -> bool {
-        self.global.status == Status::Submitted
     }
 
     fn turn(&mut self, status: Status, reason: String, now: Micros) {
@@ -218,20 +255,26 @@ impl Transaction {
         }
     }
 
-    fn reply(&mut self, place: usize, reply: Reply, moment: Moment) {
+    /// Takes a reply in; true: it must be saved before anything else is done.
+    fn reply(&mut self, place: usize, reply: Reply, moment: Moment) -> bool {
         self.calling.remove(&place);
         let may_fail = self.global.pattern == Pattern::Saga;
-        let first = self.retry_interval();
+        let passes_on = self.global.options.pass_results;
+        let retries = self.retries(moment.rules);
         let Some(branch) = self.branches.get_mut(place) else {
-            return;
+            return false;
         };
         branch.attempts += 1;
         let is_action = may_fail && branch.op == "action";
         match reply {
-            Reply::Success => {
+            Reply::Success(answer) => {
                 branch.status = BranchStatus::Succeed;
                 branch.ended = Some(moment.now);
                 branch.last_error.clear();
+                if passes_on && is_action {
+                    branch.answer = answer;
+                }
+                return passes_on && is_action;
             }
             Reply::Failure(why) if is_action => {
                 branch.status = BranchStatus::Failed;
@@ -239,58 +282,71 @@ impl Transaction {
                 branch.last_error = why;
             }
             Reply::Ongoing => {
-                branch.interval = first;
-                branch.not_before = moment.now + first;
+                branch.interval = retries.first;
+                branch.not_before = moment.now.saturating_add(retries.first);
             }
             Reply::Failure(why) | Reply::Error(why) => {
-                branch.interval = later(branch.interval, first);
-                branch.not_before = moment.now + jittered(branch.interval, moment.random);
+                branch.interval = retries.after(branch.interval);
+                let pause = jittered(branch.interval, moment.random);
+                branch.not_before = moment.now.saturating_add(pause);
                 branch.last_error = why;
+                branch.errors += 1;
                 if is_action {
                     self.global.retry_count += 1;
                 }
+                let errors = branch.errors;
+                self.give_up_after(errors, moment);
             }
         }
+        true
     }
 
-    /// Takes the client's answer in; true: it has changed the status.
-    fn answer(&mut self, answer: Reply, moment: Moment) -> bool {
+    /// Takes the client's answer in.
+    fn answer(&mut self, answer: Reply, moment: Moment) {
         self.asking = false;
-        let first = self.retry_interval();
+        let retries = self.retries(moment.rules);
         let interval = match answer {
-            Reply::Success | Reply::Failure(_) => {
+            Reply::Success(_) | Reply::Failure(_) => {
                 let decided = match self.global.pattern {
                     Pattern::Message => message::answered(&self.global, &answer),
                     _ => None,
                 };
                 if let Some((status, reason)) = decided {
-                    self.turn(status, reason, moment.now);
-                    return true;
+                    return self.turn(status, reason, moment.now);
                 }
-                first
+                retries.first
             }
-            Reply::Ongoing => first,
-            Reply::Error(_) => later(self.global.query_interval, first),
+            Reply::Ongoing => retries.first,
+            Reply::Error(_) => {
+                self.global.retry_count += 1;
+                self.give_up_after(self.global.retry_count, moment);
+                retries.after(self.global.query_interval)
+            }
         };
         self.global.query_interval = interval;
-        self.global.next_run = moment.now + jittered(interval, moment.random);
-        false
+        let pause = jittered(interval, moment.random);
+        self.global.next_run = moment.now.saturating_add(pause);
     }
 
-    fn retry_interval(&self) -> Micros {
-        match self.global.options.retry_interval {
-            0 => RETRY_SECONDS * SECOND,
-            seconds => seconds.saturating_mul(SECOND).min(RETRY_MAX),
+    fn give_up_after(&mut self, errors: u64, moment: Moment) {
+        let limit = moment.rules.dead_letter_after;
+        if limit > 0 && errors >= limit {
+            self.global.dead_since = Some(moment.now);
         }
     }
 
-    /// When an undecided transaction is looked into.
-    fn deadline(&self, default_seconds: u64) -> Micros {
-        let seconds = match self.global.options.timeout_to_fail {
-            0 => default_seconds,
-            seconds => seconds,
-        };
-        let timeout = seconds.saturating_mul(SECOND);
+    fn retries(&self, rules: Rules) -> Retries {
+        let last = rules.retry_interval_max;
+        let first = self.global.options.retry_interval.or(rules.retry_interval);
+        Retries {
+            first: first.min(last),
+            last,
+        }
+    }
+
+    /// When an undecided transaction is looked into, and a saga undone.
+    fn deadline(&self, default: Micros) -> Micros {
+        let timeout = self.global.options.timeout_to_fail.or(default);
         self.global.created.saturating_add(timeout)
     }
 
@@ -307,13 +363,17 @@ impl Transaction {
     }
 }
 
-/// The interval after this one.
-fn later(interval: Micros, first: Micros) -> Micros {
-    match interval {
-        0 => first,
-        interval => interval
-            .saturating_mul(2)
-            .clamp(first, RETRY_MAX.max(first)),
+/// How far retries are apart.
+#[derive(Clone, Copy)]
+struct Retries {
+    first: Micros,
+    last: Micros,
+}
+
+impl Retries {
+    /// The interval after this one.
+    fn after(self, interval: Micros) -> Micros {
+        interval.saturating_mul(2).clamp(self.first, self.last)
     }
 }
 
@@ -325,6 +385,6 @@ fn jittered(interval: Micros, random: u64) -> Micros {
 }
 
 /// What rollback_reason says after a timeout.
-fn timed_out(seconds: u64) -> String {
-    format!("Timeout after {seconds} seconds")
+fn timed_out(timeout: Micros) -> String {
+    format!("Timeout after {} seconds", Seconds(timeout))
 }

@@ -109,8 +109,8 @@ fn must_abort(transaction: &Transaction, steps: &Steps, now: Micros) -> Option<S
             "RetryCount is greater than RetryLimit, RetryLimit: {limit}"
         ));
     }
-    let seconds = global.options.timeout_to_fail;
-    (seconds > 0 && now >= transaction.deadline(seconds)).then(|| timed_out(seconds))
+    let timeout = global.options.timeout_to_fail;
+    (now >= transaction.deadline(Micros::MAX)).then(|| timed_out(timeout.0))
 }
 
 fn backward(transaction: &Transaction, steps: &Steps) -> Next {

@@ -34,6 +34,7 @@ fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) ->
         created: START,
         finished: None,
         rolled_back: None,
+        dead_since: None,
     }
 }
 
@@ -68,7 +69,7 @@ fn begin(line: &str) -> Transaction {
 
 fn reply(word: &str, why: String) -> Reply {
     match word {
-        "success" => Reply::Success,
+        "success" => Reply::Success(why),
         "failure" => Reply::Failure(why),
         "ongoing" => Reply::Ongoing,
         "error" => Reply::Error(why),
@@ -83,6 +84,10 @@ fn event(transaction: &Transaction, line: &str) -> (Event, Moment) {
         now: START + seconds * SECOND,
         // A quarter of the interval: intervals as they are.
         random: 0,
+        rules: Rules {
+            dead_letter_after: 3,
+            ..Rules::default()
+        },
     };
     let rest = |from: usize| words.get(from..).unwrap_or_default().join(" ");
     let event = match words[1] {

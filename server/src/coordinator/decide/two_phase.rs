@@ -1,7 +1,7 @@
 //! TCC and XA: the client registers branches, does the first phase itself, and submits or aborts;
 //! the second phase is called here, one branch after another.
 
-use super::{Micros, Next, Status, TIMEOUT_SECONDS, Transaction, timed_out};
+use super::{Moment, Next, Status, Transaction, timed_out};
 
 /// How the second phase goes.
 pub(super) struct Phase {
@@ -25,21 +25,19 @@ pub(super) const XA: Phase = Phase {
     reverse: false,
 };
 
-pub(super) fn next(transaction: &Transaction, now: Micros, phase: &Phase) -> Next {
+pub(super) fn next(transaction: &Transaction, moment: Moment, phase: &Phase) -> Next {
     let global = &transaction.global;
     let (op, end) = match global.status {
         Status::Submitted => (phase.commit, Status::Succeed),
         Status::Aborting => (phase.rollback, Status::Failed),
         _ => {
-            let deadline = transaction.deadline(TIMEOUT_SECONDS);
-            if now < deadline {
+            let default = moment.rules.timeout_to_fail;
+            let deadline = transaction.deadline(default);
+            if moment.now < deadline {
                 return Next::Wait(deadline);
             }
-            let seconds = match global.options.timeout_to_fail {
-                0 => TIMEOUT_SECONDS,
-                seconds => seconds,
-            };
-            return Next::Become(Status::Aborting, timed_out(seconds));
+            let reason = timed_out(global.options.timeout_to_fail.or(default));
+            return Next::Become(Status::Aborting, reason);
         }
     };
     let mut places = transaction.of_op(op);

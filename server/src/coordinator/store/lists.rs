@@ -55,7 +55,7 @@ pub(in crate::coordinator) fn list(
     // One statement for all filters: what is not asked for is NULL, and true.
     const LIST: &str = "SELECT id, gid, trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, finish_time, rollback_time FROM cohort.global_transactions \
+         next_run_us, create_time, finish_time, rollback_time, dead_time FROM cohort.global_transactions \
          WHERE id < ? AND (? IS NULL OR gid = ?) AND (? IS NULL OR status = ?) \
          AND (? IS NULL OR trans_type = ?) AND (? IS NULL OR create_time >= ?) \
          AND (? IS NULL OR create_time <= ?) ORDER BY id DESC LIMIT ?";

@@ -220,9 +220,14 @@ impl Store {
         self.run(move |connection| lists::delete_topic(connection, &topic))
             .await
     }
-    /// Names of unfinished transactions whose time has come, the first of them first.
-    pub async fn due(&self, now: Micros, limit: u64) -> Result<Vec<String>, SqlError> {
-        self.run(move |connection| rows::due(connection, now, limit))
+    /// Unfinished transactions whose time has come, and when it came, after this one in order.
+    pub async fn due(
+        &self,
+        now: Micros,
+        after: (Micros, String),
+        limit: u64,
+    ) -> Result<Vec<(Micros, String)>, SqlError> {
+        self.run(move |connection| rows::due(connection, now, &after, limit))
             .await
     }
 }

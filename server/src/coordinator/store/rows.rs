@@ -103,7 +103,7 @@ pub(in crate::coordinator) fn insert(
     const INSERT: &str = "INSERT INTO cohort.global_transactions (gid, trans_type, status, \
          query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
          retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
-         rollback_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+         rollback_time, dead_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let global = &transaction.global;
     let options = serde_json::to_string(&global.options).unwrap_or_default();
     let values = [
@@ -124,6 +124,7 @@ pub(in crate::coordinator) fn insert(
         moment(global.created),
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
+        moment_or_null(global.dead_since),
     ];
     let inserted = connection.transaction(|connection| {
         connection.run(INSERT, &values)?;
@@ -146,8 +147,8 @@ fn insert_branch(
     branch: &Branch,
 ) -> Result<(), SqlError> {
     const INSERT: &str = "INSERT INTO cohort.branches (gid, position, branch_id, op, url, body, \
-         status, attempts, last_error, not_before_us, interval_us, create_time, update_time, \
-         end_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?)";
+         status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
+         update_time, end_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?)";
     let values = [
         text(gid),
         Value::UInt(position),
@@ -157,9 +158,11 @@ fn insert_branch(
         Value::Bytes(branch.body.clone()),
         text(branch.status.name()),
         Value::UInt(branch.attempts),
+        Value::UInt(branch.errors),
         text(&branch.last_error),
         Value::UInt(branch.not_before),
         Value::UInt(branch.interval),
+        text(&branch.answer),
         moment_or_null(branch.ended),
     ];
     connection.run(INSERT, &values).map(|_| ())
@@ -183,9 +186,9 @@ pub(in crate::coordinator) fn save(
 ) -> Result<Saved, SqlError> {
     const UPDATE: &str = "UPDATE cohort.global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ? WHERE gid = ? AND status = ?";
-    const BRANCH: &str = "UPDATE cohort.branches SET status = ?, attempts = ?, last_error = ?, \
-         not_before_us = ?, interval_us = ?, update_time = ?, end_time = ? \
+         finish_time = ?, rollback_time = ?, dead_time = ? WHERE gid = ? AND status = ?";
+    const BRANCH: &str = "UPDATE cohort.branches SET status = ?, attempts = ?, errors = ?, \
+         last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, end_time = ? \
          WHERE gid = ? AND position = ?";
     const ATTEMPT: &str = "INSERT INTO cohort.attempts (gid, started, branch_id, op, duration_us, \
          result, error) VALUES (?, ?, ?, ?, ?, ?, ?)";
@@ -200,6 +203,7 @@ pub(in crate::coordinator) fn save(
         moment(now),
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
+        moment_or_null(global.dead_since),
         text(&global.gid),
         text(before.global.status.name()),
     ];
@@ -216,9 +220,11 @@ pub(in crate::coordinator) fn save(
                     let values = [
                         text(branch.status.name()),
                         Value::UInt(branch.attempts),
+                        Value::UInt(branch.errors),
                         text(&branch.last_error),
                         Value::UInt(branch.not_before),
                         Value::UInt(branch.interval),
+                        text(&branch.answer),
                         moment(now),
                         moment_or_null(branch.ended),
                         text(&global.gid),
@@ -251,10 +257,10 @@ pub(in crate::coordinator) fn load(
 ) -> Result<Option<Transaction>, SqlError> {
     const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, finish_time, rollback_time \
+         next_run_us, create_time, finish_time, rollback_time, dead_time \
          FROM cohort.global_transactions WHERE gid = ?";
-    const BRANCHES: &str = "SELECT branch_id, op, url, body, status, attempts, last_error, \
-         not_before_us, interval_us, end_time FROM cohort.branches WHERE gid = ? ORDER BY position";
+    const BRANCHES: &str = "SELECT branch_id, op, url, body, status, attempts, errors, \
+         last_error, not_before_us, interval_us, answer, end_time FROM cohort.branches WHERE gid = ? ORDER BY position";
     let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
         return Ok(None);
     };
@@ -287,6 +293,7 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
         created: row.moment().unwrap_or(0),
         finished: row.moment(),
         rolled_back: row.moment(),
+        dead_since: row.moment(),
     })
 }
 
@@ -298,9 +305,11 @@ fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
         body: row.bytes(),
         status: BranchStatus::parse(&row.text()).ok_or_else(|| corrupt("a branch"))?,
         attempts: row.number(),
+        errors: row.number(),
         last_error: row.text(),
         not_before: row.number(),
         interval: row.number(),
+        answer: row.text(),
         ended: row.moment(),
     })
 }
@@ -332,15 +341,28 @@ pub(in crate::coordinator) fn register(
     }
 }
 
-/// Names of unfinished transactions whose time has come.
+/// Unfinished transactions whose time has come, and when it came, after this one in order.
 pub(in crate::coordinator) fn due(
     connection: &mut Connection,
     now: Micros,
+    after: &(Micros, String),
     limit: u64,
-) -> Result<Vec<String>, SqlError> {
-    const DUE: &str = "SELECT gid FROM cohort.global_transactions WHERE next_run_us <= ? \
-         ORDER BY next_run_us LIMIT ?";
-    let answer = connection.run(DUE, &[Value::UInt(now), Value::UInt(limit)])?;
-    let gid = |row: Vec<Value>| Row(row.into_iter()).text();
-    Ok(answer.rows.into_iter().map(gid).collect())
+) -> Result<Vec<(Micros, String)>, SqlError> {
+    const DUE: &str = "SELECT next_run_us, gid FROM cohort.global_transactions \
+         WHERE next_run_us BETWEEN ? AND ? AND (next_run_us > ? OR gid > ?) \
+         ORDER BY next_run_us, gid LIMIT ?";
+    let (from, gid) = after;
+    let values = [
+        Value::UInt(*from),
+        Value::UInt(now),
+        Value::UInt(*from),
+        text(gid),
+        Value::UInt(limit),
+    ];
+    let one = |row: Vec<Value>| {
+        let mut row = Row(row.into_iter());
+        (row.number(), row.text())
+    };
+    let answer = connection.run(DUE, &values)?;
+    Ok(answer.rows.into_iter().map(one).collect())
 }

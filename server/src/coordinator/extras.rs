@@ -1,0 +1,86 @@
+//! What a saga's or a message's steps may ask for beyond the protocol.
+//!
+//! A step may carry `"request_timeout"` (in seconds) and `"branch_headers"`, which hold for its
+//! calls. With `"pass_results": true` in the submission each call of a saga is sent what the
+//! actions before it answered: its body, a JSON object, gets a member
+//! `"results": {"01": …, "02": …}`. An answer that is no JSON is passed on as a string.
+
+use super::{
+    decide::Transaction,
+    model::{Branch, BranchStatus, Pattern, Seconds},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// A step's own settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct Extras {
+    /// How long a call may take; 0: as the transaction says.
+    pub request_timeout: Seconds,
+    /// Headers of its calls, besides the transaction's.
+    pub branch_headers: BTreeMap<String, String>,
+}
+
+impl Extras {
+    /// Those of a branch's step; none, if it is malformed.
+    pub fn of(transaction: &Transaction, branch: &Branch) -> Extras {
+        let steps = transaction.global.steps.as_str();
+        // Most transactions have none: nothing is parsed for them.
+        if !steps.contains("\"request_timeout\"") && !steps.contains("\"branch_headers\"") {
+            return Extras::default();
+        }
+        let steps: Vec<Value> = serde_json::from_str(steps).unwrap_or_default();
+        // `01`, or `01-02` for a subscriber of a topic.
+        let number = branch.branch_id.split('-').next().unwrap_or_default();
+        let number: usize = number.parse().unwrap_or(0);
+        let step = number.checked_sub(1).and_then(|place| steps.get(place));
+        step.and_then(|step| Extras::deserialize(step).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// The answers of a saga's actions so far, by branch.
+pub(super) fn results(transaction: &Transaction) -> Map<String, Value> {
+    let done = |branch: &&Branch| {
+        branch.op == "action" && branch.status == BranchStatus::Succeed && !branch.answer.is_empty()
+    };
+    let answers = transaction.branches.iter().filter(done);
+    let answer = |branch: &Branch| {
+        let text = || Value::String(branch.answer.clone());
+        let value = serde_json::from_str(&branch.answer).unwrap_or_else(|_| text());
+        (branch.branch_id.clone(), value)
+    };
+    answers.map(answer).collect()
+}
+
+/// A branch's body, with the results so far if they are to be passed on.
+pub(super) fn body(transaction: &Transaction, branch: &Branch) -> Vec<u8> {
+    if !transaction.global.options.pass_results {
+        return branch.body.clone();
+    }
+    let mut fields: Map<String, Value> = serde_json::from_slice(&branch.body).unwrap_or_default();
+    fields.insert("results".into(), Value::Object(results(transaction)));
+    Value::Object(fields).to_string().into_bytes()
+}
+
+/// Whether results can be passed on in this transaction; why not.
+pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
+    if !transaction.global.options.pass_results {
+        return Ok(());
+    }
+    if transaction.global.pattern != Pattern::Saga {
+        return Err("pass_results: only a saga has results to pass on".into());
+    }
+    for branch in &transaction.branches {
+        if !branch.url.is_empty() && !branch.url.starts_with("http") {
+            return Err("pass_results: only branches over HTTP can be sent results".into());
+        }
+        let is_object = || serde_json::from_slice::<Map<String, Value>>(&branch.body).is_ok();
+        if !branch.body.is_empty() && !is_object() {
+            return Err("pass_results: each payload must be a JSON object".into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Leases: the right to drive a transaction, so that nobody drives it twice at once.
+//!
+//! A lease is an entry in a table of this process. Its holder hears of changes that others make to
+//! the transaction's row ([`Coordinator::kick`]); one that comes while the holder lets go is not
+//! lost, for the end of the lease takes the transaction up again.
+
+use super::Coordinator;
+use std::sync::{
+    Arc, PoisonError,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+use tokio::sync::Notify;
+
+/// How the holder of a lease is told something.
+#[derive(Default)]
+pub(super) struct Signal {
+    changed: Notify,
+    /// A change that the holder has not heard of.
+    pending: AtomicBool,
+    ended: Notify,
+    /// So many wait for the lease.
+    wanted: AtomicUsize,
+}
+
+impl Signal {
+    fn send(&self) {
+        self.pending.store(true, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+    /// Waits for a change.
+    pub async fn received(&self) {
+        self.changed.notified().await;
+        self.pending.store(false, Ordering::Relaxed);
+    }
+    /// Whether somebody waits for the lease: its holder should let go soon.
+    pub fn is_lease_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// Nobody else drives the transaction as long as this lives.
+pub(super) struct Lease {
+    coordinator: Arc<Coordinator>,
+    gid: String,
+    signal: Arc<Signal>,
+}
+
+impl Lease {
+    pub fn signal(&self) -> &Signal {
+        &self.signal
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.coordinator.driven().remove(&self.gid);
+        self.signal.ended.notify_waiters();
+        if self.signal.pending.load(Ordering::Relaxed) && !self.coordinator.is_stopping() {
+            self.coordinator.take_up(&self.gid);
+        }
+    }
+}
+
+impl Coordinator {
+    /// `None`: somebody has it.
+    pub(super) fn lease(self: &Arc<Self>, gid: &str) -> Option<Lease> {
+        let mut driven = self.driven();
+        if driven.contains_key(gid) {
+            return None;
+        }
+        let signal = Arc::new(Signal::default());
+        driven.insert(gid.to_owned(), Arc::clone(&signal));
+        Some(Lease {
+            coordinator: Arc::clone(self),
+            gid: gid.to_owned(),
+            signal,
+        })
+    }
+
+    /// The lease as soon as its holder lets go, which it is asked to: after the calls under way.
+    pub(super) async fn lease_soon(self: &Arc<Self>, gid: &str) -> Lease {
+        loop {
+            if let Some(lease) = self.lease(gid) {
+                return lease;
+            }
+            let Some(signal) = self.driven().get(gid).cloned() else {
+                continue;
+            };
+            let ended = signal.ended.notified();
+            tokio::pin!(ended);
+            ended.as_mut().enable();
+            signal.wanted.fetch_add(1, Ordering::Relaxed);
+            signal.changed.notify_one();
+            if self.is_driven_by(gid, &signal) {
+                ended.await;
+            }
+        }
+    }
+
+    fn is_driven_by(&self, gid: &str, signal: &Arc<Signal>) -> bool {
+        let driven = self.driven();
+        driven
+            .get(gid)
+            .is_some_and(|other| Arc::ptr_eq(other, signal))
+    }
+
+    pub(super) fn is_driven(&self, gid: &str) -> bool {
+        self.driven().contains_key(gid)
+    }
+
+    /// The transaction's row has changed: whoever drives it reads it again, or somebody begins to.
+    pub(super) fn kick(self: &Arc<Self>, gid: &str) {
+        // Under the table's lock: the lease cannot end in between.
+        if let Some(signal) = self.driven().get(gid) {
+            return signal.send();
+        }
+        self.take_up(gid);
+    }
+
+    /// Tells all tasks that the server stops.
+    pub(super) fn kick_all(&self) {
+        for signal in self.driven().values() {
+            signal.changed.notify_one();
+        }
+    }
+
+    pub(super) fn driven(&self) -> std::sync::MutexGuard<'_, super::Driven> {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

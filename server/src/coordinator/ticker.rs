@@ -1,0 +1,58 @@
+//! The ticker: takes up what is due.
+//!
+//! It walks through all that is due, a page at a time, so that transactions whose calls hang never
+//! hide those behind them, and bounds how many it has in flight. So a restart with a million
+//! unfinished transactions begins at once and needs little memory.
+
+use super::Coordinator;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+
+/// How many names are read at once.
+const PAGE: u64 = 1_000;
+/// How many transactions that were taken up here are driven at once.
+const DRIVEN_MAX: usize = 4_000;
+
+impl Coordinator {
+    /// Takes up what is due, until the coordinator stops.
+    pub(super) async fn tick(self: Arc<Self>) {
+        let permits = Arc::new(Semaphore::new(DRIVEN_MAX));
+        while !self.is_stopping() {
+            if let Err(error) = self.walk(&permits).await {
+                crate::notice!("coordinator: looking for work: {}", error.message);
+            }
+            tokio::time::sleep(self.options.tick).await;
+        }
+    }
+
+    async fn walk(self: &Arc<Self>, permits: &Arc<Semaphore>) -> Result<(), cohort_sql::SqlError> {
+        let now = self.now();
+        let mut after = (0, String::new());
+        loop {
+            let page = self.store.due(now, after.clone(), PAGE).await?;
+            let is_last = (page.len() as u64) < PAGE;
+            for (next_run, gid) in page {
+                if !self.is_driven(&gid) {
+                    let Ok(permit) = Arc::clone(permits).acquire_owned().await else {
+                        return Ok(());
+                    };
+                    if self.is_stopping() {
+                        return Ok(());
+                    }
+                    let (coordinator, gid) = (Arc::clone(self), gid.clone());
+                    tokio::spawn(async move {
+                        coordinator.drive_or_say(&gid, None).await;
+                        drop(permit);
+                    });
+                }
+                after = (next_run, gid);
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// How often it looks.
+pub(super) const TICK: Duration = Duration::from_millis(500);
