@@ -89,6 +89,8 @@ settings! {
     coordinator: String;
     /// TCP port of the coordinator's HTTP [default: 36789]
     coordinator_port: u16;
+    /// TCP port of the coordinator's gRPC [default: 36790]
+    coordinator_grpc_port: u16;
     /// Address the coordinator listens on; one that is not loopback needs a token
     /// [default: 127.0.0.1]
     #[arg(value_name = "ADDRESS")]
@@ -96,7 +98,9 @@ settings! {
     /// Bearer token that the coordinator's clients must present
     #[arg(value_name = "TOKEN")]
     coordinator_token: String;
-    /// Hosts of branches that may be called, with commas between them [default: all]
+    /// Who may be called as a branch: hosts, host:port, addresses and networks (10.0.0.0/8), with
+    /// commas between them [default: all; if the coordinator listens on an address that is not
+    /// loopback, all but this machine and link-local addresses]
     #[arg(value_name = "HOSTS")]
     coordinator_branch_hosts: String;
     /// This server among replicas [default: 1]

@@ -312,29 +312,39 @@ fn coordinate(
         .coordinator_address
         .as_deref()
         .unwrap_or("127.0.0.1");
-    let port = settings.coordinator_port.unwrap_or(36_789);
-    let listener = TcpListener::bind((address, port))
-        .map_err(|error| format!("coordinator-port {port} on {address}: {error}"))?;
-    let where_tcp = listener.local_addr().map_err(|e| e.to_string())?;
-    if !connections::is_loopback(where_tcp.ip()) && settings.coordinator_token.is_none() {
+    let listen = |name: &str, port: Option<u16>, default: u16| {
+        let port = port.unwrap_or(default);
+        TcpListener::bind((address, port))
+            .map_err(|error| format!("{name} {port} on {address}: {error}"))
+    };
+    let listeners = coordinator::Listeners {
+        http: listen("coordinator-port", settings.coordinator_port, 36_789)?,
+        grpc: listen(
+            "coordinator-grpc-port",
+            settings.coordinator_grpc_port,
+            36_790,
+        )?,
+    };
+    let local = |listener: &TcpListener| listener.local_addr().map_err(|e| e.to_string());
+    let (http, grpc) = (local(&listeners.http)?, local(&listeners.grpc)?);
+    let is_loopback = connections::is_loopback(http.ip());
+    if !is_loopback && settings.coordinator_token.is_none() {
         return Err(format!(
-            "refusing to coordinate on {where_tcp} without a token: give --coordinator-token"
+            "refusing to coordinate on {http} without a token: give --coordinator-token"
         ));
     }
     let hosts = settings.coordinator_branch_hosts.as_deref().unwrap_or("");
-    let hosts = hosts
-        .split(',')
-        .map(str::trim)
-        .filter(|host| !host.is_empty());
+    let branch_hosts = coordinator::Guard::parse(hosts, is_loopback)
+        .map_err(|error| format!("coordinator-branch-hosts: {error}"))?;
     let options = coordinator::Options {
-        branch_hosts: hosts.map(str::to_owned).collect(),
+        branch_hosts,
         token: settings.coordinator_token.clone(),
         ..coordinator::Options::default()
     };
     let next_id = AtomicU64::new(FIRST_ID);
     let next_id = || next_id.fetch_add(1, Ordering::Relaxed);
-    let running = coordinator::Running::start(instance, listener, options, &next_id)?;
-    notice!("coordinating global transactions on http://{where_tcp}/api/dtmsvr");
+    let running = coordinator::Running::start(instance, listeners, options, &next_id)?;
+    notice!("coordinating global transactions on http://{http}/api/dtmsvr and, for gRPC, {grpc}");
     Ok(Some(running))
 }
 

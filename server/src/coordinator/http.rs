@@ -1,49 +1,87 @@
-//! HTTP: bytes to requests, answers to bytes.
+//! Connections: bytes to requests, answers to bytes.
 
 use super::{
     Coordinator,
     api::{self, Answer, Request},
+    grpc,
 };
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
-    Response, StatusCode,
+    HeaderMap, Response, StatusCode,
     body::{Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
-    server::conn::http1,
+    server::conn::{http1, http2},
     service::service_fn,
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::net::TcpListener;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
 
 /// A larger request is refused.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
 /// A client must have sent a request's head within so long.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// A silent gRPC connection is asked so often whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+/// Connections that each port serves at once.
+const CONNECTIONS_MAX: usize = 10_000;
 
-/// Accepts connections for ever.
-pub(super) async fn serve(coordinator: Arc<Coordinator>, listener: TcpListener) {
+/// Serves the connections of a port for HTTP.
+pub(super) async fn serve_http(coordinator: Arc<Coordinator>, listener: TcpListener) {
+    accept(listener, |stream| {
+        let coordinator = Arc::clone(&coordinator);
+        let service = service_fn(move |request| answer(Arc::clone(&coordinator), request));
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .serve_connection(TokioIo::new(stream), service)
+    })
+    .await;
+}
+
+/// Serves the connections of a port for gRPC.
+pub(super) async fn serve_grpc(coordinator: Arc<Coordinator>, listener: TcpListener) {
+    accept(listener, |stream| {
+        let coordinator = Arc::clone(&coordinator);
+        let service = service_fn(move |request| grpc::answer(Arc::clone(&coordinator), request));
+        http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(KEEP_ALIVE)
+            .serve_connection(TokioIo::new(stream), service)
+    })
+    .await;
+}
+
+/// Accepts connections for ever, and lets `serve` have each.
+async fn accept<F>(listener: TcpListener, serve: impl Fn(TcpStream) -> F)
+where
+    F: Future<Output = hyper::Result<()>> + Send + 'static,
+{
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        // Who finds no place waits in the system's queue.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Latency is what small answers need; without it they only come later.
+                let _ = stream.set_nodelay(true);
+                let served = serve(stream);
+                tokio::spawn(async move {
+                    // The client went away, or sent what is no HTTP: its connection ends.
+                    let _ = served.await;
+                    drop(place);
+                });
+            }
             Err(error) => {
                 crate::notice!("coordinator: accepting a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
             }
-        };
-        // Latency is what small answers need; without it they only come later.
-        let _ = stream.set_nodelay(true);
-        let coordinator = Arc::clone(&coordinator);
-        tokio::spawn(async move {
-            let service = service_fn(move |request| answer(Arc::clone(&coordinator), request));
-            // The client went away, or sent what is no HTTP: its connection ends.
-            let _ = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIMEOUT)
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-        });
+        }
     }
 }
 
@@ -71,12 +109,8 @@ async fn read(
     coordinator: &Coordinator,
     request: hyper::Request<Incoming>,
 ) -> Result<Request, Answer> {
-    if let Some(token) = &coordinator.options.token {
-        let header = request.headers().get(AUTHORIZATION);
-        let given = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        if !given.is_some_and(|given| is_same(given.as_bytes(), token.as_bytes())) {
-            return Err(Answer::error(401, "a bearer token is needed"));
-        }
+    if !is_authorized(coordinator, request.headers()) {
+        return Err(Answer::error(401, "a bearer token is needed"));
     }
     let method = request.method().as_str().to_owned();
     let path = request.uri().path().to_owned();
@@ -91,6 +125,16 @@ async fn read(
         query,
         body: body.to_bytes().to_vec(),
     })
+}
+
+/// Whether a request has the token, if there is one.
+pub(super) fn is_authorized(coordinator: &Coordinator, headers: &HeaderMap) -> bool {
+    let Some(token) = &coordinator.options.token else {
+        return true;
+    };
+    let header = headers.get(AUTHORIZATION);
+    let given = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+    given.is_some_and(|given| is_same(given.as_bytes(), token.as_bytes()))
 }
 
 /// Compares in a time that says nothing about where they differ.

@@ -12,19 +12,22 @@
 //! | `call` | calls to branches, and what their answers mean |
 //! | `store` | the rows in the schema `cohort` |
 //! | `api` | the protocol's endpoints |
-//! | `http` | bytes to requests, answers to bytes |
+//! | `http` | connections: bytes to requests, answers to bytes |
+//! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
 mod api;
 mod call;
 mod decide;
 mod driver;
 mod extras;
+mod grpc;
 mod http;
 mod lease;
 mod model;
 mod store;
 mod ticker;
 
+pub use call::Guard;
 pub use decide::Rules;
 
 use call::Caller;
@@ -46,8 +49,8 @@ use tokio::runtime::{Builder, Runtime};
 /// How the coordinator is run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Hosts of branches that may be called; empty: all.
-    pub branch_hosts: Vec<String>,
+    /// Whom branches may be.
+    pub branch_hosts: Guard,
     /// What clients must present as a bearer token.
     pub token: Option<String>,
     /// What holds for transactions that do not say otherwise.
@@ -61,13 +64,21 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            branch_hosts: Vec::new(),
+            branch_hosts: Guard::default(),
             token: None,
             rules: Rules::default(),
             request_timeout: 3 * model::SECOND,
             tick: ticker::TICK,
         }
     }
+}
+
+/// Where the coordinator listens.
+pub struct Listeners {
+    /// For HTTP.
+    pub http: TcpListener,
+    /// For gRPC.
+    pub grpc: TcpListener,
 }
 
 /// See the module.
@@ -111,10 +122,10 @@ pub struct Running {
 const DRAIN: Duration = Duration::from_secs(10);
 
 impl Running {
-    /// Opens the tables and serves clients on `listener`. `next_id` numbers SQL sessions.
+    /// Opens the tables and serves clients. `next_id` numbers SQL sessions.
     pub fn start(
         instance: &Arc<Instance>,
-        listener: TcpListener,
+        listeners: Listeners,
         options: Options,
         next_id: &dyn Fn() -> u64,
     ) -> Result<Running, String> {
@@ -133,11 +144,16 @@ impl Running {
             .enable_all()
             .build()
             .map_err(starting)?;
-        listener.set_nonblocking(true).map_err(starting)?;
         let guard = runtime.enter();
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(starting)?;
+        let listen = |listener: TcpListener| {
+            listener.set_nonblocking(true)?;
+            tokio::net::TcpListener::from_std(listener)
+        };
+        let http = listen(listeners.http).map_err(starting)?;
+        let grpc = listen(listeners.grpc).map_err(starting)?;
         drop(guard);
-        runtime.spawn(http::serve(Arc::clone(&coordinator), listener));
+        runtime.spawn(http::serve_http(Arc::clone(&coordinator), http));
+        runtime.spawn(http::serve_grpc(Arc::clone(&coordinator), grpc));
         runtime.spawn(Arc::clone(&coordinator).tick());
         Ok(Running {
             coordinator,

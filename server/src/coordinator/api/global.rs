@@ -29,48 +29,50 @@ async fn prepared(coordinator: &Coordinator, submission: &Submission) -> Result<
 }
 
 /// prepare: makes it known, if it is not.
-pub(super) async fn prepare(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
-    let transaction = prepared(&coordinator, &submission).await?;
+pub(in crate::coordinator) async fn prepare(
+    coordinator: &Arc<Coordinator>,
+    submission: Submission,
+) -> Result {
+    let transaction = prepared(coordinator, &submission).await?;
     if coordinator.store.insert(transaction).await? {
-        return Ok(None);
+        return Ok(());
     }
     match coordinator.store.load(&submission.gid).await? {
         Some(known) if known.global.status != Status::Prepared => Err(Refusal::Failure(format!(
             "current status '{}', cannot prepare. FAILURE",
             known.global.status.name()
         ))),
-        _ => Ok(None),
+        _ => Ok(()),
     }
 }
 
 /// prepareWorkflow: makes it known, if it is not, and tells how far it is.
-pub(super) async fn prepare_workflow(
-    coordinator: Arc<Coordinator>,
+pub(in crate::coordinator) async fn prepare_workflow(
+    coordinator: &Arc<Coordinator>,
     submission: Submission,
-) -> Result {
-    let transaction = prepared(&coordinator, &submission).await?;
+) -> Result<Transaction> {
+    let transaction = prepared(coordinator, &submission).await?;
     let gid = submission.gid;
     coordinator.store.insert(transaction).await?;
     let known = coordinator.store.load(&gid).await?;
-    let known = known.ok_or_else(|| unknown(&gid))?;
-    Ok(Some(json!({
-        "transaction": super::lists::global_json(&known.global),
-        "progresses": super::lists::branches_json(&known),
-    })))
+    known.ok_or_else(|| unknown(&gid))
 }
 
 /// submit: carries it out.
-pub(super) async fn submit(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+pub(in crate::coordinator) async fn submit(
+    coordinator: &Arc<Coordinator>,
+    submission: Submission,
+) -> Result<Option<Value>> {
     let now = coordinator.now();
     let pattern = submission.pattern()?;
     let mut transaction = submission
-        .transaction(&coordinator, Status::Submitted, now)
+        .transaction(coordinator, Status::Submitted, now)
         .await?;
     transaction.global.next_run = now + HEAD_START;
     let fresh = !matches!(pattern, Pattern::Tcc | Pattern::Xa | Pattern::Workflow)
         && coordinator.store.insert(transaction.clone()).await?;
     if fresh {
-        return finish(&coordinator, &submission, Some(transaction)).await;
+        return finish(coordinator, &submission, Some(transaction)).await;
     }
     let gid = &submission.gid;
     let Some(known) = coordinator.store.load(gid).await? else {
@@ -78,7 +80,7 @@ pub(super) async fn submit(coordinator: Arc<Coordinator>, submission: Submission
     };
     match known.global.status {
         Status::Prepared => {}
-        Status::Submitted => return finish(&coordinator, &submission, None).await,
+        Status::Submitted => return finish(coordinator, &submission, None).await,
         other => {
             return Err(Refusal::Failure(format!(
                 "current status '{}', cannot sumbmit. FAILURE",
@@ -92,8 +94,8 @@ pub(super) async fn submit(coordinator: Arc<Coordinator>, submission: Submission
     if pattern == Pattern::Workflow {
         end_workflow(&mut submitted, &submission, now)?;
     }
-    change(&coordinator, known, submitted).await?;
-    finish(&coordinator, &submission, None).await
+    change(coordinator, known, submitted).await?;
+    finish(coordinator, &submission, None).await
 }
 
 /// What a workflow's client says that it came to.
@@ -117,7 +119,10 @@ fn end_workflow(transaction: &mut Transaction, submission: &Submission, now: u64
 }
 
 /// abort: undoes it.
-pub(super) async fn abort(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+pub(in crate::coordinator) async fn abort(
+    coordinator: &Arc<Coordinator>,
+    submission: Submission,
+) -> Result<Option<Value>> {
     let gid = &submission.gid;
     let Some(known) = coordinator.store.load(gid).await? else {
         return Err(unknown(gid));
@@ -132,7 +137,7 @@ pub(super) async fn abort(coordinator: Arc<Coordinator>, submission: Submission)
         }
         (Pattern::Tcc | Pattern::Xa, Status::Prepared) => global.status = Status::Aborting,
         (Pattern::Tcc | Pattern::Xa, Status::Aborting) => {
-            return finish(&coordinator, &submission, None).await;
+            return finish(coordinator, &submission, None).await;
         }
         (pattern, status) => {
             return Err(Refusal::Failure(format!(
@@ -144,12 +149,12 @@ pub(super) async fn abort(coordinator: Arc<Coordinator>, submission: Submission)
     }
     global.rollback_reason = submission.rollback_reason.clone();
     global.next_run = now;
-    change(&coordinator, known, aborted).await?;
-    finish(&coordinator, &submission, None).await
+    change(coordinator, known, aborted).await?;
+    finish(coordinator, &submission, None).await
 }
 
 /// forceStop: it has failed, and nothing is undone.
-pub(super) async fn force_stop(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
     let gid = &submission.gid;
     let Some(known) = coordinator.store.load(gid).await? else {
         return Err(unknown(gid));
@@ -164,13 +169,13 @@ pub(super) async fn force_stop(coordinator: Arc<Coordinator>, submission: Submis
     let mut stopped = known.clone();
     stopped.global.status = Status::Failed;
     stopped.global.rolled_back = Some(coordinator.now());
-    change(&coordinator, known, stopped).await?;
+    change(coordinator, known, stopped).await?;
     coordinator.kick(gid);
-    Ok(None)
+    Ok(())
 }
 
 /// resetNextCronTime: retries now.
-pub(super) async fn run_now(coordinator: Arc<Coordinator>, submission: Submission) -> Result {
+pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
     let gid = &submission.gid;
     let Some(known) = coordinator.store.load(gid).await? else {
         return Err(unknown(gid));
@@ -181,9 +186,9 @@ pub(super) async fn run_now(coordinator: Arc<Coordinator>, submission: Submissio
     for branch in &mut due.branches {
         branch.not_before = branch.not_before.min(now);
     }
-    change(&coordinator, known, due).await?;
+    change(coordinator, known, due).await?;
     coordinator.kick(gid);
-    Ok(None)
+    Ok(())
 }
 
 /// Writes a change of the status; 409 if somebody else was faster.
@@ -202,7 +207,7 @@ async fn finish(
     coordinator: &Arc<Coordinator>,
     submission: &Submission,
     transaction: Option<Transaction>,
-) -> Result {
+) -> Result<Option<Value>> {
     let gid = submission.gid.clone();
     if !submission.options.wait_result {
         if transaction.is_none() {

@@ -31,7 +31,7 @@ fn time(micros: Micros) -> String {
 }
 
 /// A global transaction as the protocol shows it: empty fields are left out.
-pub(super) fn global_json(global: &Global) -> Value {
+fn global_json(global: &Global) -> Value {
     let mut out = Map::new();
     let mut put = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -71,7 +71,7 @@ pub(super) fn global_json(global: &Global) -> Value {
     Value::Object(out)
 }
 
-pub(super) fn branches_json(transaction: &Transaction) -> Value {
+fn branches_json(transaction: &Transaction) -> Value {
     let created = time(transaction.global.created);
     let branches = transaction.branches.iter().enumerate();
     let branches = branches.map(|(place, branch)| {
@@ -98,8 +98,19 @@ pub(super) fn branches_json(transaction: &Transaction) -> Value {
     branches.collect()
 }
 
+/// What prepareWorkflow tells: the transaction, and how far it is.
+pub(super) fn progress_json(transaction: &Transaction) -> Value {
+    json!({
+        "transaction": global_json(&transaction.global),
+        "progresses": branches_json(transaction),
+    })
+}
+
 /// query
-pub(super) async fn query(coordinator: &Arc<Coordinator>, request: &Request) -> Result {
+pub(super) async fn query(
+    coordinator: &Arc<Coordinator>,
+    request: &Request,
+) -> Result<Option<Value>> {
     let gid = request.query.get("gid").filter(|gid| !gid.is_empty());
     let gid = gid.ok_or_else(|| Refusal::Other("no param gid".into()))?;
     let found = coordinator.store.load(gid).await?;
@@ -113,7 +124,10 @@ pub(super) async fn query(coordinator: &Arc<Coordinator>, request: &Request) -> 
 }
 
 /// all
-pub(super) async fn all(coordinator: &Arc<Coordinator>, request: &Request) -> Result {
+pub(super) async fn all(
+    coordinator: &Arc<Coordinator>,
+    request: &Request,
+) -> Result<Option<Value>> {
     let text = |name: &str| request.query.get(name).filter(|text| !text.is_empty());
     let number = |name: &str| -> Result<Option<u64>> {
         let parse = |text: &String| text.parse::<u64>();
@@ -151,48 +165,64 @@ pub(super) async fn all(coordinator: &Arc<Coordinator>, request: &Request) -> Re
     ))
 }
 
-/// The topic and url of a request.
-fn topic_and_url(request: &Request) -> Result<(String, String)> {
+/// The subscriber that a request is about.
+pub(super) fn subscriber(request: &Request) -> Topic {
     let text = |name: &str| request.query.get(name).cloned().unwrap_or_default();
-    let (topic, url) = (text("topic"), text("url"));
-    if topic.is_empty() {
+    Topic {
+        topic: text("topic"),
+        url: text("url"),
+        remark: text("remark"),
+    }
+}
+
+fn complete(subscriber: &Topic) -> Result {
+    if subscriber.topic.is_empty() {
         return Err(Refusal::Other("empty topic".into()));
     }
-    if url.is_empty() {
+    if subscriber.url.is_empty() {
         return Err(Refusal::Other("empty url".into()));
     }
-    Ok((topic, url))
+    Ok(())
 }
 
 /// subscribe
-pub(super) async fn subscribe(coordinator: &Arc<Coordinator>, request: &Request) -> Result {
-    let (topic, url) = topic_and_url(request)?;
-    coordinator.caller.check(&url).map_err(Refusal::Bad)?;
-    let remark = request.query.get("remark").cloned().unwrap_or_default();
+pub(in crate::coordinator) async fn subscribe(
+    coordinator: &Arc<Coordinator>,
+    subscriber: Topic,
+) -> Result {
+    complete(&subscriber)?;
+    let url = &subscriber.url;
+    coordinator.caller.check(url).map_err(Refusal::Bad)?;
     let now = coordinator.now();
-    let subscriber = Topic { topic, url, remark };
     match coordinator.store.subscribe(subscriber, now).await? {
-        true => Ok(None),
+        true => Ok(()),
         false => Err(Refusal::Other("this url exists".into())),
     }
 }
 
 /// unsubscribe
-pub(super) async fn unsubscribe(coordinator: &Arc<Coordinator>, request: &Request) -> Result {
-    let (topic, url) = topic_and_url(request)?;
+pub(in crate::coordinator) async fn unsubscribe(
+    coordinator: &Arc<Coordinator>,
+    subscriber: Topic,
+) -> Result {
+    complete(&subscriber)?;
+    let Topic { topic, url, .. } = subscriber;
     if coordinator.store.subscribers(&topic).await?.is_empty() {
         return Err(Refusal::Other("no such a topic".into()));
     }
     match coordinator.store.unsubscribe(topic, url).await? {
-        true => Ok(None),
+        true => Ok(()),
         false => Err(Refusal::Other("no such an url ".into())),
     }
 }
 
 /// DELETE topic/…
-pub(super) async fn delete_topic(coordinator: &Arc<Coordinator>, topic: &str) -> Result {
+pub(in crate::coordinator) async fn delete_topic(
+    coordinator: &Arc<Coordinator>,
+    topic: &str,
+) -> Result {
     match coordinator.store.delete_topic(topic.to_owned()).await? {
-        true => Ok(None),
+        true => Ok(()),
         false => Err(Refusal::Other("storage: NotFound".into())),
     }
 }

@@ -4,11 +4,13 @@ mod global;
 mod lists;
 mod steps;
 
-pub(super) use steps::workflow_data;
+pub(super) use super::decide::Transaction;
+pub(super) use global::{abort, prepare, prepare_workflow, submit};
+pub(super) use lists::{delete_topic, subscribe, unsubscribe};
+pub(super) use steps::{Registration, Submission, clean, workflow_data};
 
 use super::{
     Coordinator,
-    decide::Transaction,
     model::Status,
     store::{Registered, Saved},
 };
@@ -55,6 +57,8 @@ pub(super) enum Refusal {
     Ongoing(String),
     /// 400: the request is wrong.
     Bad(String),
+    /// 404: there is no such endpoint.
+    Unknown,
     /// 500.
     Other(String),
 }
@@ -75,13 +79,14 @@ impl From<Refusal> for Answer {
             Refusal::Failure(message) => result(409, "FAILURE", message),
             Refusal::Ongoing(message) => result(425, "ONGOING", message),
             Refusal::Bad(message) => Answer::error(400, &message),
+            Refusal::Unknown => Answer::error(404, "there is no such endpoint"),
             Refusal::Other(message) => Answer::error(500, &message),
         }
     }
 }
 
-/// `None`: nothing but success.
-pub(super) type Result<T = Option<Value>> = std::result::Result<T, Refusal>;
+/// `()`: nothing but success.
+pub(super) type Result<T = ()> = std::result::Result<T, Refusal>;
 
 /// A query string's names and values.
 pub(super) fn parse_query(query: &str) -> BTreeMap<String, String> {
@@ -121,46 +126,53 @@ fn hexadecimal(mut digits: std::str::Bytes<'_>) -> Option<u8> {
 
 /// Carries a request out.
 pub(super) async fn handle(coordinator: &Arc<Coordinator>, request: Request) -> Answer {
-    let Some(name) = request.path.strip_prefix("/api/dtmsvr/") else {
-        return match request.path.as_str() {
-            "/api/ping" => Answer::json(200, &json!({ "msg": "pong" })),
-            _ => Answer::error(404, "there is no such endpoint"),
-        };
-    };
-    let done = match (request.method.as_str(), name) {
-        ("GET", "version") => Ok(Some(json!({ "version": env!("CARGO_PKG_VERSION") }))),
-        ("GET", "newGid") => Ok(Some(
-            json!({ "dtm_result": "SUCCESS", "gid": new_gid(coordinator) }),
-        )),
-        ("POST", "prepare") => with_global(coordinator, &request, global::prepare).await,
-        ("POST", "submit") => with_global(coordinator, &request, global::submit).await,
-        ("POST", "abort") => with_global(coordinator, &request, global::abort).await,
-        ("POST", "prepareWorkflow") => {
-            with_global(coordinator, &request, global::prepare_workflow).await
-        }
-        ("POST", "registerBranch" | "registerXaBranch" | "registerTccBranch") => {
-            register(coordinator, &request).await
-        }
-        ("POST", "forceStop") => with_global(coordinator, &request, global::force_stop).await,
-        ("POST", "resetNextCronTime") => with_global(coordinator, &request, global::run_now).await,
-        ("GET", "query") => lists::query(coordinator, &request).await,
-        ("GET", "all") => lists::all(coordinator, &request).await,
-        ("GET", "subscribe") => lists::subscribe(coordinator, &request).await,
-        ("GET", "unsubscribe") => lists::unsubscribe(coordinator, &request).await,
-        ("DELETE", topic) if topic.starts_with("topic/") => {
-            lists::delete_topic(coordinator, topic.trim_start_matches("topic/")).await
-        }
-        _ => return Answer::error(404, "there is no such endpoint"),
-    };
-    match done {
+    match dispatch(coordinator, &request).await {
         Ok(None) => Answer::json(200, &json!({ "dtm_result": "SUCCESS" })),
         Ok(Some(value)) => Answer::json(200, &value),
         Err(refusal) => refusal.into(),
     }
 }
 
+async fn dispatch(coordinator: &Arc<Coordinator>, request: &Request) -> Result<Option<Value>> {
+    let Some(name) = request.path.strip_prefix("/api/dtmsvr/") else {
+        return match request.path.as_str() {
+            "/api/ping" => Ok(Some(json!({ "msg": "pong" }))),
+            _ => Err(Refusal::Unknown),
+        };
+    };
+    let submission = || Submission::parse(&object(&request.body)?);
+    match (request.method.as_str(), name) {
+        ("GET", "version") => return Ok(Some(json!({ "version": env!("CARGO_PKG_VERSION") }))),
+        ("GET", "newGid") => {
+            let gid = new_gid(coordinator);
+            return Ok(Some(json!({ "dtm_result": "SUCCESS", "gid": gid })));
+        }
+        ("GET", "query") => return lists::query(coordinator, request).await,
+        ("GET", "all") => return lists::all(coordinator, request).await,
+        ("POST", "submit") => return submit(coordinator, submission()?).await,
+        ("POST", "abort") => return abort(coordinator, submission()?).await,
+        ("POST", "prepareWorkflow") => {
+            let known = prepare_workflow(coordinator, submission()?).await?;
+            return Ok(Some(lists::progress_json(&known)));
+        }
+        ("POST", "prepare") => prepare(coordinator, submission()?).await,
+        ("POST", "registerBranch" | "registerXaBranch" | "registerTccBranch") => {
+            register(coordinator, Registration::parse(&object(&request.body)?)?).await
+        }
+        ("POST", "forceStop") => global::force_stop(coordinator, submission()?).await,
+        ("POST", "resetNextCronTime") => global::run_now(coordinator, submission()?).await,
+        ("GET", "subscribe") => subscribe(coordinator, lists::subscriber(request)).await,
+        ("GET", "unsubscribe") => unsubscribe(coordinator, lists::subscriber(request)).await,
+        ("DELETE", topic) if topic.starts_with("topic/") => {
+            delete_topic(coordinator, topic.trim_start_matches("topic/")).await
+        }
+        _ => Err(Refusal::Unknown),
+    }
+    .map(|()| None)
+}
+
 /// 22 characters that nobody else gets.
-fn new_gid(coordinator: &Coordinator) -> String {
+pub(super) fn new_gid(coordinator: &Coordinator) -> String {
     const DIGITS: &[u8] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     let mut number = u128::from(coordinator.random()) << 64 | u128::from(coordinator.random());
     let digit = |number: u128| {
@@ -184,23 +196,9 @@ fn object(body: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
-async fn with_global<F>(
-    coordinator: &Arc<Coordinator>,
-    request: &Request,
-    handler: impl FnOnce(Arc<Coordinator>, steps::Submission) -> F,
-) -> Result
-where
-    F: Future<Output = Result>,
-{
-    let submission = steps::Submission::parse(&object(&request.body)?)?;
-    handler(Arc::clone(coordinator), submission).await
-}
-
 /// registerBranch.
-async fn register(coordinator: &Arc<Coordinator>, request: &Request) -> Result {
-    let fields = object(&request.body)?;
-    let gid = steps::clean(&steps::text(&fields, "gid"));
-    let branches = steps::registered(&fields)?;
+pub(super) async fn register(coordinator: &Arc<Coordinator>, registration: Registration) -> Result {
+    let Registration { gid, branches } = registration;
     for branch in &branches {
         coordinator
             .caller
@@ -208,7 +206,7 @@ async fn register(coordinator: &Arc<Coordinator>, request: &Request) -> Result {
             .map_err(Refusal::Bad)?;
     }
     match coordinator.store.register(&gid, branches).await? {
-        Registered::Yes => Ok(None),
+        Registered::Yes => Ok(()),
         Registered::Duplicate => Err(Refusal::Other("storage: UniqueKeyConflict".into())),
         Registered::NoTransaction => Err(Refusal::Failure(format!(
             "no trans with gid: {gid} status: prepared found FAILURE"

@@ -21,7 +21,7 @@ pub(in crate::coordinator) struct Submission {
     pub gid: String,
     pub trans_type: String,
     pub steps: Vec<Map<String, Value>>,
-    pub payloads: Vec<String>,
+    pub payloads: Vec<Vec<u8>>,
     pub query_prepared: String,
     pub protocol: String,
     pub custom_data: String,
@@ -53,7 +53,7 @@ fn flag(fields: &Map<String, Value>, name: &str) -> bool {
 }
 
 /// A name without what would break a header or a path.
-pub(super) fn clean(name: &str) -> String {
+pub(in crate::coordinator) fn clean(name: &str) -> String {
     name.replace(['\r', '\n', ';'], "")
 }
 
@@ -86,7 +86,7 @@ impl Submission {
             trans_type: text(fields, "trans_type"),
             steps: steps.filter_map(|step| step.as_object().cloned()).collect(),
             payloads: payloads
-                .map(|payload| payload.as_str().unwrap_or("").to_owned())
+                .map(|payload| payload.as_str().unwrap_or("").into())
                 .collect(),
             query_prepared: text(fields, "query_prepared"),
             protocol: text(fields, "protocol"),
@@ -95,6 +95,12 @@ impl Submission {
             options,
             extra: extra.cloned().unwrap_or_default(),
         };
+        submission.checked()
+    }
+
+    /// Itself, if it is within limits.
+    pub fn checked(self) -> Result<Submission> {
+        let submission = self;
         if submission.gid.is_empty() || submission.gid.len() > GID_BYTES_MAX {
             let what = format!("gid: 1 to {GID_BYTES_MAX} bytes are expected");
             return Err(Refusal::Bad(what));
@@ -154,7 +160,7 @@ impl Submission {
 
     fn body(&self, step: usize) -> Vec<u8> {
         if let Some(payload) = self.payloads.get(step) {
-            return payload.clone().into_bytes();
+            return payload.clone();
         }
         let data = self.steps.get(step).map(|step| text(step, "data"));
         data.unwrap_or_default().into_bytes()
@@ -198,31 +204,48 @@ impl Submission {
     }
 }
 
-/// The branches of a registerBranch.
-pub(super) fn registered(fields: &Map<String, Value>) -> Result<Vec<Branch>> {
-    let id = text(fields, "branch_id");
-    let data = text(fields, "data").into_bytes();
-    let branch = |op: &str, url: &str| Branch::new(&id, op, url, data.clone());
-    let field = |name: &str| text(fields, name);
-    match Pattern::parse(&field("trans_type")) {
-        Some(Pattern::Tcc) => Ok(["cancel", "confirm"]
-            .map(|op| branch(op, &field(op)))
-            .into()),
-        Some(Pattern::Xa) => {
-            let url = field("url");
-            Ok(["rollback", "commit"].map(|op| branch(op, &url)).into())
-        }
-        Some(Pattern::Workflow) => {
-            let status = BranchStatus::parse(&field("status"))
-                .ok_or_else(|| Refusal::Bad("status: succeed or failed".into()))?;
-            let mut done = branch(&field("op"), "");
-            done.status = status;
-            Ok(vec![done])
-        }
-        _ => Err(Refusal::Other(format!(
-            "unknow trans type: {}",
-            field("trans_type")
-        ))),
+/// What registerBranch brings.
+#[derive(Clone, Debug)]
+pub(in crate::coordinator) struct Registration {
+    pub gid: String,
+    pub branches: Vec<Branch>,
+}
+
+impl Registration {
+    /// Reads it; `data` is what to send to the branch.
+    pub fn parse(fields: &Map<String, Value>) -> Result<Registration> {
+        Registration::new(fields, text(fields, "data").into_bytes())
+    }
+
+    /// The same with `data` from elsewhere, which may be no text.
+    pub fn new(fields: &Map<String, Value>, data: Vec<u8>) -> Result<Registration> {
+        let field = |name: &str| text(fields, name);
+        let id = field("branch_id");
+        let branch = |op: &str, url: &str| Branch::new(&id, op, url, data.clone());
+        let branches = match Pattern::parse(&field("trans_type")) {
+            Some(Pattern::Tcc) => ["cancel", "confirm"]
+                .map(|op| branch(op, &field(op)))
+                .into(),
+            Some(Pattern::Xa) => {
+                let url = field("url");
+                ["rollback", "commit"].map(|op| branch(op, &url)).into()
+            }
+            Some(Pattern::Workflow) => {
+                let status = BranchStatus::parse(&field("status"))
+                    .ok_or_else(|| Refusal::Bad("status: succeed or failed".into()))?;
+                let mut done = branch(&field("op"), "");
+                done.status = status;
+                vec![done]
+            }
+            _ => {
+                let kind = field("trans_type");
+                return Err(Refusal::Other(format!("unknow trans type: {kind}")));
+            }
+        };
+        Ok(Registration {
+            gid: clean(&field("gid")),
+            branches,
+        })
     }
 }
 

@@ -1,0 +1,251 @@
+//! Which hosts may be called. A branch's address comes from whoever submits a transaction, and
+//! must not become a way into what only this server can reach.
+//!
+//! Names are judged by the addresses they resolve to, at the moment of connecting, so that a name
+//! which changes its mind is of no use. Redirects are not followed.
+
+use hyper::Uri;
+use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
+use std::{
+    future::Future,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    str::FromStr,
+    sync::Arc,
+    task::{Context, Poll},
+    vec,
+};
+use tower_service::Service;
+
+/// Addresses whose first bits are these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+/// An address as a number at the top of 128 bits, and how many of them count.
+fn top(address: IpAddr) -> (u128, u8) {
+    match address {
+        IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    }
+}
+
+impl FromStr for Network {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Network, ()> {
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| ())?;
+        let (_, width) = top(address);
+        let bits = bits.map_or(Ok(width), |bits| bits.parse::<u8>().map_err(|_| ()))?;
+        (bits <= width)
+            .then_some(Network { address, bits })
+            .ok_or(())
+    }
+}
+
+impl Network {
+    fn contains(self, address: IpAddr) -> bool {
+        let ((mine, width), (other, other_width)) = (top(self.address), top(address));
+        let differing = (mine ^ other).checked_shr(128 - u32::from(self.bits));
+        width == other_width && differing.unwrap_or(0) == 0
+    }
+}
+
+/// Whom branches may be.
+#[derive(Clone, Debug, Default)]
+pub struct Guard {
+    /// Hosts by name, with their ports or without.
+    names: Vec<String>,
+    networks: Vec<Network>,
+    /// Without a list: whether this machine itself and its link may be called.
+    near: bool,
+}
+
+impl Guard {
+    /// Names, `name:port`, addresses and networks (`10.0.0.0/8`) with commas between them. An
+    /// empty list allows all; unless `near`, all but this machine and its link, where services
+    /// listen that trust whoever can reach them, such as a cloud's metadata.
+    ///
+    /// # Errors
+    ///
+    /// The part that is none of these.
+    pub fn parse(list: &str, near: bool) -> Result<Guard, String> {
+        let mut guard = Guard {
+            near,
+            ..Guard::default()
+        };
+        for part in list
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            if let Ok(network) = part.parse() {
+                guard.networks.push(network);
+            } else if part.contains('/') {
+                return Err(format!("{part}: a host, host:port or network is expected"));
+            } else {
+                guard.names.push(part.to_ascii_lowercase());
+            }
+        }
+        Ok(guard)
+    }
+
+    fn has_list(&self) -> bool {
+        !(self.names.is_empty() && self.networks.is_empty())
+    }
+
+    /// Whether an address may be called; why not.
+    ///
+    /// # Errors
+    ///
+    /// It may not. A name may still resolve to addresses that may not.
+    pub fn check(&self, uri: &Uri) -> Result<(), String> {
+        const REFUSED: &str = "its host is not among those that coordinator-branch-hosts allows";
+        let host = uri.host().ok_or("it has no host")?.to_ascii_lowercase();
+        let with_port = format!("{host}:{}", uri.port_u16().unwrap_or(80));
+        if self.names.contains(&host) || self.names.contains(&with_port) {
+            return Ok(());
+        }
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse();
+        let allowed = match address {
+            Ok(address) => self.allows(address),
+            // Resolving it will show.
+            Err(_) => !self.has_list() || !self.networks.is_empty(),
+        };
+        allowed.then_some(()).ok_or_else(|| REFUSED.to_owned())
+    }
+
+    fn allows(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        if self.has_list() {
+            return self
+                .networks
+                .iter()
+                .any(|network| network.contains(address));
+        }
+        let is_near = match address {
+            IpAddr::V4(address) => address.is_link_local(),
+            IpAddr::V6(address) => address.is_unicast_link_local(),
+        };
+        let is_near = is_near || address.is_loopback() || address.is_unspecified();
+        self.near || !(is_near || address.is_multicast())
+    }
+
+    /// Whether this host was named, with whatever port.
+    fn names(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let named = |name: &String| name.split(':').next() == Some(&host);
+        self.names.iter().any(named)
+    }
+}
+
+/// Resolves names to those of their addresses that may be called.
+#[derive(Clone)]
+pub struct Resolver {
+    system: GaiResolver,
+    guard: Arc<Guard>,
+}
+
+impl Resolver {
+    /// Obeys `guard`.
+    #[must_use]
+    pub fn new(guard: Arc<Guard>) -> Resolver {
+        let system = GaiResolver::new();
+        Resolver { system, guard }
+    }
+}
+
+impl Service<Name> for Resolver {
+    type Response = vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.system.poll_ready(context)
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let guard = Arc::clone(&self.guard);
+        let host = name.as_str().to_owned();
+        let found = self.system.call(name);
+        Box::pin(async move {
+            let mut addresses: Vec<SocketAddr> = found.await?.collect();
+            addresses.retain(|address| guard.names(&host) || guard.allows(address.ip()));
+            if addresses.is_empty() {
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    format!("{host}: coordinator-branch-hosts allows none of its addresses"),
+                ));
+            }
+            Ok(addresses.into_iter())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(guard: &Guard, url: &str) -> bool {
+        guard.check(&url.parse().unwrap()).is_ok()
+    }
+
+    #[test]
+    fn without_a_list_the_link_decides() {
+        let near = Guard::parse("", true).unwrap();
+        let far = Guard::parse(" ,", false).unwrap();
+        for (url, from_far) in [
+            ("http://10.1.2.3/x", true),
+            ("http://name:1/x", true),
+            ("http://127.0.0.1:1/x", false),
+            ("http://[::1]:1/x", false),
+            ("http://[::ffff:127.0.0.1]:1/x", false),
+            ("http://169.254.169.254/latest", false),
+            ("http://0.0.0.0:1/x", false),
+            ("http://[fe80::1]/x", false),
+        ] {
+            assert!(allowed(&near, url), "{url}");
+            assert_eq!(allowed(&far, url), from_far, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_all_there_is() {
+        let guard = Guard::parse("a, b:80, 10.0.0.0/8, 192.168.1.1, fd00::/8", true).unwrap();
+        for (url, wanted) in [
+            ("http://a:1/x", true),
+            ("http://A/x", true),
+            ("http://b:80/", true),
+            ("http://b/", true),
+            ("http://10.255.0.1:1/", true),
+            ("http://11.0.0.1/", false),
+            ("http://192.168.1.1/", true),
+            ("http://192.168.1.2/", false),
+            ("http://[fd00::5]/", true),
+            ("http://[fe00::5]/", false),
+            // Its addresses decide.
+            ("http://c/", true),
+        ] {
+            assert_eq!(allowed(&guard, url), wanted, "{url}");
+        }
+        assert!(guard.names("a") && guard.names("B") && !guard.names("c"));
+        let names = Guard::parse("a,b:80", true).unwrap();
+        assert!(allowed(&names, "http://a/") && !allowed(&names, "http://b:81/"));
+        assert!(!allowed(&names, "http://c/") && !allowed(&names, "http://a.c/"));
+        assert!(!allowed(&names, "http://a@c/"));
+        let all = Guard::parse("0.0.0.0/0", true).unwrap();
+        assert!(allowed(&all, "http://1.2.3.4/") && !allowed(&all, "http://[::1]/"));
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        assert!(Guard::parse("10.0.0.0/33", true).is_err());
+        assert!(Guard::parse("http://a/", true).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! Calls to branches over HTTP.
+
+use super::{
+    super::model::{Global, Reply},
+    Answer, Call, shortened,
+};
+use http_body_util::Full;
+use hyper::{
+    Method, Request, StatusCode,
+    body::Bytes,
+    header::{CONTENT_TYPE, HeaderName, HeaderValue},
+};
+
+pub fn request(global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String> {
+    let mut url = call.url.clone();
+    url.push(if url.contains('?') { '&' } else { '?' });
+    url.push_str(&query_string(&[
+        ("branch_id", &call.branch_id),
+        ("gid", &global.gid),
+        ("op", &call.op),
+        ("trans_type", global.pattern.name()),
+    ]));
+    let method = if call.post || !call.body.is_empty() {
+        Method::POST
+    } else {
+        Method::GET
+    };
+    let mut request = Request::builder()
+        .method(method)
+        .uri(url)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(call.body.clone())))
+        .map_err(|error| format!("url {}: {error}", call.url))?;
+    for (name, value) in &call.headers {
+        let name = HeaderName::try_from(name).map_err(|error| format!("{name}: {error}"))?;
+        let value = HeaderValue::try_from(value).map_err(|error| format!("{name}: {error}"))?;
+        request.headers_mut().insert(name, value);
+    }
+    Ok(request)
+}
+
+/// `a=1&b=2`, percent-encoded.
+fn query_string(pairs: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    for (name, value) in pairs {
+        if !out.is_empty() {
+            out.push('&');
+        }
+        out.push_str(name);
+        out.push('=');
+        for byte in value.bytes() {
+            match byte {
+                b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'~' => {
+                    out.push(char::from(byte));
+                }
+                _ => out.push_str(&format!("%{byte:02X}")),
+            }
+        }
+    }
+    out
+}
+
+/// What an answer means, in the protocol's order: the words in the body count like the status.
+pub fn meaning(url: &str, answer: &Answer) -> Reply {
+    let (status, body) = (answer.status, answer.body.as_str());
+    if status == StatusCode::TOO_EARLY || body.contains("ONGOING") {
+        return Reply::Ongoing;
+    }
+    if status == StatusCode::CONFLICT || body.contains("FAILURE") {
+        return Reply::Failure(format!("url:{url} return failed: {}", shortened(body)));
+    }
+    if status != StatusCode::OK {
+        return Reply::Error(format!("status {}: {}", status.as_u16(), shortened(body)));
+    }
+    Reply::Success(body.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::HeaderMap;
+
+    #[test]
+    fn answers_mean_what_the_protocol_says() {
+        let answer = |status, body: &str| Answer {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: body.to_owned(),
+            trailers: HeaderMap::new(),
+        };
+        let meaning = |status, body| match meaning("u", &answer(status, body)) {
+            Reply::Success(_) => "success",
+            Reply::Failure(_) => "failure",
+            Reply::Ongoing => "ongoing",
+            Reply::Error(_) => "error",
+        };
+        for (status, body, wanted) in [
+            (200, "", "success"),
+            (200, "{\"dtm_result\":\"SUCCESS\"}", "success"),
+            (200, "FAILURE", "failure"),
+            (200, "ONGOING and FAILURE", "ongoing"),
+            (409, "", "failure"),
+            (409, "ONGOING", "ongoing"),
+            (425, "FAILURE", "ongoing"),
+            (500, "FAILURE", "failure"),
+            (201, "", "error"),
+            (204, "", "error"),
+            (500, "", "error"),
+        ] {
+            assert_eq!(meaning(status, body), wanted, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn names_are_encoded() {
+        assert_eq!(
+            query_string(&[("gid", "a&b c"), ("op", "x")]),
+            "gid=a%26b%20c&op=x"
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! Calls to branches, and what their answers mean.
+//!
+//! | file | what is inside |
+//! |---|---|
+//! | `guard` | which hosts may be called |
+//! | `http` | requests and answers over HTTP; `grpc::client` has those over gRPC |
+//!
+//! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. An
+//! answer is read up to a limit, and a call has a time limit.
+
+mod guard;
+mod http;
+
+pub use guard::Guard;
+
+use super::{
+    grpc,
+    model::{Global, Reply},
+};
+use guard::Resolver;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{HeaderMap, Request, StatusCode, Uri, body::Bytes};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// No more of an answer is read.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// No more of it is kept as an error's text.
+const ERROR_CHARACTERS_MAX: usize = 1_000;
+/// What is called for a transaction.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Where.
+    pub url: String,
+    /// With what; empty: a GET, unless `post`.
+    pub body: Vec<u8>,
+    /// POST even without a body.
+    pub post: bool,
+    /// Which branch.
+    pub branch_id: String,
+    /// Which operation.
+    pub op: String,
+    /// The transaction's and the step's.
+    pub headers: BTreeMap<String, String>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// What came back.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// HTTP's status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, as far as it is text.
+    pub body: String,
+    /// Headers after the body.
+    pub trailers: HeaderMap,
+}
+
+/// Where a call goes, and how.
+enum Target {
+    Http(Uri),
+    Grpc(Uri),
+}
+
+impl Target {
+    /// What a branch's url says; why it is none. A url with http:// is HTTP whatever the
+    /// transaction came by.
+    fn parse(url: &str) -> Result<Target, String> {
+        if url.starts_with("http://") {
+            let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
+            return Ok(Target::Http(uri));
+        }
+        grpc::client::address(url).map(Target::Grpc)
+    }
+    fn uri(&self) -> &Uri {
+        match self {
+            Target::Http(uri) | Target::Grpc(uri) => uri,
+        }
+    }
+}
+
+type Connections = Client<HttpConnector<Resolver>, Full<Bytes>>;
+
+/// The client side, shared by all calls.
+pub struct Caller {
+    http: Connections,
+    grpc: Connections,
+    guard: Arc<Guard>,
+}
+
+impl Caller {
+    /// Calls whom `guard` allows.
+    #[must_use]
+    pub fn new(guard: Guard) -> Caller {
+        let guard = Arc::new(guard);
+        let mut connector = HttpConnector::new_with_resolver(Resolver::new(Arc::clone(&guard)));
+        connector.set_nodelay(true);
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(30))
+            .pool_max_idle_per_host(256);
+        let http = builder.build(connector.clone());
+        let grpc = builder
+            .http2_only(true)
+            .http2_keep_alive_interval(Duration::from_secs(10))
+            .build(connector);
+        Caller { http, grpc, guard }
+    }
+
+    /// Whether this address may be called at all, as far as that is known before its name is
+    /// looked up; why not.
+    pub fn check(&self, url: &str) -> Result<(), String> {
+        if url.is_empty() {
+            return Ok(());
+        }
+        let target = Target::parse(url)?;
+        self.guard
+            .check(target.uri())
+            .map_err(|why| format!("url {url}: {why}"))
+    }
+
+    /// Calls, and says what the answer means.
+    pub async fn call(&self, global: &Global, call: &Call) -> Reply {
+        if call.url.is_empty() {
+            return Reply::Success(String::new());
+        }
+        match tokio::time::timeout(call.timeout, self.exchange(global, call)).await {
+            Err(_) => Reply::Error(format!("no answer within {:?}", call.timeout)),
+            Ok(Err(why)) => Reply::Error(why),
+            Ok(Ok(reply)) => reply,
+        }
+    }
+
+    async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {
+        self.check(&call.url)?;
+        match Target::parse(&call.url)? {
+            Target::Http(_) => {
+                let answer = send(&self.http, http::request(global, call)?).await?;
+                Ok(http::meaning(&call.url, &answer))
+            }
+            Target::Grpc(uri) => {
+                let request = grpc::client::request(uri, global, call)?;
+                let answer = send(&self.grpc, request).await?;
+                Ok(grpc::client::meaning(&call.url, &answer))
+            }
+        }
+    }
+}
+
+async fn send(client: &Connections, request: Request<Full<Bytes>>) -> Result<Answer, String> {
+    let sent = client.request(request).await;
+    let response = sent.map_err(|error| match std::error::Error::source(&error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    })?;
+    let (head, body) = response.into_parts();
+    let body = Limited::new(body, ANSWER_BYTES_MAX)
+        .collect()
+        .await
+        .map_err(|error| format!("reading the answer: {error}"))?;
+    let trailers = body.trailers().cloned().unwrap_or_default();
+    Ok(Answer {
+        status: head.status,
+        headers: head.headers,
+        body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+        trailers,
+    })
+}
+
+/// As much of a text as is kept of an error.
+pub fn shortened(text: &str) -> String {
+    text.chars().take(ERROR_CHARACTERS_MAX).collect()
+}

@@ -1,0 +1,269 @@
+//! gRPC: the service `dtmgimp.Dtm`, whose methods are the functions that HTTP's endpoints call.
+//!
+//! | file | what is inside |
+//! |---|---|
+//! | `frame` | messages in bytes, how calls end |
+//! | `messages` | the protocol's messages, and their description |
+//! | `reflection` | tells tools what there is to call |
+//! | `client` | calls to branches |
+
+pub(super) mod client;
+mod frame;
+mod messages;
+mod reflection;
+
+use super::{
+    Coordinator,
+    api::{self, Refusal, Registration, Submission},
+    http::is_authorized,
+    model::{Options, SECOND, Seconds},
+    store::Topic,
+};
+use frame::{Code, Status};
+use http_body_util::{BodyExt, Full, Limited, channel::Channel, combinators::UnsyncBoxBody};
+use hyper::{
+    HeaderMap, Response,
+    body::{Bytes, Incoming},
+    header::{CONTENT_TYPE, HeaderValue},
+    http::request::Parts,
+};
+use messages::{
+    DtmBranchRequest, DtmGidReply, DtmProgress, DtmProgressesReply, DtmRequest, DtmTopicRequest,
+    DtmTransaction,
+};
+use prost::Message;
+use serde_json::{Map, Value};
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
+
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Status {
+        match refusal {
+            Refusal::Failure(message) => Status::new(Code::Aborted, message),
+            Refusal::Ongoing(message) => Status::new(Code::FailedPrecondition, message),
+            Refusal::Bad(message) => Status::new(Code::InvalidArgument, message),
+            Refusal::Unknown => Status::new(Code::Unimplemented, "there is no such method"),
+            Refusal::Other(message) => Status::new(Code::Unknown, message),
+        }
+    }
+}
+
+/// Answers one call.
+pub(super) async fn answer(
+    coordinator: Arc<Coordinator>,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let (head, body) = request.into_parts();
+    if let Err(status) = check(&coordinator, &head) {
+        return Ok(ended(&status));
+    }
+    if reflection::PATHS.contains(&head.uri.path()) {
+        let (answers, channel) = Channel::new(1);
+        tokio::spawn(reflection::serve(body, answers));
+        return Ok(response(channel.boxed_unsync(), HeaderMap::new()));
+    }
+    Ok(match unary(coordinator, head.uri.path(), body).await {
+        Ok(message) => {
+            let trailers = Status::new(Code::Ok, "").headers();
+            let body = Full::new(frame::encode(&message));
+            let body = body.with_trailers(async { Some(Ok(trailers)) });
+            response(body.boxed_unsync(), HeaderMap::new())
+        }
+        Err(status) => ended(&status),
+    })
+}
+
+fn check(coordinator: &Coordinator, head: &Parts) -> Result<(), Status> {
+    let kind = head.headers.get(CONTENT_TYPE);
+    if !kind.is_some_and(|kind| kind.as_bytes().starts_with(frame::CONTENT_TYPE.as_bytes())) {
+        let message = "this port is for gRPC; HTTP has one of its own";
+        return Err(Status::new(Code::InvalidArgument, message));
+    }
+    if !is_authorized(coordinator, &head.headers) {
+        let message = "a bearer token is needed";
+        return Err(Status::new(Code::Unauthenticated, message));
+    }
+    Ok(())
+}
+
+/// A response that is nothing but the end of a call.
+fn ended(status: &Status) -> Response<Body> {
+    response(Full::default().boxed_unsync(), status.headers())
+}
+
+fn response(body: Body, headers: HeaderMap) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.headers_mut() = headers;
+    let kind = HeaderValue::from_static(frame::CONTENT_TYPE);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+async fn unary(
+    coordinator: Arc<Coordinator>,
+    path: &str,
+    body: Incoming,
+) -> Result<Vec<u8>, Status> {
+    let method = path
+        .strip_prefix('/')
+        .and_then(|path| path.strip_prefix(messages::SERVICE)?.strip_prefix('/'))
+        .ok_or(Refusal::Unknown)?
+        .to_owned();
+    let body = Limited::new(body, frame::MESSAGE_BYTES_MAX + frame::HEAD_BYTES)
+        .collect()
+        .await
+        .map_err(|error| Status::new(Code::InvalidArgument, error.to_string()))?;
+    let message = frame::only(body.to_bytes().to_vec(), frame::MESSAGE_BYTES_MAX)?;
+    // In a task of its own: it goes on if the client goes away.
+    tokio::spawn(async move { call(&coordinator, &method, &message).await })
+        .await
+        .unwrap_or_else(|_| {
+            let message = "a mistake in the coordinator; see its log";
+            Err(Status::new(Code::Internal, message))
+        })
+}
+
+/// Carries a method out; returns its output, encoded.
+async fn call(
+    coordinator: &Arc<Coordinator>,
+    method: &str,
+    message: &[u8],
+) -> Result<Vec<u8>, Status> {
+    let done = match method {
+        "NewGid" => {
+            let gid = api::new_gid(coordinator);
+            return Ok(DtmGidReply { gid }.encode_to_vec());
+        }
+        "PrepareWorkflow" => {
+            let known = api::prepare_workflow(coordinator, submission(message)?).await?;
+            return Ok(progresses(known).encode_to_vec());
+        }
+        "Submit" => api::submit(coordinator, submission(message)?)
+            .await
+            .map(drop),
+        "Prepare" => api::prepare(coordinator, submission(message)?).await,
+        "Abort" => api::abort(coordinator, submission(message)?)
+            .await
+            .map(drop),
+        "RegisterBranch" => api::register(coordinator, registration(message)?).await,
+        "Subscribe" => api::subscribe(coordinator, subscriber(message)?).await,
+        "Unsubscribe" => api::unsubscribe(coordinator, subscriber(message)?).await,
+        "DeleteTopic" => api::delete_topic(coordinator, &subscriber(message)?.topic).await,
+        _ => Err(Refusal::Unknown),
+    };
+    // google.protobuf.Empty is no bytes.
+    Ok(done.map(|()| Vec::new())?)
+}
+
+fn decode<M: Message + Default>(message: &[u8]) -> Result<M, Refusal> {
+    M::decode(message).map_err(|error| Refusal::Bad(error.to_string()))
+}
+
+fn texts(map: HashMap<String, String>) -> Map<String, Value> {
+    map.into_iter()
+        .map(|(name, text)| (name, Value::String(text)))
+        .collect()
+}
+
+fn submission(message: &[u8]) -> Result<Submission, Refusal> {
+    let request: DtmRequest = decode(message)?;
+    let options = request.trans_options.unwrap_or_default();
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    let seconds = |number: i64| Seconds(count(number).saturating_mul(SECOND));
+    let steps = match request.steps.as_str() {
+        // What a client's list of nothing becomes.
+        "" | "null" => Vec::new(),
+        steps => {
+            serde_json::from_str(steps).map_err(|error| Refusal::Bad(format!("Steps: {error}")))?
+        }
+    };
+    Submission {
+        gid: api::clean(&request.gid),
+        trans_type: request.trans_type,
+        steps,
+        payloads: request.bin_payloads,
+        query_prepared: request.query_prepared,
+        protocol: "grpc".into(),
+        custom_data: request.customed_data,
+        rollback_reason: request.rollback_reason,
+        options: Options {
+            wait_result: options.wait_result,
+            timeout_to_fail: seconds(options.timeout_to_fail),
+            request_timeout: seconds(options.request_timeout),
+            retry_interval: seconds(options.retry_interval),
+            branch_headers: options.branch_headers.into_iter().collect(),
+            concurrent: false,
+            retry_limit: count(options.retry_limit),
+            pass_results: false,
+        },
+        extra: texts(request.req_extra),
+    }
+    .checked()
+}
+
+fn registration(message: &[u8]) -> Result<Registration, Refusal> {
+    let request: DtmBranchRequest = decode(message)?;
+    let mut fields = texts(request.data);
+    fields.insert("gid".into(), request.gid.into());
+    fields.insert("trans_type".into(), request.trans_type.into());
+    fields.insert("branch_id".into(), request.branch_id.into());
+    Registration::new(&fields, request.busi_payload)
+}
+
+fn subscriber(message: &[u8]) -> Result<Topic, Refusal> {
+    let DtmTopicRequest { topic, url, remark } = decode(message)?;
+    Ok(Topic { topic, url, remark })
+}
+
+fn progresses(known: api::Transaction) -> DtmProgressesReply {
+    let progress = |branch: super::model::Branch| DtmProgress {
+        status: branch.status.name().to_owned(),
+        bin_data: branch.body,
+        branch_id: branch.branch_id,
+        op: branch.op,
+    };
+    let global = known.global;
+    DtmProgressesReply {
+        transaction: Some(DtmTransaction {
+            gid: global.gid,
+            status: global.status.name().to_owned(),
+            rollback_reason: global.rollback_reason,
+            result: global.result,
+        }),
+        progresses: known.branches.into_iter().map(progress).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_becomes_what_http_brings_too() {
+        let request = DtmRequest {
+            gid: "a;b".into(),
+            trans_type: "saga".into(),
+            trans_options: Some(messages::DtmTransOptions {
+                wait_result: true,
+                retry_limit: -1,
+                ..Default::default()
+            }),
+            bin_payloads: vec![vec![0, 255]],
+            steps: r#"[{"action":"h/p.S/M"}]"#.into(),
+            ..Default::default()
+        };
+        let read = submission(&request.encode_to_vec()).unwrap();
+        assert_eq!((read.gid.as_str(), read.options.wait_result), ("ab", true));
+        assert_eq!(read.options.retry_limit, 0);
+        assert_eq!(read.payloads, [[0, 255]]);
+        assert_eq!(read.steps[0]["action"], "h/p.S/M");
+        let steps = "[[]]".into();
+        let wrong = DtmRequest { steps, ..request };
+        assert!(matches!(
+            submission(&wrong.encode_to_vec()),
+            Err(Refusal::Bad(_))
+        ));
+        assert!(matches!(submission(b"\xff"), Err(Refusal::Bad(_))));
+    }
+}
