@@ -116,11 +116,25 @@ impl Control {
 
     /// Executes a statement; the rows of its result.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
+        let mut rows = Vec::new();
+        self.exchange(sql, |payload| rows.push(row(payload)))?;
+        Ok(rows)
+    }
+
+    /// Executes a statement without a result; how many rows it affected.
+    pub fn execute(&mut self, sql: &str) -> Result<u64, Error> {
+        self.exchange(sql, |_| ())?;
+        let mut ok = Cursor(self.reader.payload());
+        ok.take(1);
+        Ok(ok.lenenc().unwrap_or(0))
+    }
+
+    /// Sends a statement and receives its reply, whose last packet stays in the reader.
+    fn exchange(&mut self, sql: &str, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
         put_command(&mut self.writer, command::QUERY, sql.as_bytes());
         self.writer.flush(&mut &self.stream)?;
         self.reader.sequence = 1;
         let mut reply = Reply::to_query(self.capabilities);
-        let mut rows = Vec::new();
         loop {
             self.reader.next(&mut &self.stream, PACKET_MAX)?;
             let payload = self.reader.payload();
@@ -129,8 +143,8 @@ impl Control {
                 .map_err(|_| Error::Broken("the server's reply is malformed".into()))?;
             match part {
                 Part::More => {}
-                Part::Row => rows.push(row(payload)),
-                Part::Last(Ok(_)) => return Ok(rows),
+                Part::Row => each(payload),
+                Part::Last(Ok(_)) => return Ok(()),
                 Part::Last(Err(error)) => return Err(Error::Server(error)),
             }
         }

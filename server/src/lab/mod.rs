@@ -3,12 +3,13 @@
 //!
 //! An experiment is a module with its options, what it measures and its report
 //! ([`thread_pool`],
-//! [`connections`]). They share how servers are named and reached ([`target`], [`server`],
+//! [`connections`], [`dtm`]). They share how servers are named and reached ([`target`], [`server`],
 //! [`own`]), a client's side of the protocol ([`wire`], [`login`], [`control`]), sysbench's table
 //! and statements ([`table`], [`workload`]), and the load [`generator`].
 
 mod connections;
 mod control;
+mod dtm;
 mod generator;
 mod login;
 mod own;
@@ -33,6 +34,9 @@ pub enum Experiment {
     ThreadPool(Box<thread_pool::Options>),
     /// Memory of silent and of talking connections, and how long a login takes beside a full load
     Connections(Box<connections::Options>),
+    /// What a coordinator of global transactions costs: DTM's published benchmark, made again
+    #[command(after_help = dtm::EXAMPLES, after_long_help = dtm::EXAMPLES)]
+    Dtm(Box<dtm::Options>),
 }
 
 /// Makes an experiment.
@@ -41,5 +45,6 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
     match experiment {
         Experiment::ThreadPool(options) => thread_pool::run(options),
         Experiment::Connections(options) => connections::run(options),
+        Experiment::Dtm(options) => dtm::run(options),
     }
 }

@@ -30,15 +30,19 @@ pub struct Own {
 }
 
 impl Own {
-    /// Starts the server on a free port, for so many connections. `directory` keeps its data; if
-    /// none is given, a temporary one does.
-    pub fn start(connections: usize, directory: Option<&Path>) -> Result<Own, String> {
+    /// Starts the server on a free port, for so many connections, with `flags` besides.
+    /// `directory` keeps its data; if none is given, a temporary one does.
+    pub fn start(
+        connections: usize,
+        directory: Option<&Path>,
+        flags: &[String],
+    ) -> Result<Own, String> {
         let port = free_port().map_err(|error| format!("no free port: {error}"))?;
         let own = std::env::temp_dir().join(format!("cohort-lab-{}", std::process::id()));
         let root = directory.unwrap_or(&own);
         std::fs::create_dir_all(root).map_err(|e| format!("{}: {e}", root.display()))?;
         let log = root.join("cohort.log");
-        let child = spawn(port, &root.join("data"), &log, connections)?;
+        let child = spawn(port, &root.join("data"), &log, connections, flags)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut server = Own {
             child,
@@ -94,12 +98,18 @@ impl Drop for Own {
 }
 
 /// A port nobody listens on; somebody may come before the server, which then says so.
-fn free_port() -> io::Result<u16> {
+pub fn free_port() -> io::Result<u16> {
     let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(probe.local_addr()?.port())
 }
 
-fn spawn(port: u16, data: &Path, log: &Path, connections: usize) -> Result<Child, String> {
+fn spawn(
+    port: u16,
+    data: &Path,
+    log: &Path,
+    connections: usize,
+    flags: &[String],
+) -> Result<Child, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let open = || File::create(log).map_err(|e| format!("{}: {e}", log.display()));
     let output = open()?;
@@ -112,6 +122,7 @@ fn spawn(port: u16, data: &Path, log: &Path, connections: usize) -> Result<Child
         .arg(format!("--max-connections={connections}"))
         .arg("--datadir")
         .arg(data)
+        .args(flags)
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(errors)

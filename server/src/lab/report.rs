@@ -12,14 +12,7 @@ struct Cell<'a>(Vec<&'a Measurement>);
 impl Cell<'_> {
     /// The median over the rounds.
     fn median(&self, of: impl Fn(&Measurement) -> f64) -> f64 {
-        let mut values: Vec<f64> = self.0.iter().map(|m| of(m)).collect();
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        match values.len() {
-            0 => f64::NAN,
-            n if n % 2 == 1 => values[middle],
-            _ => f64::midpoint(values[middle - 1], values[middle]),
-        }
+        median(self.0.iter().map(|m| of(m)).collect())
     }
 
     /// How far apart the rounds are, in percent of the median.
@@ -196,8 +189,20 @@ fn cell<'a>(
     Cell(results.measurements.iter().filter(wanted).collect())
 }
 
+/// The one in the middle; NaN if there is none.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
 /// Each value once, in the order of their first appearance.
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for value in values {
         if !seen.contains(&value) {

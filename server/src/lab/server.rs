@@ -84,7 +84,7 @@ impl Server {
     ) -> Result<Server, String> {
         let (name, mut endpoint, pid, own) = match target {
             Target::Own => {
-                let own = Own::start(connections + SPARE, directory)?;
+                let own = Own::start(connections + SPARE, directory, &[])?;
                 (
                     OWN.to_owned(),
                     own.endpoint.clone(),
@@ -215,8 +215,7 @@ impl Server {
     /// Processor time that the server has used so far, if its process is known.
     #[must_use]
     pub fn cpu(&self) -> Option<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid?)).ok()?;
-        cpu_of(&stat, rustix::param::clock_ticks_per_second())
+        cpu(self.pid?)
     }
 }
 
@@ -230,6 +229,13 @@ impl Drop for Server {
             let _ = self.control.query(&format!("SET GLOBAL {name} = {value}"));
         }
     }
+}
+
+/// Processor time that a process of this machine has used so far; `None` if it is not there.
+#[must_use]
+pub fn cpu(pid: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    cpu_of(&stat, rustix::param::clock_ticks_per_second())
 }
 
 /// User and system time out of /proc/PID/stat, whose second field may hold spaces.

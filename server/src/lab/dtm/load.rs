@@ -1,0 +1,132 @@
+//! Clients that do the same thing again and again, each on a thread of its own.
+
+use crate::lab::generator::histogram;
+use hdrhistogram::Histogram;
+use std::{
+    sync::atomic::{AtomicU8, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What one client does once.
+pub type Event<'a> = Box<dyn FnMut() -> Result<(), String> + Send + 'a>;
+
+/// How long the clients go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Time {
+    /// Does not count.
+    pub warmup: Duration,
+    /// Counts.
+    pub measured: Duration,
+}
+
+/// What came of it: events that ended in the measured time.
+pub struct Measured<S> {
+    /// Microseconds that each took.
+    pub latency_us: Histogram<u64>,
+    /// How long it really was.
+    pub elapsed: Duration,
+    /// Snapshots at its begin and at its end.
+    pub before: S,
+    /// As above.
+    pub after: S,
+}
+
+const WARMING: u8 = 0;
+const MEASURING: u8 = 1;
+const ENDING: u8 = 2;
+
+/// Lets the clients go on for the time, and measures. The first error of any of them ends it.
+pub fn run<S>(
+    clients: Vec<Event<'_>>,
+    time: Time,
+    snapshot: impl Fn() -> S,
+) -> Result<Measured<S>, String> {
+    let phase = AtomicU8::new(WARMING);
+    thread::scope(|scope| {
+        let clients: Vec<_> = clients
+            .into_iter()
+            .map(|event| scope.spawn(|| client(event, &phase)))
+            .collect();
+        // Ends early when nobody is left to measure.
+        let pause = |time: Duration| {
+            let until = Instant::now() + time;
+            while Instant::now() < until && clients.iter().any(|client| !client.is_finished()) {
+                let left = until.saturating_duration_since(Instant::now());
+                thread::sleep(left.min(Duration::from_millis(100)));
+            }
+        };
+        pause(time.warmup);
+        let before = snapshot();
+        let begun = Instant::now();
+        phase.store(MEASURING, Ordering::Relaxed);
+        pause(time.measured);
+        phase.store(ENDING, Ordering::Relaxed);
+        let elapsed = begun.elapsed();
+        let after = snapshot();
+        let mut latency_us = histogram();
+        for client in clients {
+            let found = client.join().map_err(|_| "a client panicked")??;
+            latency_us.add(found).map_err(|error| error.to_string())?;
+        }
+        Ok(Measured {
+            latency_us,
+            elapsed,
+            before,
+            after,
+        })
+    })
+}
+
+fn client(mut event: Event<'_>, phase: &AtomicU8) -> Result<Histogram<u64>, String> {
+    let mut latency_us = histogram();
+    loop {
+        let begun = Instant::now();
+        event()?;
+        match phase.load(Ordering::Relaxed) {
+            WARMING => {}
+            MEASURING => {
+                let us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+                latency_us.saturating_record(us);
+            }
+            _ => return Ok(latency_us),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    const SHORT: Time = Time {
+        warmup: Duration::from_millis(5),
+        measured: Duration::from_millis(50),
+    };
+
+    #[test]
+    fn only_what_ends_in_time_counts() {
+        let all = AtomicU64::new(0);
+        let client = || -> Event<'_> {
+            Box::new(|| {
+                all.fetch_add(1, Ordering::Relaxed);
+                thread::sleep(Duration::from_millis(1));
+                Ok(())
+            })
+        };
+        let snapshot = || all.load(Ordering::Relaxed);
+        let measured = run(vec![client(), client()], SHORT, snapshot).unwrap();
+        let counted = measured.latency_us.len();
+        assert!(counted > 0 && counted < all.load(Ordering::Relaxed));
+        assert!(measured.after > measured.before);
+    }
+
+    #[test]
+    fn an_error_is_told() {
+        let failing: Event<'_> = Box::new(|| Err("no".into()));
+        assert_eq!(
+            run(vec![failing], SHORT, || ()).err().as_deref(),
+            Some("no")
+        );
+    }
+}

@@ -1,0 +1,392 @@
+//! Experiment 2: what a coordinator of global transactions costs.
+//!
+//! The benchmark that DTM published, made again: clients call a business service, which moves
+//! money from one user to another in two steps, each a local transaction in a database; either
+//! under the coordinator, as a saga whose result is waited for, or by calling the steps itself.
+//! Then the coordinator alone, with steps that do nothing. Rounds go through all of it in turn;
+//! medians count. At the end the money is counted.
+
+mod bank;
+mod column;
+mod http;
+mod load;
+mod report;
+mod service;
+
+use super::{
+    control::Control,
+    own::{Own, free_port},
+    progress::Progress,
+    server::cpu,
+    target::{Endpoint, Target},
+};
+use clap::Args;
+use column::{COLUMNS, Column, Work};
+use load::{Event, Measured, Time};
+use serde::Serialize;
+use service::{SUBMIT, Service};
+use std::{
+    net::{Ipv4Addr, SocketAddr, ToSocketAddrs},
+    path::PathBuf,
+    str::FromStr,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// `cohort lab dtm`.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// The business database: `cohort` (this program's own server) or
+    /// NAME=mysql://USER[:PASSWORD]@HOST[:PORT][?pid=N]; may be given several times. The schemas
+    /// dtm_busi and dtm_barrier are made anew there. With pid, its processor time is counted
+    #[arg(long = "target", value_name = "TARGET", default_value = "cohort")]
+    targets: Vec<Target>,
+    /// A coordinator that runs: http://HOST:PORT[?pid=N]. Without it, the own server coordinates
+    #[arg(long, value_name = "URL")]
+    coordinator: Option<Coordinator>,
+    /// Columns: none, 0-sql, 2-sql, 2-sql-barrier, none-10, 10-sql, 10-sql-barrier (transfers);
+    /// empty, http (the coordinator alone)
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = Column::named,
+          default_values = COLUMNS.iter().map(|column| column.name))]
+    columns: Vec<&'static Column>,
+    /// Accounts
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(2..))]
+    users: u32,
+    /// Clients that make transfers
+    #[arg(long, default_value_t = 20)]
+    clients: usize,
+    /// Numbers of clients of the coordinator alone
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "N,…",
+        default_value = "1,20,64,256"
+    )]
+    alone: Vec<usize>,
+    /// Rounds; medians count
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Seconds of one measurement
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Seconds before each measurement that do not count
+    #[arg(long, default_value_t = 2.0)]
+    warmup: f64,
+    /// Where the own server keeps its data; it stays. Without it, a temporary directory
+    #[arg(long, value_name = "PATH")]
+    datadir: Option<PathBuf>,
+    /// Writes every single measurement to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What `--help` ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  cohort lab dtm
+      the own server coordinates, and holds the business data too
+  cohort lab dtm --target mariadb=mysql://sb@127.0.0.1:3310 --target cohort --json out.json
+      business data in MariaDB and in Cohort, by turns
+  cohort lab dtm --columns none,2-sql --users 1000 --rounds 1 --seconds 3
+  cohort lab dtm --columns empty,http --alone 1,64,1024
+      the coordinator alone
+  cohort lab dtm --coordinator http://127.0.0.1:36789 --target mariadb=mysql://sb@127.0.0.1:3310
+      any coordinator that speaks DTM's protocol";
+
+/// Where a coordinator is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Coordinator {
+    address: SocketAddr,
+    pid: Option<u32>,
+}
+
+impl FromStr for Coordinator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Coordinator, String> {
+        const FORM: &str = "http://HOST:PORT[?pid=N] is expected";
+        let rest = text.strip_prefix("http://").ok_or(FORM)?;
+        let (host, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let pid = query.strip_prefix("pid=").map(str::parse).transpose();
+        let mut found = host
+            .trim_end_matches('/')
+            .to_socket_addrs()
+            .map_err(|error| format!("{host}: {error}"))?;
+        Ok(Coordinator {
+            address: found.next().ok_or(FORM)?,
+            pid: pid.map_err(|_| FORM)?,
+        })
+    }
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize)]
+struct Measurement {
+    /// The business database; empty for the coordinator alone.
+    target: String,
+    column: &'static str,
+    clients: usize,
+    round: usize,
+    /// Global transactions per second.
+    global_tps: f64,
+    /// Local transactions per second in the business database.
+    db_tps: f64,
+    /// Statements per second there, counted, without BEGIN and COMMIT.
+    statements_per_s: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    /// Processor time for a global transaction, in microseconds: of this process, which is the
+    /// clients and the business service; of the coordinator; and of the business database, if it
+    /// is another process.
+    lab_us: f64,
+    coordinator_us: Option<f64>,
+    database_us: Option<f64>,
+}
+
+/// All that was found.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Results {
+    /// Names and versions of the business databases, in their order.
+    targets: Vec<(String, String)>,
+    users: u32,
+    seconds: f64,
+    measurements: Vec<Measurement>,
+}
+
+/// A business database and the service that uses it.
+struct Business {
+    name: String,
+    control: Control,
+    pid: Option<u32>,
+    service: Arc<Service>,
+}
+
+/// Measures, prints tables, and writes the file.
+pub fn run(options: &Options) -> Result<(), String> {
+    if !(options.seconds > 0.0 && options.warmup >= 0.0) || options.alone.contains(&0) {
+        return Err("--seconds and --alone are more than 0, --warmup is not less".into());
+    }
+    let (own, coordinator) = start(options)?;
+    let mut all = Vec::new();
+    for target in &options.targets {
+        all.push(reach(target, own.as_ref(), coordinator, options.users)?);
+    }
+    let mut results = Results {
+        targets: all
+            .iter()
+            .map(|business| (business.name.clone(), business.control.version.clone()))
+            .collect(),
+        users: options.users,
+        seconds: options.seconds,
+        measurements: Vec::new(),
+    };
+    for round in 1..=options.rounds {
+        for (number, business) in all.iter().enumerate() {
+            for column in &options.columns {
+                // The coordinator alone has nothing to do with the business database.
+                let counts: &[usize] = match column.work {
+                    Work::Transfer(_) => &[options.clients],
+                    Work::Alone { .. } if number == 0 => &options.alone,
+                    Work::Alone { .. } => &[],
+                };
+                for &clients in counts {
+                    let found = measure(options, business, coordinator, column, clients, round)?;
+                    results.measurements.push(found);
+                    // So far is better than nothing, if the rest is interrupted.
+                    write_json(options, &results)?;
+                }
+            }
+        }
+    }
+    print!("{}", report::render(&results));
+    for business in &mut all {
+        bank::check(&mut business.control, options.users)
+            .map_err(|error| format!("{}: {error}", business.name))?;
+        println!("{}: money conserved, no transfer half done", business.name);
+    }
+    Ok(())
+}
+
+/// Starts the own server if it is needed, and says where the coordinator is.
+fn start(options: &Options) -> Result<(Option<Own>, Coordinator), String> {
+    if let Some(coordinator) = options.coordinator {
+        let needed = options.targets.contains(&Target::Own);
+        let start = || Own::start(options.clients, options.datadir.as_deref(), &[]);
+        return Ok((needed.then(start).transpose()?, coordinator));
+    }
+    let port = free_port().map_err(|error| format!("no free port: {error}"))?;
+    let flags = [
+        "--coordinator=on".into(),
+        format!("--coordinator-port={port}"),
+    ];
+    // Connections of the business service: the clients' own, and the coordinator's to it.
+    let connections = 10 * options.clients;
+    let own = Own::start(connections, options.datadir.as_deref(), &flags)?;
+    let coordinator = Coordinator {
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        pid: Some(own.pid()),
+    };
+    Ok((Some(own), coordinator))
+}
+
+fn reach(
+    target: &Target,
+    own: Option<&Own>,
+    coordinator: Coordinator,
+    users: u32,
+) -> Result<Business, String> {
+    let (endpoint, pid): (Endpoint, _) = match (target, own) {
+        (Target::Running { endpoint, pid, .. }, _) => (endpoint.clone(), *pid),
+        (Target::Own, Some(own)) => (own.endpoint.clone(), Some(own.pid())),
+        (Target::Own, None) => return Err("the own server does not run".into()),
+    };
+    let mut endpoint = endpoint;
+    // Names are written out; the database of the URL need not be there.
+    endpoint.account.database.clear();
+    let name = target.name().to_owned();
+    let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
+    let mut control = Control::connect(&endpoint).map_err(|error| failed(&error))?;
+    bank::ensure(&mut control, &name, users).map_err(|error| failed(&error))?;
+    let run = SystemTime::now().duration_since(UNIX_EPOCH);
+    let run = run.map_or(0, |since| since.as_micros() as u64);
+    let service = Service::start(coordinator.address, endpoint, users, run);
+    let service = service.map_err(|error| failed(&error))?;
+    Ok(Business {
+        name,
+        control,
+        pid,
+        service,
+    })
+}
+
+/// Counters at one moment.
+struct Snapshot {
+    transactions: u64,
+    statements: u64,
+    lab: Option<Duration>,
+    coordinator: Option<Duration>,
+    database: Option<Duration>,
+}
+
+fn measure(
+    options: &Options,
+    business: &Business,
+    coordinator: Coordinator,
+    column: &'static Column,
+    clients: usize,
+    round: usize,
+) -> Result<Measurement, String> {
+    let target = match column.work {
+        Work::Transfer(_) => business.name.as_str(),
+        Work::Alone { .. } => "",
+    };
+    let label = format!(
+        "round {round}: {target} {}, {clients} clients",
+        column.title
+    );
+    let time = Time {
+        warmup: Duration::from_secs_f64(options.warmup),
+        measured: Duration::from_secs_f64(options.seconds),
+    };
+    let service = &business.service;
+    let database = business.pid.filter(|pid| Some(*pid) != coordinator.pid);
+    let snapshot = || Snapshot {
+        transactions: service.counts.transactions.load(Ordering::Relaxed),
+        statements: service.counts.statements.load(Ordering::Relaxed),
+        lab: cpu(std::process::id()),
+        coordinator: coordinator.pid.and_then(cpu),
+        database: database.and_then(cpu),
+    };
+    let running = Progress::timed(label.clone(), time.warmup + time.measured);
+    let clients_made = (0..clients)
+        .map(|_| client(service, coordinator, column.work))
+        .collect();
+    let measured = load::run(clients_made, time, snapshot).map_err(|e| format!("{label}: {e}"))?;
+    drop(running);
+    Ok(Measurement::new(target, column, clients, round, &measured))
+}
+
+/// What one client of a column does.
+fn client(service: &Service, coordinator: Coordinator, work: Work) -> Event<'_> {
+    let mut connection = None;
+    match work {
+        Work::Transfer(manner) => {
+            let target = manner.target();
+            Box::new(move || service::post(&mut connection, service.address, &target, "{}"))
+        }
+        Work::Alone { http } => {
+            let url = match http {
+                true => format!("http://{}/nothing", service.address),
+                false => String::new(),
+            };
+            Box::new(move || {
+                let saga = service.saga(&[(&url, &url), (&url, &url)]);
+                service::post(&mut connection, coordinator.address, SUBMIT, &saga)
+            })
+        }
+    }
+}
+
+impl Measurement {
+    fn new(
+        target: &str,
+        column: &'static Column,
+        clients: usize,
+        round: usize,
+        measured: &Measured<Snapshot>,
+    ) -> Measurement {
+        let Measured {
+            latency_us,
+            elapsed,
+            before,
+            after,
+        } = measured;
+        let per_second = |count: u64| count as f64 / elapsed.as_secs_f64();
+        let ms = |quantile: f64| latency_us.value_at_quantile(quantile) as f64 / 1e3;
+        let each = |of: fn(&Snapshot) -> Option<Duration>| {
+            let used = of(after)?.saturating_sub(of(before)?);
+            Some(used.as_secs_f64() * 1e6 / latency_us.len().max(1) as f64)
+        };
+        Measurement {
+            target: target.to_owned(),
+            column: column.name,
+            clients,
+            round,
+            global_tps: per_second(latency_us.len()),
+            db_tps: per_second(after.transactions - before.transactions),
+            statements_per_s: per_second(after.statements - before.statements),
+            p50_ms: ms(0.5),
+            p99_ms: ms(0.99),
+            lab_us: each(|snapshot| snapshot.lab).unwrap_or(f64::NAN),
+            coordinator_us: each(|snapshot| snapshot.coordinator),
+            database_us: each(|snapshot| snapshot.database),
+        }
+    }
+}
+
+fn write_json(options: &Options, results: &Results) -> Result<(), String> {
+    let Some(path) = &options.json else {
+        return Ok(());
+    };
+    let text = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
+    std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinators_have_urls() {
+        let found: Coordinator = "http://127.0.0.1:36789?pid=7".parse().unwrap();
+        assert_eq!((found.address.port(), found.pid), (36_789, Some(7)));
+        assert!("http://127.0.0.1:36789/".parse::<Coordinator>().is_ok());
+        for text in [
+            "127.0.0.1:1",
+            "http://127.0.0.1",
+            "http://127.0.0.1:1?pid=x",
+        ] {
+            assert!(text.parse::<Coordinator>().is_err(), "{text}");
+        }
+    }
+}
