@@ -2,7 +2,7 @@
 
 use super::{
     super::model::{Global, Micros},
-    Connection,
+    connection::Connection,
     rows::{Row, moment, read_global, text},
 };
 use cohort_engine::types::Value;
@@ -49,7 +49,7 @@ pub struct Listed {
 
 /// Transactions, the newest first.
 pub(in crate::coordinator) fn list(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     filter: &Filter,
 ) -> Result<Vec<Listed>, SqlError> {
     // One statement for all filters: what is not asked for is NULL, and true.
@@ -79,7 +79,7 @@ pub(in crate::coordinator) fn list(
 
 /// Who wants the messages of a topic.
 pub(in crate::coordinator) fn subscribers(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     topic: &str,
 ) -> Result<Vec<Topic>, SqlError> {
     const SUBSCRIBERS: &str =
@@ -98,7 +98,7 @@ pub(in crate::coordinator) fn subscribers(
 
 /// Adds a subscriber. False: it is one.
 pub(in crate::coordinator) fn subscribe(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     topic: &Topic,
     now: Micros,
 ) -> Result<bool, SqlError> {
@@ -119,7 +119,7 @@ pub(in crate::coordinator) fn subscribe(
 
 /// Removes a subscriber. False: it is none.
 pub(in crate::coordinator) fn unsubscribe(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     topic: &str,
     url: &str,
 ) -> Result<bool, SqlError> {
@@ -130,7 +130,7 @@ pub(in crate::coordinator) fn unsubscribe(
 
 /// Removes a topic. False: there is none.
 pub(in crate::coordinator) fn delete_topic(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     topic: &str,
 ) -> Result<bool, SqlError> {
     const DELETE: &str = "DELETE FROM cohort.topics WHERE topic = ?";

@@ -5,7 +5,7 @@ use super::{
         decide::Transaction,
         model::{Branch, BranchStatus, Global, Micros, Pattern, Status},
     },
-    Connection,
+    connection::Connection,
 };
 use cohort_engine::types::{DateTime, Value};
 use cohort_sql::SqlError;
@@ -95,11 +95,11 @@ fn corrupt(what: &str) -> SqlError {
     SqlError::unknown_error(format_args!("cohort.global_transactions: {what}"))
 }
 
-/// Makes a new transaction known. False: there is one of this name.
+/// Makes a new transaction known.
 pub(in crate::coordinator) fn insert(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     transaction: &Transaction,
-) -> Result<bool, SqlError> {
+) -> Result<(), SqlError> {
     const INSERT: &str = "INSERT INTO cohort.global_transactions (gid, trans_type, status, \
          query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
          retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
@@ -126,46 +126,59 @@ pub(in crate::coordinator) fn insert(
         moment_or_null(global.rolled_back),
         moment_or_null(global.dead_since),
     ];
-    let inserted = connection.transaction(|connection| {
-        connection.run(INSERT, &values)?;
-        for (position, branch) in (0..).zip(&transaction.branches) {
-            insert_branch(connection, &global.gid, position, branch)?;
-        }
-        Ok(())
-    });
-    match inserted {
-        Ok(()) => Ok(true),
-        Err(error) if error.code == 1062 => Ok(false),
-        Err(error) => Err(error),
-    }
+    connection.run(INSERT, &values)?;
+    insert_branches(connection, &global.gid, 0, &transaction.branches)
 }
 
-fn insert_branch(
-    connection: &mut Connection,
+/// Adds branches, the first of them at this position.
+fn insert_branches(
+    connection: &mut dyn Connection,
     gid: &str,
-    position: u64,
-    branch: &Branch,
+    first: u64,
+    branches: &[Branch],
 ) -> Result<(), SqlError> {
     const INSERT: &str = "INSERT INTO cohort.branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
-         update_time, end_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?)";
-    let values = [
-        text(gid),
-        Value::UInt(position),
-        text(&branch.branch_id),
-        text(&branch.op),
-        text(&branch.url),
-        Value::Bytes(branch.body.clone()),
-        text(branch.status.name()),
-        Value::UInt(branch.attempts),
-        Value::UInt(branch.errors),
-        text(&branch.last_error),
-        Value::UInt(branch.not_before),
-        Value::UInt(branch.interval),
-        text(&branch.answer),
-        moment_or_null(branch.ended),
-    ];
-    connection.run(INSERT, &values).map(|_| ())
+         update_time, end_time) VALUES ";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?)";
+    let rows = (first..).zip(branches).map(|(position, branch)| {
+        [
+            text(gid),
+            Value::UInt(position),
+            text(&branch.branch_id),
+            text(&branch.op),
+            text(&branch.url),
+            Value::Bytes(branch.body.clone()),
+            text(branch.status.name()),
+            Value::UInt(branch.attempts),
+            Value::UInt(branch.errors),
+            text(&branch.last_error),
+            Value::UInt(branch.not_before),
+            Value::UInt(branch.interval),
+            text(&branch.answer),
+            moment_or_null(branch.ended),
+        ]
+    });
+    insert_rows(connection, INSERT, ROW, rows)
+}
+
+/// Inserts rows, several with each statement.
+fn insert_rows<const N: usize>(
+    connection: &mut dyn Connection,
+    insert: &str,
+    row: &str,
+    mut rows: impl Iterator<Item = [Value; N]>,
+) -> Result<(), SqlError> {
+    /// So there are that many statements to prepare at most.
+    const ROWS_MAX: usize = 8;
+    loop {
+        let values: Vec<Value> = rows.by_ref().take(ROWS_MAX).flatten().collect();
+        if values.is_empty() {
+            return Ok(());
+        }
+        let rows = vec![row; values.len() / N].join(", ");
+        connection.run(&format!("{insert}{rows}"), &values)?;
+    }
 }
 
 fn next_run(global: &Global) -> u64 {
@@ -178,7 +191,7 @@ fn next_run(global: &Global) -> u64 {
 
 /// Writes what has changed since `before`, if the status is still that one's.
 pub(in crate::coordinator) fn save(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     before: &Transaction,
     transaction: &Transaction,
     attempts: &[Attempt],
@@ -191,7 +204,7 @@ pub(in crate::coordinator) fn save(
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, end_time = ? \
          WHERE gid = ? AND position = ?";
     const ATTEMPT: &str = "INSERT INTO cohort.attempts (gid, started, branch_id, op, duration_us, \
-         result, error) VALUES (?, ?, ?, ?, ?, ?, ?)";
+         result, error) VALUES ";
     let global = &transaction.global;
     let values = [
         text(global.status.name()),
@@ -207,52 +220,47 @@ pub(in crate::coordinator) fn save(
         text(&global.gid),
         text(before.global.status.name()),
     ];
-    connection.transaction(|connection| {
-        if connection.run(UPDATE, &values)?.affected == 0 {
-            return Ok(Saved::TooLate);
-        }
-        for (position, branch) in (0..).zip(&transaction.branches) {
-            let known = before.branches.get(position as usize);
-            match known {
-                Some(known) if known == branch => {}
-                None => insert_branch(connection, &global.gid, position, branch)?,
-                Some(_) => {
-                    let values = [
-                        text(branch.status.name()),
-                        Value::UInt(branch.attempts),
-                        Value::UInt(branch.errors),
-                        text(&branch.last_error),
-                        Value::UInt(branch.not_before),
-                        Value::UInt(branch.interval),
-                        text(&branch.answer),
-                        moment(now),
-                        moment_or_null(branch.ended),
-                        text(&global.gid),
-                        Value::UInt(position),
-                    ];
-                    connection.run(BRANCH, &values)?;
-                }
-            }
-        }
-        for attempt in attempts {
-            let values = [
-                text(&global.gid),
-                moment(attempt.started),
-                text(&attempt.branch_id),
-                text(&attempt.op),
-                Value::UInt(attempt.duration_us),
-                text(attempt.result),
-                text(&attempt.error),
-            ];
-            connection.run(ATTEMPT, &values)?;
-        }
-        Ok(Saved::Yes)
-    })
+    if connection.run(UPDATE, &values)?.affected == 0 {
+        return Ok(Saved::TooLate);
+    }
+    let pairs = transaction.branches.iter().zip(&before.branches);
+    for (position, (branch, _)) in (0..).zip(pairs).filter(|(_, (now, then))| now != then) {
+        let values = [
+            text(branch.status.name()),
+            Value::UInt(branch.attempts),
+            Value::UInt(branch.errors),
+            text(&branch.last_error),
+            Value::UInt(branch.not_before),
+            Value::UInt(branch.interval),
+            text(&branch.answer),
+            moment(now),
+            moment_or_null(branch.ended),
+            text(&global.gid),
+            Value::UInt(position),
+        ];
+        connection.run(BRANCH, &values)?;
+    }
+    let known = before.branches.len();
+    let fresh = transaction.branches.get(known..).unwrap_or_default();
+    insert_branches(connection, &global.gid, known as u64, fresh)?;
+    let rows = attempts.iter().map(|attempt| {
+        [
+            text(&global.gid),
+            moment(attempt.started),
+            text(&attempt.branch_id),
+            text(&attempt.op),
+            Value::UInt(attempt.duration_us),
+            text(attempt.result),
+            text(&attempt.error),
+        ]
+    });
+    insert_rows(connection, ATTEMPT, "(?, ?, ?, ?, ?, ?, ?)", rows)?;
+    Ok(Saved::Yes)
 }
 
 /// A transaction by its name.
 pub(in crate::coordinator) fn load(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     gid: &str,
 ) -> Result<Option<Transaction>, SqlError> {
     const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
@@ -316,34 +324,26 @@ fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
 
 /// Adds branches to a prepared transaction.
 pub(in crate::coordinator) fn register(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     gid: &str,
     branches: &[Branch],
 ) -> Result<Registered, SqlError> {
     const STATUS: &str = "SELECT status FROM cohort.global_transactions WHERE gid = ? FOR UPDATE";
     const COUNT: &str = "SELECT COUNT(*) FROM cohort.branches WHERE gid = ?";
-    let registered = connection.transaction(|connection| {
-        let status = connection.run(STATUS, &[text(gid)])?.rows.pop();
-        let status = status.map(|row| Row(row.into_iter()).text());
-        if status.as_deref() != Some(Status::Prepared.name()) {
-            return Ok(Registered::NoTransaction);
-        }
-        let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
-        let first = count.map_or(0, |row| Row(row.into_iter()).number());
-        for (position, branch) in (first..).zip(branches) {
-            insert_branch(connection, gid, position, branch)?;
-        }
-        Ok(Registered::Yes)
-    });
-    match registered {
-        Err(error) if error.code == 1062 => Ok(Registered::Duplicate),
-        other => other,
+    let status = connection.run(STATUS, &[text(gid)])?.rows.pop();
+    let status = status.map(|row| Row(row.into_iter()).text());
+    if status.as_deref() != Some(Status::Prepared.name()) {
+        return Ok(Registered::NoTransaction);
     }
+    let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
+    let first = count.map_or(0, |row| Row(row.into_iter()).number());
+    insert_branches(connection, gid, first, branches)?;
+    Ok(Registered::Yes)
 }
 
 /// Unfinished transactions whose time has come, and when it came, after this one in order.
 pub(in crate::coordinator) fn due(
-    connection: &mut Connection,
+    connection: &mut dyn Connection,
     now: Micros,
     after: &(Micros, String),
     limit: u64,

@@ -1,6 +1,6 @@
 //! The tables.
 
-use super::Connection;
+use super::connection::Connection;
 use cohort_sql::SqlError;
 
 /// Each is made if it is not there. Times are UTC; names are compared byte for byte.
@@ -71,9 +71,9 @@ const STATEMENTS: [&str; 5] = [
     )",
 ];
 
-pub(super) fn create(connection: &mut Connection) -> Result<(), SqlError> {
+pub(super) fn create(connection: &mut dyn Connection) -> Result<(), SqlError> {
     for statement in STATEMENTS {
-        connection.text(statement)?;
+        connection.run(statement, &[])?;
     }
     Ok(())
 }

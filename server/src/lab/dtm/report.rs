@@ -181,7 +181,7 @@ mod tests {
             "DB TPS 1,500 1,250",
             "with / without - 0.85",
             "The coordinator alone, empty branches",
-            "20 9,000 ±0% 1.00 / 2.00 300 100",
+            "20 9,000 ±0% 1 / 2 300 100",
         ] {
             assert!(squeezed.contains(line), "{line}\n{text}");
         }

@@ -1,0 +1,306 @@
+//! The threads that use the connections.
+//!
+//! A connection blocks, so each has a thread; who asks from tokio waits on a channel. Reads are
+//! run one by one. Writes are gathered: all that have arrived while the last ones were written
+//! share one transaction, and with it one commit, and the thread that has placed the commit turns
+//! to the next ones while the log makes it durable. A write that fails takes back what it shared
+//! a transaction with, and then each of them has one of its own.
+
+use super::connection::Connection;
+use cohort_sql::SqlError;
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::{self, JoinHandle},
+};
+use tokio::sync::oneshot;
+
+/// Writes that share a transaction at most: their locks last as long as all of them.
+const BATCH_MAX: usize = 128;
+/// A write that was in the way of another is tried so often.
+const TRIES: usize = 5;
+
+/// Something to be read.
+type Read = Box<dyn FnOnce(&mut dyn Connection) + Send>;
+
+/// Something to be written, in a transaction that is there already.
+trait Write: Send {
+    /// Writes it; may be called again after a rollback.
+    fn apply(&mut self, connection: &mut dyn Connection) -> Result<(), SqlError>;
+    /// Tells who asked that it is durable, or not written.
+    fn end(self: Box<Self>, result: Result<(), SqlError>);
+}
+
+/// A write, what it came to, and who wants to know.
+struct Asked<T, W> {
+    work: W,
+    outcome: Option<T>,
+    reply: oneshot::Sender<Result<T, SqlError>>,
+}
+
+impl<T, W> Write for Asked<T, W>
+where
+    T: Send,
+    W: FnMut(&mut dyn Connection) -> Result<T, SqlError> + Send,
+{
+    fn apply(&mut self, connection: &mut dyn Connection) -> Result<(), SqlError> {
+        self.outcome = Some((self.work)(connection)?);
+        Ok(())
+    }
+    fn end(self: Box<Self>, result: Result<(), SqlError>) {
+        let Asked { outcome, reply, .. } = *self;
+        // Who asked may be gone.
+        let _ = reply.send(result.and_then(|()| outcome.ok_or_else(closed)));
+    }
+}
+
+fn closed() -> SqlError {
+    SqlError::shutdown_in_progress()
+}
+
+/// The threads, and the ways to them. Dropping it ends them when they have done what they were
+/// asked.
+pub(super) struct Workers {
+    reads: Option<Sender<Read>>,
+    writes: Option<Sender<Box<dyn Write>>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts a thread for each connection.
+    pub fn start<C: Connection + 'static>(
+        readers: Vec<C>,
+        writers: Vec<C>,
+    ) -> Result<Workers, SqlError> {
+        let (reads, queue) = channel::<Read>();
+        let queue = Arc::new(Mutex::new(queue));
+        let mut threads = Vec::new();
+        for mut connection in readers {
+            let queue = Arc::clone(&queue);
+            threads.push(spawn(move || {
+                while let Some(read) = next(&queue) {
+                    read(&mut connection);
+                }
+            })?);
+        }
+        let (writes, queue) = channel::<Box<dyn Write>>();
+        let queue = Arc::new(Mutex::new(queue));
+        for mut connection in writers {
+            let queue = Arc::clone(&queue);
+            threads.push(spawn(move || {
+                while let Some(batch) = gather(&queue) {
+                    write(&mut connection, batch);
+                }
+            })?);
+        }
+        Ok(Workers {
+            reads: Some(reads),
+            writes: Some(writes),
+            threads,
+        })
+    }
+
+    /// Reads; what it returns is durable.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
+    ) -> Result<T, SqlError> {
+        let (reply, receiver) = oneshot::channel();
+        let job: Read = Box::new(move |connection| {
+            // Who asked may be gone.
+            let _ = reply.send(work(connection));
+        });
+        let reads = self.reads.as_ref().ok_or_else(closed)?;
+        reads.send(job).map_err(|_| closed())?;
+        receiver.await.map_err(|_| closed())?
+    }
+
+    /// Writes in a transaction that `work` neither begins nor ends; returns when it is durable.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
+    ) -> Result<T, SqlError> {
+        let (reply, receiver) = oneshot::channel();
+        let outcome = None;
+        let job = Box::new(Asked {
+            work,
+            outcome,
+            reply,
+        });
+        let writes = self.writes.as_ref().ok_or_else(closed)?;
+        writes.send(job).map_err(|_| closed())?;
+        receiver.await.map_err(|_| closed())?
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.reads = None;
+        self.writes = None;
+        for thread in self.threads.drain(..) {
+            // A panic of the thread has been printed where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SqlError> {
+    let thread = thread::Builder::new().name("coordinator".into());
+    thread.spawn(work).map_err(SqlError::storage_failed)
+}
+
+fn lock<T>(queue: &Mutex<Receiver<T>>) -> MutexGuard<'_, Receiver<T>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn next<T>(queue: &Mutex<Receiver<T>>) -> Option<T> {
+    lock(queue).recv().ok()
+}
+
+/// Waits for one, and takes with it what else is there.
+fn gather<T>(queue: &Mutex<Receiver<T>>) -> Option<Vec<T>> {
+    let queue = lock(queue);
+    let mut batch = vec![queue.recv().ok()?];
+    batch.extend(queue.try_iter().take(BATCH_MAX - 1));
+    Some(batch)
+}
+
+fn write(connection: &mut dyn Connection, batch: Vec<Box<dyn Write>>) {
+    let Err((batch, error)) = together(connection, batch) else {
+        return;
+    };
+    let is_alone = batch.len() == 1;
+    for write in batch {
+        let mut failed = match is_alone {
+            true => Err((vec![write], error.clone())),
+            false => together(connection, vec![write]),
+        };
+        for _ in 1..TRIES {
+            match failed {
+                Err((batch, error)) if is_passing(&error) => failed = together(connection, batch),
+                _ => break,
+            }
+        }
+        if let Err((batch, error)) = failed {
+            for write in batch {
+                write.end(Err(error.clone()));
+            }
+        }
+    }
+}
+
+/// Whether another transaction was in the way: a deadlock, or a lock that was waited for in vain.
+fn is_passing(error: &SqlError) -> bool {
+    matches!(error.code, 1213 | 1205)
+}
+
+/// Writes all of them in one transaction, or gives them back with the error of one.
+fn together(
+    connection: &mut dyn Connection,
+    mut batch: Vec<Box<dyn Write>>,
+) -> Result<(), (Vec<Box<dyn Write>>, SqlError)> {
+    let written = connection.begin().and_then(|()| {
+        batch
+            .iter_mut()
+            .try_for_each(|write| write.apply(connection))
+    });
+    if let Err(error) = written {
+        connection.rollback();
+        return Err((batch, error));
+    }
+    connection.commit(Box::new(move |result| {
+        for write in batch {
+            write.end(result.clone());
+        }
+    }));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::connection::{Answer, Tell},
+        *,
+    };
+    use cohort_engine::types::Value;
+
+    /// Notes what is done; a statement `fail` fails.
+    #[derive(Clone, Default)]
+    struct Notes(Arc<Mutex<Vec<String>>>);
+
+    impl Notes {
+        fn note(&self, what: &str) {
+            self.0.lock().unwrap().push(what.to_owned());
+        }
+    }
+
+    impl Connection for Notes {
+        fn run(&mut self, sql: &str, _: &[Value]) -> Result<Answer, SqlError> {
+            self.note(sql);
+            match sql {
+                "fail" => Err(SqlError::unknown_error("failed")),
+                _ => Ok(Answer::default()),
+            }
+        }
+        fn begin(&mut self) -> Result<(), SqlError> {
+            self.note("begin");
+            Ok(())
+        }
+        fn commit(&mut self, tell: Tell) {
+            self.note("commit");
+            tell(Ok(()));
+        }
+        fn rollback(&mut self) {
+            self.note("rollback");
+        }
+    }
+
+    type Receive = oneshot::Receiver<Result<(), SqlError>>;
+
+    fn asked(sql: &'static str) -> (Box<dyn Write>, Receive) {
+        let (reply, receiver) = oneshot::channel();
+        let work = move |connection: &mut dyn Connection| connection.run(sql, &[]).map(|_| ());
+        let outcome = None;
+        (
+            Box::new(Asked {
+                work,
+                outcome,
+                reply,
+            }),
+            receiver,
+        )
+    }
+
+    fn written(statements: &[&'static str]) -> (String, Vec<bool>) {
+        let mut notes = Notes::default();
+        let (batch, receivers): (Vec<_>, Vec<_>) = statements.iter().map(|sql| asked(sql)).unzip();
+        write(&mut notes, batch);
+        let succeeded = |mut receive: Receive| receive.try_recv().unwrap().is_ok();
+        let done = notes.0.lock().unwrap().join(" ");
+        (done, receivers.into_iter().map(succeeded).collect())
+    }
+
+    #[test]
+    fn those_that_arrive_together_share_a_transaction() {
+        let (done, succeeded) = written(&["a", "b", "c"]);
+        assert_eq!(done, "begin a b c commit");
+        assert_eq!(succeeded, [true, true, true]);
+    }
+
+    #[test]
+    fn one_that_fails_does_not_spoil_the_others() {
+        let (done, succeeded) = written(&["a", "fail", "c"]);
+        assert_eq!(
+            done,
+            "begin a fail rollback begin a commit begin fail rollback begin c commit"
+        );
+        assert_eq!(succeeded, [true, false, true]);
+        let (done, succeeded) = written(&["fail"]);
+        assert_eq!(
+            (done.as_str(), succeeded),
+            ("begin fail rollback", vec![false])
+        );
+    }
+}
