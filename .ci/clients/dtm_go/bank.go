@@ -110,6 +110,7 @@ func (b *Bank) serve(httpDtm, grpcDtm string) {
 	b.url = "http://" + listener.Addr().String()
 	server := http.NewServeMux()
 	server.HandleFunc("/", b.overHTTP)
+	server.HandleFunc("/jsonrpc", b.overJSONRPC)
 	server.HandleFunc("/workflow", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {

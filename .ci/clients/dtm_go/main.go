@@ -1,4 +1,4 @@
-// DTM's own Go client against the coordinator, over HTTP and over gRPC: sagas, TCC, two-phase
+// DTM's own Go client against the coordinator, over HTTP, gRPC and JSON-RPC: sagas, TCC, two-phase
 // messages, XA and workflows between the accounts of a bank whose data and barriers live in the same
 // Cohort. Each ends as it must, and the sum of all accounts is what it was.
 //
@@ -125,6 +125,7 @@ func main() {
 	bank.serve(http, grpc)
 
 	checkReflection(grpc)
+	checkJSONRPC(bank, "http://127.0.0.1:"+os.Args[2]+"/api/json-rpc")
 	for _, client := range []client{
 		&overHTTP{dtm: http, bank: bank.url},
 		&overGRPC{dtm: grpc, bank: bank.target},

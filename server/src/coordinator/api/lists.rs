@@ -1,6 +1,6 @@
 //! What tells about transactions and topics.
 
-use super::{Coordinator, Refusal, Request, Result, Transaction};
+use super::{Coordinator, Refusal, Request, Result, Transaction, steps::short};
 use crate::coordinator::{
     model::{Global, Micros},
     store::{Filter, Listed, Topic},
@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 /// No page is longer.
 const LIMIT_MAX: u64 = 10_000;
+const TOPIC_BYTES_MAX: usize = 128;
+const URL_BYTES_MAX: usize = 512;
+const REMARK_BYTES_MAX: usize = 1_024;
 
 fn time(micros: Micros) -> String {
     use cohort_engine::types::DateTime;
@@ -182,7 +185,9 @@ fn complete(subscriber: &Topic) -> Result {
     if subscriber.url.is_empty() {
         return Err(Refusal::Other("empty url".into()));
     }
-    Ok(())
+    short("topic", &subscriber.topic, TOPIC_BYTES_MAX)?;
+    short("url", &subscriber.url, URL_BYTES_MAX)?;
+    short("remark", &subscriber.remark, REMARK_BYTES_MAX)
 }
 
 /// subscribe

@@ -1,6 +1,7 @@
-//! The protocol's endpoints under `/api/dtmsvr`.
+//! The protocol's endpoints: `/api/dtmsvr/…`, and `/api/json-rpc` with methods.
 
 mod global;
+mod json_rpc;
 mod lists;
 mod steps;
 
@@ -126,6 +127,9 @@ fn hexadecimal(mut digits: std::str::Bytes<'_>) -> Option<u8> {
 
 /// Carries a request out.
 pub(super) async fn handle(coordinator: &Arc<Coordinator>, request: Request) -> Answer {
+    if (request.method.as_str(), request.path.as_str()) == ("POST", "/api/json-rpc") {
+        return json_rpc::handle(coordinator, &request.body).await;
+    }
     match dispatch(coordinator, &request).await {
         Ok(None) => Answer::json(200, &json!({ "dtm_result": "SUCCESS" })),
         Ok(Some(value)) => Answer::json(200, &value),

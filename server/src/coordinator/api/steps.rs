@@ -14,6 +14,9 @@ use serde_json::{Map, Value};
 /// No transaction has more branches.
 const BRANCHES_MAX: usize = 10_000;
 const GID_BYTES_MAX: usize = 128;
+const PROTOCOL_BYTES_MAX: usize = 16;
+const BRANCH_ID_BYTES_MAX: usize = 128;
+const OP_BYTES_MAX: usize = 64;
 
 /// A global transaction as a client describes it.
 #[derive(Clone, Debug)]
@@ -55,6 +58,15 @@ fn flag(fields: &Map<String, Value>, name: &str) -> bool {
 /// A name without what would break a header or a path.
 pub(in crate::coordinator) fn clean(name: &str) -> String {
     name.replace(['\r', '\n', ';'], "")
+}
+
+/// Refuses what does not fit into its column.
+pub(super) fn short(name: &str, text: &str, bytes_max: usize) -> Result {
+    if text.len() > bytes_max {
+        let what = format!("{name}: {bytes_max} bytes are allowed");
+        return Err(Refusal::Bad(what));
+    }
+    Ok(())
 }
 
 impl Submission {
@@ -101,10 +113,11 @@ impl Submission {
     /// Itself, if it is within limits.
     pub fn checked(self) -> Result<Submission> {
         let submission = self;
-        if submission.gid.is_empty() || submission.gid.len() > GID_BYTES_MAX {
-            let what = format!("gid: 1 to {GID_BYTES_MAX} bytes are expected");
-            return Err(Refusal::Bad(what));
+        if submission.gid.is_empty() {
+            return Err(Refusal::Bad("gid: one is expected".into()));
         }
+        short("gid", &submission.gid, GID_BYTES_MAX)?;
+        short("protocol", &submission.protocol, PROTOCOL_BYTES_MAX)?;
         if submission.steps.len() > BRANCHES_MAX {
             return Err(Refusal::Bad(format!("more than {BRANCHES_MAX} steps")));
         }
@@ -221,6 +234,8 @@ impl Registration {
     pub fn new(fields: &Map<String, Value>, data: Vec<u8>) -> Result<Registration> {
         let field = |name: &str| text(fields, name);
         let id = field("branch_id");
+        short("branch_id", &id, BRANCH_ID_BYTES_MAX)?;
+        short("op", &field("op"), OP_BYTES_MAX)?;
         let branch = |op: &str, url: &str| Branch::new(&id, op, url, data.clone());
         let branches = match Pattern::parse(&field("trans_type")) {
             Some(Pattern::Tcc) => ["cancel", "confirm"]

@@ -11,26 +11,41 @@ use hyper::{
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
 };
 
-pub fn request(global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String> {
-    let mut url = call.url.clone();
-    url.push(if url.contains('?') { '&' } else { '?' });
-    url.push_str(&query_string(&[
+/// What a branch is told: for which of a transaction's operations it is called.
+pub fn who<'a>(global: &'a Global, call: &'a Call) -> [(&'static str, &'a str); 4] {
+    [
         ("branch_id", &call.branch_id),
         ("gid", &global.gid),
         ("op", &call.op),
         ("trans_type", global.pattern.name()),
-    ]));
+    ]
+}
+
+pub fn request(global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String> {
+    let mut url = call.url.clone();
+    url.push(if url.contains('?') { '&' } else { '?' });
+    url.push_str(&query_string(&who(global, call)));
     let method = if call.post || !call.body.is_empty() {
         Method::POST
     } else {
         Method::GET
     };
+    with_headers(method, &url, call.body.clone(), call)
+}
+
+/// A request with the headers of a call.
+pub fn with_headers(
+    method: Method,
+    url: &str,
+    body: Vec<u8>,
+    call: &Call,
+) -> Result<Request<Full<Bytes>>, String> {
     let mut request = Request::builder()
         .method(method)
         .uri(url)
         .header(CONTENT_TYPE, "application/json")
-        .body(Full::new(Bytes::from(call.body.clone())))
-        .map_err(|error| format!("url {}: {error}", call.url))?;
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|error| format!("url {url}: {error}"))?;
     for (name, value) in &call.headers {
         let name = HeaderName::try_from(name).map_err(|error| format!("{name}: {error}"))?;
         let value = HeaderValue::try_from(value).map_err(|error| format!("{name}: {error}"))?;

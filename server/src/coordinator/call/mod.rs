@@ -3,13 +3,14 @@
 //! | file | what is inside |
 //! |---|---|
 //! | `guard` | which hosts may be called |
-//! | `http` | requests and answers over HTTP; `grpc::client` has those over gRPC |
+//! | `http`, `json_rpc` | requests and answers; `grpc::client` has those over gRPC |
 //!
 //! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. An
 //! answer is read up to a limit, and a call has a time limit.
 
 mod guard;
 mod http;
+mod json_rpc;
 
 pub use guard::Guard;
 
@@ -142,7 +143,12 @@ impl Caller {
     async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {
         self.check(&call.url)?;
         match Target::parse(&call.url)? {
-            Target::Http(_) => {
+            Target::Http(uri) => {
+                if let Some(method) = json_rpc::method(global, &uri) {
+                    let request = json_rpc::request(&method, global, call)?;
+                    let answer = send(&self.http, request).await?;
+                    return Ok(json_rpc::meaning(&call.url, &answer));
+                }
                 let answer = send(&self.http, http::request(global, call)?).await?;
                 Ok(http::meaning(&call.url, &answer))
             }

@@ -1,0 +1,77 @@
+//! JSON-RPC 2.0 at `/api/json-rpc`: five of the endpoints as methods, their input as params.
+
+use super::{
+    Answer, Coordinator, Refusal, Registration, Result, Submission, abort, new_gid, prepare,
+    register, submit,
+};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What went wrong: the standard's codes, and the protocol's two.
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+const METHOD_NOT_FOUND: i32 = -32601;
+const INVALID_PARAMS: i32 = -32602;
+const INTERNAL_ERROR: i32 = -32603;
+const FAILURE: i32 = -32901;
+const ONGOING: i32 = -32902;
+
+/// Carries a request out.
+pub(super) async fn handle(coordinator: &Arc<Coordinator>, body: &[u8]) -> Answer {
+    let request = match serde_json::from_slice(body) {
+        Ok(Value::Object(request)) => request,
+        Ok(_) => return error(&Value::Null, INVALID_REQUEST, "an object is expected"),
+        Err(why) => return error(&Value::Null, PARSE_ERROR, &why.to_string()),
+    };
+    let text = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or("");
+    let id = request.get("id").unwrap_or(&Value::Null);
+    if text("jsonrpc") != "2.0" || text("id").is_empty() {
+        let wanted = "jsonrpc: 2.0, and an id that is a string and not empty";
+        return error(id, INVALID_REQUEST, wanted);
+    }
+    let none = Map::new();
+    let params = match request.get("params") {
+        None | Some(Value::Null) => &none,
+        Some(Value::Object(params)) => params,
+        Some(_) => return error(id, INVALID_PARAMS, "params: an object is expected"),
+    };
+    match call(coordinator, text("method"), params).await {
+        Ok(result) => {
+            let result = result.unwrap_or_else(|| json!({ "dtm_result": "SUCCESS" }));
+            let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+            Answer::json(200, &answer)
+        }
+        Err(Refusal::Unknown) => error(id, METHOD_NOT_FOUND, "there is no such method"),
+        Err(Refusal::Bad(why)) => error(id, INVALID_PARAMS, &why),
+        Err(Refusal::Failure(why)) => error(id, FAILURE, &why),
+        Err(Refusal::Ongoing(why)) => error(id, ONGOING, &why),
+        Err(Refusal::Other(why)) => error(id, INTERNAL_ERROR, &why),
+    }
+}
+
+fn error(id: &Value, code: i32, message: &str) -> Answer {
+    let error = json!({ "code": code, "message": message });
+    Answer::json(200, &json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+}
+
+async fn call(
+    coordinator: &Arc<Coordinator>,
+    method: &str,
+    params: &Map<String, Value>,
+) -> Result<Option<Value>> {
+    match method {
+        "newGid" => {
+            let gid = new_gid(coordinator);
+            Ok(Some(json!({ "dtm_result": "SUCCESS", "gid": gid })))
+        }
+        "prepare" => prepare(coordinator, Submission::parse(params)?)
+            .await
+            .map(|()| None),
+        "submit" => submit(coordinator, Submission::parse(params)?).await,
+        "abort" => abort(coordinator, Submission::parse(params)?).await,
+        "registerBranch" => register(coordinator, Registration::parse(params)?)
+            .await
+            .map(|()| None),
+        _ => Err(Refusal::Unknown),
+    }
+}
