@@ -76,7 +76,7 @@ impl Coordinator {
     pub(super) fn moment(&self) -> Moment {
         Moment {
             now: self.now(),
-            random: self.random(),
+            random: self.jitter(),
             rules: self.options.rules,
         }
     }
@@ -104,11 +104,20 @@ impl Caller {
 struct Calls {
     set: JoinSet<(Reply, Attempt)>,
     whose: HashMap<Id, Caller>,
+    /// Branches without a URL: nothing is called, and that succeeds.
+    hollow: Vec<usize>,
 }
 
 impl Calls {
+    fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.hollow.is_empty()
+    }
     /// The next that ends; never, if there is none.
     async fn next(&mut self) -> Option<(Event, Option<Attempt>)> {
+        if let Some(place) = self.hollow.pop() {
+            let reply = Reply::Success(String::new());
+            return Some((Event::Reply(place, reply), None));
+        }
         let done = self.set.join_next_with_id().await?;
         let (id, reply, attempt) = match done {
             Ok((id, (reply, attempt))) => (id, reply, Some(attempt)),
@@ -158,7 +167,7 @@ impl Task {
             let lets_go = wait.is_none_or(|wait| wait > LINGER)
                 || coordinator.is_stopping()
                 || signal.is_lease_wanted();
-            if calls.set.is_empty() && lets_go {
+            if calls.is_empty() && lets_go {
                 return self.let_go(coordinator).await;
             }
             let pause = Duration::from_micros(wait.unwrap_or(LINGER));
@@ -235,6 +244,9 @@ impl Task {
         let Some(branch) = self.transaction.branches.get(place) else {
             return;
         };
+        if branch.url.is_empty() {
+            return calls.hollow.push(place);
+        }
         let extras = extras::Extras::of(&self.transaction, branch);
         let global = &self.transaction.global;
         let mut headers = global.options.branch_headers.clone();

@@ -39,7 +39,7 @@ use std::{
     net::TcpListener,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -89,6 +89,7 @@ pub(crate) struct Coordinator {
     options: Options,
     driven: Mutex<Driven>,
     stopping: AtomicBool,
+    jitter: AtomicU64,
 }
 
 /// Transactions that a task drives, with the way to tell it something.
@@ -106,6 +107,16 @@ impl Coordinator {
         // Without randomness there is no jitter, and nothing else is lost.
         let _ = self.env.random(&mut bytes);
         u64::from_le_bytes(bytes)
+    }
+    /// A number that spreads, but is no secret: SplitMix64 (Steele, Lea, Flood, 2014), a counter
+    /// whose values are mixed.
+    fn jitter(&self) -> u64 {
+        let mut z = self
+            .jitter
+            .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
     }
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
@@ -137,6 +148,7 @@ impl Running {
             options,
             driven: Mutex::default(),
             stopping: AtomicBool::new(false),
+            jitter: AtomicU64::new(instance.env().wall_micros()),
         });
         let starting = |error: std::io::Error| format!("the coordinator: {error}");
         let runtime = Builder::new_multi_thread()

@@ -202,8 +202,9 @@ pub(in crate::coordinator) fn save(
          finish_time = ?, rollback_time = ?, dead_time = ? WHERE gid = ? AND status = ?";
     const BRANCH: &str = "UPDATE cohort.branches SET status = ?, attempts = ?, errors = ?, \
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, end_time = ? \
-         WHERE gid = ? AND position = ?";
-    const ATTEMPT: &str = "INSERT INTO cohort.attempts (gid, started, branch_id, op, duration_us, \
+         WHERE gid = ? AND branch_id = ? AND op = ?";
+    // Ignored is what a clock that was set back makes look like a call already recorded.
+    const ATTEMPT: &str = "INSERT IGNORE INTO cohort.attempts (gid, started, branch_id, op, duration_us, \
          result, error) VALUES ";
     let global = &transaction.global;
     let values = [
@@ -224,7 +225,7 @@ pub(in crate::coordinator) fn save(
         return Ok(Saved::TooLate);
     }
     let pairs = transaction.branches.iter().zip(&before.branches);
-    for (position, (branch, _)) in (0..).zip(pairs).filter(|(_, (now, then))| now != then) {
+    for (branch, _) in pairs.filter(|(now, then)| now != then) {
         let values = [
             text(branch.status.name()),
             Value::UInt(branch.attempts),
@@ -236,7 +237,8 @@ pub(in crate::coordinator) fn save(
             moment(now),
             moment_or_null(branch.ended),
             text(&global.gid),
-            Value::UInt(position),
+            text(&branch.branch_id),
+            text(&branch.op),
         ];
         connection.run(BRANCH, &values)?;
     }

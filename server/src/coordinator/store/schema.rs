@@ -47,8 +47,7 @@ const STATEMENTS: [&str; 5] = [
         create_time DATETIME(6) NOT NULL,
         update_time DATETIME(6) NOT NULL,
         end_time DATETIME(6) NULL,
-        PRIMARY KEY (gid, position),
-        UNIQUE KEY branch (gid, branch_id, op)
+        PRIMARY KEY (gid, branch_id, op)
     )",
     "CREATE TABLE IF NOT EXISTS cohort.attempts (
         gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -58,9 +57,7 @@ const STATEMENTS: [&str; 5] = [
         duration_us BIGINT UNSIGNED NOT NULL,
         result VARCHAR(16) NOT NULL,
         error TEXT NOT NULL,
-        id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
-        PRIMARY KEY (gid, id),
-        KEY id (id)
+        PRIMARY KEY (gid, started, branch_id, op)
     )",
     "CREATE TABLE IF NOT EXISTS cohort.topics (
         topic VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
