@@ -1,4 +1,4 @@
-"""`cohort lab thread-pool` measures: short runs against a given server and against its own."""
+"""The experiments of `cohort lab` measure: short runs against a given server and their own."""
 
 import glob
 import json
@@ -24,7 +24,34 @@ def lab(*arguments):
         return done.stdout, json.loads(path.read_text())
 
 
+def dtm():
+    """`cohort lab dtm` and `lab backlog`: what is counted is what was done."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "results.json"
+        done = subprocess.run(
+            [BINARY, "lab", "dtm", "--users", "500", "--rounds", "1", "--seconds", "1",
+             "--warmup", "0.2", "--alone", "4", "--json", path],
+            capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "money conserved, no transfer half done" in done.stdout, done.stdout
+        runs = {run["column"]: run for run in json.loads(path.read_text())["measurements"]}
+    for column, statements in [("none", 4), ("0-sql", 0), ("2-sql", 4), ("2-sql-barrier", 6),
+                               ("10-sql", 20), ("10-sql-barrier", 22)]:
+        run = runs[column]
+        counted = run["statements_per_s"] / run["global_tps"]
+        # Those under way at the begin and at the end are counted in part.
+        assert abs(counted - statements) <= 0.2 * statements, (column, counted)
+    assert runs["empty"]["global_tps"] > 0 and runs["http"]["global_tps"] > 0, runs
+
+    done = subprocess.run([BINARY, "lab", "backlog", "--transactions", "3000", "--seconds", "4"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    asked = [line for line in done.stdout.splitlines() if "questions answered" in line]
+    assert asked and float(asked[0].split()[-1].replace(",", "")) > 0, done.stdout
+
+
 def main():
+    dtm()
     with Cohort("--max-connections", "50") as server:
         target = f"ci=mysql://root@127.0.0.1:{server.port}/lab?pid={server.process.pid}"
         text, found = lab("--target", target, "--connections", "4,200")

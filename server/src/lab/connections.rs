@@ -10,7 +10,7 @@ use super::{
     generator::{Fleet, Plan, histogram},
     progress::Progress,
     report,
-    server::Server,
+    server::{Server, memory},
     target::{Address, Endpoint, Target},
     workload::Workload,
 };
@@ -203,29 +203,6 @@ impl Server {
 
     /// Bytes of resident memory, if the process is known.
     fn memory(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
-        resident(&status)
-    }
-}
-
-/// VmRSS out of /proc/PID/status.
-fn resident(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn resident_memory() {
-        assert_eq!(resident("Name:\tx\nVmRSS:\t    2048 kB\n"), Some(2 << 20));
-        assert_eq!(resident("Name:\tx\n"), None);
-        let own = std::fs::read_to_string("/proc/self/status").unwrap();
-        assert!(resident(&own).is_some_and(|bytes| bytes > 100_000));
+        memory(self.pid?)
     }
 }

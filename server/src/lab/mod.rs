@@ -37,6 +37,8 @@ pub enum Experiment {
     /// What a coordinator of global transactions costs: DTM's published benchmark, made again
     #[command(after_help = dtm::EXAMPLES, after_long_help = dtm::EXAMPLES)]
     Dtm(Box<dtm::Options>),
+    /// A coordinator that is killed with very many unfinished transactions, and started again
+    Backlog(Box<dtm::backlog::Options>),
 }
 
 /// Makes an experiment.
@@ -46,5 +48,6 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
         Experiment::ThreadPool(options) => thread_pool::run(options),
         Experiment::Connections(options) => connections::run(options),
         Experiment::Dtm(options) => dtm::run(options),
+        Experiment::Backlog(options) => dtm::backlog::run(options),
     }
 }

@@ -60,6 +60,23 @@ impl Own {
         Ok(server)
     }
 
+    /// Starts the server with its coordinator on free ports; where that takes global transactions
+    /// over HTTP.
+    pub fn start_coordinating(
+        connections: usize,
+        directory: Option<&Path>,
+    ) -> Result<(Own, SocketAddr), String> {
+        let port = || free_port().map_err(|error| format!("no free port: {error}"));
+        let http = port()?;
+        let flags = [
+            "--coordinator=on".to_owned(),
+            format!("--coordinator-port={http}"),
+            format!("--coordinator-grpc-port={}", port()?),
+        ];
+        let own = Own::start(connections, directory, &flags)?;
+        Ok((own, SocketAddr::from((Ipv4Addr::LOCALHOST, http))))
+    }
+
     /// The server's process.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -98,7 +115,7 @@ impl Drop for Own {
 }
 
 /// A port nobody listens on; somebody may come before the server, which then says so.
-pub fn free_port() -> io::Result<u16> {
+fn free_port() -> io::Result<u16> {
     let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(probe.local_addr()?.port())
 }

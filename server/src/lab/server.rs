@@ -238,6 +238,22 @@ pub fn cpu(pid: u32) -> Option<Duration> {
     cpu_of(&stat, rustix::param::clock_ticks_per_second())
 }
 
+/// Bytes of resident memory of a process of this machine; `None` if it is not there.
+#[must_use]
+pub fn memory(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    resident(&status)
+}
+
+/// VmRSS out of /proc/PID/status.
+fn resident(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// User and system time out of /proc/PID/stat, whose second field may hold spaces.
 fn cpu_of(stat: &str, ticks_per_s: u64) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
@@ -260,6 +276,14 @@ mod tests {
         assert_eq!(cpu_of("7 (x", 100), None);
         let own = std::fs::read_to_string("/proc/self/stat").unwrap();
         assert!(cpu_of(&own, rustix::param::clock_ticks_per_second()).is_some());
+    }
+
+    #[test]
+    fn resident_memory() {
+        assert_eq!(resident("Name:\tx\nVmRSS:\t    2048 kB\n"), Some(2 << 20));
+        assert_eq!(resident("Name:\tx\n"), None);
+        let own = std::fs::read_to_string("/proc/self/status").unwrap();
+        assert!(resident(&own).is_some_and(|bytes| bytes > 100_000));
     }
 
     #[test]

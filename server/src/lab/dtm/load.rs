@@ -78,6 +78,20 @@ pub fn run<S>(
     })
 }
 
+/// Runs all of these at the same time; the first error of any.
+pub fn all<'a, W>(works: impl Iterator<Item = &'a W>) -> Result<(), String>
+where
+    W: Fn() -> Result<(), String> + Sync + 'a,
+{
+    thread::scope(|scope| {
+        let threads: Vec<_> = works.map(|work| scope.spawn(work)).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<(), String>>| {
+            thread.join().map_err(|_| "a client panicked")?
+        };
+        threads.into_iter().try_for_each(join)
+    })
+}
+
 fn client(mut event: Event<'_>, phase: &AtomicU8) -> Result<Histogram<u64>, String> {
     let mut latency_us = histogram();
     loop {

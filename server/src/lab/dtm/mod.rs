@@ -6,6 +6,7 @@
 //! Then the coordinator alone, with steps that do nothing. Rounds go through all of it in turn;
 //! medians count. At the end the money is counted.
 
+pub mod backlog;
 mod bank;
 mod column;
 mod http;
@@ -15,7 +16,7 @@ mod service;
 
 use super::{
     control::Control,
-    own::{Own, free_port},
+    own::Own,
     progress::Progress,
     server::cpu,
     target::{Endpoint, Target},
@@ -26,7 +27,7 @@ use load::{Event, Measured, Time};
 use serde::Serialize;
 use service::{SUBMIT, Service};
 use std::{
-    net::{Ipv4Addr, SocketAddr, ToSocketAddrs},
+    net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
     str::FromStr,
     sync::{Arc, atomic::Ordering},
@@ -214,16 +215,11 @@ fn start(options: &Options) -> Result<(Option<Own>, Coordinator), String> {
         let start = || Own::start(options.clients, options.datadir.as_deref(), &[]);
         return Ok((needed.then(start).transpose()?, coordinator));
     }
-    let port = free_port().map_err(|error| format!("no free port: {error}"))?;
-    let flags = [
-        "--coordinator=on".into(),
-        format!("--coordinator-port={port}"),
-    ];
     // Connections of the business service: the clients' own, and the coordinator's to it.
     let connections = 10 * options.clients;
-    let own = Own::start(connections, options.datadir.as_deref(), &flags)?;
+    let (own, address) = Own::start_coordinating(connections, options.datadir.as_deref())?;
     let coordinator = Coordinator {
-        address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        address,
         pid: Some(own.pid()),
     };
     Ok((Some(own), coordinator))

@@ -229,6 +229,9 @@ impl<'a> Connection<'a> {
 /// Where a coordinator takes global transactions.
 pub const SUBMIT: &str = "/api/dtmsvr/submit";
 
+/// Where it makes them known, not to be carried out yet.
+pub const PREPARE: &str = "/api/dtmsvr/prepare";
+
 /// Posts over a connection that is made when it is needed; anything but 200 is an error.
 pub fn post(
     connection: &mut Option<Http>,
