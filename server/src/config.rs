@@ -98,6 +98,12 @@ settings! {
     /// Bearer token that the coordinator's clients must present
     #[arg(value_name = "TOKEN")]
     coordinator_token: String;
+    /// Certificate with which the coordinator speaks TLS on both ports, in PEM [default: no TLS]
+    #[arg(value_name = "PATH")]
+    coordinator_ssl_cert: PathBuf;
+    /// The certificate's private key, in PEM
+    #[arg(value_name = "PATH")]
+    coordinator_ssl_key: PathBuf;
     /// Who may be called as a branch: hosts, host:port, addresses and networks (10.0.0.0/8), with
     /// commas between them [default: all; if the coordinator listens on an address that is not
     /// loopback, all but this machine and link-local addresses]

@@ -317,7 +317,17 @@ fn coordinate(
         TcpListener::bind((address, port))
             .map_err(|error| format!("{name} {port} on {address}: {error}"))
     };
+    let tls = match (
+        &settings.coordinator_ssl_cert,
+        &settings.coordinator_ssl_key,
+    ) {
+        (Some(certificate), Some(key)) => Some(coordinator::Tls::load(certificate, key)?),
+        (None, None) => None,
+        _ => return Err("coordinator-ssl-cert and coordinator-ssl-key: give both".into()),
+    };
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let listeners = coordinator::Listeners {
+        tls,
         http: listen("coordinator-port", settings.coordinator_port, 36_789)?,
         grpc: listen(
             "coordinator-grpc-port",
@@ -330,8 +340,12 @@ fn coordinate(
     let is_loopback = connections::is_loopback(http.ip());
     if !is_loopback && settings.coordinator_token.is_none() {
         return Err(format!(
-            "refusing to coordinate on {http} without a token: give --coordinator-token"
+            "refusing to coordinate on {http} without a token: give --coordinator-token, or \
+             COHORT_COORDINATOR_TOKEN, which no list of processes shows"
         ));
+    }
+    if !is_loopback && scheme == "http" {
+        notice!("the coordinator's token travels unencrypted: --coordinator-ssl-cert helps");
     }
     let hosts = settings.coordinator_branch_hosts.as_deref().unwrap_or("");
     let branch_hosts = coordinator::Guard::parse(hosts, is_loopback)
@@ -344,7 +358,9 @@ fn coordinate(
     let next_id = AtomicU64::new(FIRST_ID);
     let next_id = || next_id.fetch_add(1, Ordering::Relaxed);
     let running = coordinator::Running::start(instance, listeners, options, &next_id)?;
-    notice!("coordinating global transactions on http://{http}/api/dtmsvr and, for gRPC, {grpc}");
+    notice!(
+        "coordinating global transactions on {scheme}://{http}/api/dtmsvr and, for gRPC, {grpc}"
+    );
     Ok(Some(running))
 }
 

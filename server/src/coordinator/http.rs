@@ -1,9 +1,10 @@
-//! Connections: bytes to requests, answers to bytes.
+//! HTTP: bytes to requests, answers to bytes.
 
 use super::{
     Coordinator,
     api::{self, Answer, Request},
     grpc,
+    listen::Connection,
 };
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
@@ -13,12 +14,8 @@ use hyper::{
     server::conn::{http1, http2},
     service::service_fn,
 };
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-};
 
 /// A larger request is refused.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
@@ -26,63 +23,31 @@ const REQUEST_BYTES_MAX: usize = 64 << 20;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// A silent gRPC connection is asked so often whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// Connections that each port serves at once.
-const CONNECTIONS_MAX: usize = 10_000;
 
-/// Serves the connections of a port for HTTP.
-pub(super) async fn serve_http(coordinator: Arc<Coordinator>, listener: TcpListener) {
-    accept(listener, |stream| {
-        let coordinator = Arc::clone(&coordinator);
-        let service = service_fn(move |request| answer(Arc::clone(&coordinator), request));
-        http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(TokioIo::new(stream), service)
-    })
-    .await;
+/// Serves a connection for HTTP.
+pub(super) async fn serve_http(
+    coordinator: Arc<Coordinator>,
+    connection: Connection,
+) -> hyper::Result<()> {
+    let service = service_fn(move |request| answer(Arc::clone(&coordinator), request));
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(connection, service)
+        .await
 }
 
-/// Serves the connections of a port for gRPC.
-pub(super) async fn serve_grpc(coordinator: Arc<Coordinator>, listener: TcpListener) {
-    accept(listener, |stream| {
-        let coordinator = Arc::clone(&coordinator);
-        let service = service_fn(move |request| grpc::answer(Arc::clone(&coordinator), request));
-        http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .keep_alive_interval(KEEP_ALIVE)
-            .serve_connection(TokioIo::new(stream), service)
-    })
-    .await;
-}
-
-/// Accepts connections for ever, and lets `serve` have each.
-async fn accept<F>(listener: TcpListener, serve: impl Fn(TcpStream) -> F)
-where
-    F: Future<Output = hyper::Result<()>> + Send + 'static,
-{
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        // Who finds no place waits in the system's queue.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return;
-        };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                // Latency is what small answers need; without it they only come later.
-                let _ = stream.set_nodelay(true);
-                let served = serve(stream);
-                tokio::spawn(async move {
-                    // The client went away, or sent what is no HTTP: its connection ends.
-                    let _ = served.await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                crate::notice!("coordinator: accepting a connection: {error}");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
+/// Serves a connection for gRPC.
+pub(super) async fn serve_grpc(
+    coordinator: Arc<Coordinator>,
+    connection: Connection,
+) -> hyper::Result<()> {
+    let service = service_fn(move |request| grpc::answer(Arc::clone(&coordinator), request));
+    http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEP_ALIVE)
+        .serve_connection(connection, service)
+        .await
 }
 
 async fn answer(

@@ -12,7 +12,8 @@
 //! | `call` | calls to branches, and what their answers mean |
 //! | `store` | the rows in the schema `cohort` |
 //! | `api` | the protocol's endpoints |
-//! | `http` | connections: bytes to requests, answers to bytes |
+//! | `listen` | the two ports, and TLS |
+//! | `http` | bytes to requests, answers to bytes |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
 mod api;
@@ -23,12 +24,14 @@ mod extras;
 mod grpc;
 mod http;
 mod lease;
+mod listen;
 mod model;
 mod store;
 mod ticker;
 
 pub use call::Guard;
 pub use decide::Rules;
+pub use listen::Tls;
 
 use call::Caller;
 use cohort_engine::env::Env;
@@ -79,6 +82,8 @@ pub struct Listeners {
     pub http: TcpListener,
     /// For gRPC.
     pub grpc: TcpListener,
+    /// With which certificate, if with any.
+    pub tls: Option<Tls>,
 }
 
 /// See the module.
@@ -143,7 +148,7 @@ impl Running {
         let failed = |error: SqlError| format!("the coordinator's tables: {}", error.message);
         let coordinator = Arc::new(Coordinator {
             store: Store::open(instance, next_id).map_err(failed)?,
-            caller: Arc::new(Caller::new(options.branch_hosts.clone())),
+            caller: Arc::new(Caller::new(options.branch_hosts.clone())?),
             env: instance.env().clone(),
             options,
             driven: Mutex::default(),
@@ -164,8 +169,15 @@ impl Running {
         let http = listen(listeners.http).map_err(starting)?;
         let grpc = listen(listeners.grpc).map_err(starting)?;
         drop(guard);
-        runtime.spawn(http::serve_http(Arc::clone(&coordinator), http));
-        runtime.spawn(http::serve_grpc(Arc::clone(&coordinator), grpc));
+        let tls = |protocol| Some(listeners.tls.as_ref()?.acceptor(protocol));
+        let shared = Arc::clone(&coordinator);
+        runtime.spawn(listen::accept(http, tls("http/1.1"), move |connection| {
+            http::serve_http(Arc::clone(&shared), connection)
+        }));
+        let shared = Arc::clone(&coordinator);
+        runtime.spawn(listen::accept(grpc, tls("h2"), move |connection| {
+            http::serve_grpc(Arc::clone(&shared), connection)
+        }));
         runtime.spawn(Arc::clone(&coordinator).tick());
         Ok(Running {
             coordinator,

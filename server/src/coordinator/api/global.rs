@@ -4,7 +4,7 @@ use super::{Coordinator, Refusal, Result, Saved, Status, Transaction, steps::Sub
 use crate::coordinator::{
     decide::Event,
     extras,
-    model::{Pattern, SECOND},
+    model::{Micros, Pattern, SECOND},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -176,7 +176,30 @@ pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submi
 
 /// resetNextCronTime: retries now.
 pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    let gid = &submission.gid;
+    make_due(coordinator, &submission.gid).await
+}
+
+/// resetCronTime: retries now what would be retried only after `timeout`, `limit` of them.
+pub(super) async fn run_all_now(
+    coordinator: &Arc<Coordinator>,
+    timeout: Micros,
+    limit: u64,
+) -> Result<Value> {
+    let from = coordinator.now().saturating_add(timeout);
+    // Those that nothing will happen to have no time, which is the largest.
+    let (last, after) = (Micros::MAX - 1, (from, String::new()));
+    let mut later = coordinator.store.due(last, after, limit + 1).await?;
+    let has_remaining = later.len() as u64 > limit;
+    later.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    let mut count = 0;
+    for (_, gid) in later {
+        // Who is faster, or ends it meanwhile, has done what was wanted.
+        count += u64::from(make_due(coordinator, &gid).await.is_ok());
+    }
+    Ok(json!({ "has_remaining": has_remaining, "succeed_count": count }))
+}
+
+async fn make_due(coordinator: &Arc<Coordinator>, gid: &str) -> Result {
     let Some(known) = coordinator.store.load(gid).await? else {
         return Err(unknown(gid));
     };

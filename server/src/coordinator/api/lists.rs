@@ -1,21 +1,15 @@
-//! What tells about transactions and topics.
+//! What tells about transactions.
 
-use super::{Coordinator, Refusal, Request, Result, Transaction, steps::short};
+use super::{Coordinator, Refusal, Request, Result, Transaction};
 use crate::coordinator::{
     model::{Global, Micros},
-    store::{Filter, Listed, Topic},
+    store::{Filter, Listed},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// No page is longer.
-const LIMIT_MAX: u64 = 10_000;
-const TOPIC_BYTES_MAX: usize = 128;
-const URL_BYTES_MAX: usize = 512;
-const REMARK_BYTES_MAX: usize = 1_024;
-
-fn time(micros: Micros) -> String {
+pub(super) fn time(micros: Micros) -> String {
     use cohort_engine::types::DateTime;
     let at = i64::try_from(micros)
         .ok()
@@ -50,7 +44,8 @@ fn global_json(global: &Global) -> Value {
     put("rollback_reason", &global.rollback_reason);
     put("result", &global.result);
     put("create_time", &time(global.created));
-    put("update_time", &time(global.created));
+    let ended = global.finished.or(global.rolled_back);
+    put("update_time", &time(ended.unwrap_or(global.created)));
     if let Some(at) = global.finished {
         put("finish_time", &time(at));
     }
@@ -132,12 +127,8 @@ pub(super) async fn all(
     request: &Request,
 ) -> Result<Option<Value>> {
     let text = |name: &str| request.query.get(name).filter(|text| !text.is_empty());
-    let number = |name: &str| -> Result<Option<u64>> {
-        let parse = |text: &String| text.parse::<u64>();
-        let parsed = text(name).map(parse).transpose();
-        parsed.map_err(|_| Refusal::Bad(format!("{name}: a number is expected")))
-    };
-    let limit = number("limit")?.unwrap_or(100).min(LIMIT_MAX);
+    let number = |name: &str| request.number(name);
+    let limit = request.limit()?;
     let millis = |name: &str| -> Result<Option<Micros>> {
         Ok(number(name)?.map(|millis| millis.saturating_mul(1000)))
     };
@@ -166,68 +157,4 @@ pub(super) async fn all(
     Ok(Some(
         json!({ "transactions": transactions, "next_position": next }),
     ))
-}
-
-/// The subscriber that a request is about.
-pub(super) fn subscriber(request: &Request) -> Topic {
-    let text = |name: &str| request.query.get(name).cloned().unwrap_or_default();
-    Topic {
-        topic: text("topic"),
-        url: text("url"),
-        remark: text("remark"),
-    }
-}
-
-fn complete(subscriber: &Topic) -> Result {
-    if subscriber.topic.is_empty() {
-        return Err(Refusal::Other("empty topic".into()));
-    }
-    if subscriber.url.is_empty() {
-        return Err(Refusal::Other("empty url".into()));
-    }
-    short("topic", &subscriber.topic, TOPIC_BYTES_MAX)?;
-    short("url", &subscriber.url, URL_BYTES_MAX)?;
-    short("remark", &subscriber.remark, REMARK_BYTES_MAX)
-}
-
-/// subscribe
-pub(in crate::coordinator) async fn subscribe(
-    coordinator: &Arc<Coordinator>,
-    subscriber: Topic,
-) -> Result {
-    complete(&subscriber)?;
-    let url = &subscriber.url;
-    coordinator.caller.check(url).map_err(Refusal::Bad)?;
-    let now = coordinator.now();
-    match coordinator.store.subscribe(subscriber, now).await? {
-        true => Ok(()),
-        false => Err(Refusal::Other("this url exists".into())),
-    }
-}
-
-/// unsubscribe
-pub(in crate::coordinator) async fn unsubscribe(
-    coordinator: &Arc<Coordinator>,
-    subscriber: Topic,
-) -> Result {
-    complete(&subscriber)?;
-    let Topic { topic, url, .. } = subscriber;
-    if coordinator.store.subscribers(&topic).await?.is_empty() {
-        return Err(Refusal::Other("no such a topic".into()));
-    }
-    match coordinator.store.unsubscribe(topic, url).await? {
-        true => Ok(()),
-        false => Err(Refusal::Other("no such an url ".into())),
-    }
-}
-
-/// DELETE topic/…
-pub(in crate::coordinator) async fn delete_topic(
-    coordinator: &Arc<Coordinator>,
-    topic: &str,
-) -> Result {
-    match coordinator.store.delete_topic(topic.to_owned()).await? {
-        true => Ok(()),
-        false => Err(Refusal::Other("storage: NotFound".into())),
-    }
 }

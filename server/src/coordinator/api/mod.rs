@@ -4,20 +4,24 @@ mod global;
 mod json_rpc;
 mod lists;
 mod steps;
+mod topics;
 
 pub(super) use super::decide::Transaction;
 pub(super) use global::{abort, prepare, prepare_workflow, submit};
-pub(super) use lists::{delete_topic, subscribe, unsubscribe};
 pub(super) use steps::{Registration, Submission, clean, workflow_data};
+pub(super) use topics::{delete_topic, subscribe, unsubscribe};
 
 use super::{
     Coordinator,
-    model::Status,
+    model::{SECOND, Status},
     store::{Registered, Saved},
 };
 use cohort_sql::SqlError;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
+
+/// No page of a list is longer.
+const LIMIT_MAX: u64 = 10_000;
 
 /// A request, as HTTP has it.
 #[derive(Clone, Debug)]
@@ -26,6 +30,19 @@ pub(super) struct Request {
     pub path: String,
     pub query: BTreeMap<String, String>,
     pub body: Vec<u8>,
+}
+
+impl Request {
+    /// A parameter of the query that is a number; `None`: it is not there, or empty.
+    fn number(&self, name: &str) -> Result<Option<u64>> {
+        let text = self.query.get(name).filter(|text| !text.is_empty());
+        let parsed = text.map(|text| text.parse()).transpose();
+        parsed.map_err(|_| Refusal::Bad(format!("{name}: a number is expected")))
+    }
+    /// How many entries of a list are wanted.
+    fn limit(&self) -> Result<u64> {
+        Ok(self.number("limit")?.unwrap_or(100).min(LIMIT_MAX))
+    }
 }
 
 /// An answer.
@@ -153,6 +170,18 @@ async fn dispatch(coordinator: &Arc<Coordinator>, request: &Request) -> Result<O
         }
         ("GET", "query") => return lists::query(coordinator, request).await,
         ("GET", "all") => return lists::all(coordinator, request).await,
+        ("GET", "scanKV") => return topics::scan(coordinator, request).await.map(Some),
+        ("GET", "queryKV") => return topics::query(coordinator, request).await.map(Some),
+        ("GET", "resetCronTime") => {
+            let timeout = match request.number("timeout")? {
+                Some(seconds) => seconds.saturating_mul(SECOND),
+                None => 3 * coordinator.options.rules.timeout_to_fail,
+            };
+            let limit = request.limit()?;
+            return global::run_all_now(coordinator, timeout, limit)
+                .await
+                .map(Some);
+        }
         ("POST", "submit") => return submit(coordinator, submission()?).await,
         ("POST", "abort") => return abort(coordinator, submission()?).await,
         ("POST", "prepareWorkflow") => {
@@ -165,8 +194,8 @@ async fn dispatch(coordinator: &Arc<Coordinator>, request: &Request) -> Result<O
         }
         ("POST", "forceStop") => global::force_stop(coordinator, submission()?).await,
         ("POST", "resetNextCronTime") => global::run_now(coordinator, submission()?).await,
-        ("GET", "subscribe") => subscribe(coordinator, lists::subscriber(request)).await,
-        ("GET", "unsubscribe") => unsubscribe(coordinator, lists::subscriber(request)).await,
+        ("GET", "subscribe") => subscribe(coordinator, topics::subscriber(request)).await,
+        ("GET", "unsubscribe") => unsubscribe(coordinator, topics::subscriber(request)).await,
         ("DELETE", topic) if topic.starts_with("topic/") => {
             delete_topic(coordinator, topic.trim_start_matches("topic/")).await
         }

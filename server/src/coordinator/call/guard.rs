@@ -108,7 +108,12 @@ impl Guard {
     pub fn check(&self, uri: &Uri) -> Result<(), String> {
         const REFUSED: &str = "its host is not among those that coordinator-branch-hosts allows";
         let host = uri.host().ok_or("it has no host")?.to_ascii_lowercase();
-        let with_port = format!("{host}:{}", uri.port_u16().unwrap_or(80));
+        let default = if uri.scheme_str() == Some("https") {
+            443
+        } else {
+            80
+        };
+        let with_port = format!("{host}:{}", uri.port_u16().unwrap_or(default));
         if self.names.contains(&host) || self.names.contains(&with_port) {
             return Ok(());
         }

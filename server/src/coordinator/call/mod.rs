@@ -21,11 +21,14 @@ use super::{
 use guard::Resolver;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{HeaderMap, Request, StatusCode, Uri, body::Bytes};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, crypto::ring};
 
 /// No more of an answer is read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -70,10 +73,10 @@ enum Target {
 }
 
 impl Target {
-    /// What a branch's url says; why it is none. A url with http:// is HTTP whatever the
+    /// What a branch's url says; why it is none. A url with http(s):// is HTTP whatever the
     /// transaction came by.
     fn parse(url: &str) -> Result<Target, String> {
-        if url.starts_with("http://") {
+        if url.starts_with("http://") || url.starts_with("https://") {
             let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
             return Ok(Target::Http(uri));
         }
@@ -86,7 +89,7 @@ impl Target {
     }
 }
 
-type Connections = Client<HttpConnector<Resolver>, Full<Bytes>>;
+type Connections = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
 
 /// The client side, shared by all calls.
 pub struct Caller {
@@ -97,23 +100,37 @@ pub struct Caller {
 
 impl Caller {
     /// Calls whom `guard` allows.
-    #[must_use]
-    pub fn new(guard: Guard) -> Caller {
+    ///
+    /// # Errors
+    ///
+    /// TLS cannot be had.
+    pub fn new(guard: Guard) -> Result<Caller, String> {
         let guard = Arc::new(guard);
         let mut connector = HttpConnector::new_with_resolver(Resolver::new(Arc::clone(&guard)));
         connector.set_nodelay(true);
+        connector.enforce_http(false);
+        let tls = trusting_the_system().map_err(|error| error.to_string())?;
+        let secured = |tls| {
+            HttpsConnectorBuilder::new()
+                .with_tls_config(tls)
+                .https_or_http()
+        };
+        let https = secured(tls.clone())
+            .enable_http1()
+            .wrap_connector(connector.clone());
+        let grpcs = secured(tls).enable_http2().wrap_connector(connector);
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
             .pool_max_idle_per_host(256);
-        let http = builder.build(connector.clone());
+        let http = builder.build(https);
         let grpc = builder
             .http2_only(true)
             .http2_keep_alive_interval(Duration::from_secs(10))
-            .build(connector);
-        Caller { http, grpc, guard }
+            .build(grpcs);
+        Ok(Caller { http, grpc, guard })
     }
 
     /// Whether this address may be called at all, as far as that is known before its name is
@@ -159,6 +176,19 @@ impl Caller {
             }
         }
     }
+}
+
+/// TLS with services whose certificates the system trusts, or the file that SSL_CERT_FILE names.
+fn trusting_the_system() -> Result<ClientConfig, rustls::Error> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?;
+    Ok(match builder.clone().with_native_roots() {
+        Ok(builder) => builder.with_no_client_auth(),
+        // A system that trusts nobody can still call those without TLS.
+        Err(_) => builder
+            .with_root_certificates(RootCertStore::empty())
+            .with_no_client_auth(),
+    })
 }
 
 async fn send(client: &Connections, request: Request<Full<Bytes>>) -> Result<Answer, String> {

@@ -17,17 +17,21 @@ use hyper::{
 };
 use prost::Message;
 
-/// The address of a gRPC method, as HTTP/2 has it.
+/// The address of a gRPC method, as HTTP/2 has it; with `grpcs://` before it, TLS is used.
 ///
 /// # Errors
 ///
 /// It is none.
 pub fn address(url: &str) -> Result<Uri, String> {
     let wrong = || format!("url {url}: http://…, https://… or host:port/package.Service/Method");
-    if url.contains("://") {
+    let (scheme, rest) = match url.strip_prefix("grpcs://") {
+        Some(rest) => ("https", rest),
+        None => ("http", url),
+    };
+    if rest.contains("://") {
         return Err(wrong());
     }
-    let uri: Uri = format!("http://{url}").parse().map_err(|_| wrong())?;
+    let uri: Uri = format!("{scheme}://{rest}").parse().map_err(|_| wrong())?;
     let mut path = uri.path().split('/').skip(1);
     let is_method = |part: Option<&str>| part.is_some_and(|part| !part.is_empty());
     let two_parts = is_method(path.next()) && is_method(path.next()) && path.next().is_none();
@@ -118,6 +122,7 @@ mod tests {
         ] {
             assert!(address(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(address("grpcs://h:1/p.S/M").unwrap(), "https://h:1/p.S/M");
         assert!(address("file:///etc/passwd").is_err());
         assert!(address("discov://h:1/p.S/M").is_err());
     }

@@ -19,6 +19,17 @@ pub struct Topic {
     pub remark: String,
 }
 
+/// A topic, without its subscribers.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// When the first of its subscribers came.
+    pub created: Micros,
+    /// When the last of them came.
+    pub updated: Micros,
+}
+
 /// Which transactions a list shows.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -94,6 +105,38 @@ pub(in crate::coordinator) fn subscribers(
     };
     let answer = connection.run(SUBSCRIBERS, &[text(topic)])?;
     Ok(answer.rows.into_iter().map(subscriber).collect())
+}
+
+/// Topics whose names come after this one, in order.
+pub(in crate::coordinator) fn topics(
+    connection: &mut dyn Connection,
+    after: &str,
+    limit: u64,
+) -> Result<Vec<Named>, SqlError> {
+    const TOPICS: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM cohort.topics \
+         WHERE topic > ? GROUP BY topic ORDER BY topic LIMIT ?";
+    let answer = connection.run(TOPICS, &[text(after), Value::UInt(limit)])?;
+    Ok(answer.rows.into_iter().map(named).collect())
+}
+
+/// A topic by its name.
+pub(in crate::coordinator) fn topic(
+    connection: &mut dyn Connection,
+    name: &str,
+) -> Result<Option<Named>, SqlError> {
+    const TOPIC: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM cohort.topics \
+         WHERE topic = ? GROUP BY topic";
+    let mut rows = connection.run(TOPIC, &[text(name)])?.rows;
+    Ok(rows.pop().map(named))
+}
+
+fn named(row: Vec<Value>) -> Named {
+    let mut row = Row(row.into_iter());
+    Named {
+        name: row.text(),
+        created: row.moment().unwrap_or(0),
+        updated: row.moment().unwrap_or(0),
+    }
 }
 
 /// Adds a subscriber. False: it is one.

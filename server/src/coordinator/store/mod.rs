@@ -18,7 +18,7 @@ mod rows;
 mod schema;
 mod worker;
 
-pub use lists::{Filter, Listed, Topic};
+pub use lists::{Filter, Listed, Named, Topic};
 pub use rows::{Attempt, Registered, Saved};
 
 use super::{
@@ -107,6 +107,18 @@ impl Store {
         let topic = topic.to_owned();
         self.workers
             .read(move |connection| lists::subscribers(connection, &topic))
+            .await
+    }
+    /// Topics whose names come after this one, in order.
+    pub async fn topics(&self, after: String, limit: u64) -> Result<Vec<Named>, SqlError> {
+        self.workers
+            .read(move |connection| lists::topics(connection, &after, limit))
+            .await
+    }
+    /// A topic by its name.
+    pub async fn topic(&self, name: String) -> Result<Option<Named>, SqlError> {
+        self.workers
+            .read(move |connection| lists::topic(connection, &name))
             .await
     }
     /// Adds a subscriber. False: it is one.

@@ -1,0 +1,111 @@
+//! The two ports: connections come in, with TLS if there is a certificate.
+
+use hyper_util::rt::TokioIo;
+use std::{future::Future, path::Path, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
+
+/// Connections that each port serves at once.
+const CONNECTIONS_MAX: usize = 10_000;
+/// A client must have agreed on keys within so long.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A certificate and its key.
+#[derive(Clone, Debug)]
+pub struct Tls(ServerConfig);
+
+impl Tls {
+    /// Reads them, in PEM.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with which file.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Tls, String> {
+        let wrong =
+            |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect)
+            .map_err(|error| wrong(certificate, &error))?;
+        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+        let provider = Arc::new(ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_no_client_auth()
+            .with_single_cert(chain, private)
+            .map_err(|error| wrong(certificate, &error))?;
+        Ok(Tls(config))
+    }
+
+    /// For connections that will speak this protocol, by its name in ALPN.
+    pub fn acceptor(&self, protocol: &str) -> TlsAcceptor {
+        let mut config = self.0.clone();
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        TlsAcceptor::from(Arc::new(config))
+    }
+}
+
+/// What a connection is, encrypted or not.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// A connection, as hyper takes it.
+pub type Connection = TokioIo<Box<dyn Stream>>;
+
+/// Accepts connections for ever, and lets `serve` have each.
+pub async fn accept<F>(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    serve: impl Fn(Connection) -> F + Clone + Send + 'static,
+) where
+    F: Future<Output = hyper::Result<()>> + Send,
+{
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        // Who finds no place waits in the system's queue.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (tls, serve) = (tls.clone(), serve.clone());
+                tokio::spawn(async move {
+                    if let Some(connection) = open(stream, tls).await {
+                        // The client went away, or sent what is no HTTP: its connection ends.
+                        let _ = serve(connection).await;
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                crate::notice!("coordinator: accepting a connection: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// `None`: the client has not agreed on keys.
+async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Option<Connection> {
+    // Latency is what small answers need; without it they only come later.
+    let _ = stream.set_nodelay(true);
+    let stream: Box<dyn Stream> = match tls {
+        None => Box::new(stream),
+        Some(tls) => {
+            let agreed = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
+            Box::new(agreed.await.ok()?.ok()?)
+        }
+    };
+    Some(TokioIo::new(stream))
+}
