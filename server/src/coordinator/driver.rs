@@ -23,7 +23,11 @@ use super::{
     store::{Attempt, Saved},
 };
 use cohort_sql::SqlError;
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 use tokio::task::{Id, JoinError, JoinSet};
 
 /// A task waits itself for what is due within so long; the ticker for the rest.
@@ -39,9 +43,12 @@ impl Coordinator {
         tokio::spawn(async move { coordinator.drive_or_say(&gid, None).await });
     }
 
-    /// Drives a transaction as [`Coordinator::drive`] does; says so if it cannot be.
+    /// Drives a transaction as [`Coordinator::drive`] does; says so if it cannot be, of the first
+    /// only, since what keeps one from its rows keeps others, too.
     pub(super) async fn drive_or_say(self: &Arc<Self>, gid: &str, given: Option<Transaction>) {
-        if let Err(error) = self.drive(gid, given).await {
+        if let Err(error) = self.drive(gid, given).await
+            && !self.in_trouble.swap(true, Ordering::Relaxed)
+        {
             crate::notice!("coordinator: {gid}: {}", error.message);
         }
     }
@@ -156,6 +163,12 @@ impl Task {
                             until = Some(0);
                             break;
                         }
+                    }
+                    Action::Refresh => {
+                        // Too late: then it is read again all the more.
+                        self.save(coordinator).await?;
+                        self.reload(coordinator, &mut calls).await?;
+                        until = Some(0);
                     }
                     Action::Call(place) => self.call(coordinator, place, &mut calls),
                     Action::Ask => self.ask(coordinator, &mut calls),

@@ -29,6 +29,9 @@ mod model;
 mod store;
 mod ticker;
 
+#[cfg(test)]
+mod tests;
+
 pub use call::Guard;
 pub use decide::Rules;
 pub use listen::Tls;
@@ -91,18 +94,25 @@ pub(crate) struct Coordinator {
     store: Store,
     caller: Arc<Caller>,
     env: Env,
+    /// At the start: wall clock in microseconds, monotonic clock in nanoseconds.
+    begun: (Micros, u64),
     options: Options,
     driven: Mutex<Driven>,
     stopping: AtomicBool,
     jitter: AtomicU64,
+    /// A transaction's rows could not be read or written since the ticker last looked.
+    in_trouble: AtomicBool,
 }
 
 /// Transactions that a task drives, with the way to tell it something.
 type Driven = HashMap<String, Arc<lease::Signal>>;
 
 impl Coordinator {
+    /// The wall clock's time at the start, going on as the monotonic clock does: a wall clock that
+    /// is set while the server runs moves no deadline.
     fn now(&self) -> Micros {
-        self.env.wall_micros()
+        let (wall, monotonic) = self.begun;
+        wall + self.env.monotonic_nanos().saturating_sub(monotonic) / 1000
     }
     fn clock(&self) -> Env {
         self.env.clone()
@@ -146,14 +156,19 @@ impl Running {
         next_id: &dyn Fn() -> u64,
     ) -> Result<Running, String> {
         let failed = |error: SqlError| format!("the coordinator's tables: {}", error.message);
+        let env = instance.env().clone();
         let coordinator = Arc::new(Coordinator {
             store: Store::open(instance, next_id).map_err(failed)?,
             caller: Arc::new(Caller::new(options.branch_hosts.clone())?),
             env: instance.env().clone(),
+            caller: Arc::new(Caller::new(options.branch_hosts.clone())),
+            begun: (env.wall_micros(), env.monotonic_nanos()),
+            env,
             options,
             driven: Mutex::default(),
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),
+            in_trouble: AtomicBool::new(false),
         });
         let starting = |error: std::io::Error| format!("the coordinator: {error}");
         let runtime = Builder::new_multi_thread()

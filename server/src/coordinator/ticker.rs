@@ -5,7 +5,10 @@
 //! unfinished transactions begins at once and needs little memory.
 
 use super::Coordinator;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 use tokio::sync::Semaphore;
 
 /// How many names are read at once.
@@ -21,7 +24,11 @@ impl Coordinator {
             if let Err(error) = self.walk(&permits).await {
                 crate::notice!("coordinator: looking for work: {}", error.message);
             }
-            tokio::time::sleep(self.options.tick).await;
+            let mut pause = self.options.tick;
+            if self.in_trouble.swap(false, Ordering::Relaxed) {
+                pause *= 10;
+            }
+            tokio::time::sleep(pause).await;
         }
     }
 

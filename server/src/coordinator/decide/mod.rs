@@ -19,7 +19,9 @@
 //! 5. Only the action of a saga may fail for good. Whatever else refuses is called again.
 //! 6. A call that came to nothing is saved with its count before its retry: limits hold across
 //!    restarts. So is an answer that is passed on, before anybody gets it.
-//! 7. Nothing is begun for a dead letter.
+//! 7. What its client left undecided is undone only after it was saved as aborting and read again:
+//!    branches can be registered until then.
+//! 8. Nothing is begun for a dead letter.
 
 mod message;
 mod saga;
@@ -96,6 +98,8 @@ pub struct Moment {
 pub enum Action {
     /// Save the transaction as it is now, durably, before what follows.
     Save,
+    /// Save it, and read it again: until now its client may have registered branches.
+    Refresh,
     /// Call a branch.
     Call(usize),
     /// Ask the client what became of it.
@@ -190,6 +194,12 @@ impl Transaction {
                 Pattern::Workflow => workflow::next(self, moment),
             };
             match next {
+                Next::Become(Status::Aborting, reason)
+                    if self.global.status == Status::Prepared =>
+                {
+                    self.turn(Status::Aborting, reason, now);
+                    return actions.push(Action::Refresh);
+                }
                 Next::Become(status, reason) => {
                     self.turn(status, reason, now);
                     save(actions);

@@ -108,6 +108,7 @@ fn tell(transaction: &Transaction, actions: &[Action]) -> String {
     for action in actions {
         let told = match action {
             Action::Save => "save".to_owned(),
+            Action::Refresh => "save and read again".to_owned(),
             Action::Call(place) => {
                 let branch = &transaction.branches[*place];
                 format!("call {} {}", branch.op, branch.branch_id)

@@ -1,0 +1,220 @@
+//! Golden scripts: what a client sends (lines that begin with `>`), what it is answered, and which
+//! branches are called.
+//!
+//! ```text
+//! > answer OP ID WORD…        how the service will answer this branch; the last word stays
+//! > submit TYPE STEPS {…}     POST; so are prepare, abort and all other endpoints
+//! > get PATH
+//! > end                       waits for the end; statuses of the branches, and their calls
+//! > end sorted                the same, where calls have no order
+//! > calls N                   waits for so many calls
+//! > until STATUS              waits for this status
+//! ```
+//!
+//! `$S` is the service, `$G` the transaction, of which each comment line begins a new one.
+
+use super::{
+    ENDED, Machine, PATIENCE, Server, options,
+    participant::{Answer, Visit, serve},
+};
+use cohort_engine::env::fake::Disk;
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt::Write,
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What the service was told to answer, and who called.
+#[derive(Default)]
+struct Script {
+    answers: BTreeMap<String, VecDeque<String>>,
+    calls: Vec<String>,
+}
+
+impl Script {
+    fn answer(&mut self, visit: &Visit) -> Answer {
+        let name = format!(
+            "{} {} {}",
+            visit.of("gid"),
+            visit.of("op"),
+            visit.of("branch_id")
+        );
+        let mut call = format!("{} {}", visit.of("op"), visit.of("branch_id"));
+        for header in ["x-who", "traceparent"] {
+            if let Some(value) = visit.headers.get(header) {
+                let _ = write!(call, " {header}={value}");
+            }
+        }
+        if !matches!(visit.body.as_str(), "" | "{}") {
+            let _ = write!(call, " {}", visit.body);
+        }
+        self.calls.push(call);
+        let words = self.answers.get_mut(&name);
+        let word = words.and_then(|words| match words.len() {
+            0 | 1 => words.front().cloned(),
+            _ => words.pop_front(),
+        });
+        let text = |status, text: &str| Answer::Status(status, text.to_owned());
+        match word.as_deref().unwrap_or("success") {
+            "success" => Answer::ok(),
+            "failure" => text(409, r#"{"dtm_result":"FAILURE"}"#),
+            "ongoing" => text(425, r#"{"dtm_result":"ONGOING"}"#),
+            "error" => text(500, "broken"),
+            "garbage" => Answer::Garbage,
+            "flood" => Answer::Flood,
+            "silence" => Answer::Silence(Duration::from_millis(300)),
+            body => text(200, body),
+        }
+    }
+}
+
+struct Player {
+    server: Server,
+    script: Arc<Mutex<Script>>,
+    service: String,
+    gid: String,
+}
+
+impl Player {
+    fn script(&self) -> std::sync::MutexGuard<'_, Script> {
+        self.script.lock().expect("no panic")
+    }
+    fn play(&mut self, command: &str) -> String {
+        let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
+        match name {
+            "answer" => {
+                let mut words = rest.split(' ');
+                let mut word = || words.next().unwrap_or_default();
+                let branch = format!("{} {} {}", self.gid, word(), word());
+                let answers = words.map(str::to_owned).collect();
+                self.script().answers.insert(branch, answers);
+                String::new()
+            }
+            "get" => {
+                let (status, body) = self.server.get(&self.inserted(rest));
+                format!("{status} {}\n", self.masked(&body))
+            }
+            "until" => {
+                self.server.wait_for(&self.gid, &[rest]);
+                String::new()
+            }
+            "calls" => self.wait_for_calls(rest.parse().expect("a number")),
+            "end" => self.end(rest == "sorted"),
+            _ => {
+                let (status, body) = self.server.post(name, &self.request(rest));
+                format!("{status} {}\n", self.masked(&body))
+            }
+        }
+    }
+    fn inserted(&self, text: &str) -> String {
+        text.replace("$S", &self.service).replace("$G", &self.gid)
+    }
+    fn masked(&self, text: &str) -> String {
+        let text = text.replace(&self.service, "$S").replace(&self.gid, "$G");
+        let is_time = |part: &&str| part.len() == 27 && part.starts_with("20");
+        let parts = text.split('"');
+        let parts = parts.map(|part| if is_time(&part) { "$T" } else { part });
+        parts.collect::<Vec<_>>().join("\"")
+    }
+    fn wait_for_calls(&self, count: usize) -> String {
+        let begun = Instant::now();
+        while self.script().calls.len() < count {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", self.script().calls);
+            thread::sleep(Duration::from_millis(2));
+        }
+        let calls = std::mem::take(&mut self.script().calls);
+        format!("calls: {}\n", self.masked(&calls.join(", ")))
+    }
+    /// `TYPE [STEPS] [{…}]` as the protocol's JSON.
+    fn request(&self, rest: &str) -> Value {
+        let (words, fields) = rest.split_once('{').unwrap_or((rest, "}"));
+        let fields: Value =
+            serde_json::from_str(&self.inserted(&format!("{{{fields}"))).expect("JSON");
+        let mut words = words.split_whitespace();
+        let mut request = json!({ "gid": self.gid, "trans_type": words.next() });
+        if let Some(steps) = words.next() {
+            let steps: usize = steps.parse().expect("a number of steps");
+            let url = format!("{}/x", self.service);
+            request["steps"] = vec![json!({ "action": url, "compensate": url }); steps].into();
+            request["payloads"] = vec!["{}"; steps].into();
+            request["query_prepared"] = url.into();
+        }
+        for (name, value) in fields.as_object().expect("an object") {
+            request[name] = value.clone();
+        }
+        request
+    }
+    fn end(&self, sorted: bool) -> String {
+        let found = self.server.wait_for(&self.gid, ENDED);
+        let transaction = &found["transaction"];
+        let mut out = transaction["status"].as_str().unwrap_or("?").to_owned();
+        let branches = found["branches"].as_array().expect("branches");
+        let letters = branches.iter().map(|branch| {
+            let status = branch["status"].as_str().unwrap_or("?");
+            status[..1].to_uppercase()
+        });
+        let letters: String = letters.collect();
+        let _ = write!(out, " {letters}");
+        if let Some(reason) = transaction["rollback_reason"].as_str() {
+            let _ = write!(out, " ({})", self.masked(reason));
+        }
+        let mut calls = std::mem::take(&mut self.script().calls);
+        if sorted {
+            calls.sort();
+        }
+        let _ = writeln!(out, "\ncalls: {}", self.masked(&calls.join(", ")));
+        out
+    }
+}
+
+fn play(script: &str) -> String {
+    let calls = Arc::new(Mutex::new(Script::default()));
+    let service = Arc::clone(&calls);
+    let port = serve(move |visit| service.lock().expect("no panic").answer(visit));
+    let mut player = Player {
+        server: Server::start(&Machine::new(Disk::new(1)), options()).expect("a server"),
+        script: calls,
+        service: format!("http://127.0.0.1:{port}"),
+        gid: String::new(),
+    };
+    let (mut out, mut number) = (String::new(), 0);
+    for line in script.lines() {
+        if line.starts_with('#') || line.is_empty() {
+            number += 1;
+            player.gid = format!("gid-{number}-");
+            let _ = writeln!(out, "{line}");
+        } else if let Some(command) = line.strip_prefix("> ") {
+            let answer = player.play(command);
+            let _ = write!(out, "{line}\n{answer}");
+        }
+    }
+    out
+}
+
+/// `GOLDEN=write` writes what happens, to be read before it is believed.
+fn check(name: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/coordinator/tests/golden");
+    let path = folder.join(name);
+    let script = fs::read_to_string(&path).expect("a script");
+    let played = play(&script);
+    if std::env::var_os("GOLDEN").is_some_and(|what| what == "write") {
+        fs::write(&path, &played).expect("writing a script");
+        return;
+    }
+    assert_eq!(played, script, "{}", path.display());
+}
+
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            check(concat!(stringify!($name), ".txt"));
+        })*
+    };
+}
+scripts!(saga tcc message workflow);
