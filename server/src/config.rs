@@ -95,6 +95,18 @@ settings! {
     /// [default: 127.0.0.1]
     #[arg(value_name = "ADDRESS")]
     coordinator_address: String;
+    /// Seconds until an undecided global transaction is looked into [default: 35]
+    coordinator_timeout_to_fail: u64;
+    /// Seconds before the first retry of a call; it doubles with each failure [default: 10]
+    coordinator_retry_interval: u64;
+    /// Seconds that retries are apart at most [default: 300]
+    coordinator_retry_interval_max: u64;
+    /// Seconds a call of a branch may take [default: 3]
+    coordinator_request_timeout: u64;
+    /// Failed calls of a branch that make its transaction a dead letter; 0 for none [default: 0]
+    coordinator_dead_letter_after: u64;
+    /// Seconds that global transactions stay after their end; 0 for ever [default: 86400]
+    coordinator_finished_data_expire: u64;
     /// Bearer token that the coordinator's clients must present
     #[arg(value_name = "TOKEN")]
     coordinator_token: String;

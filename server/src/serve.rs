@@ -354,7 +354,8 @@ fn coordinate(
         branch_hosts,
         token: settings.coordinator_token.clone(),
         ..coordinator::Options::default()
-    };
+    }
+    .configured(settings);
     let next_id = AtomicU64::new(FIRST_ID);
     let next_id = || next_id.fetch_add(1, Ordering::Relaxed);
     let running = coordinator::Running::start(instance, listeners, options, &next_id)?;

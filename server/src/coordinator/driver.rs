@@ -15,7 +15,7 @@
 
 use super::{
     Coordinator,
-    call::Call,
+    call::{Call, shortened},
     decide::{Action, Event, Moment, Transaction},
     extras,
     lease::Signal,
@@ -335,7 +335,7 @@ fn record(call: &Call, started: Micros, duration_us: u64, reply: &Reply) -> Atte
         op: call.op.clone(),
         started,
         duration_us,
-        result,
-        error: error.to_owned(),
+        result: result.into(),
+        error: shortened(error),
     }
 }

@@ -36,6 +36,7 @@ pub use call::Guard;
 pub use decide::Rules;
 pub use listen::Tls;
 
+use crate::config::Settings;
 use call::Caller;
 use cohort_engine::env::Env;
 use cohort_sql::{Instance, SqlError};
@@ -63,6 +64,8 @@ pub struct Options {
     pub rules: Rules,
     /// How long a call of a branch may take, in microseconds, unless the transaction says so.
     pub request_timeout: Micros,
+    /// How long transactions stay after their end, in microseconds; `None`: for ever.
+    pub finished_expire: Option<Micros>,
     /// How often to look for what is due.
     pub tick: Duration,
 }
@@ -74,8 +77,46 @@ impl Default for Options {
             token: None,
             rules: Rules::default(),
             request_timeout: 3 * model::SECOND,
+            finished_expire: Some(86_400 * model::SECOND),
             tick: ticker::TICK,
         }
+    }
+}
+
+impl Options {
+    /// These, as far as the settings say something else.
+    #[must_use]
+    pub fn configured(mut self, settings: &Settings) -> Options {
+        let seconds = |seconds: u64| seconds.saturating_mul(model::SECOND);
+        let set = |option: &mut Micros, setting: Option<u64>| {
+            if let Some(setting) = setting {
+                *option = seconds(setting);
+            }
+        };
+        let rules = &mut self.rules;
+        set(
+            &mut rules.timeout_to_fail,
+            settings.coordinator_timeout_to_fail,
+        );
+        set(
+            &mut rules.retry_interval,
+            settings.coordinator_retry_interval,
+        );
+        set(
+            &mut rules.retry_interval_max,
+            settings.coordinator_retry_interval_max,
+        );
+        set(
+            &mut self.request_timeout,
+            settings.coordinator_request_timeout,
+        );
+        if let Some(limit) = settings.coordinator_dead_letter_after {
+            rules.dead_letter_after = limit;
+        }
+        if let Some(age) = settings.coordinator_finished_data_expire {
+            self.finished_expire = (age > 0).then(|| seconds(age));
+        }
+        self
     }
 }
 
@@ -160,8 +201,6 @@ impl Running {
         let coordinator = Arc::new(Coordinator {
             store: Store::open(instance, next_id).map_err(failed)?,
             caller: Arc::new(Caller::new(options.branch_hosts.clone())?),
-            env: instance.env().clone(),
-            caller: Arc::new(Caller::new(options.branch_hosts.clone())),
             begun: (env.wall_micros(), env.monotonic_nanos()),
             env,
             options,
@@ -194,6 +233,7 @@ impl Running {
             http::serve_grpc(Arc::clone(&shared), connection)
         }));
         runtime.spawn(Arc::clone(&coordinator).tick());
+        runtime.spawn(Arc::clone(&coordinator).expire());
         Ok(Running {
             coordinator,
             runtime: Some(runtime),

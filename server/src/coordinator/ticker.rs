@@ -1,10 +1,10 @@
-//! The ticker: takes up what is due.
+//! The ticker: takes up what is due, and removes what ended long ago.
 //!
 //! It walks through all that is due, a page at a time, so that transactions whose calls hang never
 //! hide those behind them, and bounds how many it has in flight. So a restart with a million
 //! unfinished transactions begins at once and needs little memory.
 
-use super::Coordinator;
+use super::{Coordinator, model::Micros};
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -61,5 +61,35 @@ impl Coordinator {
     }
 }
 
+impl Coordinator {
+    /// Removes transactions that ended long ago, until the coordinator stops.
+    pub(super) async fn expire(self: Arc<Self>) {
+        let Some(age) = self.options.finished_expire else {
+            return;
+        };
+        while !self.is_stopping() {
+            if let Err(error) = self.remove_before(self.now().saturating_sub(age)).await {
+                crate::notice!("coordinator: removing what has ended: {}", error.message);
+            }
+            tokio::time::sleep(self.options.tick * 60).await;
+        }
+    }
+
+    /// A page at a time: each is a transaction that others need not wait for long.
+    async fn remove_before(&self, until: Micros) -> Result<(), cohort_sql::SqlError> {
+        let mut after = Some(0);
+        while let Some(id) = after {
+            let (next, gids) = self.store.ended(id, until, EXPIRE_PAGE).await?;
+            if !gids.is_empty() {
+                self.store.remove(gids).await?;
+            }
+            after = next.filter(|_| !self.is_stopping());
+        }
+        Ok(())
+    }
+}
+
+/// How many transactions are removed at once.
+const EXPIRE_PAGE: u64 = 200;
 /// How often it looks.
 pub(super) const TICK: Duration = Duration::from_millis(500);

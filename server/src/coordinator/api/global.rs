@@ -252,6 +252,9 @@ async fn finish(
             return Err(unknown(&gid));
         }
     };
+    if coordinator.is_stopping() && !driven.global.status.is_final() {
+        return Err(Refusal::Stopping);
+    }
     outcome(&driven)
 }
 

@@ -45,6 +45,8 @@ pub(super) async fn handle(coordinator: &Arc<Coordinator>, body: &[u8]) -> Answe
         Err(Refusal::Bad(why)) => error(id, INVALID_PARAMS, &why),
         Err(Refusal::Failure(why)) => error(id, FAILURE, &why),
         Err(Refusal::Ongoing(why)) => error(id, ONGOING, &why),
+        Err(Refusal::Missing(gid)) => error(id, INTERNAL_ERROR, &format!("no transaction {gid}")),
+        Err(Refusal::Stopping) => error(id, INTERNAL_ERROR, "the server is stopping"),
         Err(Refusal::Other(why)) => error(id, INTERNAL_ERROR, &why),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn time(micros: Micros) -> String {
 }
 
 /// A global transaction as the protocol shows it: empty fields are left out.
-fn global_json(global: &Global) -> Value {
+pub(super) fn global_json(global: &Global) -> Value {
     let mut out = Map::new();
     let mut put = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -52,6 +52,9 @@ fn global_json(global: &Global) -> Value {
     if let Some(at) = global.rolled_back {
         put("rollback_time", &time(at));
     }
+    if let Some(at) = global.dead_since {
+        put("dead_time", &time(at));
+    }
     if !global.status.is_final() && global.next_run != Micros::MAX {
         put("next_cron_time", &time(global.next_run));
     }
@@ -69,7 +72,7 @@ fn global_json(global: &Global) -> Value {
     Value::Object(out)
 }
 
-fn branches_json(transaction: &Transaction) -> Value {
+pub(super) fn branches_json(transaction: &Transaction) -> Value {
     let created = time(transaction.global.created);
     let branches = transaction.branches.iter().enumerate();
     let branches = branches.map(|(place, branch)| {
@@ -102,6 +105,15 @@ pub(super) fn progress_json(transaction: &Transaction) -> Value {
         "transaction": global_json(&transaction.global),
         "progresses": branches_json(transaction),
     })
+}
+
+/// A transaction in a list.
+pub(super) fn listed_json(listed: &Listed) -> Value {
+    let mut shown = global_json(&listed.global);
+    if let Some(fields) = shown.as_object_mut() {
+        fields.insert("id".into(), listed.id.into());
+    }
+    shown
 }
 
 /// query
@@ -140,20 +152,14 @@ pub(super) async fn all(
         to: millis("createTimeEnd")?,
         below: number("position")?,
         limit,
+        ..Filter::default()
     };
     let listed = coordinator.store.list(filter).await?;
     let next = match listed.last() {
         Some(last) if listed.len() as u64 == limit => last.id.to_string(),
         _ => String::new(),
     };
-    let show = |listed: &Listed| {
-        let mut shown = global_json(&listed.global);
-        if let Some(fields) = shown.as_object_mut() {
-            fields.insert("id".into(), listed.id.into());
-        }
-        shown
-    };
-    let transactions: Vec<Value> = listed.iter().map(show).collect();
+    let transactions: Vec<Value> = listed.iter().map(listed_json).collect();
     Ok(Some(
         json!({ "transactions": transactions, "next_position": next }),
     ))

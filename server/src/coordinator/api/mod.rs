@@ -1,5 +1,6 @@
 //! The protocol's endpoints: `/api/dtmsvr/…`, and `/api/json-rpc` with methods.
 
+mod by_hand;
 mod global;
 mod json_rpc;
 mod lists;
@@ -77,6 +78,10 @@ pub(super) enum Refusal {
     Bad(String),
     /// 404: there is no such endpoint.
     Unknown,
+    /// 404: there is no such transaction.
+    Missing(String),
+    /// 503: the server stops; what is unfinished goes on when it is back.
+    Stopping,
     /// 500.
     Other(String),
 }
@@ -97,6 +102,8 @@ impl From<Refusal> for Answer {
             Refusal::Failure(message) => result(409, "FAILURE", message),
             Refusal::Ongoing(message) => result(425, "ONGOING", message),
             Refusal::Bad(message) => Answer::error(400, &message),
+            Refusal::Missing(gid) => Answer::error(404, &format!("no transaction {gid}")),
+            Refusal::Stopping => Answer::error(503, "the server is stopping"),
             Refusal::Unknown => Answer::error(404, "there is no such endpoint"),
             Refusal::Other(message) => Answer::error(500, &message),
         }
@@ -155,6 +162,12 @@ pub(super) async fn handle(coordinator: &Arc<Coordinator>, request: Request) -> 
 }
 
 async fn dispatch(coordinator: &Arc<Coordinator>, request: &Request) -> Result<Option<Value>> {
+    if coordinator.is_stopping() {
+        return Err(Refusal::Stopping);
+    }
+    if let Some(name) = request.path.strip_prefix("/api/cohort/") {
+        return by_hand::handle(coordinator, name, request).await.map(Some);
+    }
     let Some(name) = request.path.strip_prefix("/api/dtmsvr/") else {
         return match request.path.as_str() {
             "/api/ping" => Ok(Some(json!({ "msg": "pong" }))),

@@ -23,6 +23,7 @@
 //!    branches can be registered until then.
 //! 8. Nothing is begun for a dead letter.
 
+mod by_hand;
 mod message;
 mod saga;
 mod two_phase;
@@ -30,6 +31,8 @@ mod workflow;
 
 #[cfg(test)]
 mod tests;
+
+pub use by_hand::Operation;
 
 use super::model::{Branch, BranchStatus, Global, Micros, Pattern, Reply, SECOND, Seconds, Status};
 use std::collections::BTreeSet;

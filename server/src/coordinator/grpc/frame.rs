@@ -42,6 +42,8 @@ pub enum Code {
     Unimplemented = 12,
     /// A mistake in the server.
     Internal = 13,
+    /// The server stops, or is away: try again.
+    Unavailable = 14,
     /// Who are you?
     Unauthenticated = 16,
 }

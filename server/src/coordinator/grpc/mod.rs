@@ -43,6 +43,8 @@ impl From<Refusal> for Status {
             Refusal::Failure(message) => Status::new(Code::Aborted, message),
             Refusal::Ongoing(message) => Status::new(Code::FailedPrecondition, message),
             Refusal::Bad(message) => Status::new(Code::InvalidArgument, message),
+            Refusal::Missing(gid) => Status::new(Code::Unknown, format!("no transaction {gid}")),
+            Refusal::Stopping => Status::new(Code::Unavailable, "the server is stopping"),
             Refusal::Unknown => Status::new(Code::Unimplemented, "there is no such method"),
             Refusal::Other(message) => Status::new(Code::Unknown, message),
         }
@@ -130,6 +132,9 @@ async fn call(
     method: &str,
     message: &[u8],
 ) -> Result<Vec<u8>, Status> {
+    if coordinator.is_stopping() {
+        return Err(Refusal::Stopping.into());
+    }
     let done = match method {
         "NewGid" => {
             let gid = api::new_gid(coordinator);

@@ -43,10 +43,27 @@ pub struct Filter {
     pub from: Option<Micros>,
     /// Created before or at.
     pub to: Option<Micros>,
+    /// Only those that have not ended.
+    pub unfinished: bool,
+    /// Only dead letters.
+    pub dead: bool,
     /// With an id below this.
     pub below: Option<u64>,
     /// So many at most.
     pub limit: u64,
+}
+
+impl Filter {
+    /// Whether it leaves nothing out.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        let words = [&self.gid, &self.status, &self.pattern];
+        let times = [self.from, self.to];
+        words.iter().all(|word| word.is_none())
+            && times.iter().all(Option::is_none)
+            && !self.unfinished
+            && !self.dead
+    }
 }
 
 /// A transaction in a list.
@@ -69,7 +86,9 @@ pub(in crate::coordinator) fn list(
          next_run_us, create_time, finish_time, rollback_time, dead_time FROM cohort.global_transactions \
          WHERE id < ? AND (? IS NULL OR gid = ?) AND (? IS NULL OR status = ?) \
          AND (? IS NULL OR trans_type = ?) AND (? IS NULL OR create_time >= ?) \
-         AND (? IS NULL OR create_time <= ?) ORDER BY id DESC LIMIT ?";
+         AND (? IS NULL OR create_time <= ?) \
+         AND (? = 0 OR status NOT IN ('succeed', 'failed')) \
+         AND (? = 0 OR dead_time IS NOT NULL) ORDER BY id DESC LIMIT ?";
     let words = [&filter.gid, &filter.status, &filter.pattern];
     let words = words.map(|word| word.as_deref().map_or(Value::Null, text));
     let times = [filter.from, filter.to].map(|time| time.map_or(Value::Null, moment));
@@ -77,6 +96,8 @@ pub(in crate::coordinator) fn list(
     for value in words.into_iter().chain(times) {
         values.extend([value.clone(), value]);
     }
+    let flags = [filter.unfinished, filter.dead];
+    values.extend(flags.map(|flag| Value::UInt(flag.into())));
     values.push(Value::UInt(filter.limit));
     let mut listed = Vec::new();
     for row in connection.run(LIST, &values)?.rows {

@@ -9,15 +9,17 @@
 //! | `connection` | what is needed of a database that has the tables |
 //! | `embedded` | this server as such a one |
 //! | `worker` | the threads that use connections, and the gathering of writes |
-//! | `schema`, `rows`, `lists` | the tables, and what is read and written |
+//! | `schema`, `rows`, `lists`, `history` | the tables, and what is read and written |
 
 mod connection;
 mod embedded;
+mod history;
 mod lists;
 mod rows;
 mod schema;
 mod worker;
 
+pub use history::Operated;
 pub use lists::{Filter, Listed, Named, Topic};
 pub use rows::{Attempt, Registered, Saved};
 
@@ -82,6 +84,46 @@ impl Store {
     ) -> Result<Saved, SqlError> {
         self.workers
             .write(move |connection| rows::save(connection, &before, &transaction, &attempts, now))
+            .await
+    }
+    /// Writes what an operator changed, if the status is still that of `before`.
+    pub async fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        operated: Operated,
+        now: Micros,
+    ) -> Result<Saved, SqlError> {
+        self.workers
+            .write(move |connection| history::operate(connection, &before, &after, &operated, now))
+            .await
+    }
+    /// The last calls for a transaction, and all that operators did; the oldest first.
+    pub async fn history(
+        &self,
+        gid: &str,
+        limit: u64,
+    ) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .read(move |connection| history::history(connection, &gid, limit))
+            .await
+    }
+    /// See [`history::ended`].
+    pub async fn ended(
+        &self,
+        after: u64,
+        until: Micros,
+        limit: u64,
+    ) -> Result<(Option<u64>, Vec<String>), SqlError> {
+        self.workers
+            .read(move |connection| history::ended(connection, after, until, limit))
+            .await
+    }
+    /// Removes transactions that have ended, with all that belongs to them.
+    pub async fn remove(&self, gids: Vec<String>) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| history::remove(connection, &gids))
             .await
     }
     /// Adds branches to a prepared transaction.

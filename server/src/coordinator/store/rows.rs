@@ -9,6 +9,7 @@ use super::{
 };
 use cohort_engine::types::{DateTime, Value};
 use cohort_sql::SqlError;
+use std::borrow::Cow;
 
 /// `next_run_us` of what has ended.
 const NEVER: u64 = u64::MAX;
@@ -34,7 +35,7 @@ pub struct Attempt {
     /// How long it took, in microseconds.
     pub duration_us: u64,
     /// What it came to: success, failure, ongoing, error.
-    pub result: &'static str,
+    pub result: Cow<'static, str>,
     /// In the service's words.
     pub error: String,
 }
@@ -252,7 +253,7 @@ pub(in crate::coordinator) fn save(
             text(&attempt.branch_id),
             text(&attempt.op),
             Value::UInt(attempt.duration_us),
-            text(attempt.result),
+            text(&attempt.result),
             text(&attempt.error),
         ]
     });

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use cohort_sql::SqlError;
 
 /// Each is made if it is not there. Times are UTC; names are compared byte for byte.
-const STATEMENTS: [&str; 5] = [
+const STATEMENTS: [&str; 6] = [
     "CREATE DATABASE IF NOT EXISTS cohort",
     "CREATE TABLE IF NOT EXISTS cohort.global_transactions (
         gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -58,6 +58,20 @@ const STATEMENTS: [&str; 5] = [
         result VARCHAR(16) NOT NULL,
         error TEXT NOT NULL,
         PRIMARY KEY (gid, started, branch_id, op)
+    )",
+    "CREATE TABLE IF NOT EXISTS cohort.operations (
+        gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        time DATETIME(6) NOT NULL,
+        operator VARCHAR(128) NOT NULL,
+        operation VARCHAR(16) NOT NULL,
+        branch_id VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        op VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        status_before VARCHAR(16) NOT NULL,
+        status_after VARCHAR(16) NOT NULL,
+        reason TEXT NOT NULL,
+        id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+        PRIMARY KEY (gid, id),
+        KEY id (id)
     )",
     "CREATE TABLE IF NOT EXISTS cohort.topics (
         topic VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,

@@ -4,12 +4,13 @@
 //! The disk is in memory; the clock is the machine's, and all intervals are milliseconds.
 
 mod crash;
+mod history;
 mod ledger;
 mod participant;
 mod play;
 mod xa;
 
-use super::{Options, Rules, Running, model::Micros};
+use super::{Listeners, Options, Rules, Running, model::Micros};
 use cohort_engine::{
     env::{Backend, Env, Handle, Mode, fake::Disk},
     txn::{Engine, EngineOptions},
@@ -91,6 +92,7 @@ fn options() -> Options {
             retry_interval: 4 * MILLISECOND,
             ..Rules::default()
         },
+        branch_hosts: super::Guard::parse("", true).expect("no list"),
         request_timeout: 3_000 * MILLISECOND,
         tick: Duration::from_millis(5),
         ..Options::default()
@@ -118,11 +120,16 @@ impl Server {
             .map_err(|error| error.to_string())?;
         cohort_sql::users::make_first(&engine).map_err(|error| error.message)?;
         let instance = Instance::new(Arc::new(engine));
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-        let port = listener.local_addr().map_err(|e| e.to_string())?.port();
+        let listen = || TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string());
+        let listeners = Listeners {
+            http: listen()?,
+            grpc: listen()?,
+        };
+        let address = listeners.http.local_addr();
+        let port = address.map_err(|error| error.to_string())?.port();
         let ids = AtomicU64::new(1_000);
         let next_id = || ids.fetch_add(1, Ordering::Relaxed);
-        let running = Running::start(&instance, listener, options, &next_id)?;
+        let running = Running::start(&instance, listeners, options, &next_id)?;
         Ok(Server {
             _running: running,
             instance,

@@ -4,6 +4,7 @@
 //! ```text
 //! > answer OP ID WORD…        how the service will answer this branch; the last word stays
 //! > submit TYPE STEPS {…}     POST; so are prepare, abort and all other endpoints
+//! > by-hand NAME {…}         POST to /api/cohort/NAME
 //! > get PATH
 //! > end                       waits for the end; statuses of the branches, and their calls
 //! > end sorted                the same, where calls have no order
@@ -15,7 +16,7 @@
 
 use super::{
     ENDED, Machine, PATIENCE, Server, options,
-    participant::{Answer, Visit, serve},
+    participant::{Answer, Visit, exchange, serve},
 };
 use cohort_engine::env::fake::Disk;
 use serde_json::{Value, json};
@@ -105,6 +106,13 @@ impl Player {
             }
             "calls" => self.wait_for_calls(rest.parse().expect("a number")),
             "end" => self.end(rest == "sorted"),
+            "by-hand" => {
+                let (name, fields) = rest.split_once(' ').expect("a name and JSON");
+                let path = format!("/api/cohort/{name}");
+                let body = self.inserted(fields);
+                let (status, body) = exchange(self.server.port, "POST", &path, &[], &body);
+                format!("{status} {}\n", self.masked(&body))
+            }
             _ => {
                 let (status, body) = self.server.post(name, &self.request(rest));
                 format!("{status} {}\n", self.masked(&body))
@@ -217,4 +225,4 @@ macro_rules! scripts {
         })*
     };
 }
-scripts!(saga tcc message workflow);
+scripts!(saga tcc message workflow by_hand);

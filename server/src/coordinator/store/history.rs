@@ -1,0 +1,156 @@
+//! What happened to a transaction: calls, and what operators did. And its end: the removal of
+//! transactions that ended long ago.
+
+use super::{
+    super::{
+        decide::Transaction,
+        model::{Micros, Status},
+    },
+    connection::Connection,
+    rows::{self, Attempt, Row, Saved, moment, text},
+};
+use cohort_engine::types::Value;
+use cohort_sql::SqlError;
+
+/// What an operator did.
+#[derive(Clone, Debug)]
+pub struct Operated {
+    /// When.
+    pub time: Micros,
+    /// Who.
+    pub operator: String,
+    /// retry, skip, force, compensate.
+    pub operation: String,
+    /// Of which branch, if it was one.
+    pub branch_id: String,
+    /// Its operation.
+    pub op: String,
+    /// The status before.
+    pub from: String,
+    /// And after.
+    pub to: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Writes what an operator changed, and that it was he.
+pub(super) fn operate(
+    connection: &mut dyn Connection,
+    before: &Transaction,
+    after: &Transaction,
+    operated: &Operated,
+    now: Micros,
+) -> Result<Saved, SqlError> {
+    const INSERT: &str = "INSERT INTO cohort.operations (gid, time, operator, operation, \
+         branch_id, op, status_before, status_after, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    if rows::save(connection, before, after, &[], now)? == Saved::TooLate {
+        return Ok(Saved::TooLate);
+    }
+    let values = [
+        text(&after.global.gid),
+        moment(operated.time),
+        text(&operated.operator),
+        text(&operated.operation),
+        text(&operated.branch_id),
+        text(&operated.op),
+        text(&operated.from),
+        text(&operated.to),
+        text(&operated.reason),
+    ];
+    connection.run(INSERT, &values)?;
+    Ok(Saved::Yes)
+}
+
+/// The last calls, and all that operators did; the oldest first.
+pub(super) fn history(
+    connection: &mut dyn Connection,
+    gid: &str,
+    limit: u64,
+) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
+    const ATTEMPTS: &str = "SELECT branch_id, op, started, duration_us, result, error \
+         FROM cohort.attempts WHERE gid = ? ORDER BY started DESC LIMIT ?";
+    const OPERATIONS: &str = "SELECT time, operator, operation, branch_id, op, status_before, \
+         status_after, reason FROM cohort.operations WHERE gid = ? ORDER BY id";
+    let attempt = |row: Vec<Value>| {
+        let mut row = Row(row.into_iter());
+        Attempt {
+            branch_id: row.text(),
+            op: row.text(),
+            started: row.moment().unwrap_or(0),
+            duration_us: row.number(),
+            result: row.text().into(),
+            error: row.text(),
+        }
+    };
+    let operated = |row: Vec<Value>| {
+        let mut row = Row(row.into_iter());
+        Operated {
+            time: row.moment().unwrap_or(0),
+            operator: row.text(),
+            operation: row.text(),
+            branch_id: row.text(),
+            op: row.text(),
+            from: row.text(),
+            to: row.text(),
+            reason: row.text(),
+        }
+    };
+    let attempts = connection.run(ATTEMPTS, &[text(gid), Value::UInt(limit)])?;
+    let mut attempts: Vec<Attempt> = attempts.rows.into_iter().map(attempt).collect();
+    attempts.reverse();
+    let operations = connection.run(OPERATIONS, &[text(gid)])?;
+    Ok((
+        attempts,
+        operations.rows.into_iter().map(operated).collect(),
+    ))
+}
+
+/// A page of transactions that were made known before `until`, by their numbers from `after` on.
+/// Returns the last number, if there may be more, and the names of those that ended before
+/// `until`.
+pub(super) fn ended(
+    connection: &mut dyn Connection,
+    after: u64,
+    until: Micros,
+    limit: u64,
+) -> Result<(Option<u64>, Vec<String>), SqlError> {
+    const PAGE: &str = "SELECT id, gid, status, create_time, update_time \
+         FROM cohort.global_transactions WHERE id > ? ORDER BY id LIMIT ?";
+    let page = connection.run(PAGE, &[Value::UInt(after), Value::UInt(limit)])?;
+    let is_full = page.rows.len() as u64 == limit;
+    let (mut last, mut names) = (None, Vec::new());
+    for row in page.rows {
+        let mut row = Row(row.into_iter());
+        let (id, gid, status) = (row.number(), row.text(), row.text());
+        // Those that follow were made known later.
+        if row.moment().is_none_or(|created| created >= until) {
+            return Ok((None, names));
+        }
+        last = Some(id);
+        let has_ended = Status::parse(&status).is_some_and(Status::is_final);
+        if has_ended && row.moment().is_some_and(|updated| updated < until) {
+            names.push(gid);
+        }
+    }
+    Ok((last.filter(|_| is_full), names))
+}
+
+/// Removes transactions that have ended, with all that belongs to them.
+pub(super) fn remove(connection: &mut dyn Connection, gids: &[String]) -> Result<(), SqlError> {
+    const GLOBAL: &str = "DELETE FROM cohort.global_transactions WHERE gid = ? \
+         AND status IN ('succeed', 'failed')";
+    const PARTS: [&str; 3] = [
+        "DELETE FROM cohort.branches WHERE gid = ?",
+        "DELETE FROM cohort.attempts WHERE gid = ?",
+        "DELETE FROM cohort.operations WHERE gid = ?",
+    ];
+    for gid in gids {
+        // An operator may have brought it back to life.
+        if connection.run(GLOBAL, &[text(gid)])?.affected > 0 {
+            for part in PARTS {
+                connection.run(part, &[text(gid)])?;
+            }
+        }
+    }
+    Ok(())
+}

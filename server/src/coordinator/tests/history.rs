@@ -1,0 +1,109 @@
+//! What is kept of a transaction: its dead letter, its history, and for how long.
+
+use super::{
+    Machine, Server, options,
+    participant::{Answer, exchange, serve},
+    xa::sql,
+};
+use cohort_engine::{env::fake::Disk, types::Value};
+use serde_json::{Value as Json, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+fn saga(server: &Server, gid: &str, port: u16) {
+    let url = format!("http://127.0.0.1:{port}/x");
+    let steps = json!([{ "action": url, "compensate": url }]);
+    let request = json!({ "gid": gid, "trans_type": "saga", "steps": steps });
+    assert_eq!(server.post("submit", &request).0, 200);
+}
+
+fn by_hand(server: &Server, name: &str, body: &Json) -> Json {
+    let path = format!("/api/cohort/{name}");
+    let (status, answer) = exchange(server.port, "POST", &path, &[], &body.to_string());
+    assert_eq!(status, 200, "{answer}");
+    serde_json::from_str(&answer).expect("JSON")
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < super::PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_dead_letter_waits_for_an_operator_across_restarts() {
+    let works = Arc::new(AtomicBool::new(false));
+    let is_working = Arc::clone(&works);
+    let port = serve(move |_| match is_working.load(Ordering::Relaxed) {
+        true => Answer::ok(),
+        false => Answer::Status(500, "x".repeat(100_000)),
+    });
+    let mut options = options();
+    options.rules.dead_letter_after = 3;
+    let machine = Machine::new(Disk::new(1));
+    let server = Server::start(&machine, options.clone()).expect("a server");
+    saga(&server, "g", port);
+    let dead = json!({ "dead": true });
+    let dead_letters = |server: &Server| {
+        let listed = by_hand(server, "list", &dead);
+        listed["transactions"].as_array().map_or(0, Vec::len)
+    };
+    wait_until("no dead letter", || dead_letters(&server) == 1);
+    drop(server);
+    let server = Server::start(&machine, options).expect("a server");
+    assert_eq!(
+        (dead_letters(&server), server.status("g").as_str()),
+        (1, "submitted")
+    );
+    works.store(true, Ordering::Relaxed);
+    let order = json!({ "dead": true, "operator": "ann", "reason": "mended" });
+    assert_eq!(by_hand(&server, "retry", &order)["done"], json!(["g"]));
+    server.wait_for("g", &["succeed"]);
+    let shown = by_hand(&server, "show", &json!({ "gid": "g" }));
+    let attempts = shown["attempts"].as_array().expect("attempts");
+    let results: Vec<_> = attempts.iter().map(|attempt| &attempt["result"]).collect();
+    assert_eq!(results, ["error", "error", "error", "success"]);
+    let error = attempts[0]["error"].as_str().expect("text");
+    assert!(
+        error.starts_with("status 500: xxx") && error.len() <= 1_000,
+        "{error}"
+    );
+    let operation = &shown["operations"][0];
+    assert_eq!(operation["operator"], "ann");
+    assert_eq!(operation["reason"], "mended");
+    assert_eq!(operation["operation"], "retry");
+}
+
+#[test]
+fn what_has_ended_is_removed_in_time_and_nothing_else() {
+    let machine = Machine::new(Disk::new(1));
+    let mut options = options();
+    let port = serve(|_| Answer::ok());
+    options.finished_expire = None;
+    let server = Server::start(&machine, options.clone()).expect("a server");
+    saga(&server, "ended", port);
+    server.wait_for("ended", &["succeed"]);
+    let prepared = json!({ "gid": "waiting", "trans_type": "tcc", "timeout_to_fail": 999 });
+    assert_eq!(server.post("prepare", &prepared).0, 200);
+    drop(server);
+    options.finished_expire = Some(1);
+    options.tick = Duration::from_micros(100);
+    let server = Server::start(&machine, options).expect("a server");
+    wait_until("it stays", || server.status("ended").is_empty());
+    for table in ["branches", "attempts"] {
+        let count = format!("SELECT COUNT(*) FROM cohort.{table} WHERE gid = 'ended'");
+        assert_eq!(
+            sql(&server.instance, &[&count]).expect("a count"),
+            Some(Value::Int(0))
+        );
+    }
+    assert_eq!(server.status("waiting"), "prepared");
+}
