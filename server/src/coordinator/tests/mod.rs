@@ -124,6 +124,7 @@ impl Server {
         let listeners = Listeners {
             http: listen()?,
             grpc: listen()?,
+            tls: None,
         };
         let address = listeners.http.local_addr();
         let port = address.map_err(|error| error.to_string())?.port();
