@@ -195,6 +195,7 @@ fn play(script: &str) -> String {
         if line.starts_with('#') || line.is_empty() {
             number += 1;
             player.gid = format!("gid-{number}-");
+            player.script().calls.clear();
             let _ = writeln!(out, "{line}");
         } else if let Some(command) = line.strip_prefix("> ") {
             let answer = player.play(command);
