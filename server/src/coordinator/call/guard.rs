@@ -249,6 +249,25 @@ mod tests {
     }
 
     #[test]
+    fn names_are_what_they_resolve_to() {
+        let resolve = |list: &str, near| {
+            let guard = Guard::parse(list, near).unwrap();
+            let mut resolver = Resolver::new(Arc::new(guard));
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            let name = "localhost".parse().unwrap();
+            let found = runtime
+                .unwrap()
+                .block_on(async { resolver.call(name).await });
+            found.is_ok_and(|mut addresses| addresses.all(|at| at.ip().is_loopback()))
+        };
+        assert!(resolve("", true));
+        assert!(!resolve("", false));
+        assert!(resolve("localhost:80", false));
+        assert!(resolve("127.0.0.0/8, ::1", false));
+        assert!(!resolve("10.0.0.0/8", true));
+    }
+
+    #[test]
     fn what_is_no_list_is_refused() {
         assert!(Guard::parse("10.0.0.0/33", true).is_err());
         assert!(Guard::parse("http://a/", true).is_err());

@@ -27,13 +27,13 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, crypto::ring};
 
 /// No more of an answer is read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// No more of it is kept as an error's text.
 const ERROR_CHARACTERS_MAX: usize = 1_000;
+
 /// What is called for a transaction.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -81,11 +81,6 @@ impl Target {
             return Ok(Target::Http(uri));
         }
         grpc::client::address(url).map(Target::Grpc)
-    }
-    fn uri(&self) -> &Uri {
-        match self {
-            Target::Http(uri) | Target::Grpc(uri) => uri,
-        }
     }
 }
 
@@ -139,10 +134,17 @@ impl Caller {
         if url.is_empty() {
             return Ok(());
         }
+        self.target(url).map(drop)
+    }
+
+    /// Where a url leads, if that is allowed.
+    fn target(&self, url: &str) -> Result<Target, String> {
         let target = Target::parse(url)?;
+        let (Target::Http(uri) | Target::Grpc(uri)) = &target;
         self.guard
-            .check(target.uri())
-            .map_err(|why| format!("url {url}: {why}"))
+            .check(uri)
+            .map_err(|why| format!("url {url}: {why}"))?;
+        Ok(target)
     }
 
     /// Calls, and says what the answer means.
@@ -158,8 +160,7 @@ impl Caller {
     }
 
     async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {
-        self.check(&call.url)?;
-        match Target::parse(&call.url)? {
+        match self.target(&call.url)? {
             Target::Http(uri) => {
                 if let Some(method) = json_rpc::method(global, &uri) {
                     let request = json_rpc::request(&method, global, call)?;

@@ -45,9 +45,9 @@ pub fn address(url: &str) -> Result<Uri, String> {
 ///
 /// Something in it is no header.
 pub fn request(uri: Uri, global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String> {
-    // A workflow's client has a method that takes a message of its own.
-    let body = match (global.pattern, call.branch_id.as_str()) {
-        (Pattern::Workflow, "00") => {
+    // Of a workflow only its client is called, with a message of its own.
+    let body = match global.pattern {
+        Pattern::Workflow => {
             let data = call.body.clone();
             frame::encode(&WorkflowData { data }.encode_to_vec())
         }
@@ -59,6 +59,11 @@ pub fn request(uri: Uri, global: &Global, call: &Call) -> Result<Request<Full<By
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(frame::CONTENT_TYPE));
     headers.insert(TE, HeaderValue::from_static("trailers"));
+    // Milliseconds, in eight digits at most.
+    let timeout = call.timeout.as_millis().min(99_999_999);
+    if let Ok(timeout) = HeaderValue::try_from(format!("{timeout}m")) {
+        headers.insert("grpc-timeout", timeout);
+    }
     let metadata = [
         ("dtm-gid", global.gid.as_str()),
         ("dtm-trans_type", global.pattern.name()),
