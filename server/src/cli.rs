@@ -2,7 +2,7 @@
 
 use crate::{
     config::{self, Settings},
-    lab, serve,
+    coordinator, lab, serve,
 };
 use clap::Parser;
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
@@ -34,6 +34,8 @@ enum Command {
         #[command(flatten)]
         settings: Box<Settings>,
     },
+    /// Look at global transactions, and change them by hand.
+    Tx(coordinator::Tx),
     /// Make measurements, of Cohort and of other servers.
     #[command(subcommand)]
     Lab(lab::Experiment),
@@ -66,6 +68,7 @@ pub fn run() -> Result<(), String> {
             }
             serve::run(&config::complete(*settings, config.as_deref())?)
         }
+        Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
     }
 }

@@ -19,7 +19,7 @@ use super::{
     decide::{Action, Event, Moment, Transaction},
     extras,
     lease::Signal,
-    model::{Micros, Pattern, Reply, SECOND},
+    model::{Micros, Pattern, Reply, SECOND, Status},
     store::{Attempt, Saved},
 };
 use cohort_sql::SqlError;
@@ -173,7 +173,10 @@ impl Task {
                     Action::Call(place) => self.call(coordinator, place, &mut calls),
                     Action::Ask => self.ask(coordinator, &mut calls),
                     Action::Wait(time) => until = Some(time),
-                    Action::End => return Ok(()),
+                    Action::End => {
+                        self.count_end(coordinator);
+                        return Ok(());
+                    }
                 }
             }
             let wait = until.map(|until: Micros| until.saturating_sub(coordinator.now()));
@@ -196,6 +199,15 @@ impl Task {
                 }
             };
         }
+    }
+
+    fn count_end(&self, coordinator: &Coordinator) {
+        let global = &self.transaction.global;
+        let is_success = global.status == Status::Succeed;
+        let took = coordinator.now().saturating_sub(global.created);
+        coordinator
+            .metrics
+            .transaction(global.pattern, is_success, took);
     }
 
     async fn save(&mut self, coordinator: &Coordinator) -> Result<Saved, SqlError> {
@@ -312,10 +324,13 @@ impl Task {
         let global = self.transaction.global.clone();
         let caller = Arc::clone(&coordinator.caller);
         let clock = coordinator.clock();
+        let metrics = Arc::clone(&coordinator.metrics);
         let handle = calls.set.spawn(async move {
             let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
             let reply = caller.call(&global, &call).await;
             let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
+            let is_success = matches!(reply, Reply::Success(_));
+            metrics.branch(global.pattern, &call.op, is_success);
             let attempt = record(&call, started, took, &reply);
             (reply, attempt)
         });

@@ -15,7 +15,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
 /// A larger request is refused.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
@@ -54,13 +54,22 @@ async fn answer(
     coordinator: Arc<Coordinator>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
+    let begun = coordinator.env.monotonic_nanos();
+    let name = request.uri().path().rsplit('/').next().map(str::to_owned);
     let answer = match read(&coordinator, request).await {
         // In a task of its own: it goes on if the client goes away.
-        Ok(request) => tokio::spawn(async move { api::handle(&coordinator, request).await })
-            .await
-            .unwrap_or_else(|_| Answer::error(500, "a mistake in the coordinator; see its log")),
+        Ok(request) => {
+            let coordinator = Arc::clone(&coordinator);
+            tokio::spawn(async move { api::handle(&coordinator, request).await })
+                .await
+                .unwrap_or_else(|_| Answer::error(500, "a mistake in the coordinator; see its log"))
+        }
         Err(answer) => answer,
     };
+    let took = coordinator.env.monotonic_nanos().saturating_sub(begun) / 1000;
+    let is_success = answer.status == 200;
+    let name = name.unwrap_or_default();
+    coordinator.metrics.request("http", &name, is_success, took);
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = status;
@@ -79,6 +88,7 @@ async fn read(
     }
     let method = request.method().as_str().to_owned();
     let path = request.uri().path().to_owned();
+    let trace = trace_of(request.headers());
     let query = api::parse_query(request.uri().query().unwrap_or_default());
     let body = Limited::new(request.into_body(), REQUEST_BYTES_MAX)
         .collect()
@@ -88,8 +98,19 @@ async fn read(
         method,
         path,
         query,
+        trace,
         body: body.to_bytes().to_vec(),
     })
+}
+
+/// OpenTelemetry's context: whoever is called for this request belongs to the same trace.
+pub(super) fn trace_of(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let known = ["traceparent", "tracestate", "baggage"].into_iter();
+    let found = known.filter_map(|name| {
+        let value = headers.get(name)?.to_str().ok()?;
+        Some((name.to_owned(), value.to_owned()))
+    });
+    found.collect()
 }
 
 /// Whether a request has the token, if there is one.

@@ -9,6 +9,8 @@
 //! | `ticker` | takes up what is due |
 //! | `lease` | that nothing is driven twice at once |
 //! | `extras` | what steps may ask for beyond the protocol |
+//! | `metrics` | counters for Prometheus |
+//! | `command_line` | `cohort tx` |
 //! | `call` | calls to branches, and what their answers mean |
 //! | `store` | the rows in the schema `cohort` |
 //! | `api` | the protocol's endpoints |
@@ -18,6 +20,7 @@
 
 mod api;
 mod call;
+mod command_line;
 mod decide;
 mod driver;
 mod extras;
@@ -25,6 +28,7 @@ mod grpc;
 mod http;
 mod lease;
 mod listen;
+mod metrics;
 mod model;
 mod store;
 mod ticker;
@@ -33,6 +37,7 @@ mod ticker;
 mod tests;
 
 pub use call::Guard;
+pub use command_line::{Tx, run as run_tx};
 pub use decide::Rules;
 pub use listen::Tls;
 
@@ -138,6 +143,7 @@ pub(crate) struct Coordinator {
     /// At the start: wall clock in microseconds, monotonic clock in nanoseconds.
     begun: (Micros, u64),
     options: Options,
+    metrics: Arc<metrics::Metrics>,
     driven: Mutex<Driven>,
     stopping: AtomicBool,
     jitter: AtomicU64,
@@ -204,6 +210,7 @@ impl Running {
             begun: (env.wall_micros(), env.monotonic_nanos()),
             env,
             options,
+            metrics: Arc::default(),
             driven: Mutex::default(),
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),

@@ -15,7 +15,7 @@ const LIMIT: u64 = 100;
 /// And at most.
 const LIMIT_MAX: u64 = 10_000;
 /// The last attempts that are shown.
-pub(in crate::coordinator) const ATTEMPTS_MAX: u64 = 1_000;
+pub(in crate::coordinator) const ATTEMPTS_MAX: u64 = 500;
 
 /// Carries a request out; `name` is the end of its path.
 pub(super) async fn handle(

@@ -30,6 +30,8 @@ pub(super) struct Request {
     pub method: String,
     pub path: String,
     pub query: BTreeMap<String, String>,
+    /// OpenTelemetry's headers, which are passed on to branches.
+    pub trace: BTreeMap<String, String>,
     pub body: Vec<u8>,
 }
 
@@ -154,6 +156,14 @@ pub(super) async fn handle(coordinator: &Arc<Coordinator>, request: Request) -> 
     if (request.method.as_str(), request.path.as_str()) == ("POST", "/api/json-rpc") {
         return json_rpc::handle(coordinator, &request.body).await;
     }
+    if (request.method.as_str(), request.path.as_str()) == ("GET", "/api/metrics") {
+        let driven = coordinator.driven().len();
+        return Answer {
+            status: 200,
+            content_type: "text/plain; version=0.0.4",
+            body: coordinator.metrics.text(driven),
+        };
+    }
     match dispatch(coordinator, &request).await {
         Ok(None) => Answer::json(200, &json!({ "dtm_result": "SUCCESS" })),
         Ok(Some(value)) => Answer::json(200, &value),
@@ -174,7 +184,10 @@ async fn dispatch(coordinator: &Arc<Coordinator>, request: &Request) -> Result<O
             _ => Err(Refusal::Unknown),
         };
     };
-    let submission = || Submission::parse(&object(&request.body)?);
+    let submission = || {
+        let submission = Submission::parse(&object(&request.body)?)?;
+        Ok::<_, Refusal>(submission.traced(&request.trace))
+    };
     match (request.method.as_str(), name) {
         ("GET", "version") => return Ok(Some(json!({ "version": env!("CARGO_PKG_VERSION") }))),
         ("GET", "newGid") => {

@@ -10,6 +10,7 @@ use super::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// No transaction has more branches.
 const BRANCHES_MAX: usize = 10_000;
@@ -122,6 +123,16 @@ impl Submission {
             return Err(Refusal::Bad(format!("more than {BRANCHES_MAX} steps")));
         }
         Ok(submission)
+    }
+
+    /// The same, whose branches belong to this trace unless their headers say otherwise.
+    #[must_use]
+    pub fn traced(mut self, trace: &BTreeMap<String, String>) -> Submission {
+        for (name, value) in trace {
+            let headers = &mut self.options.branch_headers;
+            headers.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        self
     }
 
     /// Its kind.

@@ -20,7 +20,11 @@ use super::{
 };
 use guard::Resolver;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::{HeaderMap, Request, StatusCode, Uri, body::Bytes};
+use hyper::{
+    HeaderMap, Request, StatusCode, Uri,
+    body::Bytes,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
@@ -157,6 +161,31 @@ impl Caller {
             Ok(Err(why)) => Reply::Error(why),
             Ok(Ok(reply)) => reply,
         }
+    }
+
+    /// Posts JSON to the coordinator at `url`; what it answers, or why it refuses.
+    pub async fn post(
+        &self,
+        url: &str,
+        token: Option<&str>,
+        body: &serde_json::Value,
+    ) -> Result<serde_json::Value, String> {
+        let mut request = Request::post(url).header(CONTENT_TYPE, "application/json");
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request
+            .body(Full::new(Bytes::from(body.to_string())))
+            .map_err(|error| format!("{url}: {error}"))?;
+        let answer = send(&self.http, request).await;
+        let answer = answer.map_err(|error| format!("{url}: {error}"))?;
+        let value: serde_json::Value = serde_json::from_str(&answer.body)
+            .map_err(|_| format!("{url}: status {}, no JSON", answer.status.as_u16()))?;
+        if answer.status != StatusCode::OK {
+            let message = value["message"].as_str().unwrap_or(&answer.body);
+            return Err(message.to_owned());
+        }
+        Ok(value)
     }
 
     async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {

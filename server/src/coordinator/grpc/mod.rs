@@ -15,7 +15,7 @@ mod reflection;
 use super::{
     Coordinator,
     api::{self, Refusal, Registration, Submission},
-    http::is_authorized,
+    http::{is_authorized, trace_of},
     model::{Options, SECOND, Seconds},
     store::Topic,
 };
@@ -33,7 +33,11 @@ use messages::{
 };
 use prost::Message;
 use serde_json::{Map, Value};
-use std::{collections::HashMap, convert::Infallible, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    convert::Infallible,
+    sync::Arc,
+};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -65,7 +69,7 @@ pub(super) async fn answer(
         tokio::spawn(reflection::serve(body, answers));
         return Ok(response(channel.boxed_unsync(), HeaderMap::new()));
     }
-    Ok(match unary(coordinator, head.uri.path(), body).await {
+    Ok(match unary(coordinator, &head, body).await {
         Ok(message) => {
             let trailers = Status::new(Code::Ok, "").headers();
             let body = Full::new(frame::encode(&message));
@@ -104,9 +108,11 @@ fn response(body: Body, headers: HeaderMap) -> Response<Body> {
 
 async fn unary(
     coordinator: Arc<Coordinator>,
-    path: &str,
+    head: &Parts,
     body: Incoming,
 ) -> Result<Vec<u8>, Status> {
+    let trace = trace_of(&head.headers);
+    let path = head.uri.path();
     let method = path
         .strip_prefix('/')
         .and_then(|path| path.strip_prefix(messages::SERVICE)?.strip_prefix('/'))
@@ -118,12 +124,20 @@ async fn unary(
         .map_err(|error| Status::new(Code::InvalidArgument, error.to_string()))?;
     let message = frame::only(body.to_bytes().to_vec(), frame::MESSAGE_BYTES_MAX)?;
     // In a task of its own: it goes on if the client goes away.
-    tokio::spawn(async move { call(&coordinator, &method, &message).await })
-        .await
-        .unwrap_or_else(|_| {
-            let message = "a mistake in the coordinator; see its log";
-            Err(Status::new(Code::Internal, message))
-        })
+    tokio::spawn(async move {
+        let begun = coordinator.env.monotonic_nanos();
+        let called = call(&coordinator, &method, &message, &trace).await;
+        let took = coordinator.env.monotonic_nanos().saturating_sub(begun) / 1000;
+        coordinator
+            .metrics
+            .request("grpc", &method, called.is_ok(), took);
+        called
+    })
+    .await
+    .unwrap_or_else(|_| {
+        let message = "a mistake in the coordinator; see its log";
+        Err(Status::new(Code::Internal, message))
+    })
 }
 
 /// Carries a method out; returns its output, encoded.
@@ -131,7 +145,9 @@ async fn call(
     coordinator: &Arc<Coordinator>,
     method: &str,
     message: &[u8],
+    trace: &BTreeMap<String, String>,
 ) -> Result<Vec<u8>, Status> {
+    let submission = |message| Ok::<_, Refusal>(submission(message)?.traced(trace));
     if coordinator.is_stopping() {
         return Err(Refusal::Stopping.into());
     }

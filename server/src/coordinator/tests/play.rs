@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! > answer OP ID WORD…        how the service will answer this branch; the last word stays
-//! > submit TYPE STEPS {…}     POST; so are prepare, abort and all other endpoints
+//! > submit TYPE STEPS {…}     POST, with a traceparent where TRACED is somewhere in it; so are prepare, abort and all other endpoints
 //! > by-hand NAME {…}         POST to /api/cohort/NAME
 //! > get PATH
 //! > end                       waits for the end; statuses of the branches, and their calls
@@ -114,7 +114,19 @@ impl Player {
                 format!("{status} {}\n", self.masked(&body))
             }
             _ => {
-                let (status, body) = self.server.post(name, &self.request(rest));
+                let path = format!("/api/dtmsvr/{name}");
+                let body = self.request(rest).to_string();
+                let trace = (
+                    "traceparent",
+                    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                );
+                let headers: &[(&str, &str)] = if rest.contains("TRACED") {
+                    &[trace]
+                } else {
+                    &[]
+                };
+                let port = self.server.port;
+                let (status, body) = exchange(port, "POST", &path, headers, &body);
                 format!("{status} {}\n", self.masked(&body))
             }
         }

@@ -1,0 +1,224 @@
+//! Counters in Prometheus' text format, under DTM's names. All labels come from short lists, so
+//! that no client can make them many.
+
+use super::model::{Micros, Pattern};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Upper bounds of a histogram's buckets, in microseconds.
+const BOUNDS: [Micros; 11] = [
+    1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 10_000_000,
+    60_000_000,
+];
+/// Names of requests; whatever else is asked for is `other`.
+const REQUESTS: [&str; 18] = [
+    "newGid",
+    "prepare",
+    "submit",
+    "abort",
+    "registerBranch",
+    "registerXaBranch",
+    "registerTccBranch",
+    "prepareWorkflow",
+    "forceStop",
+    "resetNextCronTime",
+    "resetCronTime",
+    "query",
+    "all",
+    "subscribe",
+    "unsubscribe",
+    "json-rpc",
+    "list",
+    "show",
+];
+/// Operations of branches; those of workflows have names of their own, and are `other`.
+const OPERATIONS: [&str; 7] = [
+    "action",
+    "compensate",
+    "confirm",
+    "cancel",
+    "commit",
+    "rollback",
+    "msg",
+];
+
+fn known<const N: usize>(names: [&'static str; N], name: &str) -> &'static str {
+    let found = names
+        .into_iter()
+        .find(|known| known.eq_ignore_ascii_case(name));
+    found.unwrap_or("other")
+}
+
+fn result(is_success: bool) -> &'static str {
+    if is_success { "success" } else { "fail" }
+}
+
+/// How often something took how long.
+#[derive(Clone, Copy, Default)]
+struct Histogram {
+    /// One for each bound, and the rest.
+    counts: [u64; BOUNDS.len() + 1],
+    sum_us: u64,
+}
+
+impl Histogram {
+    fn note(&mut self, took: Micros) {
+        let place = BOUNDS.partition_point(|&bound| bound < took);
+        if let Some(count) = self.counts.get_mut(place) {
+            *count += 1;
+        }
+        self.sum_us = self.sum_us.saturating_add(took);
+    }
+}
+
+type Labels = Vec<&'static str>;
+
+#[derive(Default)]
+struct Counts {
+    requests: BTreeMap<Labels, u64>,
+    request_times: BTreeMap<Labels, Histogram>,
+    transactions: BTreeMap<Labels, u64>,
+    transaction_times: BTreeMap<Labels, Histogram>,
+    branches: BTreeMap<Labels, u64>,
+}
+
+/// The counters.
+#[derive(Default)]
+pub(super) struct Metrics(Mutex<Counts>);
+
+impl Metrics {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request was answered. `port`: http or grpc; `name`: the end of its path.
+    pub fn request(&self, port: &'static str, name: &str, is_success: bool, took: Micros) {
+        let name = known(REQUESTS, name);
+        let mut counts = self.counts();
+        let labels = vec![port, name, result(is_success)];
+        *counts.requests.entry(labels).or_default() += 1;
+        counts
+            .request_times
+            .entry(vec![port, name])
+            .or_default()
+            .note(took);
+    }
+
+    /// A global transaction has ended.
+    pub fn transaction(&self, pattern: Pattern, is_success: bool, took: Micros) {
+        let mut counts = self.counts();
+        let labels = vec![pattern.name(), result(is_success)];
+        *counts.transactions.entry(labels).or_default() += 1;
+        let labels = vec![pattern.name()];
+        counts
+            .transaction_times
+            .entry(labels)
+            .or_default()
+            .note(took);
+    }
+
+    /// A branch was called.
+    pub fn branch(&self, pattern: Pattern, op: &str, is_success: bool) {
+        let labels = vec![pattern.name(), known(OPERATIONS, op), result(is_success)];
+        *self.counts().branches.entry(labels).or_default() += 1;
+    }
+
+    /// All of them as text; `driven` transactions are being driven now.
+    pub fn text(&self, driven: usize) -> String {
+        let counts = self.counts();
+        let mut out = String::new();
+        let total = "dtm_server_process_total";
+        write_counters(
+            &mut out,
+            total,
+            &["type", "api", "status"],
+            &counts.requests,
+        );
+        let times = "dtm_server_response_duration";
+        write_histograms(&mut out, times, &["type", "api"], &counts.request_times);
+        let total = "dtm_transaction_process_total";
+        write_counters(&mut out, total, &["model", "status"], &counts.transactions);
+        let times = "dtm_transaction_handled_duration";
+        write_histograms(&mut out, times, &["model"], &counts.transaction_times);
+        let total = "dtm_branch_process_total";
+        let labels = ["model", "branchtype", "status"];
+        write_counters(&mut out, total, &labels, &counts.branches);
+        let gauge = "cohort_transactions_driven";
+        // Writing to a String does not fail.
+        let _ = writeln!(out, "# TYPE {gauge} gauge\n{gauge} {driven}");
+        out
+    }
+}
+
+fn labelled(names: &[&str], values: &[&str]) -> String {
+    let pairs = names.iter().zip(values);
+    let pairs: Vec<String> = pairs
+        .map(|(name, value)| format!("{name}=\"{value}\""))
+        .collect();
+    pairs.join(",")
+}
+
+fn write_counters(out: &mut String, name: &str, labels: &[&str], counts: &BTreeMap<Labels, u64>) {
+    let _ = writeln!(out, "# TYPE {name} counter");
+    for (values, count) in counts {
+        let _ = writeln!(out, "{name}{{{}}} {count}", labelled(labels, values));
+    }
+}
+
+/// In seconds, as Prometheus wants times.
+fn write_histograms(
+    out: &mut String,
+    name: &str,
+    labels: &[&str],
+    histograms: &BTreeMap<Labels, Histogram>,
+) {
+    let _ = writeln!(out, "# TYPE {name} histogram");
+    for (values, histogram) in histograms {
+        let labels = labelled(labels, values);
+        let mut sum = 0;
+        let bounds = BOUNDS.iter().map(|&bound| (bound as f64 / 1e6).to_string());
+        let bounds = bounds.chain(["+Inf".to_owned()]);
+        for (bound, count) in bounds.zip(histogram.counts) {
+            sum += count;
+            let _ = writeln!(out, "{name}_bucket{{{labels},le=\"{bound}\"}} {sum}");
+        }
+        let seconds = histogram.sum_us as f64 / 1e6;
+        let _ = writeln!(
+            out,
+            "{name}_sum{{{labels}}} {seconds}\n{name}_count{{{labels}}} {sum}"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_have_dtms_names_and_few_labels() {
+        let metrics = Metrics::default();
+        metrics.request("http", "submit", true, 700);
+        metrics.request("http", "x?gid=1", false, 2_000_000);
+        metrics.request("http", "y?gid=2", false, 90_000_000);
+        metrics.transaction(Pattern::Saga, false, 30_000);
+        metrics.branch(Pattern::Workflow, "anything", true);
+        let text = metrics.text(3);
+        for line in [
+            "dtm_server_process_total{type=\"http\",api=\"submit\",status=\"success\"} 1",
+            "dtm_server_process_total{type=\"http\",api=\"other\",status=\"fail\"} 2",
+            "dtm_server_response_duration_bucket{type=\"http\",api=\"other\",le=\"1\"} 0",
+            "dtm_server_response_duration_bucket{type=\"http\",api=\"other\",le=\"10\"} 1",
+            "dtm_server_response_duration_bucket{type=\"http\",api=\"other\",le=\"+Inf\"} 2",
+            "dtm_server_response_duration_sum{type=\"http\",api=\"other\"} 92",
+            "dtm_transaction_process_total{model=\"saga\",status=\"fail\"} 1",
+            "dtm_transaction_handled_duration_count{model=\"saga\"} 1",
+            "dtm_branch_process_total{model=\"workflow\",branchtype=\"other\",status=\"success\"} 1",
+            "cohort_transactions_driven 3",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+    }
+}
