@@ -4,7 +4,7 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     block::BlockRun,
     memory::{self, Memory},
-    tail::compare_keys,
+    tail::{By, compare_rows},
 };
 use crate::{
     error::SqlError,
@@ -207,15 +207,15 @@ impl State {
         }
         self.count += 1;
         let [value] = values;
-        let collation = aggregate
-            .args
-            .first()
-            .map_or(Collation::Binary, |a| infer(&a.expr).collation);
+        let collation = || {
+            let first = aggregate.args.first();
+            first.map_or(Collation::Binary, |a| infer(&a.expr).collation)
+        };
         match &aggregate.function {
             AggregateFunction::CountRows | AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => self.sum(value),
-            AggregateFunction::Min => self.extreme(value, collation, Ordering::Less),
-            AggregateFunction::Max => self.extreme(value, collation, Ordering::Greater),
+            AggregateFunction::Min => self.extreme(value, collation(), Ordering::Less),
+            AggregateFunction::Max => self.extreme(value, collation(), Ordering::Greater),
             AggregateFunction::AnyValue => {
                 if self.count == 1 {
                     self.value = Accumulated::Value(value);
@@ -369,12 +369,15 @@ fn concatenate(
     if texts.is_empty() {
         return Value::Null;
     }
-    let by: Vec<(Collation, bool)> = aggregate
-        .order
-        .iter()
-        .map(|key| (infer(&key.value.expr).collation, key.desc))
+    let keys = aggregate.order.iter().enumerate();
+    let by: Vec<By> = keys
+        .map(|(at, key)| By {
+            at,
+            collation: infer(&key.value.expr).collation,
+            desc: key.desc,
+        })
         .collect();
-    texts.sort_by(|(a, _), (b, _)| compare_keys(a, b, &by));
+    texts.sort_by(|(a, _), (b, _)| compare_rows(a, b, &by));
     let bytes_max = context.eval.statement.group_concat_bytes_max;
     let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     let mut result = Vec::new();

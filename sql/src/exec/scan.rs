@@ -369,6 +369,12 @@ impl<'b> Reader<'b> {
         }
     }
 
+    /// Where the columns go.
+    fn slots<'r>(&self, run: &'r mut BlockRun<'b>) -> &'r mut [Value] {
+        let slots = self.source.first_slot..self.source.first_slot + self.source.columns;
+        run.row.get_mut(slots).unwrap_or_default()
+    }
+
     /// Hands a row on. A locked row that is refused is unlocked, where that is allowed.
     fn row(
         &self,
@@ -378,9 +384,7 @@ impl<'b> Reader<'b> {
         image: Vec<u8>,
         pass: &mut Passed<'_, 'b>,
     ) -> Result<Option<Flow>, Stop> {
-        let slots = self.source.first_slot..self.source.first_slot + self.source.columns;
-        let slots = run.row.get_mut(slots).unwrap_or_default();
-        row::decode_some(self.table, &image, &self.source.wanted, slots)?;
+        row::decode_some(self.table, &image, &self.source.wanted, self.slots(run))?;
         let locking = self.read != Read::Plain;
         if let Some(state) = run.sources.get_mut(self.at) {
             state.image = image;
@@ -489,6 +493,11 @@ impl<'b> Reader<'b> {
     ) -> Result<Option<Flow>, Stop> {
         let index = match (self.access.index, self.index) {
             (Some(_), Some(index)) => index,
+            _ if self.read == Read::Plain => {
+                let slots = self.slots(run);
+                row::decode_some(self.table, value, &self.source.wanted, slots)?;
+                return pass(run, context);
+            }
             _ => {
                 let mut image = self.take_image(run);
                 image.clear();

@@ -29,7 +29,8 @@ pub(super) fn run_query(
         return run_block(block, context, outer, sink);
     }
     let (count, offset) = limit_values(query.limit.as_ref(), context)?;
-    let mut sorter = Sorter::new(&query.order, count.saturating_add(offset));
+    let wanted = count.saturating_add(offset);
+    let mut sorter = Sorter::new(&query.order, query.types.len(), |_| None, wanted);
     let sorting = !query.order.is_empty();
     let (mut skip, mut left) = (offset, count);
     let mut seen: FxHashSet<Vec<u8>> = FxHashSet::default();
@@ -51,11 +52,11 @@ pub(super) fn run_query(
                 seen.insert(key.clone());
             }
             if sorting {
-                let mut keys = Vec::with_capacity(query.order.len());
                 for by in &query.order {
-                    keys.push(eval(&by.value.expr, row, &mut context.eval)?);
+                    let key = eval(&by.value.expr, row, &mut context.eval)?;
+                    row.push(key);
                 }
-                sorter.push(keys, std::mem::take(row))?;
+                sorter.push(std::mem::take(row))?;
                 return Ok(Flow::Continue);
             }
             if skip > 0 {

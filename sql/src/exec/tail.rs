@@ -11,7 +11,7 @@ use crate::{
     expr::{Expr, conform, eval, hash_key, infer, order},
     plan::{Block, Limit, SortKey},
 };
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::{Collation, ColumnType, Value};
 use rustc_hash::FxHashSet;
 use std::cmp::Ordering;
 
@@ -45,13 +45,16 @@ pub(super) fn limit_values(
 pub(super) struct Tail<'b> {
     block: &'b Block,
     sorting: bool,
-    sorter: Sorter,
+    sorter: Sorter<'b>,
     distinct: Option<(FxHashSet<Vec<u8>>, Memory)>,
     skip: u64,
     left: u64,
     offset: u64,
     count: u64,
     output: Vec<Value>,
+    /// The outputs that are columns of the block's only table, each once, and their slots: their
+    /// values change places with those of the row before, so that strings are not copied.
+    moved: Vec<(usize, usize)>,
     key: Vec<u8>,
     /// The outputs whose values may be of another type than was told to the client, because a
     /// parameter or a variable is in them.
@@ -68,7 +71,12 @@ impl<'b> Tail<'b> {
         Ok(Tail {
             block,
             sorting,
-            sorter: Sorter::new(&block.order, count.saturating_add(offset)),
+            sorter: Sorter::new(
+                &block.order,
+                block.output.len(),
+                |key| block.output.iter().position(|o| o.expr == *key),
+                count.saturating_add(offset),
+            ),
             distinct: block
                 .distinct
                 .then(|| (FxHashSet::default(), Memory::default())),
@@ -76,7 +84,8 @@ impl<'b> Tail<'b> {
             left: count,
             offset,
             count,
-            output: Vec::with_capacity(block.output.len()),
+            output: Vec::new(),
+            moved: moved(block),
             key: Vec::new(),
             conform: block
                 .output
@@ -107,8 +116,11 @@ impl<'b> Tail<'b> {
         if plain && !self.wants(context) {
             return Ok(Flow::Continue);
         }
-        self.output.clear();
-        for computed in &block.output {
+        self.output.resize(block.output.len(), Value::Null);
+        for (at, computed) in block.output.iter().enumerate() {
+            if self.moved.iter().any(|(moved, _)| *moved == at) {
+                continue;
+            }
             if !computed.subqueries.is_empty() {
                 run.run_subqueries(&computed.subqueries, context)?;
             }
@@ -116,7 +128,21 @@ impl<'b> Tail<'b> {
             if self.conform {
                 value = conform(value, &infer(&computed.expr), &mut context.eval);
             }
-            self.output.push(value);
+            if let Some(output) = self.output.get_mut(at) {
+                *output = value;
+            }
+        }
+        if self.sorting {
+            for by in self.sorter.beyond() {
+                run.run_subqueries(&by.value.subqueries, context)?;
+                let key = eval(&by.value.expr, &run.row, &mut context.eval)?;
+                self.output.push(key);
+            }
+        }
+        for &(at, slot) in &self.moved {
+            if let (Some(output), Some(value)) = (self.output.get_mut(at), run.row.get_mut(slot)) {
+                std::mem::swap(output, value);
+            }
         }
         if let Some((seen, memory)) = &mut self.distinct {
             self.key.clear();
@@ -131,12 +157,7 @@ impl<'b> Tail<'b> {
         }
         if self.sorting {
             self.count(context);
-            let mut keys = Vec::with_capacity(block.order.len());
-            for by in &block.order {
-                run.run_subqueries(&by.value.subqueries, context)?;
-                keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-            }
-            self.sorter.push(keys, std::mem::take(&mut self.output))?;
+            self.sorter.push(std::mem::take(&mut self.output))?;
             return Ok(Flow::Continue);
         }
         if !plain && !self.wants(context) {
@@ -174,36 +195,88 @@ impl<'b> Tail<'b> {
     }
 }
 
+/// See `Tail::moved`. Not of a join, where the row of an outer table stays for many rows of the
+/// inner one.
+fn moved(block: &Block) -> Vec<(usize, usize)> {
+    let [source] = block.sources.as_slice() else {
+        return Vec::new();
+    };
+    let own = source.first_slot..source.first_slot + source.columns;
+    let mut moved: Vec<(usize, usize)> = Vec::new();
+    for (at, computed) in block.output.iter().enumerate() {
+        if let Expr::Column { slot, ty } = &computed.expr
+            // A TIMESTAMP is shown in the session's time zone.
+            && !matches!(ty.ty, Some(ColumnType::Timestamp(_)))
+        {
+            let slot = *slot as usize;
+            if own.contains(&slot) && moved.iter().all(|(_, other)| *other != slot) {
+                moved.push((at, slot));
+            }
+        }
+    }
+    moved
+}
+
+/// What rows are compared by: a place in them.
+pub(super) struct By {
+    pub at: usize,
+    pub collation: Collation,
+    pub desc: bool,
+}
+
 /// Sorts rows; of many, keeps only as many as are wanted.
-pub(super) struct Sorter {
-    by: Vec<(Collation, bool)>,
-    rows: Vec<(Vec<Value>, Vec<Value>)>,
+pub(super) struct Sorter<'q> {
+    by: Vec<By>,
+    /// How many values of a row are handed on; keys follow them that are not among them.
+    width: usize,
+    beyond: Vec<&'q SortKey>,
+    rows: Vec<Vec<Value>>,
     wanted: u64,
     memory: Memory,
 }
 
-impl Sorter {
-    /// A sorter of which the first `wanted` rows will be asked for.
-    pub fn new(keys: &[SortKey], wanted: u64) -> Sorter {
+impl<'q> Sorter<'q> {
+    /// A sorter of rows of `width` values, of which the first `wanted` rows will be asked for.
+    /// `place` knows whether one of the values is a key's.
+    pub fn new(
+        keys: &'q [SortKey],
+        width: usize,
+        place: impl Fn(&Expr) -> Option<usize>,
+        wanted: u64,
+    ) -> Sorter<'q> {
+        let mut beyond = Vec::new();
+        let by = keys.iter().map(|key| By {
+            at: place(&key.value.expr).unwrap_or_else(|| {
+                beyond.push(key);
+                width + beyond.len() - 1
+            }),
+            collation: infer(&key.value.expr).collation,
+            desc: key.desc,
+        });
         Sorter {
-            by: keys
-                .iter()
-                .map(|key| (infer(&key.value.expr).collation, key.desc))
-                .collect(),
+            by: by.collect(),
+            width,
+            beyond,
             rows: Vec::new(),
             wanted,
             memory: Memory::default(),
         }
     }
 
-    pub fn push(&mut self, keys: Vec<Value>, row: Vec<Value>) -> Result<(), Stop> {
-        self.memory.take(memory::size(&keys) + memory::size(&row))?;
-        self.rows.push((keys, row));
+    /// The keys to be put behind the values of a row.
+    pub fn beyond(&self) -> &[&'q SortKey] {
+        &self.beyond
+    }
+
+    /// Takes a row, its keys behind it.
+    pub fn push(&mut self, row: Vec<Value>) -> Result<(), Stop> {
+        self.memory.take(memory::size(&row))?;
+        self.rows.push(row);
         let bound = usize::try_from(self.wanted).unwrap_or(usize::MAX / 4);
         if self.rows.len() >= bound.saturating_mul(2).max(1024) {
             self.sort();
-            for (keys, row) in self.rows.drain(bound.min(self.rows.len())..) {
-                self.memory.give(memory::size(&keys) + memory::size(&row));
+            for row in self.rows.drain(bound.min(self.rows.len())..) {
+                self.memory.give(memory::size(&row));
             }
         }
         Ok(())
@@ -211,7 +284,7 @@ impl Sorter {
 
     fn sort(&mut self) {
         let by = &self.by;
-        self.rows.sort_by(|(a, _), (b, _)| compare_keys(a, b, by));
+        self.rows.sort_by(|a, b| compare_rows(a, b, by));
     }
 
     /// The rows in order.
@@ -219,20 +292,26 @@ impl Sorter {
         self.sort();
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let width = self.width;
         self.rows
             .into_iter()
             .skip(offset)
             .take(count)
-            .map(|(_, row)| row)
+            .map(move |mut row| {
+                row.truncate(width);
+                row
+            })
     }
 }
 
-/// Compares sort keys.
-pub(super) fn compare_keys(a: &[Value], b: &[Value], by: &[(Collation, bool)]) -> Ordering {
-    for ((a, b), (collation, desc)) in a.iter().zip(b).zip(by) {
-        let ordering = order(a, b, *collation);
-        if ordering != Ordering::Equal {
-            return if *desc { ordering.reverse() } else { ordering };
+/// Compares rows by some of their values.
+pub(super) fn compare_rows(a: &[Value], b: &[Value], by: &[By]) -> Ordering {
+    for by in by {
+        if let (Some(a), Some(b)) = (a.get(by.at), b.get(by.at)) {
+            let ordering = order(a, b, by.collation);
+            if ordering != Ordering::Equal {
+                return if by.desc { ordering.reverse() } else { ordering };
+            }
         }
     }
     Ordering::Equal

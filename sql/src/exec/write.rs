@@ -55,18 +55,18 @@ fn each_found(
         })?;
         return Ok(());
     }
-    let mut sorter = Sorter::new(&block.order, count);
+    let mut sorter = Sorter::new(&block.order, 2, |_| None, count);
     let mut memory = Memory::default();
     let mut left = count;
     run.each_row(context, &mut |run, context| {
-        let mut keys = Vec::with_capacity(block.order.len());
-        for by in &block.order {
-            run.run_subqueries(&by.value.subqueries, context)?;
-            keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-        }
         let (key, image) = take_found(run);
         memory.take(key.len() + image.len())?;
-        sorter.push(keys, vec![Value::Bytes(key), Value::Bytes(image)])?;
+        let mut row = vec![Value::Bytes(key), Value::Bytes(image)];
+        for by in &block.order {
+            run.run_subqueries(&by.value.subqueries, context)?;
+            row.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
+        }
+        sorter.push(row)?;
         left -= 1;
         Ok(if left == 0 && !sorted {
             Flow::Stop

@@ -144,6 +144,22 @@ impl Expr {
         Ok(Cow::Owned(value))
     }
 
+    /// The value if it is a signed integer that is there already, as most that conditions on
+    /// keys compare are: the short way for them.
+    #[inline]
+    fn integer(&self, row: &[Value], context: &EvalContext<'_>) -> Option<i64> {
+        let value = match self {
+            Expr::Column { slot, .. } => row.get(*slot as usize)?,
+            Expr::Parameter { index, .. } => context.params.get(*index as usize)?,
+            Expr::Literal(value, _) => value,
+            _ => return None,
+        };
+        match value {
+            Value::Int(n) => Some(*n),
+            _ => None,
+        }
+    }
+
     /// The truth of a condition for a row; `None` for UNKNOWN.
     pub(super) fn truth(
         &self,
@@ -183,6 +199,13 @@ impl Expr {
                 negated,
                 collation,
             } => {
+                if let (Some(value), Some(low), Some(high)) = (
+                    expr.integer(row, context),
+                    low.integer(row, context),
+                    high.integer(row, context),
+                ) {
+                    return Ok(Some((low <= value && value <= high) != *negated));
+                }
                 let value = expr.value(row, context)?;
                 let above = compare(&value, &*low.value(row, context)?, *collation, context)?
                     .map(Ordering::is_ge);
@@ -288,6 +311,9 @@ fn binary_truth(
             Ok(a.zip(b).map(|(a, b)| a != b))
         }
         op if op.is_comparison() => {
+            if let (Some(a), Some(b)) = (left.integer(row, context), right.integer(row, context)) {
+                return Ok(Some(op.accepts(a.cmp(&b))));
+            }
             let a = left.value(row, context)?;
             let b = right.value(row, context)?;
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {

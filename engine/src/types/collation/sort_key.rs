@@ -89,15 +89,19 @@ pub(super) fn push_end(collation: Collation, out: &mut Vec<u8>) {
 
 fn push_uca(text: &[u8], out: &mut Vec<u8>) {
     let ranks = &*RANKS;
+    let rank = |byte: &u8| ranks.ascii.get(usize::from(*byte)).copied().unwrap_or(0);
     let mut rest = text;
-    while let Some(&byte) = rest.first() {
-        if let Some(&rank) = ranks.ascii.get(usize::from(byte)) {
-            if rank != 0 {
-                out.push(rank);
-            }
-            rest = &rest[1..];
-            continue;
+    loop {
+        let ascii = rest.iter().position(|byte| !byte.is_ascii());
+        let (plain, beyond) = rest.split_at(ascii.unwrap_or(rest.len()));
+        let start = out.len();
+        out.extend(plain.iter().map(rank));
+        if out[start..].contains(&0) {
+            // Characters that do not count, which are rare.
+            out.truncate(start);
+            out.extend(plain.iter().map(rank).filter(|rank| *rank != 0));
         }
+        rest = beyond;
         let Some((code, length)) = next_char(rest) else {
             break;
         };
