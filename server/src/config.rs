@@ -63,7 +63,7 @@ settings! {
     admin_address: String;
     /// Port for administrators [default: 33062]
     admin_port: u16;
-    /// Statements that execute at once, while the others queue; 0 for no limit [default: 4 for
+    /// Statements that execute at once, while the others queue; 0 for no limit [default: 8 for
     /// each core]
     thread_pool_size: u32;
     /// Seconds a login may take [default: 10]
@@ -72,8 +72,10 @@ settings! {
     /// likes [default: 1]
     sync_binlog: u64;
     /// Bytes after which a new log file begins [default: 1073741824]
+    #[arg(value_parser = size)]
     max_binlog_size: u64;
     /// Bytes one transaction may write to the log [default: 1073741824]
+    #[arg(value_parser = size)]
     max_binlog_cache_size: u64;
     /// Seconds after which a log file that recovery does not need is removed; 0 for never
     /// [default: 2592000]
@@ -81,8 +83,10 @@ settings! {
     /// Seconds a statement waits for a row lock [default: 50]
     innodb_lock_wait_timeout: u64;
     /// Bytes of memory for pages of the store [default: 134217728]
+    #[arg(value_parser = size)]
     innodb_buffer_pool_size: u64;
     /// Bytes of recent changes in memory that begin a checkpoint [default: 67108864]
+    #[arg(value_parser = size)]
     cohort_delta_size: u64;
     /// The coordinator of global transactions: on or off [default: off]
     #[arg(value_name = "on|off")]
@@ -147,6 +151,13 @@ fn parse(text: &str) -> Result<Settings, String> {
     let table: toml::Table = table
         .into_iter()
         .map(|(k, v)| (k.replace('-', "_"), v))
+        .map(|(k, v)| match &v {
+            toml::Value::String(text) if k.ends_with("_size") => match integer(text) {
+                Some(bytes) => (k, toml::Value::Integer(bytes)),
+                None => (k, v),
+            },
+            _ => (k, v),
+        })
         .collect();
     table.try_into().map_err(|e: toml::de::Error| e.to_string())
 }
@@ -161,12 +172,31 @@ fn from_environment(vars: impl Iterator<Item = (String, String)>) -> Result<Sett
         if name == "config" {
             continue;
         }
-        let number = text.parse().map(toml::Value::Integer).ok();
+        let number = integer(&text).map(toml::Value::Integer);
         table.insert(name, number.unwrap_or(toml::Value::String(text)));
     }
     table
         .try_into()
         .map_err(|e: toml::de::Error| format!("environment ({PREFIX}…): {e}"))
+}
+
+/// An integer, in units of 1024, 1024², 1024³ or 1024⁴ if K, M, G or T follows, as in MySQL's
+/// option files.
+fn integer(text: &str) -> Option<i64> {
+    const UNITS: &str = "KMGT";
+    let unit = text.chars().last().map(|c| c.to_ascii_uppercase());
+    let Some(power) = unit.and_then(|unit| UNITS.find(unit)) else {
+        return text.parse().ok();
+    };
+    let number: i64 = text.get(..text.len() - 1)?.parse().ok()?;
+    number.checked_mul(1 << (10 * (power + 1)))
+}
+
+/// Bytes in a flag.
+fn size(text: &str) -> Result<u64, String> {
+    integer(text)
+        .and_then(|bytes| u64::try_from(bytes).ok())
+        .ok_or_else(|| "a number of bytes is wanted, such as 512M or 2G".into())
 }
 
 impl Settings {
@@ -223,6 +253,19 @@ mod tests {
         assert_eq!((settings.port, settings.sync_binlog), (Some(4), Some(2)));
         assert_eq!(settings.variables["wait_timeout"], toml::Value::Integer(5));
         assert_eq!(settings.variables.len(), 1);
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let file = parse("innodb-buffer-pool-size = \"2G\"\nmax_binlog_size = 4096").unwrap();
+        assert_eq!(file.innodb_buffer_pool_size, Some(2 << 30));
+        assert_eq!(file.max_binlog_size, Some(4096));
+        let vars = environment(&[("COHORT_COHORT_DELTA_SIZE", "64k")]).unwrap();
+        assert_eq!(vars.cohort_delta_size, Some(64 << 10));
+        assert_eq!(size("3T"), Ok(3 << 40));
+        for wrong in ["", "G", "-1K", "2GB", "9999999999T", "ü"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
