@@ -310,7 +310,11 @@ pub(super) fn compare_rows(a: &[Value], b: &[Value], by: &[By]) -> Ordering {
         if let (Some(a), Some(b)) = (a.get(by.at), b.get(by.at)) {
             let ordering = order(a, b, by.collation);
             if ordering != Ordering::Equal {
-                return if by.desc { ordering.reverse() } else { ordering };
+                return if by.desc {
+                    ordering.reverse()
+                } else {
+                    ordering
+                };
             }
         }
     }
