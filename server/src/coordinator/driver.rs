@@ -28,7 +28,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{Id, JoinSet};
 
 /// A task waits itself for what is due within so long; the ticker for the rest.
 const LINGER: Micros = 2 * SECOND;
@@ -128,15 +128,14 @@ impl Calls {
         let done = self.set.join_next_with_id().await?;
         let (id, reply, attempt) = match done {
             Ok((id, (reply, attempt))) => (id, reply, Some(attempt)),
-            Err(error) => (error.id(), broken(&error), None),
+            // The panic has been printed where it happened.
+            Err(error) => {
+                let why = "a mistake in the coordinator; see its log";
+                (error.id(), Reply::Error(why.into()), None)
+            }
         };
         Some((self.whose.remove(&id)?.event(reply), attempt))
     }
-}
-
-/// A panic of a call has been printed where it happened.
-fn broken(_: &JoinError) -> Reply {
-    Reply::Error("a mistake in the coordinator; see its log".into())
 }
 
 /// A transaction and its task.

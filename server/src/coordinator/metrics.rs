@@ -14,7 +14,7 @@ const BOUNDS: [Micros; 11] = [
     60_000_000,
 ];
 /// Names of requests; whatever else is asked for is `other`.
-const REQUESTS: [&str; 18] = [
+const REQUESTS: [&str; 22] = [
     "newGid",
     "prepare",
     "submit",
@@ -33,6 +33,10 @@ const REQUESTS: [&str; 18] = [
     "json-rpc",
     "list",
     "show",
+    "retry",
+    "skip",
+    "force",
+    "compensate",
 ];
 /// Operations of branches; those of workflows have names of their own, and are `other`.
 const OPERATIONS: [&str; 7] = [
@@ -74,15 +78,16 @@ impl Histogram {
     }
 }
 
-type Labels = Vec<&'static str>;
+/// By the values of `N` labels.
+type Family<const N: usize, T> = BTreeMap<[&'static str; N], T>;
 
 #[derive(Default)]
 struct Counts {
-    requests: BTreeMap<Labels, u64>,
-    request_times: BTreeMap<Labels, Histogram>,
-    transactions: BTreeMap<Labels, u64>,
-    transaction_times: BTreeMap<Labels, Histogram>,
-    branches: BTreeMap<Labels, u64>,
+    requests: Family<3, u64>,
+    request_times: Family<2, Histogram>,
+    transactions: Family<2, u64>,
+    transaction_times: Family<1, Histogram>,
+    branches: Family<3, u64>,
 }
 
 /// The counters.
@@ -98,11 +103,11 @@ impl Metrics {
     pub fn request(&self, port: &'static str, name: &str, is_success: bool, took: Micros) {
         let name = known(REQUESTS, name);
         let mut counts = self.counts();
-        let labels = vec![port, name, result(is_success)];
+        let labels = [port, name, result(is_success)];
         *counts.requests.entry(labels).or_default() += 1;
         counts
             .request_times
-            .entry(vec![port, name])
+            .entry([port, name])
             .or_default()
             .note(took);
     }
@@ -110,9 +115,9 @@ impl Metrics {
     /// A global transaction has ended.
     pub fn transaction(&self, pattern: Pattern, is_success: bool, took: Micros) {
         let mut counts = self.counts();
-        let labels = vec![pattern.name(), result(is_success)];
+        let labels = [pattern.name(), result(is_success)];
         *counts.transactions.entry(labels).or_default() += 1;
-        let labels = vec![pattern.name()];
+        let labels = [pattern.name()];
         counts
             .transaction_times
             .entry(labels)
@@ -122,7 +127,7 @@ impl Metrics {
 
     /// A branch was called.
     pub fn branch(&self, pattern: Pattern, op: &str, is_success: bool) {
-        let labels = vec![pattern.name(), known(OPERATIONS, op), result(is_success)];
+        let labels = [pattern.name(), known(OPERATIONS, op), result(is_success)];
         *self.counts().branches.entry(labels).or_default() += 1;
     }
 
@@ -161,7 +166,12 @@ fn labelled(names: &[&str], values: &[&str]) -> String {
     pairs.join(",")
 }
 
-fn write_counters(out: &mut String, name: &str, labels: &[&str], counts: &BTreeMap<Labels, u64>) {
+fn write_counters<const N: usize>(
+    out: &mut String,
+    name: &str,
+    labels: &[&str],
+    counts: &Family<N, u64>,
+) {
     let _ = writeln!(out, "# TYPE {name} counter");
     for (values, count) in counts {
         let _ = writeln!(out, "{name}{{{}}} {count}", labelled(labels, values));
@@ -169,11 +179,11 @@ fn write_counters(out: &mut String, name: &str, labels: &[&str], counts: &BTreeM
 }
 
 /// In seconds, as Prometheus wants times.
-fn write_histograms(
+fn write_histograms<const N: usize>(
     out: &mut String,
     name: &str,
     labels: &[&str],
-    histograms: &BTreeMap<Labels, Histogram>,
+    histograms: &Family<N, Histogram>,
 ) {
     let _ = writeln!(out, "# TYPE {name} histogram");
     for (values, histogram) in histograms {

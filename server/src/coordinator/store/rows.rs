@@ -202,8 +202,8 @@ pub(in crate::coordinator) fn save(
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
          finish_time = ?, rollback_time = ?, dead_time = ? WHERE gid = ? AND status = ?";
     const BRANCH: &str = "UPDATE cohort.branches SET status = ?, attempts = ?, errors = ?, \
-         last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, end_time = ? \
-         WHERE gid = ? AND branch_id = ? AND op = ?";
+         last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
+         end_time = ? WHERE gid = ? AND branch_id = ? AND op = ?";
     // Ignored is what a clock that was set back makes look like a call already recorded.
     const ATTEMPT: &str = "INSERT IGNORE INTO cohort.attempts (gid, started, branch_id, op, duration_us, \
          result, error) VALUES ";
@@ -271,7 +271,8 @@ pub(in crate::coordinator) fn load(
          next_run_us, create_time, finish_time, rollback_time, dead_time \
          FROM cohort.global_transactions WHERE gid = ?";
     const BRANCHES: &str = "SELECT branch_id, op, url, body, status, attempts, errors, \
-         last_error, not_before_us, interval_us, answer, end_time FROM cohort.branches WHERE gid = ? ORDER BY position";
+         last_error, not_before_us, interval_us, answer, end_time \
+         FROM cohort.branches WHERE gid = ? ORDER BY position";
     let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
         return Ok(None);
     };
