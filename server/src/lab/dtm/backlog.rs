@@ -108,6 +108,7 @@ fn measure(options: &Options, directory: &Path) -> Result<(), String> {
     // Killed, with no time to tidy up.
     drop(server);
 
+    hang_up(&listener).map_err(failed)?;
     let client = Arc::new(Client::default());
     let accepting = Arc::clone(&client);
     let name = "service".to_owned();
@@ -149,6 +150,13 @@ fn measure(options: &Options, directory: &Path) -> Result<(), String> {
     ];
     print!("{}", aligned(&table));
     Ok(())
+}
+
+/// Ends the connections of the killed server, whose calls nobody has taken.
+fn hang_up(listener: &TcpListener) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    while listener.accept().is_ok() {}
+    listener.set_nonblocking(false)
 }
 
 /// Makes the messages known, all of them due at once.
