@@ -7,6 +7,7 @@ global transaction has ended, none is half done, and the sum of all accounts is 
 import http.server
 import json
 import signal
+import subprocess
 import threading
 import time
 import urllib.parse
@@ -15,7 +16,7 @@ import pymysql
 import requests
 from dtmcli import barrier, msg, saga, tcc, utils
 
-from cohort import Cohort, free_port
+from cohort import BINARY, Cohort, free_port
 
 ACCOUNTS, TRANSFERS, CLIENTS = 20, 60, 6
 BARRIER = """CREATE TABLE dtm_barrier.barrier (
@@ -129,6 +130,24 @@ def clients(dtm, bank, first, done):
         done.append(number)
 
 
+def operate(port):
+    """The command line for operators: what happened to a saga, and its undoing by hand."""
+    def tx(*arguments):
+        command = [BINARY, "tx", "--url", f"http://127.0.0.1:{port}", "--operator", "ci", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    listed = tx("list", "--status", "succeed", "--trans-type", "saga")
+    gid = listed.split()[0]
+    assert "success" in tx("show", gid), "a timeline has calls"
+    assert tx("compensate", gid, "--why", "a test") == f"done     {gid}\n"
+    until = time.monotonic() + 30
+    while gid not in tx("list", "--status", "failed", "--trans-type", "saga"):
+        assert time.monotonic() < until, f"{gid} is never undone"
+        time.sleep(0.1)
+    assert "compensate  by ci: succeed -> aborting: a test" in tx("show", gid)
+    metrics = requests.get(f"http://127.0.0.1:{port}/api/metrics", timeout=5).text
+    assert 'dtm_transaction_process_total{model="saga",status="fail"}' in metrics
+
+
 def main():
     port = free_port()
     with Cohort("--coordinator", "on", "--coordinator-port", str(port)) as server:
@@ -172,6 +191,7 @@ def main():
         ended = cursor.fetchall()
         kinds = {(kind, status) for kind, status, _ in ended}
         assert {("saga", "succeed"), ("saga", "failed"), ("tcc", "succeed"), ("msg", "succeed")} <= kinds
+        operate(port)
         print(f"dtm_python: {ended}, the sum of all accounts is what it was")
 
 
