@@ -28,7 +28,9 @@ class Cohort:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cohort-ci-"))
         self.data, self.port, self.flags = self.directory / "data", free_port(), flags
         self.log = self.directory / "log"
-        if "--coordinator" in flags and "--coordinator-grpc-port" not in flags:
+        if not any(flag.startswith("--coordinator") for flag in flags):
+            self.flags = (*flags, "--coordinator", "off")
+        elif "--coordinator-grpc-port" not in flags:
             self.flags = (*flags, "--coordinator-grpc-port", str(free_port()))
         self.process = None
 

@@ -109,7 +109,26 @@ def check_stop(server):
     assert "starting" in log and "ready on" in log and "stopped" in log, log
 
 
+def check_coordinator():
+    """It comes with the server; a second server on the machine serves without one, unless it is
+    asked for."""
+    ports = ("--coordinator-port", str(free_port()), "--coordinator-grpc-port", str(free_port()))
+    with Cohort(*ports) as first, Cohort(*ports) as second:
+        for server, wanted in ((first, "coordinating global"), (second, "no coordinator of global")):
+            until = time.monotonic() + 30
+            while wanted not in server.log.read_text():
+                assert time.monotonic() < until, f"{wanted} …: {server.log.read_text()}"
+                time.sleep(0.02)
+            server.connect().close()
+        with tempfile.TemporaryDirectory() as directory:
+            said = refused("--datadir", directory + "/data", "--port", str(free_port()), *ports,
+                           "--coordinator", "on")
+            assert "is in use" in said and "--coordinator-port" in said, said
+    print("operation: check_coordinator passed", flush=True)
+
+
 def main():
+    check_coordinator()
     os.environ["COHORT_INNODB_LOCK_WAIT_TIMEOUT"] = "7"
     with Cohort("--max-connections", "3") as server:
         del os.environ["COHORT_INNODB_LOCK_WAIT_TIMEOUT"]

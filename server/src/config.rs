@@ -88,7 +88,7 @@ settings! {
     /// Bytes of recent changes in memory that begin a checkpoint [default: 67108864]
     #[arg(value_parser = size)]
     cohort_delta_size: u64;
-    /// The coordinator of global transactions: on or off [default: off]
+    /// The coordinator of global transactions: on or off [default: on, unless its ports are taken]
     #[arg(value_name = "on|off")]
     coordinator: String;
     /// TCP port of the coordinator's HTTP [default: 36789]

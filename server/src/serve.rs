@@ -296,26 +296,26 @@ fn refuse_open_door(listener: &TcpListener, database: &Database) -> Result<(), S
     ))
 }
 
-/// Starts the coordinator, if it is wanted.
+/// Starts the coordinator, unless it is not wanted. If nobody asked for it, a port that is taken,
+/// as by a second server on the machine, is no reason not to serve.
 fn coordinate(
     settings: &Settings,
     instance: &Arc<Instance>,
 ) -> Result<Option<coordinator::Running>, String> {
     /// Connection ids of its sessions: clients' are far below.
     const FIRST_ID: u64 = 4_000_000_000;
-    match settings.coordinator.as_deref().unwrap_or("off") {
-        "on" => {}
-        "off" => return Ok(None),
-        other => return Err(format!("coordinator: on or off is expected, not {other}")),
+    match settings.coordinator.as_deref() {
+        None | Some("on") => {}
+        Some("off") => return Ok(None),
+        Some(other) => return Err(format!("coordinator: on or off is expected, not {other}")),
     }
-    let address = settings
-        .coordinator_address
-        .as_deref()
-        .unwrap_or("127.0.0.1");
-    let listen = |name: &str, port: Option<u16>, default: u16| {
-        let port = port.unwrap_or(default);
-        TcpListener::bind((address, port))
-            .map_err(|error| format!("{name} {port} on {address}: {error}"))
+    let (http, grpc) = match coordinator_ports(settings) {
+        Ok(ports) => ports,
+        Err(why) if settings.coordinator.is_none() => {
+            notice!("no coordinator of global transactions: {why}");
+            return Ok(None);
+        }
+        Err(why) => return Err(why),
     };
     let tls = match (
         &settings.coordinator_ssl_cert,
@@ -326,15 +326,7 @@ fn coordinate(
         _ => return Err("coordinator-ssl-cert and coordinator-ssl-key: give both".into()),
     };
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let listeners = coordinator::Listeners {
-        tls,
-        http: listen("coordinator-port", settings.coordinator_port, 36_789)?,
-        grpc: listen(
-            "coordinator-grpc-port",
-            settings.coordinator_grpc_port,
-            36_790,
-        )?,
-    };
+    let listeners = coordinator::Listeners { tls, http, grpc };
     let local = |listener: &TcpListener| listener.local_addr().map_err(|e| e.to_string());
     let (http, grpc) = (local(&listeners.http)?, local(&listeners.grpc)?);
     let is_loopback = connections::is_loopback(http.ip());
@@ -363,6 +355,31 @@ fn coordinate(
         "coordinating global transactions on {scheme}://{http}/api/dtmsvr and, for gRPC, {grpc}"
     );
     Ok(Some(running))
+}
+
+/// The coordinator's ports, for HTTP and for gRPC.
+fn coordinator_ports(settings: &Settings) -> Result<(TcpListener, TcpListener), String> {
+    let address = settings.coordinator_address.as_deref();
+    let address = address.unwrap_or("127.0.0.1");
+    let listen = |name: &str, port: u16| {
+        TcpListener::bind((address, port)).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => format!(
+                "port {port} on {address} is in use, perhaps by another server: choose another \
+                 with --{name}"
+            ),
+            _ => format!("{name} {port} on {address}: {error}"),
+        })
+    };
+    Ok((
+        listen(
+            "coordinator-port",
+            settings.coordinator_port.unwrap_or(36_789),
+        )?,
+        listen(
+            "coordinator-grpc-port",
+            settings.coordinator_grpc_port.unwrap_or(36_790),
+        )?,
+    ))
 }
 
 fn socket_path(settings: &Settings, directory: &Path) -> PathBuf {

@@ -30,9 +30,13 @@ pub struct Own {
 }
 
 impl Own {
-    /// Starts the server on a free port, for so many connections, with `flags` besides.
-    /// `directory` keeps its data; if none is given, a temporary one does.
-    pub fn start(
+    /// Starts the server on a free port, for so many connections. `directory` keeps its data; if
+    /// none is given, a temporary one does.
+    pub fn start(connections: usize, directory: Option<&Path>) -> Result<Own, String> {
+        Own::start_with(connections, directory, &["--coordinator=off".to_owned()])
+    }
+
+    fn start_with(
         connections: usize,
         directory: Option<&Path>,
         flags: &[String],
@@ -73,7 +77,7 @@ impl Own {
             format!("--coordinator-port={http}"),
             format!("--coordinator-grpc-port={}", port()?),
         ];
-        let own = Own::start(connections, directory, &flags)?;
+        let own = Own::start_with(connections, directory, &flags)?;
         Ok((own, SocketAddr::from((Ipv4Addr::LOCALHOST, http))))
     }
 

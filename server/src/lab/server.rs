@@ -84,7 +84,7 @@ impl Server {
     ) -> Result<Server, String> {
         let (name, mut endpoint, pid, own) = match target {
             Target::Own => {
-                let own = Own::start(connections + SPARE, directory, &[])?;
+                let own = Own::start(connections + SPARE, directory)?;
                 (
                     OWN.to_owned(),
                     own.endpoint.clone(),

@@ -212,7 +212,7 @@ pub fn run(options: &Options) -> Result<(), String> {
 fn start(options: &Options) -> Result<(Option<Own>, Coordinator), String> {
     if let Some(coordinator) = options.coordinator {
         let needed = options.targets.contains(&Target::Own);
-        let start = || Own::start(options.clients, options.datadir.as_deref(), &[]);
+        let start = || Own::start(options.clients, options.datadir.as_deref());
         return Ok((needed.then(start).transpose()?, coordinator));
     }
     // Connections of the business service: the clients' own, and the coordinator's to it.
