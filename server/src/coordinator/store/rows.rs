@@ -205,8 +205,8 @@ pub(in crate::coordinator) fn save(
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
          end_time = ? WHERE gid = ? AND branch_id = ? AND op = ?";
     // Ignored is what a clock that was set back makes look like a call already recorded.
-    const ATTEMPT: &str = "INSERT IGNORE INTO cohort.attempts (gid, started, branch_id, op, duration_us, \
-         result, error) VALUES ";
+    const ATTEMPT: &str = "INSERT IGNORE INTO cohort.attempts (gid, started, branch_id, op, \
+         duration_us, result, error) VALUES ";
     let global = &transaction.global;
     let values = [
         text(global.status.name()),
