@@ -32,9 +32,6 @@ pub struct Database {
     pub scheduler: Arc<Scheduler>,
     /// What sessions waited for, and how long.
     pub waits: Arc<Waits>,
-    /// So many connections may keep a thread while they talk; with more, threads go from one
-    /// connection to the next.
-    pub talkers_max: usize,
     /// What the handshake says.
     pub version: String,
     /// Set once, when the server begins to stop.
@@ -148,7 +145,7 @@ impl Backend for Database {
         self.scheduler.release();
     }
     fn is_crowded(&self) -> bool {
-        self.scheduler.is_crowded(self.talkers_max)
+        self.scheduler.is_crowded()
     }
     fn note_log_wait(&self, waited: Duration) {
         self.waits.note(Wait::Log, waited);

@@ -19,8 +19,9 @@ use std::{
 /// Slots for each core, unless thread_pool_size says otherwise; see
 /// docs/decisions/0017.
 pub const SLOTS_PER_CORE: usize = 8;
-/// So many connections for each core may keep a thread while they talk.
-pub const TALKERS_PER_CORE: usize = 64;
+/// So many connections for each core that talk are a crowd: fewer keep their threads while they
+/// talk, and nobody queues.
+pub const CROWD_PER_CORE: usize = 64;
 /// A thread's stack. Only touched pages take memory; unoptimised code has larger frames.
 pub const STACK: usize = if cfg!(debug_assertions) {
     8 << 20

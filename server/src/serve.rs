@@ -193,10 +193,10 @@ fn database(
     }
     let waits = Arc::new(Waits::default());
     let rules = pool::rules(&instance);
+    let crowd = pool::cores() * pool::CROWD_PER_CORE;
     Ok(Database {
-        scheduler: Scheduler::new(rules, Arc::clone(&waits), "worker", pool::STACK),
+        scheduler: Scheduler::new(rules, crowd, Arc::clone(&waits), "worker", pool::STACK),
         waits,
-        talkers_max: pool::cores() * pool::TALKERS_PER_CORE,
         instance,
         version: EngineOptions::default().server_version,
         stopping: AtomicBool::new(false),
@@ -228,7 +228,7 @@ fn connections(database: Database, max: usize) -> Result<Arc<Connections<Databas
         oversubscribe: 0,
         kickup: 0,
     };
-    let logins = Scheduler::new(lane, Arc::default(), "login", pool::STACK);
+    let logins = Scheduler::new(lane, 0, Arc::default(), "login", pool::STACK);
     let schedulers = [Arc::clone(&scheduler), Arc::clone(&logins)];
     let shared = Shared {
         backend: database,

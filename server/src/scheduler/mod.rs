@@ -34,7 +34,10 @@
 //!    giving back one that is not held, does nothing.
 //! 3. After a wait for the log nobody takes a slot again. What is left of the statement is its
 //!    reply, a few microseconds; to queue for them would cost a second sleep for each commit.
-//! 4. `thread_pool_size` = 0 is no scheduler at all: nothing is counted and nobody waits.
+//! 4. Until a crowd talks nobody queues: slots taken are counted, and there is no limit to them.
+//!    A queue in front of the kernel's costs each statement that has to wait in it two switches
+//!    between threads, and helps only when there are more threads than the kernel's copes with.
+//! 5. `thread_pool_size` = 0 is no scheduler at all: nothing is counted and nobody waits.
 //!
 //! # Rejected
 //!
@@ -144,6 +147,8 @@ pub struct Scheduler {
     /// thread_pool_size; 0 for no limit.
     size: AtomicUsize,
     oversubscribe: AtomicUsize,
+    /// So many connections that talk are a crowd.
+    crowd: usize,
     queues: Mutex<Queues<Waiter>>,
     /// Tasks among those who wait.
     tasks: AtomicUsize,
@@ -154,13 +159,21 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// All slots are free. Threads for tasks get this name, and a stack of so many bytes.
-    pub fn new(rules: Rules, waits: Arc<Waits>, name: &str, stack: usize) -> Arc<Scheduler> {
+    /// All slots are free. So many connections that talk are a crowd, for which the rules hold.
+    /// Threads for tasks get this name, and a stack of so many bytes.
+    pub fn new(
+        rules: Rules,
+        crowd: usize,
+        waits: Arc<Waits>,
+        name: &str,
+        stack: usize,
+    ) -> Arc<Scheduler> {
         Arc::new_cyclic(|scheduler| Scheduler {
             number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
             word: AtomicU64::new(0),
             size: AtomicUsize::new(rules.size),
             oversubscribe: AtomicUsize::new(rules.oversubscribe),
+            crowd,
             queues: Mutex::new(Queues::new(rules)),
             tasks: AtomicUsize::new(0),
             workers: Workers::new(Weak::clone(scheduler), name, stack),
@@ -200,7 +213,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes a slot if one is free and nobody waits; `true` also if none is needed.
+    /// Takes a slot if one is free and nobody waits, or if few talk; `true` also if none is
+    /// needed.
     fn take_free(&self, more: usize) -> bool {
         let size = self.size.load(Ordering::Relaxed);
         if size == 0 {
@@ -208,10 +222,14 @@ impl Scheduler {
         }
         let limit = size.saturating_add(more) as u64;
         let take = |word| (word < limit).then_some(word + 1);
-        let taken = self
+        let mut taken = self
             .word
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, take)
             .is_ok();
+        if !taken && !self.is_crowded() {
+            self.word.fetch_add(1, Ordering::Acquire);
+            taken = true;
+        }
         if taken {
             self.hold();
         }
@@ -263,8 +281,7 @@ impl Scheduler {
     fn hand_out(&self, mut queues: parking_lot::MutexGuard<'_, Queues<Waiter>>) {
         let now = self.now();
         loop {
-            let running = (self.word.load(Ordering::Acquire) & RUNNING) as usize;
-            let Some(grant) = queues.next(now, running) else {
+            let Some(grant) = queues.next(now, self.running()) else {
                 return;
             };
             self.note(&grant);
@@ -276,6 +293,15 @@ impl Scheduler {
                 Who::Thread(sleeper) => sleeper.wake(taken > 0),
                 Who::Task(task) => self.start(task, taken > 0),
             });
+        }
+    }
+
+    /// How many run, as the core is to see it: none, while few talk.
+    fn running(&self) -> usize {
+        if self.is_crowded() {
+            (self.word.load(Ordering::Acquire) & RUNNING) as usize
+        } else {
+            0
         }
     }
 
@@ -348,8 +374,8 @@ impl Scheduler {
             return None;
         }
         let mut queues = self.queues.lock();
-        let running = (self.word.load(Ordering::Acquire) & RUNNING) as usize;
-        let grant = queues.next(self.now(), running.saturating_sub(usize::from(held)));
+        let running = self.running().saturating_sub(usize::from(held));
+        let grant = queues.next(self.now(), running);
         let Some(grant) = grant else {
             drop(queues);
             self.release();
@@ -373,10 +399,10 @@ impl Scheduler {
         }
     }
 
-    /// Whether so many connections want to talk that a thread should not wait for one of them,
-    /// but turn to the next: more than `limit` have a thread or queue for one.
-    pub fn is_crowded(&self, limit: usize) -> bool {
-        self.workers.busy() + self.tasks.load(Ordering::Relaxed) > limit
+    /// Whether so many connections talk, that is, have a thread or queue for one, that what
+    /// executes is bounded, and that a thread should not wait for its client but turn to the next.
+    pub fn is_crowded(&self) -> bool {
+        self.workers.busy() + self.tasks.load(Ordering::Relaxed) >= self.crowd
     }
 
     /// Changes the limits; 0 slots: no scheduler.

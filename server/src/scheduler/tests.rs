@@ -4,13 +4,18 @@ use super::*;
 use cohort_engine::txn::{WaitFor, Waiting};
 use std::sync::mpsc;
 
+/// However few there are, they are a crowd.
 fn scheduler(size: usize, oversubscribe: usize) -> Arc<Scheduler> {
+    scheduler_for(0, size, oversubscribe)
+}
+
+fn scheduler_for(crowd: usize, size: usize, oversubscribe: usize) -> Arc<Scheduler> {
     let rules = Rules {
         size,
         oversubscribe,
         kickup: 1_000_000,
     };
-    Scheduler::new(rules, Arc::default(), "test", 1 << 20)
+    Scheduler::new(rules, crowd, Arc::default(), "test", 1 << 20)
 }
 
 /// Slots taken, and those who wait.
@@ -49,6 +54,21 @@ fn never_more_than_there_are() {
         }
     });
     assert!((1..=3).contains(&most.load(Ordering::SeqCst)));
+    assert_eq!(state(&scheduler), (0, 0));
+}
+
+#[test]
+fn few_do_not_queue() {
+    let scheduler = scheduler_for(100, 1, 0);
+    scheduler.acquire(1, || Class::Low);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            scheduler.acquire(2, || Class::Low);
+            assert_eq!(state(&scheduler), (2, 0));
+            scheduler.release();
+        });
+    });
+    scheduler.release();
     assert_eq!(state(&scheduler), (0, 0));
 }
 
@@ -151,7 +171,7 @@ fn tasks_run_on_few_threads() {
     first.sort_unstable();
     assert_eq!(first, [1, 2]);
     assert_eq!(state(&scheduler), (2, 98));
-    assert!(scheduler.is_crowded(99) && !scheduler.is_crowded(100));
+    assert!(scheduler.is_crowded());
     drop(closed);
     let rest: Vec<u64> = receiver.iter().take(98).collect();
     assert_eq!(rest.len(), 98);
