@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::{
     collections::{BTreeMap, VecDeque},
     ops::Bound,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 
 /// What a row lock is named: the row's key or, in a unique index, the entry's parts without the
@@ -443,8 +443,15 @@ impl TreeLocks {
             }
         }
         let ahead = row.queue.iter().take(place).rev();
+        // Who wants X waits for all whom those before it wait for. So the way need not lead through
+        // one of them that holds nothing others could wait for: else a search behind very many
+        // would go from one to the next.
+        let matters = |who: &Descriptor| {
+            request.mode != LockMode::Exclusive || who.locks.load(Ordering::Relaxed) > 0
+        };
         // A victim is leaving; the way to those before it must not lead through it.
-        for other in ahead.filter(|other| !other.waiter.is_victim()) {
+        let ahead = ahead.filter(|other| !other.waiter.is_victim());
+        for other in ahead.filter(|other| matters(&other.waiter.descriptor)) {
             if !compatible(other.mode, request.mode) {
                 blockers.push(Arc::clone(&other.waiter.descriptor));
             }
