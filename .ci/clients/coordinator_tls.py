@@ -76,7 +76,11 @@ def grpc(port, paths, *flags):
     command = ["curl", "-sS", "--max-time", "10", "--cacert", paths[0], "--http2",
                "-H", "content-type: application/grpc", "-H", "te: trailers", *flags,
                "--data-binary", "@-", "-D", "-", f"https://127.0.0.1:{port}/dtmgimp.Dtm/NewGid"]
-    return subprocess.run(command, input=bytes(5), capture_output=True, check=True).stdout
+    done = subprocess.run(command, input=bytes(5), capture_output=True)
+    # Who is refused is answered before the message is read, and the rest of the stream is reset:
+    # allowed, but curl may call it 92, a stream that was not closed cleanly.
+    assert done.returncode in (0, 92), done.stderr
+    return done.stdout
 
 
 def check_ports(port, grpc_port, paths):
