@@ -19,7 +19,7 @@ use super::{
     decide::{Action, Event, Moment, Transaction},
     extras,
     lease::Signal,
-    model::{Micros, Pattern, Reply, SECOND, Status},
+    model::{Global, Micros, Pattern, Reply, SECOND, Status},
     store::{Attempt, Saved},
 };
 use cohort_sql::SqlError;
@@ -77,6 +77,12 @@ impl Coordinator {
         };
         task.run(self, lease.signal()).await?;
         Ok(Some(task.transaction))
+    }
+
+    /// How long a call for this transaction may take, unless its step says so.
+    fn request_timeout(&self, global: &Global) -> Micros {
+        let own = global.options.request_timeout;
+        own.or(self.options.request_timeout)
     }
 
     /// Now, the rules, and a random number.
@@ -275,10 +281,7 @@ impl Task {
         let global = &self.transaction.global;
         let mut headers = global.options.branch_headers.clone();
         headers.extend(extras.branch_headers);
-        let timeout = global
-            .options
-            .request_timeout
-            .or(coordinator.options.request_timeout);
+        let timeout = coordinator.request_timeout(global);
         let call = Call {
             url: branch.url.clone(),
             body: extras::body(&self.transaction, branch),
@@ -302,10 +305,7 @@ impl Task {
             Pattern::Workflow => super::api::workflow_data(&global.custom_data),
             _ => ("msg".to_owned(), Vec::new()),
         };
-        let timeout = global
-            .options
-            .request_timeout
-            .or(coordinator.options.request_timeout);
+        let timeout = coordinator.request_timeout(global);
         let call = Call {
             url: global.query_prepared.clone(),
             body,

@@ -16,6 +16,7 @@ mod own;
 mod progress;
 mod random;
 mod report;
+mod rounds;
 mod server;
 mod table;
 mod target;

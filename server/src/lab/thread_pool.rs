@@ -8,6 +8,7 @@ use super::{
     generator::{Fleet, Plan, Tally},
     progress::Progress,
     report,
+    rounds::Rounds,
     server::{MODES, Mode, Server},
     target::Target,
     workload::{WORKLOADS, Workload},
@@ -46,15 +47,8 @@ pub struct Options {
     #[arg(long, value_delimiter = ',', value_name = "MODE,…",
           default_values_t = MODES)]
     modes: Vec<Mode>,
-    /// Rounds; medians count
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Seconds of one measurement
-    #[arg(long, default_value_t = 10.0)]
-    seconds: f64,
-    /// Seconds before each measurement that do not count
-    #[arg(long, default_value_t = 2.0)]
-    warmup: f64,
+    #[command(flatten)]
+    rounds: Rounds,
     /// Open loop: so many events per second begin, whatever the server does, and latency counts
     /// from when each was due. Without it, each client begins the next event when the last ended
     #[arg(long, value_name = "EVENTS/S")]
@@ -72,9 +66,6 @@ pub struct Options {
     /// directory
     #[arg(long, value_name = "PATH")]
     datadir: Option<PathBuf>,
-    /// Writes every single measurement to this file
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
 }
 
 /// What `--help` ends with.
@@ -172,7 +163,7 @@ pub fn run(options: &Options) -> Result<(), String> {
             .map(|s| (s.name.clone(), s.version.clone()))
             .collect(),
         rate: options.rate,
-        seconds: options.seconds,
+        seconds: options.rounds.seconds,
         ..Results::default()
     };
     let visits = visits(options, &variants);
@@ -202,7 +193,7 @@ pub fn run(options: &Options) -> Result<(), String> {
             });
         }
         // So far is better than nothing, if the rest is interrupted.
-        write_json(options, &results)?;
+        options.rounds.write_json(&results)?;
     }
     print!("{}", report::render(&results));
     Ok(())
@@ -219,7 +210,7 @@ impl Options {
         if self.connections.contains(&0) {
             return Err("--connections: at least 1".into());
         }
-        if !(self.seconds > 0.0 && self.warmup >= 0.0 && self.rate.is_none_or(|r| r > 0.0)) {
+        if !(self.rounds.are_possible() && self.rate.is_none_or(|r| r > 0.0)) {
             return Err("--seconds and --rate are more than 0, --warmup is not less".into());
         }
         Ok(())
@@ -253,7 +244,7 @@ fn variants(servers: &mut [Server], modes: &[Mode]) -> Vec<(usize, Mode)> {
 fn visits(options: &Options, variants: &[(usize, Mode)]) -> Vec<Visit> {
     let mut visits = Vec::new();
     for &connections in &options.connections {
-        for round in 1..=options.rounds {
+        for round in 1..=options.rounds.rounds {
             visits.extend(variants.iter().map(|&(server, mode)| Visit {
                 server,
                 mode,
@@ -294,8 +285,8 @@ fn measure(
             workload,
             rows: options.rows,
             rate: options.rate,
-            warmup: Duration::from_secs_f64(options.warmup),
-            time: Duration::from_secs_f64(options.seconds),
+            warmup: options.rounds.warmup(),
+            time: options.rounds.time(),
         };
         let running = Progress::timed(
             format!("{label}: {}", workload.name),
@@ -354,12 +345,4 @@ impl Measurement {
             server_us: server_cpu.map(per_statement),
         }
     }
-}
-
-fn write_json(options: &Options, results: &Results) -> Result<(), String> {
-    let Some(path) = &options.json else {
-        return Ok(());
-    };
-    let text = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
-    std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -133,11 +133,7 @@ impl<'b> Tail<'b> {
             }
         }
         if self.sorting {
-            for by in self.sorter.beyond() {
-                run.run_subqueries(&by.value.subqueries, context)?;
-                let key = eval(&by.value.expr, &run.row, &mut context.eval)?;
-                self.output.push(key);
-            }
+            self.sorter.put_keys(run, context, &mut self.output)?;
         }
         for &(at, slot) in &self.moved {
             if let (Some(output), Some(value)) = (self.output.get_mut(at), run.row.get_mut(slot)) {
@@ -263,9 +259,18 @@ impl<'q> Sorter<'q> {
         }
     }
 
-    /// The keys to be put behind the values of a row.
-    pub fn beyond(&self) -> &[&'q SortKey] {
-        &self.beyond
+    /// Puts the keys of the block's row behind its values.
+    pub fn put_keys(
+        &self,
+        run: &mut BlockRun,
+        context: &mut ExecContext,
+        values: &mut Vec<Value>,
+    ) -> Result<(), Stop> {
+        for by in &self.beyond {
+            run.run_subqueries(&by.value.subqueries, context)?;
+            values.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
+        }
+        Ok(())
     }
 
     /// Takes a row, its keys behind it.

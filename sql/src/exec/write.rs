@@ -62,10 +62,7 @@ fn each_found(
         let (key, image) = take_found(run);
         memory.take(key.len() + image.len())?;
         let mut row = vec![Value::Bytes(key), Value::Bytes(image)];
-        for by in &block.order {
-            run.run_subqueries(&by.value.subqueries, context)?;
-            row.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-        }
+        sorter.put_keys(run, context, &mut row)?;
         sorter.push(row)?;
         left -= 1;
         Ok(if left == 0 && !sorted {

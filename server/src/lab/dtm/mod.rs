@@ -18,6 +18,7 @@ use super::{
     control::Control,
     own::Own,
     progress::Progress,
+    rounds::Rounds,
     server::cpu,
     target::{Endpoint, Target},
 };
@@ -64,21 +65,11 @@ pub struct Options {
         default_value = "1,20,64,256"
     )]
     alone: Vec<usize>,
-    /// Rounds; medians count
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Seconds of one measurement
-    #[arg(long, default_value_t = 10.0)]
-    seconds: f64,
-    /// Seconds before each measurement that do not count
-    #[arg(long, default_value_t = 2.0)]
-    warmup: f64,
+    #[command(flatten)]
+    rounds: Rounds,
     /// Where the own server keeps its data; it stays. Without it, a temporary directory
     #[arg(long, value_name = "PATH")]
     datadir: Option<PathBuf>,
-    /// Writes every single measurement to this file
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
 }
 
 /// What `--help` ends with.
@@ -164,7 +155,7 @@ struct Business {
 
 /// Measures, prints tables, and writes the file.
 pub fn run(options: &Options) -> Result<(), String> {
-    if !(options.seconds > 0.0 && options.warmup >= 0.0) || options.alone.contains(&0) {
+    if !options.rounds.are_possible() || options.alone.contains(&0) {
         return Err("--seconds and --alone are more than 0, --warmup is not less".into());
     }
     let (own, coordinator) = start(options)?;
@@ -178,10 +169,10 @@ pub fn run(options: &Options) -> Result<(), String> {
             .map(|business| (business.name.clone(), business.control.version.clone()))
             .collect(),
         users: options.users,
-        seconds: options.seconds,
+        seconds: options.rounds.seconds,
         measurements: Vec::new(),
     };
-    for round in 1..=options.rounds {
+    for round in 1..=options.rounds.rounds {
         for (number, business) in all.iter().enumerate() {
             for column in &options.columns {
                 // The coordinator alone has nothing to do with the business database.
@@ -193,8 +184,7 @@ pub fn run(options: &Options) -> Result<(), String> {
                 for &clients in counts {
                     let found = measure(options, business, coordinator, column, clients, round)?;
                     results.measurements.push(found);
-                    // So far is better than nothing, if the rest is interrupted.
-                    write_json(options, &results)?;
+                    options.rounds.write_json(&results)?;
                 }
             }
         }
@@ -281,8 +271,8 @@ fn measure(
         column.title
     );
     let time = Time {
-        warmup: Duration::from_secs_f64(options.warmup),
-        measured: Duration::from_secs_f64(options.seconds),
+        warmup: options.rounds.warmup(),
+        measured: options.rounds.time(),
     };
     let service = &business.service;
     let database = business.pid.filter(|pid| Some(*pid) != coordinator.pid);
@@ -358,14 +348,6 @@ impl Measurement {
             database_us: each(|snapshot| snapshot.database),
         }
     }
-}
-
-fn write_json(options: &Options, results: &Results) -> Result<(), String> {
-    let Some(path) = &options.json else {
-        return Ok(());
-    };
-    let text = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
-    std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
