@@ -68,9 +68,11 @@ impl Txn {
         let mut batch = Batch::new(database, session);
         self.encode(&mut batch)?;
         let counts = self.writes.row_counts(self.tables.len());
-        let overlay = self.writes.take_overlay();
         let counts = self.tables.iter().zip(counts);
-        self.engine.place(batch, overlay, counts, || ())
+        // Locked until it is in the store: see `dirty`.
+        let mut overlay = self.descriptor.overlay.lock();
+        let changes = std::mem::take(&mut *overlay);
+        self.engine.place(batch, changes, counts, || ())
     }
     /// Writes the changes as log events.
     pub(super) fn encode(&self, batch: &mut Batch) -> Result<(), TxnError> {

@@ -1,7 +1,11 @@
 //! What others may know of a transaction, and the registry of all of them.
 
 use super::owner::{Owner, Parker, Waiting};
-use crate::{Seq, store::Horizon, types::TableId};
+use crate::{
+    Seq,
+    store::{Horizon, Overlay},
+    types::TableId,
+};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -27,6 +31,10 @@ pub(super) struct Descriptor {
     snapshot: AtomicU64,
     /// Text of the statement that is running or ran last.
     pub statement: Mutex<Option<Arc<str>>>,
+    /// What it has changed and not committed, where READ UNCOMMITTED can see it. Hardly anybody
+    /// does, so the lock is free when its own transaction takes it. The transaction ends with it
+    /// empty.
+    pub overlay: Mutex<Overlay>,
     /// Row changes so far.
     pub changes: AtomicU64,
     /// Row and range locks taken so far; 0 only if it holds none.
@@ -128,6 +136,7 @@ impl Registry {
             id: AtomicU64::new(0),
             snapshot: AtomicU64::new(NONE),
             statement: Mutex::default(),
+            overlay: Mutex::default(),
             changes: AtomicU64::new(0),
             locks: AtomicU64::new(0),
             tables: Mutex::default(),

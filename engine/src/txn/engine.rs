@@ -5,7 +5,6 @@ use super::{
     checkpoint::Checkpointer,
     descriptor::{Descriptor, Registry},
     dictionary::{Dictionary, TableState},
-    dirty::Uncommitted,
     lock::LockManager,
     owner::Owner,
     prepared::Prepared,
@@ -84,7 +83,6 @@ pub(super) struct Inner {
     pub views: ArcSwap<View>,
     pub registry: Arc<Registry>,
     pub locks: LockManager,
-    pub uncommitted: Uncommitted,
     /// XA: what waits between its two phases.
     pub prepared: Prepared,
     /// What sessions see: as of a durable Seq.

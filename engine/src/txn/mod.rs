@@ -89,6 +89,8 @@ pub enum OnConflict {
 pub enum Read {
     /// From the snapshot, without locks.
     Plain,
+    /// The newest committed version, without locks: to be locked and read again.
+    Newest,
     /// The newest version, locked.
     Locking(LockMode, OnConflict),
 }

@@ -43,7 +43,6 @@ use super::{
 use crate::{
     Seq,
     log::{self, Batch, Change, RowsKind},
-    store::Overlay,
     types::{Table, TableId, Xid, row},
 };
 use parking_lot::Mutex;
@@ -93,10 +92,8 @@ pub(super) struct Detached {
     pub descriptor: Arc<Descriptor>,
     pub tables: SmallVec<[Used; 2]>,
     pub locks: HeldLocks,
-    pub overlay: Overlay,
     /// Rows it adds less those it deletes, by position in `tables`.
     pub row_counts: Vec<i64>,
-    pub published: bool,
 }
 
 #[derive(Default)]
@@ -205,17 +202,18 @@ impl Engine {
         database: &str,
     ) -> Result<bool, TxnError> {
         self.inner.make_room(owner)?;
-        let Some(mut detached) = self.inner.prepared.take(xid) else {
+        let Some(detached) = self.inner.prepared.take(xid) else {
             return Ok(false);
         };
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let batch = Batch::outcome(database, session, xid, commit);
         let placed = if commit {
-            let overlay = std::mem::take(&mut detached.overlay);
+            let mut overlay = detached.descriptor.overlay.lock();
+            let changes = std::mem::take(&mut *overlay);
             let counts = detached.row_counts.iter().copied();
             let counts = detached.tables.iter().zip(counts);
             let removed = || self.inner.prepared.remove(xid);
-            self.inner.place(batch, overlay, counts, removed)
+            self.inner.place(batch, changes, counts, removed)
         } else {
             let log = &self.inner.log;
             let placed = log.commit(batch, |_| self.inner.prepared.remove(xid));

@@ -53,18 +53,20 @@ impl Txn {
     ) -> Result<bool, TxnError> {
         match read {
             Read::Plain => self.get_plain(&TreeKey::new(tree, key), value),
+            Read::Newest => self.get_newest(&TreeKey::new(tree, key), value),
             Read::Locking(mode, conflict) => self.get_locking(tree, key, mode, conflict, value),
         }
     }
     fn get_own(&mut self, key: &TreeKey, value: &mut Vec<u8>) -> Option<bool> {
-        let overlay = self.writes.overlay();
-        if overlay.is_empty() {
+        if !self.has_changes() {
             return None;
         }
+        let overlay = self.descriptor.overlay.lock();
         let own = overlay.get(key)?;
         value.clear();
         value.extend_from_slice(own.as_deref().unwrap_or_default());
         let exists = own.is_some();
+        drop(overlay);
         self.note_own_read();
         Some(exists)
     }
@@ -72,12 +74,14 @@ impl Txn {
         if let Some(exists) = self.get_own(key, value) {
             return Ok(exists);
         }
-        if self.options.isolation == Isolation::ReadUncommitted
-            && let Some(uncommitted) = self.engine.uncommitted.get(key)
-        {
-            value.clear();
-            value.extend_from_slice(uncommitted.as_deref().unwrap_or_default());
-            return Ok(uncommitted.is_some());
+        if self.options.isolation == Isolation::ReadUncommitted {
+            if let Some(uncommitted) = self.engine.registry.uncommitted(key) {
+                value.clear();
+                value.extend_from_slice(uncommitted.as_deref().unwrap_or_default());
+                return Ok(uncommitted.is_some());
+            }
+            let (exists, _) = self.engine.views.load().get(key, Seq::MAX, value)?;
+            return Ok(exists);
         }
         let snapshot = self.snapshot();
         let (exists, _) = snapshot.view.get(key, snapshot.seq, value)?;
@@ -122,7 +126,7 @@ impl Txn {
             return Ok(false);
         }
         let exists = self.get_newest(&TreeKey::new(tree, key), value)?;
-        if !exists && !self.writes.overlay().contains_key(&TreeKey::new(tree, key)) {
+        if !exists && !self.with_overlay(|own| own.contains_key(&TreeKey::new(tree, key))) {
             // Nothing to lock but the place where it would be.
             if !self.reads_committed() {
                 let mut high = key.to_vec();
@@ -138,7 +142,7 @@ impl Txn {
     /// the same `read`.
     pub fn scan(&mut self, tree: TreeId, range: KeyRange, reverse: bool, read: Read) -> Scan {
         let kind = match read {
-            Read::Plain => TreeKind::Rows,
+            Read::Plain | Read::Newest => TreeKind::Rows,
             Read::Locking(..) => self.tree_kind(tree),
         };
         Scan {
@@ -210,6 +214,12 @@ impl Scan {
         }
         match self.read {
             Read::Plain => self.next_plain(txn, batch, limit),
+            Read::Newest => {
+                let view = txn.engine.views.load_full();
+                self.window = self.look_ahead(txn, &view, self.window.clone(), limit)?;
+                std::mem::swap(batch, &mut self.ahead);
+                Ok(())
+            }
             Read::Locking(mode, conflict) => {
                 while batch.is_empty() && !self.window.is_empty() {
                     self.next_locking(txn, batch, limit, mode, conflict)?;
@@ -224,17 +234,19 @@ impl Scan {
         batch: &mut Batch,
         limit: usize,
     ) -> Result<(), TxnError> {
-        let window = &self.window;
-        let cursor = self.cursor.get_or_insert_with(|| {
-            let snapshot = txn.snapshot();
-            Cursor::new(Arc::clone(&snapshot.view), snapshot.seq, window.clone())
-        });
         if txn.options.isolation == Isolation::ReadUncommitted {
-            let uncommitted = &txn.engine.uncommitted;
-            let overlay = uncommitted.overlay(cursor.window(), txn.writes.overlay());
+            let overlay = txn.engine.registry.uncommitted_in(&self.window);
+            let view = txn.engine.views.load_full();
+            let mut cursor = Cursor::new(view, Seq::MAX, self.window.clone());
             cursor.next(&overlay, batch, limit)?;
+            self.window = cursor.window().clone();
         } else {
-            cursor.next(txn.writes.overlay(), batch, limit)?;
+            let window = &self.window;
+            let cursor = self.cursor.get_or_insert_with(|| {
+                let snapshot = txn.snapshot();
+                Cursor::new(Arc::clone(&snapshot.view), snapshot.seq, window.clone())
+            });
+            txn.with_overlay(|overlay| cursor.next(overlay, batch, limit))?;
         }
         if txn.has_changes() {
             txn.note_own_read();
@@ -270,6 +282,13 @@ impl Scan {
                 }
             }
         }
+        if txn.reads_committed() && !point_found && conflict != OnConflict::Skip {
+            let passed = self.passed(&rest);
+            if self.wait_for_inserts(txn, &passed, conflict)? {
+                view = txn.engine.views.load_full();
+                rest = self.look_ahead(txn, &view, self.window.clone(), limit)?;
+            }
+        }
         let ahead = std::mem::take(&mut self.ahead);
         let mut value = Vec::new();
         for row in 0..ahead.len() {
@@ -282,6 +301,33 @@ impl Scan {
         self.window = rest;
         Ok(())
     }
+    /// Without range locks, a row that somebody is about to add is waited for like any other
+    /// locked row. Waits for the inserts that others have begun in `passed` by now; false if there
+    /// were none.
+    fn wait_for_inserts(
+        &self,
+        txn: &mut Txn,
+        passed: &Window,
+        conflict: OnConflict,
+    ) -> Result<bool, TxnError> {
+        let tree = passed.low.tree();
+        let high = (passed.high.tree() == tree).then(|| passed.high.key());
+        let mut pending = txn.foreign_locks(tree, passed.low.key(), high);
+        if pending.is_empty() {
+            return Ok(false);
+        }
+        // Locks of rows that are there already are met when these are locked.
+        let mut there: Vec<&[u8]> = (0..self.ahead.len()).map(|i| self.ahead.get(i).0).collect();
+        there.sort_unstable();
+        pending.retain(|name| {
+            let next = there.get(there.partition_point(|key| *key < name.as_slice()));
+            !next.is_some_and(|key| key.starts_with(name))
+        });
+        for name in &pending {
+            txn.wait_for(tree, name, conflict)?;
+        }
+        Ok(!pending.is_empty())
+    }
     /// Fills `ahead` from `window`; returns what is left of it.
     fn look_ahead(
         &mut self,
@@ -292,7 +338,7 @@ impl Scan {
     ) -> Result<Window, TxnError> {
         self.ahead.clear();
         let mut cursor = Cursor::new(Arc::clone(view), Seq::MAX, window);
-        let newest = cursor.next(txn.writes.overlay(), &mut self.ahead, limit)?;
+        let newest = txn.with_overlay(|overlay| cursor.next(overlay, &mut self.ahead, limit))?;
         txn.note_read(newest);
         if txn.has_changes() {
             txn.note_own_read();

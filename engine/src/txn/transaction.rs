@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Seq,
-    store::{TreeKey, View},
+    store::{Overlay, TreeKey, View},
     types::{Index, Table, TreeId},
 };
 use smallvec::SmallVec;
@@ -41,8 +41,6 @@ pub struct Txn {
     depends: Seq,
     /// The same for the last locking read alone, which the caller may still take back.
     last_read: Seq,
-    /// It has published changes for READ UNCOMMITTED.
-    published: bool,
     /// What was taken back: it matters again when the transaction reads its own writes.
     disregarded: Seq,
     /// Somebody else has what it held.
@@ -102,9 +100,6 @@ impl TreeKind {
 
 impl Txn {
     pub(super) fn new(engine: &Arc<Inner>, owner: &Arc<Owner>, options: TxnOptions) -> Txn {
-        if options.isolation == Isolation::ReadUncommitted {
-            engine.uncommitted.enter();
-        }
         Txn {
             engine: Arc::clone(engine),
             owner: Arc::clone(owner),
@@ -118,7 +113,6 @@ impl Txn {
             depends: 0,
             last_read: 0,
             disregarded: 0,
-            published: false,
             detached: false,
         }
     }
@@ -358,14 +352,37 @@ impl Txn {
             let Err(pending) = locks.lock_range(&self.descriptor, low, high) else {
                 break;
             };
-            // Having held its lock for a moment is proof that the insert is over.
-            let before = self.locks.held.len();
-            self.lock(tree, &pending, LockMode::Shared, conflict)?;
-            if self.locks.held.len() > before {
-                self.release_last();
-            }
+            self.wait_for(tree, &pending, conflict)?;
         }
         Ok(())
+    }
+    /// Waits until the insert that holds the lock `name` is over: having held it for a moment is
+    /// proof.
+    pub(super) fn wait_for(
+        &mut self,
+        tree: TreeId,
+        name: &[u8],
+        conflict: OnConflict,
+    ) -> Result<(), TxnError> {
+        let before = self.locks.held.len();
+        self.lock(tree, name, LockMode::Shared, conflict)?;
+        if self.locks.held.len() > before {
+            self.release_last();
+        }
+        Ok(())
+    }
+    /// The names of the row locks X that others hold in a range.
+    pub(super) fn foreign_locks(
+        &mut self,
+        tree: TreeId,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> Vec<Name> {
+        let place = self.lock_tree(tree);
+        let known = self.locks.trees.get(place);
+        known.map_or_else(Vec::new, |known| {
+            known.locks.foreign(&self.descriptor, low, high)
+        })
     }
     fn release_last(&mut self) {
         if let Some(lock) = self.locks.held.pop()
@@ -483,16 +500,8 @@ impl Txn {
 
     /// Puts or (`None`) deletes a key, not committed yet.
     pub(super) fn put(&mut self, key: TreeKey, value: Option<Arc<[u8]>>) {
-        if self.published {
-            let shared = &self.engine.uncommitted;
-            shared.publish(&self.descriptor, &key, value.as_ref());
-        }
-        self.writes.put(key, value);
-        if !self.published && self.engine.uncommitted.is_wanted() {
-            self.published = true;
-            let overlay = self.writes.overlay();
-            self.engine.uncommitted.replace(&self.descriptor, overlay);
-        }
+        let mut overlay = self.descriptor.overlay.lock();
+        self.writes.put(&mut overlay, key, value);
     }
     /// A mark to return to, for SAVEPOINT and for rolling back a failed statement.
     #[must_use]
@@ -501,11 +510,8 @@ impl Txn {
     }
     /// Undoes all changes since the mark. Locks stay (MySQL keeps them too).
     pub fn rollback_to(&mut self, mark: &Savepoint) {
-        self.writes.rollback_to(mark);
-        if self.published {
-            let overlay = self.writes.overlay();
-            self.engine.uncommitted.replace(&self.descriptor, overlay);
-        }
+        self.writes
+            .rollback_to(&mut self.descriptor.overlay.lock(), mark);
         self.note_changes();
     }
     pub(super) fn note_changes(&self) {
@@ -516,6 +522,14 @@ impl Txn {
     #[must_use]
     pub fn holds_locks(&self) -> bool {
         self.descriptor.locks.load(Ordering::Relaxed) > 0
+    }
+    /// Gives `look` what it changed.
+    pub(super) fn with_overlay<T>(&self, look: impl FnOnce(&Overlay) -> T) -> T {
+        if self.has_changes() {
+            look(&self.descriptor.overlay.lock())
+        } else {
+            look(&Overlay::new())
+        }
     }
     /// Whether it has written anything.
     #[must_use]
@@ -542,11 +556,17 @@ impl Txn {
     }
     /// Gives everything up.
     pub fn rollback(self) {}
+    fn discard_changes(&mut self) {
+        // One that was prepared has its changes in the descriptor only.
+        if self.has_changes() || self.descriptor.changes.load(Ordering::Relaxed) > 0 {
+            let gone = std::mem::take(&mut *self.descriptor.overlay.lock());
+            drop(gone);
+            self.writes = WriteSet::default();
+        }
+    }
     /// Lets go of locks, tables, snapshot and changes.
     pub(super) fn give_up(&mut self) {
-        if std::mem::take(&mut self.published) {
-            self.engine.uncommitted.withdraw(&self.descriptor);
-        }
+        self.discard_changes();
         self.release_locks();
         if !self.tables.is_empty() {
             self.descriptor.tables.lock().clear();
@@ -558,7 +578,6 @@ impl Txn {
             self.descriptor.clear_snapshot();
         }
         if self.descriptor.id.load(Ordering::Relaxed) != 0 {
-            self.writes = WriteSet::default();
             self.descriptor.changes.store(0, Ordering::Relaxed);
             self.descriptor.locks.store(0, Ordering::Relaxed);
         }
@@ -573,14 +592,13 @@ impl Txn {
             self.descriptor.clear_snapshot();
         }
         let row_counts = self.writes.row_counts(self.tables.len());
+        self.writes = WriteSet::default();
         Detached {
             owner: Arc::clone(&self.owner),
             descriptor: Arc::clone(&self.descriptor),
             tables: std::mem::take(&mut self.tables),
             locks: std::mem::take(&mut self.locks),
-            overlay: self.writes.take_overlay(),
             row_counts,
-            published: self.published,
         }
     }
     /// Takes up what a transaction held, to give it back.
@@ -603,7 +621,6 @@ impl Txn {
             depends: 0,
             last_read: 0,
             disregarded: 0,
-            published: detached.published,
             detached: false,
         }
     }
@@ -613,12 +630,6 @@ impl Drop for Txn {
     fn drop(&mut self) {
         if !self.detached {
             self.give_up();
-        }
-        self.give_up();
-        if self.options.isolation == Isolation::ReadUncommitted {
-            self.engine.uncommitted.leave();
-        }
-        if !self.detached {
             Arc::clone(&self.descriptor).give_back(&self.owner);
         }
     }

@@ -200,7 +200,7 @@ impl Txn {
         let view = self.engine.views.load_full();
         let mut batch = Batch::default();
         let mut cursor = Cursor::new(view, Seq::MAX, window);
-        let newest = cursor.next(self.writes.overlay(), &mut batch, 1)?;
+        let newest = self.with_overlay(|overlay| cursor.next(overlay, &mut batch, 1))?;
         self.note_read(newest);
         if batch.is_empty() {
             return Ok(None);

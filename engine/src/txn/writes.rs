@@ -28,10 +28,10 @@ struct Undo {
 }
 
 /// Changes, in two forms: an overlay over the store by key, rows and index entries, so that the
-/// transaction reads what it wrote; and the row changes in order, for the log.
+/// transaction reads what it wrote (it is in the descriptor, where others can see it); and the row
+/// changes in order, for the log.
 #[derive(Default)]
 pub(super) struct WriteSet {
-    overlay: Overlay,
     undo: Vec<Undo>,
     changes: Vec<Change>,
     images: Vec<u8>,
@@ -55,14 +55,6 @@ const CHANGE_BYTES: usize = 200;
 pub(super) const ROW_NUMBERS: u8 = b'n';
 
 impl WriteSet {
-    /// What it put over the store.
-    pub fn overlay(&self) -> &Overlay {
-        &self.overlay
-    }
-    /// Takes the overlay, for applying it.
-    pub fn take_overlay(&mut self) -> Overlay {
-        std::mem::take(&mut self.overlay)
-    }
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -79,8 +71,8 @@ impl WriteSet {
         self.statement = self.statement.wrapping_add(1);
     }
     /// Puts or (`None`) deletes a key.
-    pub fn put(&mut self, key: TreeKey, value: Option<Arc<[u8]>>) {
-        let before = self.overlay.insert(key.clone(), value);
+    pub fn put(&mut self, overlay: &mut Overlay, key: TreeKey, value: Option<Arc<[u8]>>) {
+        let before = overlay.insert(key.clone(), value);
         self.undo.push(Undo { key, before });
     }
     /// Notes a row change for the log.
@@ -113,12 +105,12 @@ impl WriteSet {
         }
     }
     /// Undoes everything since the mark.
-    pub fn rollback_to(&mut self, mark: &Savepoint) {
+    pub fn rollback_to(&mut self, overlay: &mut Overlay, mark: &Savepoint) {
         while self.undo.len() > mark.undo {
             let Some(undo) = self.undo.pop() else { break };
             match undo.before {
-                Some(value) => self.overlay.insert(undo.key, value),
-                None => self.overlay.remove(&undo.key),
+                Some(value) => overlay.insert(undo.key, value),
+                None => overlay.remove(&undo.key),
             };
         }
         self.changes.truncate(mark.changes);

@@ -72,6 +72,9 @@ pub struct ExecContext<'a> {
     pub plain_read: Read,
     /// READ COMMITTED and below: rows that the condition refuses are unlocked.
     pub unlock: bool,
+    /// An UPDATE under READ COMMITTED or below: a scan looks at what is committed, and locks only
+    /// the rows that its condition wants then.
+    pub rereads: bool,
     /// CLIENT_FOUND_ROWS: affected rows of UPDATE are those found.
     pub found_rows: bool,
     /// sql_select_limit.
@@ -177,6 +180,7 @@ impl ExecContext<'_> {
             virtual_rows: self.virtual_rows,
             plain_read: self.plain_read,
             unlock: self.unlock,
+            rereads: self.rereads,
             found_rows: self.found_rows,
             select_limit: self.select_limit,
             insert_id: self.insert_id,

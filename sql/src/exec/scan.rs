@@ -66,6 +66,7 @@ impl<'b> BlockRun<'b> {
                     index: index_of(table, access),
                     at,
                     read: read_mode(source, context),
+                    scan: scan_mode(source, access, context),
                 };
                 reader.read_all(self, context, &mut |run, context| {
                     if run.all_hold(&source.filter, context)? {
@@ -207,6 +208,7 @@ impl<'b> BlockRun<'b> {
                     index: index_of(table, access),
                     at,
                     read: read_mode(source, context),
+                    scan: scan_mode(source, access, context),
                 };
                 let mut memory = Memory::default();
                 reader.read_all(self, context, &mut |run, _| {
@@ -263,6 +265,14 @@ fn read_mode(source: &Source, context: &ExecContext) -> Read {
     }
 }
 
+/// How a scan comes to the rows.
+fn scan_mode(source: &Source, access: &Access, context: &ExecContext) -> Read {
+    if context.rereads && source.lock.is_some() && access.index.is_none() {
+        return Read::Newest;
+    }
+    read_mode(source, context)
+}
+
 fn index_of<'t>(table: &'t Table, access: &Access) -> Option<&'t Index> {
     match access.index {
         None => table.primary.as_ref(),
@@ -282,6 +292,8 @@ struct Reader<'b> {
     index: Option<&'b Index>,
     at: usize,
     read: Read,
+    /// If this is another one, the rows are read twice: see `ExecContext::rereads`.
+    scan: Read,
 }
 
 impl<'b> Reader<'b> {
@@ -454,10 +466,10 @@ impl<'b> Reader<'b> {
         count: impl Fn(&mut super::Handler, bool),
     ) -> Flowing {
         let reverse = self.access.reverse;
-        let mut scan = context.txn.scan(tree, range, reverse, self.read);
+        let mut scan = context.txn.scan(tree, range, reverse, self.scan);
         let mut batch = Batch::default();
         // Rows are locked only as they are looked at.
-        let mut size = if self.read == Read::Plain {
+        let mut size = if self.scan == Read::Plain {
             BATCH_MIN
         } else {
             1
@@ -476,7 +488,7 @@ impl<'b> Reader<'b> {
                     return Ok(Flow::Stop);
                 }
             }
-            if self.read == Read::Plain {
+            if self.scan == Read::Plain {
                 size = (size * 2).min(BATCH_MAX);
             }
         }
@@ -498,6 +510,7 @@ impl<'b> Reader<'b> {
                 row::decode_some(self.table, value, &self.source.wanted, slots)?;
                 return pass(run, context);
             }
+            _ if self.scan != self.read => return self.again(run, context, key, value, pass),
             _ => {
                 let mut image = self.take_image(run);
                 image.clear();
@@ -520,6 +533,28 @@ impl<'b> Reader<'b> {
             return Ok(None);
         }
         self.row(run, context, row_key, image, pass)
+    }
+
+    /// Locks a row whose committed version the condition wants, and hands on what it is then.
+    fn again(
+        &self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        key: &[u8],
+        value: &[u8],
+        pass: &mut Passed<'_, 'b>,
+    ) -> Result<Option<Flow>, Stop> {
+        row::decode_some(self.table, value, &self.source.wanted, self.slots(run))?;
+        if !run.all_hold(&self.source.filter, context)? {
+            return Ok(None);
+        }
+        let mut image = self.take_image(run);
+        let rows = self.table.rows;
+        if !context.txn.get(rows, key, self.read, &mut image)? {
+            self.keep_image(run, image);
+            return Ok(None);
+        }
+        self.row(run, context, key, image, pass)
     }
 
     /// Fills the slots from an index entry that holds all that is wanted.

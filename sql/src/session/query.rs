@@ -437,6 +437,7 @@ impl Session {
             virtual_rows: &virtual_rows,
             plain_read,
             unlock,
+            rereads: false,
             found_rows: state.client_found_rows,
             select_limit: state.settings().select_limit,
             insert_id: state.insert_id,

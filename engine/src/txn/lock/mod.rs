@@ -21,7 +21,8 @@
 //!   each other. An insert waits until no other transaction's range covers it, and looks at the
 //!   ranges and takes its row lock in one step. A range locker first waits for the row locks X
 //!   that others hold in the range: pending inserts are among them. Either way one of the two
-//!   sees the other.
+//!   sees the other. A locking scan that locks no ranges (READ COMMITTED) waits for these too, for
+//!   rows that are about to come, and then goes on without a range lock.
 //! * Metadata locks are counters with a slow path, see `mdl`.
 //!
 //! # Invariants

@@ -180,6 +180,26 @@ impl RowLock {
 }
 
 impl State {
+    /// The names of the row locks X that others hold in a range.
+    fn foreign(
+        &self,
+        who: &Arc<Descriptor>,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> impl Iterator<Item = &Name> {
+        let end = high.map_or(Bound::Unbounded, Bound::Excluded);
+        let inside = self.rows.range::<[u8], _>((Bound::Included(low), end));
+        // The name of a unique entry is a prefix of its position, so it can come before.
+        let before = self
+            .rows
+            .range::<[u8], _>((Bound::Unbounded, Bound::Excluded(low)));
+        let before = before
+            .rev()
+            .take(1)
+            .filter(move |(name, _)| low.starts_with(name));
+        let foreign = before.chain(inside);
+        foreign.filter_map(move |(name, row)| row.is_foreign(who).then_some(name))
+    }
     fn range_conflict(&self, who: &Arc<Descriptor>, position: &[u8]) -> bool {
         self.ranges
             .iter()
@@ -311,22 +331,16 @@ impl TreeLocks {
         high: Option<&[u8]>,
     ) -> Result<(), Name> {
         let mut state = self.state.lock();
-        let end = high.map_or(Bound::Unbounded, Bound::Excluded);
-        let inside = state.rows.range::<[u8], _>((Bound::Included(low), end));
-        // The name of a unique entry is a prefix of its position, so it can come before.
-        let before = state
-            .rows
-            .range::<[u8], _>((Bound::Unbounded, Bound::Excluded(low)));
-        let before = before
-            .rev()
-            .take(1)
-            .filter(|(name, _)| low.starts_with(name));
-        let foreign = before.chain(inside).find(|(_, row)| row.is_foreign(who));
-        if let Some((name, _)) = foreign {
+        if let Some(name) = state.foreign(who, low, high).next() {
             return Err(name.clone());
         }
         state.add_range(who, low, high);
         Ok(())
+    }
+    /// The names of the row locks X that others hold in a range.
+    pub fn foreign(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> Vec<Name> {
+        let state = self.state.lock();
+        state.foreign(who, low, high).cloned().collect()
     }
     /// Adds a range lock whatever is pending in it: no new inserts begin there.
     pub fn bar_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) {
