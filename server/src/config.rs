@@ -99,6 +99,10 @@ settings! {
     /// [default: 127.0.0.1]
     #[arg(value_name = "ADDRESS")]
     coordinator_address: String;
+    /// Where the coordinator keeps its state, which other coordinators may share:
+    /// mysql://user[:password]@host[:port][,host[:port]…]/[schema] [default: in this server]
+    #[arg(value_name = "URL")]
+    coordinator_store: String;
     /// Seconds until an undecided global transaction is looked into [default: 35]
     coordinator_timeout_to_fail: u64;
     /// Seconds before the first retry of a call; it doubles with each failure [default: 10]

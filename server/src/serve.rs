@@ -158,7 +158,7 @@ fn bytes(setting: Option<u64>, default: usize) -> usize {
 }
 
 /// The SQL instance, with the settings as its global variables.
-fn database(
+pub(crate) fn database(
     settings: &Settings,
     engine: &Arc<Engine>,
     directory: &Path,
@@ -216,7 +216,10 @@ fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
 }
 
 /// The connections, and what SQL and KILL need of them.
-fn connections(database: Database, max: usize) -> Result<Arc<Connections<Database>>, String> {
+pub(crate) fn connections(
+    database: Database,
+    max: usize,
+) -> Result<Arc<Connections<Database>>, String> {
     let (instance, scheduler) = (
         Arc::clone(&database.instance),
         Arc::clone(&database.scheduler),
@@ -309,9 +312,10 @@ fn coordinate(
         Some("off") => return Ok(None),
         Some(other) => return Err(format!("coordinator: on or off is expected, not {other}")),
     }
+    let place = coordinator_place(settings)?;
     let (http, grpc) = match coordinator_ports(settings) {
         Ok(ports) => ports,
-        Err(why) if settings.coordinator.is_none() => {
+        Err(why) if settings.coordinator.is_none() && place.is_none() => {
             notice!("no coordinator of global transactions: {why}");
             return Ok(None);
         }
@@ -345,16 +349,31 @@ fn coordinate(
     let options = coordinator::Options {
         branch_hosts,
         token: settings.coordinator_token.clone(),
+        place: place.clone(),
         ..coordinator::Options::default()
     }
     .configured(settings);
     let next_id = AtomicU64::new(FIRST_ID);
     let next_id = || next_id.fetch_add(1, Ordering::Relaxed);
     let running = coordinator::Running::start(instance, listeners, options, &next_id)?;
+    if let Some(place) = &place {
+        let hosts = place.hosts.join(", ");
+        notice!(
+            "the coordinator's state is in the schema {} on {hosts}",
+            place.schema
+        );
+    }
     notice!(
         "coordinating global transactions on {scheme}://{http}/api/dtmsvr and, for gRPC, {grpc}"
     );
     Ok(Some(running))
+}
+
+/// Where the coordinator's tables are, if not here.
+fn coordinator_place(settings: &Settings) -> Result<Option<coordinator::Place>, String> {
+    let url = settings.coordinator_store.as_deref();
+    let place = url.map(str::parse).transpose();
+    place.map_err(|why: String| format!("coordinator-store: {why}"))
 }
 
 /// The coordinator's ports, for HTTP and for gRPC.

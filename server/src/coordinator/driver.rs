@@ -20,7 +20,7 @@ use super::{
     extras,
     lease::Signal,
     model::{Global, Micros, Pattern, Reply, SECOND, Status},
-    store::{Attempt, Saved},
+    store::{Attempt, By, Claimed, News, Saved},
 };
 use cohort_sql::SqlError;
 use std::{
@@ -64,19 +64,28 @@ impl Coordinator {
             return Ok(None);
         };
         let transaction = match transaction {
-            Some(transaction) => Some(transaction),
-            None => self.store.load(gid).await?,
-        };
-        let Some(transaction) = transaction else {
-            return Ok(None);
+            Some(transaction) => transaction,
+            None => match self.store.claim(gid).await? {
+                Claimed::Ours(transaction) => *transaction,
+                Claimed::Ended(transaction) => {
+                    count_end(self, &transaction.global);
+                    return Ok(Some(*transaction));
+                }
+                Claimed::Missing => return Ok(None),
+                Claimed::Others(owner) => {
+                    let (gid, is_wanted) = (gid.to_owned(), false);
+                    self.store.tell(owner, News { gid, is_wanted }).await?;
+                    return Ok(None);
+                }
+            },
         };
         let mut task = Task {
             saved: transaction.clone(),
             transaction,
             attempts: Vec::new(),
         };
-        task.run(self, lease.signal()).await?;
-        Ok(Some(task.transaction))
+        let is_ours = task.run(self, lease.signal()).await?;
+        Ok(is_ours.then_some(task.transaction))
     }
 
     /// How long a call for this transaction may take, unless its step says so.
@@ -154,7 +163,8 @@ struct Task {
 }
 
 impl Task {
-    async fn run(&mut self, coordinator: &Coordinator, signal: &Signal) -> Result<(), SqlError> {
+    /// False: somebody else drives it now.
+    async fn run(&mut self, coordinator: &Coordinator, signal: &Signal) -> Result<bool, SqlError> {
         let mut calls = Calls::default();
         let mut event = Event::Look;
         loop {
@@ -163,33 +173,38 @@ impl Task {
             for action in actions {
                 match action {
                     Action::Save => {
-                        if self.save(coordinator).await? == Saved::TooLate {
-                            self.reload(coordinator, &mut calls).await?;
+                        if self.save(coordinator, By::Driver).await? == Saved::TooLate {
+                            if !self.reload(coordinator, &mut calls).await? {
+                                return Ok(false);
+                            }
                             until = Some(0);
                             break;
                         }
                     }
                     Action::Refresh => {
                         // Too late: then it is read again all the more.
-                        self.save(coordinator).await?;
-                        self.reload(coordinator, &mut calls).await?;
+                        self.save(coordinator, By::Driver).await?;
+                        if !self.reload(coordinator, &mut calls).await? {
+                            return Ok(false);
+                        }
                         until = Some(0);
                     }
                     Action::Call(place) => self.call(coordinator, place, &mut calls),
                     Action::Ask => self.ask(coordinator, &mut calls),
                     Action::Wait(time) => until = Some(time),
                     Action::End => {
-                        self.count_end(coordinator);
-                        return Ok(());
+                        count_end(coordinator, &self.transaction.global);
+                        return Ok(true);
                     }
                 }
             }
             let wait = until.map(|until: Micros| until.saturating_sub(coordinator.now()));
             let lets_go = wait.is_none_or(|wait| wait > LINGER)
-                || coordinator.is_stopping()
+                || coordinator.is_halted()
                 || signal.is_lease_wanted();
             if calls.is_empty() && lets_go {
-                return self.let_go(coordinator).await;
+                self.let_go(coordinator).await?;
+                return Ok(true);
             }
             let pause = Duration::from_micros(wait.unwrap_or(LINGER));
             event = tokio::select! {
@@ -199,29 +214,22 @@ impl Task {
                 }
                 () = tokio::time::sleep(pause) => Event::Look,
                 () = signal.received() => {
-                    self.reload(coordinator, &mut calls).await?;
+                    if !self.reload(coordinator, &mut calls).await? {
+                        return Ok(false);
+                    }
                     Event::Look
                 }
             };
         }
     }
 
-    fn count_end(&self, coordinator: &Coordinator) {
-        let global = &self.transaction.global;
-        let is_success = global.status == Status::Succeed;
-        let took = coordinator.now().saturating_sub(global.created);
-        coordinator
-            .metrics
-            .transaction(global.pattern, is_success, took);
-    }
-
-    async fn save(&mut self, coordinator: &Coordinator) -> Result<Saved, SqlError> {
+    async fn save(&mut self, coordinator: &Coordinator, by: By) -> Result<Saved, SqlError> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let now = coordinator.now();
         let saved = coordinator
             .store
-            .save(before, transaction, attempts, now)
+            .save(by, before, transaction, attempts, now)
             .await?;
         if saved == Saved::Yes {
             self.saved = self.transaction.clone();
@@ -230,22 +238,30 @@ impl Task {
     }
 
     /// Somebody else has changed the transaction: waits for the calls under way, whose replies
-    /// are about what was, and reads it again.
+    /// are about what was, and reads it again. False: it is somebody else's now.
     async fn reload(
         &mut self,
         coordinator: &Coordinator,
         calls: &mut Calls,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         let mut replies = Vec::new();
         while let Some((reply, attempt)) = calls.next().await {
             self.attempts.extend(attempt);
             replies.push(reply);
         }
-        if let Some(transaction) = coordinator.store.load(&self.transaction.global.gid).await? {
-            // What was learned and not saved is not in the rows.
-            let known = std::mem::replace(&mut self.transaction, transaction.clone());
-            self.saved = transaction;
-            self.transaction.remember(known);
+        match coordinator
+            .store
+            .claim(&self.transaction.global.gid)
+            .await?
+        {
+            Claimed::Ours(transaction) => {
+                // What was learned and not saved is not in the rows.
+                let known = std::mem::replace(&mut self.transaction, (*transaction).clone());
+                self.saved = *transaction;
+                self.transaction.remember(known);
+            }
+            Claimed::Missing => {}
+            Claimed::Ended(_) | Claimed::Others(_) => return Ok(false),
         }
         // What is known to be done is done whatever the status is now.
         for reply in replies {
@@ -254,20 +270,21 @@ impl Task {
                     .note_reply(place, reply, coordinator.moment());
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     async fn let_go(&mut self, coordinator: &Coordinator) -> Result<(), SqlError> {
         let unchanged = self.transaction == self.saved && self.attempts.is_empty();
-        if !unchanged {
+        // Others must see that it is free.
+        if !unchanged || coordinator.store.is_shared() {
             // Too late: whoever was faster has told the next task.
-            self.save(coordinator).await?;
+            self.save(coordinator, By::Leaver).await?;
         }
         Ok(())
     }
 
     fn call(&mut self, coordinator: &Coordinator, place: usize, calls: &mut Calls) {
-        if coordinator.is_stopping() {
+        if coordinator.is_halted() {
             self.transaction.calling.remove(&place);
             return;
         }
@@ -296,7 +313,7 @@ impl Task {
 
     /// Asks the client: `query_prepared`.
     fn ask(&mut self, coordinator: &Coordinator, calls: &mut Calls) {
-        if coordinator.is_stopping() {
+        if coordinator.is_halted() {
             self.transaction.asking = false;
             return;
         }
@@ -335,6 +352,13 @@ impl Task {
         });
         calls.whose.insert(handle.id(), whose);
     }
+}
+
+fn count_end(coordinator: &Coordinator, global: &Global) {
+    let is_success = global.status == Status::Succeed;
+    let took = coordinator.now().saturating_sub(global.created);
+    let metrics = &coordinator.metrics;
+    metrics.transaction(global.pattern, is_success, took);
 }
 
 fn record(call: &Call, started: Micros, duration_us: u64, reply: &Reply) -> Attempt {

@@ -1,15 +1,26 @@
 //! Leases: the right to drive a transaction, so that nobody drives it twice at once.
 //!
-//! A lease is an entry in a table of this process. Its holder hears of changes that others make to
-//! the transaction's row ([`Coordinator::kick`]); one that comes while the holder lets go is not
+//! A lease is an entry in a table of this process; if coordinators share the store, also the
+//! transaction's row has its holder (`store::leases`). Its holder hears of changes that others make
+//! to the transaction's row ([`Coordinator::kick`]); one that comes while the holder lets go is not
 //! lost, for the end of the lease takes the transaction up again.
 
-use super::Coordinator;
-use std::sync::{
-    Arc, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use super::{
+    Coordinator,
+    store::{Claimed, News},
+};
+use cohort_sql::SqlError;
+use std::{
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 use tokio::sync::Notify;
+
+/// Who waits for a lease that another coordinator has looks so often whether it is free.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// How the holder of a lease is told something.
 #[derive(Default)]
@@ -31,6 +42,11 @@ impl Signal {
     pub async fn received(&self) {
         self.changed.notified().await;
         self.pending.store(false, Ordering::Relaxed);
+    }
+    /// Somebody waits for the lease.
+    pub fn want(&self) {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_one();
     }
     /// Whether somebody waits for the lease: its holder should let go soon.
     pub fn is_lease_wanted(&self) -> bool {
@@ -55,7 +71,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         self.coordinator.driven().remove(&self.gid);
         self.signal.ended.notify_waiters();
-        if self.signal.pending.load(Ordering::Relaxed) && !self.coordinator.is_stopping() {
+        if self.signal.pending.load(Ordering::Relaxed) && !self.coordinator.is_halted() {
             self.coordinator.take_up(&self.gid);
         }
     }
@@ -77,8 +93,21 @@ impl Coordinator {
         })
     }
 
-    /// The lease as soon as its holder lets go, which it is asked to: after the calls under way.
-    pub(super) async fn lease_soon(self: &Arc<Self>, gid: &str) -> Lease {
+    /// The lease as soon as its holder lets go, here or elsewhere, which it is asked to: after the
+    /// calls under way.
+    pub(super) async fn lease_soon(self: &Arc<Self>, gid: &str) -> Result<Lease, SqlError> {
+        let lease = self.lease_soon_here(gid).await;
+        if self.store.is_shared() {
+            while let Claimed::Others(owner) = self.store.claim(gid).await? {
+                let (gid, is_wanted) = (gid.to_owned(), true);
+                self.store.tell(owner, News { gid, is_wanted }).await?;
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+        Ok(lease)
+    }
+
+    async fn lease_soon_here(self: &Arc<Self>, gid: &str) -> Lease {
         loop {
             if let Some(lease) = self.lease(gid) {
                 return lease;
@@ -89,8 +118,7 @@ impl Coordinator {
             let ended = signal.ended.notified();
             tokio::pin!(ended);
             ended.as_mut().enable();
-            signal.wanted.fetch_add(1, Ordering::Relaxed);
-            signal.changed.notify_one();
+            signal.want();
             if self.is_driven_by(gid, &signal) {
                 ended.await;
             }

@@ -8,6 +8,7 @@
 //! | `driver` | does it |
 //! | `ticker` | takes up what is due |
 //! | `lease` | that nothing is driven twice at once |
+//! | `peers` | other coordinators on the same tables |
 //! | `extras` | what steps may ask for beyond the protocol |
 //! | `metrics` | counters for Prometheus |
 //! | `command_line` | `cohort tx` |
@@ -30,6 +31,7 @@ mod lease;
 mod listen;
 mod metrics;
 mod model;
+mod peers;
 mod store;
 mod ticker;
 
@@ -40,6 +42,7 @@ pub use call::Guard;
 pub use command_line::{Tx, run as run_tx};
 pub use decide::Rules;
 pub use listen::Tls;
+pub use store::Place;
 
 use crate::config::Settings;
 use call::Caller;
@@ -73,6 +76,10 @@ pub struct Options {
     pub finished_expire: Option<Micros>,
     /// How often to look for what is due.
     pub tick: Duration,
+    /// Where the tables are; `None`: in this server.
+    pub place: Option<Place>,
+    /// How often a coordinator shows that it lives, if others may use its tables.
+    pub beat: Duration,
 }
 
 impl Default for Options {
@@ -84,6 +91,8 @@ impl Default for Options {
             request_timeout: 3 * model::SECOND,
             finished_expire: Some(86_400 * model::SECOND),
             tick: ticker::TICK,
+            place: None,
+            beat: peers::BEAT,
         }
     }
 }
@@ -149,6 +158,9 @@ pub(crate) struct Coordinator {
     jitter: AtomicU64,
     /// A transaction's rows could not be read or written since the ticker last looked.
     in_trouble: AtomicBool,
+    peers: Mutex<peers::Peers>,
+    /// The store was out of reach for so long that others may drive what this one did.
+    cut_off: AtomicBool,
 }
 
 /// Transactions that a task drives, with the way to tell it something.
@@ -183,6 +195,10 @@ impl Coordinator {
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
+    /// Whether nothing new may be begun.
+    fn is_halted(&self) -> bool {
+        self.is_stopping() || self.cut_off.load(Ordering::Relaxed)
+    }
 }
 
 /// The running coordinator. Dropping it drains it.
@@ -193,6 +209,8 @@ pub struct Running {
 
 /// How long transactions under way may take to reach a place where they can be let go.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How long taking leave of the other coordinators may take.
+const LEAVE: Duration = Duration::from_secs(2);
 
 impl Running {
     /// Opens the tables and serves clients. `next_id` numbers SQL sessions.
@@ -204,8 +222,18 @@ impl Running {
     ) -> Result<Running, String> {
         let failed = |error: SqlError| format!("the coordinator's tables: {}", error.message);
         let env = instance.env().clone();
+        let store = match options.place.clone() {
+            None => Store::open(instance, next_id),
+            Some(place) => {
+                let name = listeners
+                    .http
+                    .local_addr()
+                    .map(|address| address.to_string());
+                Store::open_at(place, env.clone(), name.unwrap_or_default())
+            }
+        };
         let coordinator = Arc::new(Coordinator {
-            store: Store::open(instance, next_id).map_err(failed)?,
+            store: store.map_err(failed)?,
             caller: Arc::new(Caller::new(options.branch_hosts.clone())?),
             begun: (env.wall_micros(), env.monotonic_nanos()),
             env,
@@ -215,6 +243,8 @@ impl Running {
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),
             in_trouble: AtomicBool::new(false),
+            peers: Mutex::default(),
+            cut_off: AtomicBool::new(false),
         });
         let starting = |error: std::io::Error| format!("the coordinator: {error}");
         let runtime = Builder::new_multi_thread()
@@ -239,6 +269,12 @@ impl Running {
         runtime.spawn(listen::accept(grpc, tls("h2"), move |connection| {
             http::serve_grpc(Arc::clone(&shared), connection)
         }));
+        if coordinator.store.is_shared() {
+            // Before anything is taken up.
+            runtime.block_on(coordinator.meet()).map_err(failed)?;
+            runtime.spawn(Arc::clone(&coordinator).meet_peers());
+            runtime.spawn(Arc::clone(&coordinator).hear_news());
+        }
         runtime.spawn(Arc::clone(&coordinator).tick());
         runtime.spawn(Arc::clone(&coordinator).expire());
         Ok(Running {
@@ -257,6 +293,12 @@ impl Drop for Running {
             std::thread::sleep(Duration::from_millis(10));
         }
         if let Some(runtime) = self.runtime.take() {
+            if self.coordinator.store.is_shared() {
+                let store = &self.coordinator.store;
+                let leave = async { tokio::time::timeout(LEAVE, store.leave()).await };
+                // Without that the others know some seconds later.
+                let _ = runtime.block_on(leave);
+            }
             runtime.shutdown_timeout(Duration::from_secs(1));
         }
     }

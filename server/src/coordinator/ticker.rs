@@ -38,21 +38,21 @@ impl Coordinator {
         loop {
             let page = self.store.due(now, after.clone(), PAGE).await?;
             let is_last = (page.len() as u64) < PAGE;
-            for (next_run, gid) in page {
-                if !self.is_driven(&gid) {
+            for due in page {
+                if !self.is_driven(&due.gid) && self.may_take(&due) {
                     let Ok(permit) = Arc::clone(permits).acquire_owned().await else {
                         return Ok(());
                     };
-                    if self.is_stopping() {
+                    if self.is_halted() {
                         return Ok(());
                     }
-                    let (coordinator, gid) = (Arc::clone(self), gid.clone());
+                    let (coordinator, gid) = (Arc::clone(self), due.gid.clone());
                     tokio::spawn(async move {
                         coordinator.drive_or_say(&gid, None).await;
                         drop(permit);
                     });
                 }
-                after = (next_run, gid);
+                after = (due.next_run, due.gid);
             }
             if is_last {
                 return Ok(());
@@ -68,7 +68,11 @@ impl Coordinator {
             return;
         };
         while !self.is_stopping() {
-            if let Err(error) = self.remove_before(self.now().saturating_sub(age)).await {
+            let until = self.now().saturating_sub(age);
+            if self.is_first()
+                && !self.is_halted()
+                && let Err(error) = self.remove_before(until).await
+            {
                 crate::notice!("coordinator: removing what has ended: {}", error.message);
             }
             tokio::time::sleep(self.options.tick * 60).await;

@@ -4,14 +4,13 @@
 //! An experiment is a module with its options, what it measures and its report
 //! ([`thread_pool`],
 //! [`connections`], [`dtm`]). They share how servers are named and reached ([`target`], [`server`],
-//! [`own`]), a client's side of the protocol ([`wire`], [`login`], [`control`]), sysbench's table
+//! [`own`]), a connection for what is done between measurements ([`control`]), sysbench's table
 //! and statements ([`table`], [`workload`]), and the load [`generator`].
 
 mod connections;
 mod control;
 mod dtm;
 mod generator;
-mod login;
 mod own;
 mod progress;
 mod random;
@@ -21,7 +20,6 @@ mod server;
 mod table;
 mod target;
 mod thread_pool;
-mod wire;
 mod workload;
 
 use clap::Subcommand;

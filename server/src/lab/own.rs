@@ -2,9 +2,9 @@
 
 use super::{
     control::Control,
-    login::Account,
     target::{Address, Endpoint},
 };
+use crate::mysql::client::login::Account;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::{
     fs::File,

@@ -1,7 +1,9 @@
 //! The servers that are measured, as the command line names them.
 
-use super::login::Account;
-use crate::mysql::stream::Stream;
+use crate::mysql::{
+    client::{login::Account, url::decoded},
+    stream::Stream,
+};
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
@@ -183,22 +185,6 @@ fn resolved(host: &str) -> Result<SocketAddr, String> {
         .first()
         .copied()
         .ok_or_else(|| format!("{host}: no address"))
-}
-
-/// Undoes the %XX of a URL.
-fn decoded(text: &str) -> Result<String, String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut parts = text.split('%');
-    bytes.extend_from_slice(parts.next().unwrap_or("").as_bytes());
-    for part in parts {
-        let code = part
-            .get(..2)
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        let code = code.ok_or_else(|| format!("{text}: two hexadecimal digits belong after %"))?;
-        bytes.push(code);
-        bytes.extend_from_slice(&part.as_bytes()[2..]);
-    }
-    String::from_utf8(bytes).map_err(|_| format!("{text}: not UTF-8"))
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! prepared once for each connection, ids are drawn uniformly, and what a server cannot prepare
 //! (BEGIN, on some) is sent as text.
 
-use super::{
-    random::Random,
-    wire::{Parameter, put_command, put_execute},
+use super::random::Random;
+use crate::mysql::{
+    client::wire::{Parameter, put_command, put_execute},
+    constants::command,
+    packet::Writer,
 };
-use crate::mysql::{constants::command, packet::Writer};
 
 /// How many rows a range has.
 const RANGE: u32 = 100;
@@ -204,8 +205,7 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::wire::Frames;
-    use crate::mysql::parameters;
+    use crate::mysql::{client::wire::Frames, parameters};
     use cohort_engine::types::Value;
 
     fn values(statement: Statement, draw: &mut Draw) -> Vec<Value> {

@@ -4,7 +4,8 @@
 //! of one command are parsed in place in the connection's read buffer, and the reply is encoded
 //! into its write buffer and leaves with one write if it fits ([`packet`]). The modules follow a connection's
 //! life: [`handshake`] and [`auth`] admit it, [`connection`] obeys its commands, [`parameters`]
-//! decodes what COM_STMT_EXECUTE carries, and [`reply`] encodes results.
+//! decodes what COM_STMT_EXECUTE carries, and [`reply`] encodes results. [`client`] is the other side:
+//! for the lab, and for a coordinator whose tables are in another server.
 //!
 //! 1. Nothing here knows SQL: it is all behind [`Handler`] and [`Backend`], which the tests also
 //!    implement with canned answers.
@@ -14,6 +15,7 @@
 //!    copied from and to the socket, never while the client is waited for.
 
 pub mod auth;
+pub mod client;
 pub mod connection;
 pub mod constants;
 pub mod handler;

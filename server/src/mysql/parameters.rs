@@ -15,7 +15,7 @@ use cohort_engine::types::{Date, DateTime, Decimal, Time, Value};
 use std::str::FromStr;
 
 /// The bit of a parameter's flags that says UNSIGNED.
-const UNSIGNED: u8 = 0x80;
+pub(super) const UNSIGNED: u8 = 0x80;
 
 /// What the connection keeps of a prepared statement.
 #[derive(Clone, Debug, Default)]
@@ -112,7 +112,8 @@ impl Statement {
     }
 }
 
-fn value(cursor: &mut Cursor<'_>, ty: u8, unsigned: bool) -> Option<Value> {
+/// A value of this type; `None` if it is not whole, or the type is none.
+pub(super) fn value(cursor: &mut Cursor<'_>, ty: u8, unsigned: bool) -> Option<Value> {
     Some(match ty {
         column::NULL => Value::Null,
         column::TINY => int(cursor.u8()?.into(), 8, unsigned),

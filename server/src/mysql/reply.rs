@@ -390,7 +390,11 @@ fn double(value: &Value) -> Option<f64> {
 }
 
 /// Length 0, 4, 7 or 11, by what is not zero.
-fn put_binary_datetime(out: &mut Vec<u8>, date: Date, clock: Option<(u32, u8, u8, u32)>) {
+pub(super) fn put_binary_datetime(
+    out: &mut Vec<u8>,
+    date: Date,
+    clock: Option<(u32, u8, u8, u32)>,
+) {
     let (hours, minutes, seconds, micros) = clock.unwrap_or_default();
     let no_clock = (hours, minutes, seconds) == (0, 0, 0);
     let length = match (date == Date::default(), no_clock, micros) {

@@ -173,7 +173,7 @@ async fn change_one(
     gid: &str,
     order: &Order,
 ) -> Result<std::result::Result<(), String>> {
-    let lease = coordinator.lease_soon(gid).await;
+    let lease = coordinator.lease_soon(gid).await?;
     let Some(before) = coordinator.store.load(gid).await? else {
         return Ok(Err("it is gone".into()));
     };

@@ -5,6 +5,7 @@ use crate::coordinator::{
     decide::Event,
     extras,
     model::{Micros, Pattern, SECOND},
+    store::By,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ pub(in crate::coordinator) async fn prepare(
     submission: Submission,
 ) -> Result {
     let transaction = prepared(coordinator, &submission).await?;
-    if coordinator.store.insert(transaction).await? {
+    if coordinator.store.insert(transaction, false).await? {
         return Ok(());
     }
     match coordinator.store.load(&submission.gid).await? {
@@ -53,7 +54,7 @@ pub(in crate::coordinator) async fn prepare_workflow(
 ) -> Result<Transaction> {
     let transaction = prepared(coordinator, &submission).await?;
     let gid = submission.gid;
-    coordinator.store.insert(transaction).await?;
+    coordinator.store.insert(transaction, false).await?;
     let known = coordinator.store.load(&gid).await?;
     known.ok_or_else(|| unknown(&gid))
 }
@@ -70,7 +71,7 @@ pub(in crate::coordinator) async fn submit(
         .await?;
     transaction.global.next_run = now + HEAD_START;
     let fresh = !matches!(pattern, Pattern::Tcc | Pattern::Xa | Pattern::Workflow)
-        && coordinator.store.insert(transaction.clone()).await?;
+        && coordinator.store.insert(transaction.clone(), true).await?;
     if fresh {
         return finish(coordinator, &submission, Some(transaction)).await;
     }
@@ -192,9 +193,9 @@ pub(super) async fn run_all_now(
     let has_remaining = later.len() as u64 > limit;
     later.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let mut count = 0;
-    for (_, gid) in later {
+    for due in later {
         // Who is faster, or ends it meanwhile, has done what was wanted.
-        count += u64::from(make_due(coordinator, &gid).await.is_ok());
+        count += u64::from(make_due(coordinator, &due.gid).await.is_ok());
     }
     Ok(json!({ "has_remaining": has_remaining, "succeed_count": count }))
 }
@@ -217,7 +218,8 @@ async fn make_due(coordinator: &Arc<Coordinator>, gid: &str) -> Result {
 /// Writes a change of the status; 409 if somebody else was faster.
 async fn change(coordinator: &Coordinator, from: Transaction, to: Transaction) -> Result<()> {
     let (gid, now) = (from.global.gid.clone(), coordinator.now());
-    match coordinator.store.save(from, to, Vec::new(), now).await? {
+    let store = &coordinator.store;
+    match store.save(By::Other, from, to, Vec::new(), now).await? {
         Saved::Yes => Ok(()),
         Saved::TooLate => Err(Refusal::Failure(format!(
             "the status of {gid} changed meanwhile. FAILURE"
@@ -247,12 +249,12 @@ async fn finish(
             break driven;
         }
         // Somebody else drives it, or did.
-        drop(coordinator.lease_soon(&gid).await);
+        drop(coordinator.lease_soon(&gid).await?);
         if coordinator.store.load(&gid).await?.is_none() {
             return Err(unknown(&gid));
         }
     };
-    if coordinator.is_stopping() && !driven.global.status.is_final() {
+    if coordinator.is_halted() && !driven.global.status.is_final() {
         return Err(Refusal::Stopping);
     }
     outcome(&driven)

@@ -47,7 +47,7 @@ pub(super) async fn handle(coordinator: &Arc<Coordinator>, body: &[u8]) -> Answe
         Err(Refusal::Ongoing(why)) => error(id, ONGOING, &why),
         Err(Refusal::Missing(gid)) => error(id, INTERNAL_ERROR, &format!("no transaction {gid}")),
         Err(Refusal::Stopping) => error(id, INTERNAL_ERROR, "the server is stopping"),
-        Err(Refusal::Other(why)) => error(id, INTERNAL_ERROR, &why),
+        Err(Refusal::Outage(why) | Refusal::Other(why)) => error(id, INTERNAL_ERROR, &why),
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) use topics::{delete_topic, subscribe, unsubscribe};
 use super::{
     Coordinator,
     model::{SECOND, Status},
-    store::{Registered, Saved},
+    store::{Registered, Saved, is_outage},
 };
 use cohort_sql::SqlError;
 use serde_json::{Map, Value, json};
@@ -82,15 +82,20 @@ pub(super) enum Refusal {
     Unknown,
     /// 404: there is no such transaction.
     Missing(String),
-    /// 503: the server stops; what is unfinished goes on when it is back.
+    /// 503: the server stops, or has lost its tables; what is unfinished goes on later.
     Stopping,
+    /// 503: the tables cannot be read or written now.
+    Outage(String),
     /// 500.
     Other(String),
 }
 
 impl From<SqlError> for Refusal {
     fn from(error: SqlError) -> Refusal {
-        Refusal::Other(error.message)
+        match is_outage(&error) {
+            true => Refusal::Outage(error.message),
+            false => Refusal::Other(error.message),
+        }
     }
 }
 
@@ -106,6 +111,7 @@ impl From<Refusal> for Answer {
             Refusal::Bad(message) => Answer::error(400, &message),
             Refusal::Missing(gid) => Answer::error(404, &format!("no transaction {gid}")),
             Refusal::Stopping => Answer::error(503, "the server is stopping"),
+            Refusal::Outage(why) => Answer::error(503, &why),
             Refusal::Unknown => Answer::error(404, "there is no such endpoint"),
             Refusal::Other(message) => Answer::error(500, &message),
         }

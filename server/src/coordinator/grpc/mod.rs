@@ -49,6 +49,7 @@ impl From<Refusal> for Status {
             Refusal::Bad(message) => Status::new(Code::InvalidArgument, message),
             Refusal::Missing(gid) => Status::new(Code::Unknown, format!("no transaction {gid}")),
             Refusal::Stopping => Status::new(Code::Unavailable, "the server is stopping"),
+            Refusal::Outage(why) => Status::new(Code::Unavailable, why),
             Refusal::Unknown => Status::new(Code::Unimplemented, "there is no such method"),
             Refusal::Other(message) => Status::new(Code::Unknown, message),
         }

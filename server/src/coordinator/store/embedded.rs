@@ -1,6 +1,9 @@
 //! The tables in this server: a SQL session of the coordinator's own.
 
-use super::connection::{Answer, Connection, Tell};
+use super::{
+    connection::{Answer, Committed, Connection},
+    schema,
+};
 use cohort_engine::{txn::Unattended, types::Value};
 use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, SqlError, session::Identity};
 use rustc_hash::FxHashMap;
@@ -28,7 +31,7 @@ impl Output for Answer {
 
 impl Embedded {
     /// A session of this number.
-    pub fn new(instance: &Arc<Instance>, id: u64) -> Embedded {
+    pub fn new(instance: &Arc<Instance>, id: u64) -> Result<Embedded, SqlError> {
         let who = Identity {
             user: "cohort.coordinator".into(),
             host: "localhost".into(),
@@ -37,10 +40,12 @@ impl Embedded {
         let waiting = Arc::new(Unattended);
         let mut session = Session::new(Arc::clone(instance), id, who, waiting, true);
         session.set_internal();
-        Embedded {
+        let mut embedded = Embedded {
             session,
             statements: FxHashMap::default(),
-        }
+        };
+        schema::enter(schema::OWN, |sql| embedded.text(sql))?;
+        Ok(embedded)
     }
     fn text(&mut self, sql: &str) -> Result<(), SqlError> {
         self.session
@@ -49,6 +54,9 @@ impl Embedded {
 }
 
 impl Connection for Embedded {
+    fn owner(&self) -> u64 {
+        0
+    }
     fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer, SqlError> {
         let id = match self.statements.get(sql) {
             Some(id) => *id,
@@ -67,14 +75,10 @@ impl Connection for Embedded {
         self.session.leave_commits();
         self.text("BEGIN")
     }
-    fn commit(&mut self, tell: Tell) {
-        let committed = self.text("COMMIT");
-        match (committed, self.session.take_placed()) {
-            (Ok(()), Some(placed)) => {
-                placed.when_known(|known| tell(known.map_err(SqlError::from)));
-            }
-            (committed, _) => tell(committed),
-        }
+    fn commit(&mut self) -> Result<Committed, SqlError> {
+        self.text("COMMIT")?;
+        let placed = self.session.take_placed();
+        Ok(placed.map_or(Committed::Durable, Committed::Placed))
     }
     fn rollback(&mut self) {
         // The session forgets the transaction in any case.

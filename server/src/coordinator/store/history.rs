@@ -7,7 +7,7 @@ use super::{
         model::{Micros, Status},
     },
     connection::Connection,
-    rows::{self, Attempt, Row, Saved, moment, text},
+    rows::{self, Attempt, By, Row, Saved, moment, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -41,9 +41,14 @@ pub(super) fn operate(
     operated: &Operated,
     now: Micros,
 ) -> Result<Saved, SqlError> {
-    const INSERT: &str = "INSERT INTO cohort.operations (gid, time, operator, operation, \
+    const INSERT: &str = "INSERT INTO operations (gid, time, operator, operation, \
          branch_id, op, status_before, status_after, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    if rows::save(connection, before, after, &[], now)? == Saved::TooLate {
+    // What has ended is nobody's; all else is the operator's coordinator's meanwhile.
+    let by = match before.global.status.is_final() {
+        true => By::Other,
+        false => By::Driver,
+    };
+    if rows::save(connection, by, before, after, &[], now)? == Saved::TooLate {
         return Ok(Saved::TooLate);
     }
     let values = [
@@ -68,9 +73,9 @@ pub(super) fn history(
     limit: u64,
 ) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
     const ATTEMPTS: &str = "SELECT branch_id, op, started, duration_us, result, error \
-         FROM cohort.attempts WHERE gid = ? ORDER BY started DESC LIMIT ?";
+         FROM attempts WHERE gid = ? ORDER BY started DESC LIMIT ?";
     const OPERATIONS: &str = "SELECT time, operator, operation, branch_id, op, status_before, \
-         status_after, reason FROM cohort.operations WHERE gid = ? ORDER BY id";
+         status_after, reason FROM operations WHERE gid = ? ORDER BY id";
     let attempt = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Attempt {
@@ -115,7 +120,7 @@ pub(super) fn ended(
     limit: u64,
 ) -> Result<(Option<u64>, Vec<String>), SqlError> {
     const PAGE: &str = "SELECT id, gid, status, create_time, update_time \
-         FROM cohort.global_transactions WHERE id > ? ORDER BY id LIMIT ?";
+         FROM global_transactions WHERE id > ? ORDER BY id LIMIT ?";
     let page = connection.run(PAGE, &[Value::UInt(after), Value::UInt(limit)])?;
     let is_full = page.rows.len() as u64 == limit;
     let (mut last, mut names) = (None, Vec::new());
@@ -137,12 +142,12 @@ pub(super) fn ended(
 
 /// Removes transactions that have ended, with all that belongs to them.
 pub(super) fn remove(connection: &mut dyn Connection, gids: &[String]) -> Result<(), SqlError> {
-    const GLOBAL: &str = "DELETE FROM cohort.global_transactions WHERE gid = ? \
+    const GLOBAL: &str = "DELETE FROM global_transactions WHERE gid = ? \
          AND status IN ('succeed', 'failed')";
     const PARTS: [&str; 3] = [
-        "DELETE FROM cohort.branches WHERE gid = ?",
-        "DELETE FROM cohort.attempts WHERE gid = ?",
-        "DELETE FROM cohort.operations WHERE gid = ?",
+        "DELETE FROM branches WHERE gid = ?",
+        "DELETE FROM attempts WHERE gid = ?",
+        "DELETE FROM operations WHERE gid = ?",
     ];
     for gid in gids {
         // An operator may have brought it back to life.

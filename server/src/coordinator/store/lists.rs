@@ -83,7 +83,7 @@ pub(in crate::coordinator) fn list(
     // One statement for all filters: what is not asked for is NULL, and true.
     const LIST: &str = "SELECT id, gid, trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, finish_time, rollback_time, dead_time FROM cohort.global_transactions \
+         next_run_us, create_time, finish_time, rollback_time, dead_time FROM global_transactions \
          WHERE id < ? AND (? IS NULL OR gid = ?) AND (? IS NULL OR status = ?) \
          AND (? IS NULL OR trans_type = ?) AND (? IS NULL OR create_time >= ?) \
          AND (? IS NULL OR create_time <= ?) \
@@ -115,7 +115,7 @@ pub(in crate::coordinator) fn subscribers(
     topic: &str,
 ) -> Result<Vec<Topic>, SqlError> {
     const SUBSCRIBERS: &str =
-        "SELECT topic, url, remark FROM cohort.topics WHERE topic = ? ORDER BY create_time, url";
+        "SELECT topic, url, remark FROM topics WHERE topic = ? ORDER BY create_time, url";
     let subscriber = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Topic {
@@ -134,7 +134,7 @@ pub(in crate::coordinator) fn topics(
     after: &str,
     limit: u64,
 ) -> Result<Vec<Named>, SqlError> {
-    const TOPICS: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM cohort.topics \
+    const TOPICS: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM topics \
          WHERE topic > ? GROUP BY topic ORDER BY topic LIMIT ?";
     let answer = connection.run(TOPICS, &[text(after), Value::UInt(limit)])?;
     Ok(answer.rows.into_iter().map(named).collect())
@@ -145,7 +145,7 @@ pub(in crate::coordinator) fn topic(
     connection: &mut dyn Connection,
     name: &str,
 ) -> Result<Option<Named>, SqlError> {
-    const TOPIC: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM cohort.topics \
+    const TOPIC: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM topics \
          WHERE topic = ? GROUP BY topic";
     let mut rows = connection.run(TOPIC, &[text(name)])?.rows;
     Ok(rows.pop().map(named))
@@ -166,8 +166,7 @@ pub(in crate::coordinator) fn subscribe(
     topic: &Topic,
     now: Micros,
 ) -> Result<bool, SqlError> {
-    const INSERT: &str =
-        "INSERT INTO cohort.topics (topic, url, remark, create_time) VALUES (?, ?, ?, ?)";
+    const INSERT: &str = "INSERT INTO topics (topic, url, remark, create_time) VALUES (?, ?, ?, ?)";
     let values = [
         text(&topic.topic),
         text(&topic.url),
@@ -187,7 +186,7 @@ pub(in crate::coordinator) fn unsubscribe(
     topic: &str,
     url: &str,
 ) -> Result<bool, SqlError> {
-    const DELETE: &str = "DELETE FROM cohort.topics WHERE topic = ? AND url = ?";
+    const DELETE: &str = "DELETE FROM topics WHERE topic = ? AND url = ?";
     let answer = connection.run(DELETE, &[text(topic), text(url)])?;
     Ok(answer.affected > 0)
 }
@@ -197,6 +196,6 @@ pub(in crate::coordinator) fn delete_topic(
     connection: &mut dyn Connection,
     topic: &str,
 ) -> Result<bool, SqlError> {
-    const DELETE: &str = "DELETE FROM cohort.topics WHERE topic = ?";
+    const DELETE: &str = "DELETE FROM topics WHERE topic = ?";
     Ok(connection.run(DELETE, &[text(topic)])?.affected > 0)
 }

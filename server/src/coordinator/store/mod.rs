@@ -8,28 +8,41 @@
 //! |---|---|
 //! | `connection` | what is needed of a database that has the tables |
 //! | `embedded` | this server as such a one |
+//! | `remote`, `place` | another server, or a cluster |
+//! | `leases` | who drives what, if several coordinators share the tables |
 //! | `worker` | the threads that use connections, and the gathering of writes |
 //! | `schema`, `rows`, `lists`, `history` | the tables, and what is read and written |
 
 mod connection;
 mod embedded;
 mod history;
+mod leases;
 mod lists;
+mod place;
+mod remote;
 mod rows;
 mod schema;
 mod worker;
 
 pub use history::Operated;
+pub use leases::{Claimed, News, Seen};
 pub use lists::{Filter, Listed, Named, Topic};
-pub use rows::{Attempt, Registered, Saved};
+pub use place::Place;
+pub use rows::{Attempt, By, Due, Registered, Saved};
 
 use super::{
     decide::Transaction,
     model::{Branch, Micros},
 };
+use cohort_engine::env::Env;
 use cohort_sql::{Instance, SqlError};
+use connection::{Connection, LOST, UNREACHABLE};
 use embedded::Embedded;
-use std::sync::Arc;
+use remote::{Remote, Shared};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 use worker::Workers;
 
 /// Writers gather what arrives at the same time, so one does for all; see `worker`.
@@ -42,18 +55,99 @@ const DUPLICATE: u16 = 1062;
 /// The tables, for many to use at once.
 pub struct Store {
     workers: Workers,
+    /// With other coordinators, if the tables are elsewhere.
+    shared: Option<Arc<Shared>>,
+}
+
+/// Whether an error says nothing about what was asked: it may work later.
+pub fn is_outage(error: &SqlError) -> bool {
+    matches!(error.code, UNREACHABLE | LOST | 1205 | 1213)
 }
 
 impl Store {
-    /// Opens the schema, making what is not there. `next_id` numbers the sessions.
+    /// Opens the tables in this server, making what is not there. `next_id` numbers the sessions.
     pub fn open(instance: &Arc<Instance>, next_id: &dyn Fn() -> u64) -> Result<Store, SqlError> {
         let connect = || Embedded::new(instance, next_id());
-        schema::create(&mut connect())?;
-        let readers = (0..READERS).map(|_| connect()).collect();
-        let writers = (0..WRITERS).map(|_| connect()).collect();
+        schema::create(&mut connect()?, false)?;
+        let readers = (0..READERS).map(|_| connect()).collect::<Result<_, _>>()?;
+        let writers = (0..WRITERS).map(|_| connect()).collect::<Result<_, _>>()?;
         Ok(Store {
             workers: Workers::start(readers, writers)?,
+            shared: None,
         })
+    }
+    /// Opens the tables elsewhere, making what is not there, and takes a seat among the
+    /// coordinators. `name` is what people call this one.
+    pub fn open_at(place: Place, env: Env, name: String) -> Result<Store, SqlError> {
+        let shared = Arc::new(Shared {
+            place,
+            env,
+            name,
+            id: AtomicU64::new(0),
+        });
+        let mut writer = Remote::writer(&shared);
+        schema::create(&mut writer, true)?;
+        writer.begin()?;
+        writer.commit()?;
+        let readers = (0..READERS).map(|_| Remote::reader(&shared)).collect();
+        Ok(Store {
+            workers: Workers::start(readers, vec![writer])?,
+            shared: Some(shared),
+        })
+    }
+    /// The number of this coordinator among those that share the tables, which may change; 0: it
+    /// shares them with nobody.
+    pub fn me(&self) -> u64 {
+        let shared = self.shared.as_ref();
+        shared.map_or(0, |shared| shared.id.load(Ordering::Relaxed))
+    }
+    /// Whether other coordinators may use the tables.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+    /// A transaction by its name, to be driven: as long as it is ours, nobody else does.
+    pub async fn claim(&self, gid: &str) -> Result<Claimed, SqlError> {
+        if self.shared.is_none() {
+            let found = self.load(gid).await?;
+            return Ok(found.map_or(Claimed::Missing, |found| Claimed::Ours(Box::new(found))));
+        }
+        let gid = gid.to_owned();
+        self.workers
+            .write(move |connection| leases::claim(connection, &gid))
+            .await
+    }
+    /// Counts this coordinator's beat up.
+    pub async fn beat(&self) -> Result<(), SqlError> {
+        self.workers.write(|_| Ok(())).await
+    }
+    /// All coordinators that were not declared dead.
+    pub async fn alive(&self) -> Result<Vec<Seen>, SqlError> {
+        self.workers.read(leases::alive).await
+    }
+    /// Declares those dead whose beat is still this.
+    pub async fn bury(&self, dead: Vec<Seen>) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| leases::bury(connection, &dead))
+            .await
+    }
+    /// Gives this coordinator's seat back.
+    pub async fn leave(&self) -> Result<(), SqlError> {
+        self.workers.write(leases::leave).await
+    }
+    /// Tells the coordinator that drives a transaction something.
+    pub async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| leases::tell(connection, owner, &news))
+            .await
+    }
+    /// What others want this coordinator to know, once.
+    pub async fn news(&self) -> Result<Vec<News>, SqlError> {
+        let me = self.me();
+        let has_news = move |connection: &mut dyn Connection| leases::has_news(connection, me);
+        if !self.workers.read(has_news).await? {
+            return Ok(Vec::new());
+        }
+        self.workers.write(leases::take_news).await
     }
     /// A transaction by its name.
     pub async fn load(&self, gid: &str) -> Result<Option<Transaction>, SqlError> {
@@ -62,11 +156,16 @@ impl Store {
             .read(move |connection| rows::load(connection, &gid))
             .await
     }
-    /// Makes a new transaction known. False: there is one of this name.
-    pub async fn insert(&self, transaction: Transaction) -> Result<bool, SqlError> {
+    /// Makes a new transaction known, which will be driven here or is not yet. False: there is one
+    /// of this name.
+    pub async fn insert(
+        &self,
+        transaction: Transaction,
+        is_driven: bool,
+    ) -> Result<bool, SqlError> {
         let inserted = self
             .workers
-            .write(move |connection| rows::insert(connection, &transaction))
+            .write(move |connection| rows::insert(connection, &transaction, is_driven))
             .await;
         match inserted {
             Ok(()) => Ok(true),
@@ -74,16 +173,20 @@ impl Store {
             Err(error) => Err(error),
         }
     }
-    /// Writes what has changed since `before`, if the status is still that one's.
+    /// Writes what has changed since `before`, if the status is still that one's, and if whoever
+    /// drives it still does.
     pub async fn save(
         &self,
+        by: By,
         before: Transaction,
         transaction: Transaction,
         attempts: Vec<Attempt>,
         now: Micros,
     ) -> Result<Saved, SqlError> {
         self.workers
-            .write(move |connection| rows::save(connection, &before, &transaction, &attempts, now))
+            .write(move |connection| {
+                rows::save(connection, by, &before, &transaction, &attempts, now)
+            })
             .await
     }
     /// Writes what an operator changed, if the status is still that of `before`.
@@ -181,13 +284,13 @@ impl Store {
             .write(move |connection| lists::delete_topic(connection, &topic))
             .await
     }
-    /// Unfinished transactions whose time has come, and when it came, after this one in order.
+    /// Unfinished transactions whose time has come, after this one in order.
     pub async fn due(
         &self,
         now: Micros,
         after: (Micros, String),
         limit: u64,
-    ) -> Result<Vec<(Micros, String)>, SqlError> {
+    ) -> Result<Vec<Due>, SqlError> {
         self.workers
             .read(move |connection| rows::due(connection, now, &after, limit))
             .await

@@ -23,6 +23,17 @@ pub enum Saved {
     TooLate,
 }
 
+/// Who writes a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Whoever drives it, and goes on.
+    Driver,
+    /// Whoever drove it, and lets it go.
+    Leaver,
+    /// Somebody else: a client submits or aborts it.
+    Other,
+}
+
 /// One call that was made.
 #[derive(Clone, Debug)]
 pub struct Attempt {
@@ -93,18 +104,20 @@ impl Row {
 }
 
 fn corrupt(what: &str) -> SqlError {
-    SqlError::unknown_error(format_args!("cohort.global_transactions: {what}"))
+    SqlError::unknown_error(format_args!("global_transactions: {what}"))
 }
 
-/// Makes a new transaction known.
+/// Makes a new transaction known, which this coordinator drives from the beginning or nobody does.
 pub(in crate::coordinator) fn insert(
     connection: &mut dyn Connection,
     transaction: &Transaction,
+    is_driven: bool,
 ) -> Result<(), SqlError> {
-    const INSERT: &str = "INSERT INTO cohort.global_transactions (gid, trans_type, status, \
+    const INSERT: &str = "INSERT INTO global_transactions (gid, trans_type, status, \
          query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
          retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
-         rollback_time, dead_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+         rollback_time, dead_time, owner) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let global = &transaction.global;
     let options = serde_json::to_string(&global.options).unwrap_or_default();
     let values = [
@@ -126,6 +139,7 @@ pub(in crate::coordinator) fn insert(
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
         moment_or_null(global.dead_since),
+        Value::UInt(if is_driven { connection.owner() } else { 0 }),
     ];
     connection.run(INSERT, &values)?;
     insert_branches(connection, &global.gid, 0, &transaction.branches)
@@ -138,7 +152,7 @@ fn insert_branches(
     first: u64,
     branches: &[Branch],
 ) -> Result<(), SqlError> {
-    const INSERT: &str = "INSERT INTO cohort.branches (gid, position, branch_id, op, url, body, \
+    const INSERT: &str = "INSERT INTO branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
          update_time, end_time) VALUES ";
     const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?)";
@@ -190,43 +204,29 @@ fn next_run(global: &Global) -> u64 {
     }
 }
 
-/// Writes what has changed since `before`, if the status is still that one's.
+/// Writes what has changed since `before`, if the status is still that one's, and if whoever
+/// claims to drive it still does.
 pub(in crate::coordinator) fn save(
     connection: &mut dyn Connection,
+    by: By,
     before: &Transaction,
     transaction: &Transaction,
     attempts: &[Attempt],
     now: Micros,
 ) -> Result<Saved, SqlError> {
-    const UPDATE: &str = "UPDATE cohort.global_transactions SET status = ?, rollback_reason = ?, \
-         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ? WHERE gid = ? AND status = ?";
-    const BRANCH: &str = "UPDATE cohort.branches SET status = ?, attempts = ?, errors = ?, \
+    // Somebody else may know less of a branch than its row: then the row is right.
+    const BRANCH: &str = "UPDATE branches SET status = ?, attempts = ?, errors = ?, \
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
-         end_time = ? WHERE gid = ? AND branch_id = ? AND op = ?";
+         end_time = ? WHERE gid = ? AND branch_id = ? AND op = ? AND attempts = ?";
     // Ignored is what a clock that was set back makes look like a call already recorded.
-    const ATTEMPT: &str = "INSERT IGNORE INTO cohort.attempts (gid, started, branch_id, op, \
+    const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
          duration_us, result, error) VALUES ";
     let global = &transaction.global;
-    let values = [
-        text(global.status.name()),
-        text(&global.rollback_reason),
-        text(&global.result),
-        Value::UInt(global.retry_count),
-        Value::UInt(global.query_interval),
-        Value::UInt(next_run(global)),
-        moment(now),
-        moment_or_null(global.finished),
-        moment_or_null(global.rolled_back),
-        moment_or_null(global.dead_since),
-        text(&global.gid),
-        text(before.global.status.name()),
-    ];
-    if connection.run(UPDATE, &values)?.affected == 0 {
+    if !save_global(connection, by, before.global.status, global, now)? {
         return Ok(Saved::TooLate);
     }
     let pairs = transaction.branches.iter().zip(&before.branches);
-    for (branch, _) in pairs.filter(|(now, then)| now != then) {
+    for (branch, before) in pairs.filter(|(now, then)| now != then) {
         let values = [
             text(branch.status.name()),
             Value::UInt(branch.attempts),
@@ -240,6 +240,7 @@ pub(in crate::coordinator) fn save(
             text(&global.gid),
             text(&branch.branch_id),
             text(&branch.op),
+            Value::UInt(before.attempts),
         ];
         connection.run(BRANCH, &values)?;
     }
@@ -261,6 +262,48 @@ pub(in crate::coordinator) fn save(
     Ok(Saved::Yes)
 }
 
+/// Writes a transaction without its branches, unless somebody was faster. One that has ended has
+/// no owner.
+fn save_global(
+    connection: &mut dyn Connection,
+    by: By,
+    before: Status,
+    global: &Global,
+    now: Micros,
+) -> Result<bool, SqlError> {
+    const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
+         finish_time = ?, rollback_time = ?, dead_time = ? WHERE gid = ? AND status = ?";
+    const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
+         finish_time = ?, rollback_time = ?, dead_time = ?, owner = ? \
+         WHERE gid = ? AND status = ? AND owner = ?";
+    let owner = connection.owner();
+    let is_own = owner != 0 && by != By::Other;
+    let mut values = vec![
+        text(global.status.name()),
+        text(&global.rollback_reason),
+        text(&global.result),
+        Value::UInt(global.retry_count),
+        Value::UInt(global.query_interval),
+        Value::UInt(next_run(global)),
+        moment(now),
+        moment_or_null(global.finished),
+        moment_or_null(global.rolled_back),
+        moment_or_null(global.dead_since),
+    ];
+    if is_own {
+        let stays = by == By::Driver && !global.status.is_final();
+        values.push(Value::UInt(if stays { owner } else { 0 }));
+    }
+    values.extend([text(&global.gid), text(before.name())]);
+    if is_own {
+        values.push(Value::UInt(owner));
+    }
+    let statement = if is_own { UPDATE_OWN } else { UPDATE };
+    Ok(connection.run(statement, &values)?.affected > 0)
+}
+
 /// A transaction by its name.
 pub(in crate::coordinator) fn load(
     connection: &mut dyn Connection,
@@ -269,10 +312,10 @@ pub(in crate::coordinator) fn load(
     const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
          next_run_us, create_time, finish_time, rollback_time, dead_time \
-         FROM cohort.global_transactions WHERE gid = ?";
+         FROM global_transactions WHERE gid = ?";
     const BRANCHES: &str = "SELECT branch_id, op, url, body, status, attempts, errors, \
          last_error, not_before_us, interval_us, answer, end_time \
-         FROM cohort.branches WHERE gid = ? ORDER BY position";
+         FROM branches WHERE gid = ? ORDER BY position";
     let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
         return Ok(None);
     };
@@ -332,11 +375,8 @@ pub(in crate::coordinator) fn register(
     gid: &str,
     branches: &[Branch],
 ) -> Result<Registered, SqlError> {
-    const STATUS: &str = "SELECT status FROM cohort.global_transactions WHERE gid = ? FOR UPDATE";
-    const COUNT: &str = "SELECT COUNT(*) FROM cohort.branches WHERE gid = ?";
-    let status = connection.run(STATUS, &[text(gid)])?.rows.pop();
-    let status = status.map(|row| Row(row.into_iter()).text());
-    if status.as_deref() != Some(Status::Prepared.name()) {
+    const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
+    if !hold_prepared(connection, gid)? {
         return Ok(Registered::NoTransaction);
     }
     let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
@@ -345,14 +385,38 @@ pub(in crate::coordinator) fn register(
     Ok(Registered::Yes)
 }
 
-/// Unfinished transactions whose time has come, and when it came, after this one in order.
+/// Whether a transaction is prepared, and stays so until the end of this database transaction.
+fn hold_prepared(connection: &mut dyn Connection, gid: &str) -> Result<bool, SqlError> {
+    const LOCK: &str =
+        "SELECT gid FROM global_transactions WHERE gid = ? AND status = 'prepared' FOR UPDATE";
+    const TOUCH: &str = "UPDATE global_transactions SET update_time = NOW(6) \
+         WHERE gid = ? AND status = 'prepared'";
+    if connection.owner() == 0 {
+        return Ok(!connection.run(LOCK, &[text(gid)])?.rows.is_empty());
+    }
+    // A cluster knows conflicts of writes only: locks end at the node.
+    Ok(connection.run(TOUCH, &[text(gid)])?.affected > 0)
+}
+
+/// An unfinished transaction.
+#[derive(Clone, Debug)]
+pub struct Due {
+    /// When there is something to do.
+    pub next_run: Micros,
+    /// Its name.
+    pub gid: String,
+    /// The coordinator that drives it, if several share the tables; 0: none.
+    pub owner: u64,
+}
+
+/// Unfinished transactions whose time has come, after this one in order.
 pub(in crate::coordinator) fn due(
     connection: &mut dyn Connection,
     now: Micros,
     after: &(Micros, String),
     limit: u64,
-) -> Result<Vec<(Micros, String)>, SqlError> {
-    const DUE: &str = "SELECT next_run_us, gid FROM cohort.global_transactions \
+) -> Result<Vec<Due>, SqlError> {
+    const DUE: &str = "SELECT next_run_us, gid, owner FROM global_transactions \
          WHERE next_run_us BETWEEN ? AND ? AND (next_run_us > ? OR gid > ?) \
          ORDER BY next_run_us, gid LIMIT ?";
     let (from, gid) = after;
@@ -365,7 +429,11 @@ pub(in crate::coordinator) fn due(
     ];
     let one = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
-        (row.number(), row.text())
+        Due {
+            next_run: row.number(),
+            gid: row.text(),
+            owner: row.number(),
+        }
     };
     let answer = connection.run(DUE, &values)?;
     Ok(answer.rows.into_iter().map(one).collect())

@@ -4,9 +4,8 @@ use super::connection::Connection;
 use cohort_sql::SqlError;
 
 /// Each is made if it is not there. Times are UTC; names are compared byte for byte.
-const STATEMENTS: [&str; 6] = [
-    "CREATE DATABASE IF NOT EXISTS cohort",
-    "CREATE TABLE IF NOT EXISTS cohort.global_transactions (
+const TABLES: [&str; 5] = [
+    "CREATE TABLE IF NOT EXISTS global_transactions (
         gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
         trans_type VARCHAR(16) NOT NULL,
@@ -26,11 +25,12 @@ const STATEMENTS: [&str; 6] = [
         finish_time DATETIME(6) NULL,
         rollback_time DATETIME(6) NULL,
         dead_time DATETIME(6) NULL COMMENT 'given up until somebody takes care of it by hand',
+        owner BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the coordinator that drives it',
         PRIMARY KEY (gid),
         UNIQUE KEY id (id),
         KEY next_run (next_run_us)
-    )",
-    "CREATE TABLE IF NOT EXISTS cohort.branches (
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS branches (
         gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
         position INT UNSIGNED NOT NULL,
         branch_id VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -48,8 +48,8 @@ const STATEMENTS: [&str; 6] = [
         update_time DATETIME(6) NOT NULL,
         end_time DATETIME(6) NULL,
         PRIMARY KEY (gid, branch_id, op)
-    )",
-    "CREATE TABLE IF NOT EXISTS cohort.attempts (
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS attempts (
         gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
         started DATETIME(6) NOT NULL,
         branch_id VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -58,8 +58,8 @@ const STATEMENTS: [&str; 6] = [
         result VARCHAR(16) NOT NULL,
         error TEXT NOT NULL,
         PRIMARY KEY (gid, started, branch_id, op)
-    )",
-    "CREATE TABLE IF NOT EXISTS cohort.operations (
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS operations (
         gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
         time DATETIME(6) NOT NULL,
         operator VARCHAR(128) NOT NULL,
@@ -72,19 +72,83 @@ const STATEMENTS: [&str; 6] = [
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
         PRIMARY KEY (gid, id),
         KEY id (id)
-    )",
-    "CREATE TABLE IF NOT EXISTS cohort.topics (
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS topics (
         topic VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
         url VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
         remark VARCHAR(1024) NOT NULL,
         create_time DATETIME(6) NOT NULL,
         PRIMARY KEY (topic, url)
-    )",
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
 ];
 
-pub(super) fn create(connection: &mut dyn Connection) -> Result<(), SqlError> {
-    for statement in STATEMENTS {
-        connection.run(statement, &[])?;
+/// What coordinators that share the tables have besides; see `leases`.
+const SHARED: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS coordinators (
+        id BIGINT UNSIGNED NOT NULL COMMENT 'drawn at random by each process',
+        beat BIGINT UNSIGNED NOT NULL COMMENT 'counts its commits',
+        is_dead TINYINT UNSIGNED NOT NULL,
+        name VARCHAR(255) NOT NULL,
+        started DATETIME(6) NOT NULL,
+        seen DATETIME(6) NOT NULL,
+        PRIMARY KEY (id)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS news (
+        owner BIGINT UNSIGNED NOT NULL,
+        gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        is_wanted TINYINT UNSIGNED NOT NULL COMMENT 'somebody waits for the lease',
+        PRIMARY KEY (owner, gid)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+];
+
+/// The schema of this server's own tables.
+pub(super) const OWN: &str = "cohort";
+/// MySQL's numbers of errors: there is no such database, no such column; there is one already.
+const NO_DATABASE: u16 = 1049;
+const NO_COLUMN: u16 = 1054;
+const COLUMN_EXISTS: u16 = 1060;
+const TABLE_EXISTS: u16 = 1050;
+
+/// Makes a schema a connection's default; makes it, if it is not there. An account without the
+/// right to make one can use one that is there.
+pub(super) fn enter(
+    schema: &str,
+    mut run: impl FnMut(&str) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let schema = schema.replace('`', "``");
+    let entry = format!("USE `{schema}`");
+    match run(&entry) {
+        Err(error) if error.code == NO_DATABASE => {}
+        entered => return entered,
     }
-    Ok(())
+    run(&format!("CREATE DATABASE IF NOT EXISTS `{schema}`"))?;
+    run(&entry)
+}
+
+/// Makes the tables that are not there.
+pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result<(), SqlError> {
+    let shared = if is_shared { &SHARED[..] } else { &[] };
+    for statement in TABLES.iter().chain(shared) {
+        match connection.run(statement, &[]) {
+            // Another coordinator makes them at the same time.
+            Err(error) if error.code == TABLE_EXISTS => {}
+            other => drop(other?),
+        }
+    }
+    add_owner(connection)
+}
+
+/// Tables that an older version made have no owners.
+fn add_owner(connection: &mut dyn Connection) -> Result<(), SqlError> {
+    const PROBE: &str = "SELECT owner FROM global_transactions LIMIT 1";
+    const ADD: &str =
+        "ALTER TABLE global_transactions ADD COLUMN owner BIGINT UNSIGNED NOT NULL DEFAULT 0";
+    match connection.run(PROBE, &[]) {
+        Err(error) if error.code == NO_COLUMN => {}
+        probed => return probed.map(|_| ()),
+    }
+    match connection.run(ADD, &[]) {
+        Err(error) if error.code == COLUMN_EXISTS => Ok(()),
+        added => added.map(|_| ()),
+    }
 }

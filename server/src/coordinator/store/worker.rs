@@ -4,9 +4,10 @@
 //! run one by one. Writes are gathered: all that have arrived while the last ones were written
 //! share one transaction, and with it one commit, and the thread that has placed the commit turns
 //! to the next ones while the log makes it durable. A write that fails takes back what it shared
-//! a transaction with, and then each of them has one of its own.
+//! a transaction with, and then each of them has one of its own. What another transaction was in
+//! the way of, or a lost connection, is tried again.
 
-use super::connection::Connection;
+use super::connection::{Connection, LOST, UNREACHABLE};
 use cohort_sql::SqlError;
 use std::{
     sync::{
@@ -19,7 +20,7 @@ use tokio::sync::oneshot;
 
 /// Writes that share a transaction at most: their locks last as long as all of them.
 const BATCH_MAX: usize = 128;
-/// A write that was in the way of another is tried so often.
+/// What something passing was in the way of is tried so often.
 const TRIES: usize = 5;
 
 /// Something to be read.
@@ -167,40 +168,52 @@ fn gather<T>(queue: &Mutex<Receiver<T>>) -> Option<Vec<T>> {
     Some(batch)
 }
 
+/// Writes that were not written, and why.
+type Failed = (Vec<Box<dyn Write>>, SqlError);
+
 fn write(connection: &mut dyn Connection, batch: Vec<Box<dyn Write>>) {
-    let Err((batch, error)) = together(connection, batch) else {
+    let Err((batch, error)) = persistently(connection, batch) else {
         return;
     };
-    let is_alone = batch.len() == 1;
+    // What nobody can write now, nobody can write one by one.
+    if batch.len() == 1 || error.code == UNREACHABLE {
+        return end_all(batch, &Err(error));
+    }
     for write in batch {
-        let mut failed = match is_alone {
-            true => Err((vec![write], error.clone())),
-            false => together(connection, vec![write]),
-        };
-        for _ in 1..TRIES {
-            match failed {
-                Err((batch, error)) if is_passing(&error) => failed = together(connection, batch),
-                _ => break,
-            }
-        }
-        if let Err((batch, error)) = failed {
-            for write in batch {
-                write.end(Err(error.clone()));
-            }
+        if let Err((batch, error)) = persistently(connection, vec![write]) {
+            end_all(batch, &Err(error));
         }
     }
 }
 
-/// Whether another transaction was in the way: a deadlock, or a lock that was waited for in vain.
+fn end_all(batch: Vec<Box<dyn Write>>, result: &Result<(), SqlError>) {
+    for write in batch {
+        write.end(result.clone());
+    }
+}
+
+/// Writes all of them in one transaction, however often something passing is in the way.
+fn persistently(
+    connection: &mut dyn Connection,
+    mut batch: Vec<Box<dyn Write>>,
+) -> Result<(), Failed> {
+    for _ in 1..TRIES {
+        match together(connection, batch) {
+            Err((failed, error)) if is_passing(&error) => batch = failed,
+            other => return other,
+        }
+    }
+    together(connection, batch)
+}
+
+/// Whether it may work when it is tried again at once: another transaction was in the way (a
+/// deadlock, or a lock that was waited for in vain), or a connection was lost.
 fn is_passing(error: &SqlError) -> bool {
-    matches!(error.code, 1213 | 1205)
+    matches!(error.code, 1213 | 1205 | LOST)
 }
 
 /// Writes all of them in one transaction, or gives them back with the error of one.
-fn together(
-    connection: &mut dyn Connection,
-    mut batch: Vec<Box<dyn Write>>,
-) -> Result<(), (Vec<Box<dyn Write>>, SqlError)> {
+fn together(connection: &mut dyn Connection, mut batch: Vec<Box<dyn Write>>) -> Result<(), Failed> {
     let written = connection.begin().and_then(|()| {
         batch
             .iter_mut()
@@ -210,18 +223,19 @@ fn together(
         connection.rollback();
         return Err((batch, error));
     }
-    connection.commit(Box::new(move |result| {
-        for write in batch {
-            write.end(result.clone());
+    match connection.commit() {
+        Ok(committed) => {
+            committed.when_known(move |result| end_all(batch, &result));
+            Ok(())
         }
-    }));
-    Ok(())
+        Err(error) => Err((batch, error)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        super::connection::{Answer, Tell},
+        super::connection::{Answer, Committed},
         *,
     };
     use cohort_engine::types::Value;
@@ -237,10 +251,22 @@ mod tests {
     }
 
     impl Connection for Notes {
+        fn owner(&self) -> u64 {
+            0
+        }
         fn run(&mut self, sql: &str, _: &[Value]) -> Result<Answer, SqlError> {
             self.note(sql);
+            let times = |what: &str| {
+                let notes = self.0.lock().unwrap();
+                notes.iter().filter(|note| *note == what).count()
+            };
             match sql {
                 "fail" => Err(SqlError::unknown_error("failed")),
+                "deadlock" if times(sql) < 3 => Err(SqlError::deadlock()),
+                "unreachable" => Err(SqlError {
+                    code: UNREACHABLE,
+                    ..SqlError::unknown_error("gone")
+                }),
                 _ => Ok(Answer::default()),
             }
         }
@@ -248,9 +274,9 @@ mod tests {
             self.note("begin");
             Ok(())
         }
-        fn commit(&mut self, tell: Tell) {
+        fn commit(&mut self) -> Result<Committed, SqlError> {
             self.note("commit");
-            tell(Ok(()));
+            Ok(Committed::Durable)
         }
         fn rollback(&mut self) {
             self.note("rollback");
@@ -302,5 +328,20 @@ mod tests {
             (done.as_str(), succeeded),
             ("begin fail rollback", vec![false])
         );
+    }
+
+    #[test]
+    fn what_passes_is_waited_for() {
+        let (done, succeeded) = written(&["a", "deadlock"]);
+        let again = "begin a deadlock rollback ";
+        assert_eq!(done, format!("{again}{again}begin a deadlock commit"));
+        assert_eq!(succeeded, [true, true]);
+    }
+
+    #[test]
+    fn nobody_is_tried_alone_when_no_server_answers() {
+        let (done, succeeded) = written(&["unreachable", "b"]);
+        assert_eq!(done, "begin unreachable rollback");
+        assert_eq!(succeeded, [false, false]);
     }
 }

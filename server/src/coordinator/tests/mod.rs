@@ -1,5 +1,5 @@
 //! The coordinator as a whole, over HTTP: scenarios as golden scripts (see `play`), XA with real
-//! sessions, and crashes.
+//! sessions, crashes, and several coordinators on one store.
 //!
 //! The disk is in memory; the clock is the machine's, and all intervals are milliseconds.
 
@@ -8,6 +8,7 @@ mod history;
 mod ledger;
 mod participant;
 mod play;
+mod shared;
 mod xa;
 
 use super::{Listeners, Options, Rules, Running, model::Micros};
@@ -99,6 +100,19 @@ fn options() -> Options {
     }
 }
 
+/// What the machine's disk has.
+fn engine(machine: &Machine) -> Result<Arc<Engine>, String> {
+    let env = Env::new(Arc::new(machine.clone()));
+    let options = EngineOptions {
+        quiet_checkpoint_ms: u64::MAX,
+        base_cache_bytes: 1 << 20,
+        log_preallocate_bytes: 32 << 10,
+        ..EngineOptions::default()
+    };
+    let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| {});
+    engine.map(Arc::new).map_err(|error| error.to_string())
+}
+
 /// A server with a coordinator.
 struct Server {
     /// Ends first.
@@ -109,17 +123,9 @@ struct Server {
 
 impl Server {
     fn start(machine: &Machine, options: Options) -> Result<Server, String> {
-        let env = Env::new(Arc::new(machine.clone()));
-        let engine_options = EngineOptions {
-            quiet_checkpoint_ms: u64::MAX,
-            base_cache_bytes: 1 << 20,
-            log_preallocate_bytes: 32 << 10,
-            ..EngineOptions::default()
-        };
-        let engine = Engine::open(&env, Path::new("/data"), engine_options, &mut |_| {})
-            .map_err(|error| error.to_string())?;
+        let engine = engine(machine)?;
         cohort_sql::users::make_first(&engine).map_err(|error| error.message)?;
-        let instance = Instance::new(Arc::new(engine));
+        let instance = Instance::new(engine);
         let listen = || TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string());
         let listeners = Listeners {
             http: listen()?,

@@ -1,13 +1,15 @@
 //! One client of the load: its socket, and where in an exchange it is.
 
 use crate::{
-    lab::{
-        login::{Login, LoginError, Step},
-        target::Endpoint,
-        wire::{Frames, Outcome, Part, Reply},
-        workload::Statement,
+    lab::{target::Endpoint, workload::Statement},
+    mysql::{
+        client::{
+            login::{Login, LoginError, Step},
+            wire::{Frames, Outcome, Part, Reply, ServerError},
+        },
+        packet::Writer,
+        stream::Stream,
     },
-    mysql::{packet::Writer, stream::Stream},
 };
 use std::{
     io::{self, Read, Write},
@@ -183,7 +185,7 @@ fn lost(error: &io::Error) -> Failure {
 /// A server that ends a connection may say why before it does.
 fn unasked(payload: &[u8]) -> Failure {
     match payload.split_first() {
-        Some((0xff, rest)) => crate::lab::wire::ServerError::parse(rest).to_string(),
+        Some((0xff, rest)) => ServerError::parse(rest).to_string(),
         _ => "the server sent what nobody asked for".into(),
     }
 }

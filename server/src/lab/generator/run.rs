@@ -9,10 +9,9 @@ use super::{
 use crate::{
     lab::{
         random::Random,
-        wire::Outcome,
         workload::{Draw, Workload},
     },
-    mysql::packet::Writer,
+    mysql::{client::wire::Outcome, packet::Writer},
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};

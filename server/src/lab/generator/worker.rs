@@ -9,10 +9,13 @@ use super::{
 use crate::{
     lab::{
         target::Endpoint,
-        wire::{Outcome, put_command},
         workload::{Statement, Workload},
     },
-    mysql::{constants::command, packet::Writer},
+    mysql::{
+        client::wire::{Outcome, put_command},
+        constants::command,
+        packet::Writer,
+    },
 };
 use rustix::{
     event::{Timespec, epoll},

@@ -6,9 +6,12 @@
 //! whole. Neither keeps a buffer, so a silent connection costs no memory.
 
 use crate::mysql::{
-    constants::{capability, command},
-    packet::{Cursor, PIECE, Writer},
+    constants::{capability, column, command},
+    packet::{Cursor, PIECE, Writer, put_string},
+    parameters::UNSIGNED,
+    reply::put_binary_datetime,
 };
+use cohort_engine::types::DateTime;
 use std::fmt;
 
 /// What a client of ours offers; a server may take less.
@@ -93,6 +96,8 @@ pub type Outcome = Result<u32, ServerError>;
 pub enum Part {
     /// One of several that need no attention.
     More,
+    /// The definition of a result's column.
+    Column,
     /// A row of a result.
     Row,
     /// The last one.
@@ -158,7 +163,8 @@ impl Reply {
                 } else {
                     Expect::Rows
                 };
-                Ok(Part::More)
+                let is_eof = self.eofs && left == 1;
+                Ok(if is_eof { Part::More } else { Part::Column })
             }
             Expect::Definitions { left, id } if left > 1 => {
                 self.expect = Expect::Definitions { left: left - 1, id };
@@ -210,36 +216,63 @@ pub fn put_command(out: &mut Writer, code: u8, argument: &[u8]) {
 /// A parameter of a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter<'a> {
-    /// INT.
+    /// NULL.
+    Null,
+    /// INT UNSIGNED.
     Int(u32),
+    /// BIGINT.
+    Signed(i64),
+    /// BIGINT UNSIGNED.
+    Long(u64),
+    /// DATETIME.
+    Moment(DateTime),
     /// CHAR.
     Text(&'a [u8]),
 }
 
+impl Parameter<'_> {
+    /// Its type on the wire, and the flag that says UNSIGNED.
+    fn kind(&self) -> [u8; 2] {
+        match self {
+            Parameter::Null => [column::NULL, 0],
+            Parameter::Int(_) => [column::LONG, UNSIGNED],
+            Parameter::Signed(_) => [column::LONGLONG, 0],
+            Parameter::Long(_) => [column::LONGLONG, UNSIGNED],
+            Parameter::Moment(_) => [column::DATETIME, 0],
+            Parameter::Text(_) => [column::STRING, 0],
+        }
+    }
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Parameter::Null => {}
+            Parameter::Int(n) => out.extend_from_slice(&n.to_le_bytes()),
+            Parameter::Signed(n) => out.extend_from_slice(&n.to_le_bytes()),
+            Parameter::Long(n) => out.extend_from_slice(&n.to_le_bytes()),
+            Parameter::Moment(m) => put_binary_datetime(out, m.date, Some(m.parts())),
+            Parameter::Text(text) => put_string(out, text),
+        }
+    }
+}
+
 /// Writes COM_STMT_EXECUTE, its parameters with their types.
 pub fn put_execute(out: &mut Writer, id: u32, parameters: &[Parameter<'_>]) {
-    use crate::mysql::{constants::column, packet::put_string};
     out.sequence = 0;
     out.begin();
     out.buffer.push(command::STMT_EXECUTE);
     out.buffer.extend_from_slice(&id.to_le_bytes());
     out.buffer.extend_from_slice(&[0, 1, 0, 0, 0]); // no cursor, one iteration
     if !parameters.is_empty() {
-        let nulls = parameters.len().div_ceil(8);
-        out.buffer.resize(out.buffer.len() + nulls, 0);
+        for eight in parameters.chunks(8) {
+            let bits = eight.iter().rev();
+            let nulls = bits.fold(0, |bits, p| bits << 1 | u8::from(*p == Parameter::Null));
+            out.buffer.push(nulls);
+        }
         out.buffer.push(1); // the types follow
         for parameter in parameters {
-            let (kind, unsigned) = match parameter {
-                Parameter::Int(_) => (column::LONG, 0x80),
-                Parameter::Text(_) => (column::STRING, 0),
-            };
-            out.buffer.extend_from_slice(&[kind, unsigned]);
+            out.buffer.extend_from_slice(&parameter.kind());
         }
         for parameter in parameters {
-            match parameter {
-                Parameter::Int(n) => out.buffer.extend_from_slice(&n.to_le_bytes()),
-                Parameter::Text(text) => put_string(&mut out.buffer, text),
-            }
+            parameter.put(&mut out.buffer);
         }
     }
     out.end();

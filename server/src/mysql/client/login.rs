@@ -30,6 +30,8 @@ pub struct Account {
 #[derive(Debug, Default)]
 pub struct Login {
     nonce: Nonce,
+    /// What is asked for besides [`CAPABILITIES`].
+    extra: u32,
     /// What both sides can do, known after the greeting.
     pub capabilities: u32,
     /// What the server says it is.
@@ -63,6 +65,15 @@ fn malformed() -> LoginError {
 }
 
 impl Login {
+    /// One that asks for these capabilities besides the usual ones.
+    #[must_use]
+    pub fn asking_for(extra: u32) -> Login {
+        Login {
+            extra,
+            ..Login::default()
+        }
+    }
+
     /// Takes the server's next packet; what to answer is written to `out`. `private` says whether
     /// a password may travel in the clear, as through a Unix socket.
     pub fn packet(
@@ -105,7 +116,7 @@ impl Login {
         cursor.take(11)?; // the nonce's length, reserved
         self.nonce[8..].copy_from_slice(cursor.take(12)?);
         cursor.take(1)?;
-        self.capabilities = (low | high << 16) & CAPABILITIES;
+        self.capabilities = (low | high << 16) & (CAPABILITIES | self.extra);
         let plugin = cursor.until_zero().unwrap_or(NATIVE.as_bytes());
         Some(String::from_utf8_lossy(plugin).into_owned())
     }
@@ -155,7 +166,7 @@ impl Login {
             self.nonce = *nonce;
         }
         let Some(proof) = self.proof(&plugin, &account.password) else {
-            let text = format!("the account uses {plugin}, which the lab does not know");
+            let text = format!("the account uses {plugin}, which this client does not know");
             return Err(LoginError::Unsupported(text));
         };
         out.begin();
