@@ -159,8 +159,8 @@ pub(crate) struct Coordinator {
     /// A transaction's rows could not be read or written since the ticker last looked.
     in_trouble: AtomicBool,
     peers: Mutex<peers::Peers>,
-    /// The store was out of reach for so long that others may drive what this one did.
-    cut_off: AtomicBool,
+    /// The monotonic clock in nanoseconds before the last beat that came through; see `peers`.
+    beaten: AtomicU64,
 }
 
 /// Transactions that a task drives, with the way to tell it something.
@@ -197,7 +197,7 @@ impl Coordinator {
     }
     /// Whether nothing new may be begun.
     fn is_halted(&self) -> bool {
-        self.is_stopping() || self.cut_off.load(Ordering::Relaxed)
+        self.is_stopping() || self.is_cut_off()
     }
 }
 
@@ -244,7 +244,7 @@ impl Running {
             jitter: AtomicU64::new(instance.env().wall_micros()),
             in_trouble: AtomicBool::new(false),
             peers: Mutex::default(),
-            cut_off: AtomicBool::new(false),
+            beaten: AtomicU64::new(0),
         });
         let starting = |error: std::io::Error| format!("the coordinator: {error}");
         let runtime = Builder::new_multi_thread()

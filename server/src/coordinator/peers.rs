@@ -90,36 +90,54 @@ impl Coordinator {
     /// Beats and looks, until the coordinator stops; only if there may be others.
     pub(super) async fn meet_peers(self: Arc<Self>) {
         let beat = self.options.beat;
-        let cut_off = beat.saturating_mul(CUT_OFF);
-        let now = || Duration::from_nanos(self.env.monotonic_nanos());
-        let mut last = now();
+        let mut was_cut_off = false;
         while !self.is_stopping() {
             tokio::time::sleep(beat).await;
-            let begun = now();
-            let left = cut_off.saturating_sub(begun.saturating_sub(last));
+            let left = self.cut_off_after().saturating_sub(self.since_beat());
             match tokio::time::timeout(left.max(beat), self.meet()).await {
-                Ok(Ok(())) => {
-                    last = begun;
-                    if self.cut_off.swap(false, Ordering::Relaxed) {
-                        crate::notice!("coordinator: the store is back");
-                    }
-                }
+                Ok(Ok(())) => {}
                 Ok(Err(error)) => self.note_outage(&error.message),
                 Err(_) => self.note_outage("the store does not answer"),
             }
-            let is_late = now().saturating_sub(last) >= cut_off;
-            if is_late && !self.cut_off.swap(true, Ordering::Relaxed) {
-                crate::notice!("coordinator: cut off from the store: nothing new is begun");
-                self.kick_all();
+            let is_cut_off = self.is_cut_off();
+            match (was_cut_off, is_cut_off) {
+                (false, true) => {
+                    crate::notice!("coordinator: cut off from the store: nothing new is begun");
+                    self.kick_all();
+                }
+                (true, false) => crate::notice!("coordinator: the store is back"),
+                _ => {}
             }
+            was_cut_off = is_cut_off;
         }
+    }
+
+    fn cut_off_after(&self) -> Duration {
+        self.options.beat.saturating_mul(CUT_OFF)
+    }
+
+    fn since_beat(&self) -> Duration {
+        let beaten = self.beaten.load(Ordering::Relaxed);
+        Duration::from_nanos(self.env.monotonic_nanos().saturating_sub(beaten))
+    }
+
+    /// Whether no beat came through for so long that others may drive what this one drives, be it
+    /// that the store is out of reach or that this process was not executed.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.store.is_shared() && self.since_beat() >= self.cut_off_after()
     }
 
     /// Beats, and looks at the others.
     pub(super) async fn meet(&self) -> Result<(), cohort_sql::SqlError> {
+        let (begun, before) = (self.env.monotonic_nanos(), self.store.me());
         self.store.beat().await?;
-        let seen = self.store.alive().await?;
         let me = self.store.me();
+        if me != before {
+            // Declared dead: what is driven here may be others' by now.
+            self.kick_all();
+        }
+        self.beaten.store(begun, Ordering::Relaxed);
+        let seen = self.store.alive().await?;
         let dead = self.peers().look(me, &seen);
         if !dead.is_empty() {
             let numbers: Vec<u64> = dead.iter().map(|seen| seen.id).collect();
