@@ -30,6 +30,7 @@ fn table() -> Table {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
+        map: Default::default(),
         options: String::new(),
         created: 0,
     }

@@ -65,6 +65,7 @@ fn table(engine: &Engine) -> Table {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
+        map: Default::default(),
         created: 0,
         options: String::new(),
     }

@@ -3,6 +3,7 @@
 use super::collation::Collation;
 use crate::Seq;
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 
 /// The number of a table; also its table id in the binlog. Never reused. A table that is rebuilt
 /// or truncated keeps its name and gets a new number.
@@ -157,7 +158,37 @@ pub struct Table {
     pub options: String,
     /// When it was created, in seconds since 1970.
     pub created: u64,
+    /// Its TABLE_MAP event.
+    #[serde(skip)]
+    pub map: Memo,
 }
+
+/// Bytes that are computed once from a definition and kept with it. They are no part of it: two
+/// definitions are equal whatever has been computed, and a copy, which may be changed, begins
+/// without.
+#[derive(Debug, Default)]
+pub struct Memo(OnceLock<Box<[u8]>>);
+
+impl Memo {
+    /// What is kept, computed now if it was not yet.
+    pub fn get_or_compute(&self, compute: impl FnOnce() -> Vec<u8>) -> &[u8] {
+        self.0.get_or_init(|| compute().into())
+    }
+}
+
+impl Clone for Memo {
+    fn clone(&self) -> Memo {
+        Memo::default()
+    }
+}
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Memo) -> bool {
+        true
+    }
+}
+
+impl Eq for Memo {}
 
 /// A database (schema).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -309,6 +309,7 @@ fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
+        map: Default::default(),
         options: String::new(),
         created: 0,
     }

@@ -66,6 +66,7 @@ pub(super) fn define(
         collation,
         comment: String::new(),
         auto_increment_min: 0,
+        map: Default::default(),
         options: String::new(),
         created: created(ctx),
     };

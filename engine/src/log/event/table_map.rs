@@ -125,8 +125,17 @@ fn primary_key(out: &mut Vec<u8>, parts: &[IndexPart]) {
     optional(out, if with_prefixes { 9 } else { 8 }, &contents);
 }
 
-/// Appends the TABLE_MAP event of a table.
+/// Appends the TABLE_MAP event of a table, which each statement that changes rows begins with.
 pub(in crate::log) fn table_map(out: &mut Vec<u8>, table: &Table) {
+    let event = table.map.get_or_compute(|| {
+        let mut event = Vec::new();
+        encode(&mut event, table);
+        event
+    });
+    out.extend_from_slice(event);
+}
+
+fn encode(out: &mut Vec<u8>, table: &Table) {
     let start = begin(out, kind::TABLE_MAP, 0);
     out.extend_from_slice(&u64::from(table.id).to_le_bytes()[..6]);
     out.extend_from_slice(&1_u16.to_le_bytes()); // TM_BIT_LEN_EXACT_F

@@ -56,6 +56,7 @@ fn table(id: u32) -> Table {
         collation: Collation::Binary,
         comment: String::new(),
         auto_increment_min: 0,
+        map: Default::default(),
         options: String::new(),
         created: 0,
     }

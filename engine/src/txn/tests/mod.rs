@@ -100,6 +100,7 @@ pub(super) fn table(engine: &Engine, name: &str, primary: bool) -> Table {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
+        map: Default::default(),
         created: 0,
         options: String::new(),
     }

@@ -25,6 +25,7 @@ pub(crate) fn table(columns: Vec<Column>) -> Table {
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
+        map: Default::default(),
         options: String::new(),
         created: 0,
     }
