@@ -19,16 +19,20 @@ use super::{
     decide::{Action, Event, Moment, Transaction},
     extras,
     lease::Signal,
-    model::{Global, Micros, Pattern, Reply, SECOND, Status},
+    model::{CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Status},
     store::{Attempt, By, Claimed, News, Saved},
 };
 use cohort_sql::SqlError;
+use futures_util::{
+    FutureExt,
+    future::BoxFuture,
+    stream::{FuturesUnordered, StreamExt},
+};
 use std::{
-    collections::HashMap,
+    panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
-use tokio::task::{Id, JoinSet};
 
 /// A task waits itself for what is due within so long; the ticker for the rest.
 const LINGER: Micros = 2 * SECOND;
@@ -121,35 +125,38 @@ impl Caller {
     }
 }
 
-/// Calls under way.
+/// A call under way: who it is for, and what it comes to; `None`: it panicked.
+type Underway<'a> = BoxFuture<'a, (Caller, Option<(Reply, Attempt)>)>;
+
+/// Calls under way. They have no tasks of their own: whoever waits for them makes them, and they
+/// stand still while he waits for something else.
 #[derive(Default)]
-struct Calls {
-    set: JoinSet<(Reply, Attempt)>,
-    whose: HashMap<Id, Caller>,
+struct Calls<'a> {
+    set: FuturesUnordered<Underway<'a>>,
     /// Branches without a URL: nothing is called, and that succeeds.
     hollow: Vec<usize>,
 }
 
-impl Calls {
+impl Calls<'_> {
     fn is_empty(&self) -> bool {
         self.set.is_empty() && self.hollow.is_empty()
     }
-    /// The next that ends; never, if there is none.
+    /// The next that ends; `None`, if there is none.
     async fn next(&mut self) -> Option<(Event, Option<Attempt>)> {
         if let Some(place) = self.hollow.pop() {
             let reply = Reply::Success(String::new());
             return Some((Event::Reply(place, reply), None));
         }
-        let done = self.set.join_next_with_id().await?;
-        let (id, reply, attempt) = match done {
-            Ok((id, (reply, attempt))) => (id, reply, Some(attempt)),
+        let (whose, done) = self.set.next().await?;
+        let (reply, attempt) = match done {
+            Some((reply, attempt)) => (reply, Some(attempt)),
             // The panic has been printed where it happened.
-            Err(error) => {
+            None => {
                 let why = "a mistake in the coordinator; see its log";
-                (error.id(), Reply::Error(why.into()), None)
+                (Reply::Error(why.into()), None)
             }
         };
-        Some((self.whose.remove(&id)?.event(reply), attempt))
+        Some((whose.event(reply), attempt))
     }
 }
 
@@ -242,7 +249,7 @@ impl Task {
     async fn reload(
         &mut self,
         coordinator: &Coordinator,
-        calls: &mut Calls,
+        calls: &mut Calls<'_>,
     ) -> Result<bool, SqlError> {
         let mut replies = Vec::new();
         while let Some((reply, attempt)) = calls.next().await {
@@ -283,7 +290,7 @@ impl Task {
         Ok(())
     }
 
-    fn call(&mut self, coordinator: &Coordinator, place: usize, calls: &mut Calls) {
+    fn call<'a>(&mut self, coordinator: &'a Coordinator, place: usize, calls: &mut Calls<'a>) {
         if coordinator.is_halted() {
             self.transaction.calling.remove(&place);
             return;
@@ -308,11 +315,11 @@ impl Task {
             headers,
             timeout: Duration::from_micros(extras.request_timeout.or(timeout)),
         };
-        self.spawn(coordinator, call, calls, Caller::Branch(place));
+        self.begin(coordinator, call, calls, Caller::Branch(place));
     }
 
     /// Asks the client: `query_prepared`.
-    fn ask(&mut self, coordinator: &Coordinator, calls: &mut Calls) {
+    fn ask<'a>(&mut self, coordinator: &'a Coordinator, calls: &mut Calls<'a>) {
         if coordinator.is_halted() {
             self.transaction.asking = false;
             return;
@@ -332,25 +339,22 @@ impl Task {
             headers: global.options.branch_headers.clone(),
             timeout: Duration::from_micros(timeout),
         };
-        self.spawn(coordinator, call, calls, Caller::Question);
+        self.begin(coordinator, call, calls, Caller::Question);
     }
 
-    /// Makes a call in a task of its own.
-    fn spawn(&self, coordinator: &Coordinator, call: Call, calls: &mut Calls, whose: Caller) {
+    /// Begins a call.
+    fn begin<'a>(
+        &self,
+        coordinator: &'a Coordinator,
+        call: Call,
+        calls: &mut Calls<'a>,
+        whose: Caller,
+    ) {
         let global = self.transaction.global.clone();
-        let caller = Arc::clone(&coordinator.caller);
-        let clock = coordinator.clock();
-        let metrics = Arc::clone(&coordinator.metrics);
-        let handle = calls.set.spawn(async move {
-            let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
-            let reply = caller.call(&global, &call).await;
-            let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
-            let is_success = matches!(reply, Reply::Success(_));
-            metrics.branch(global.pattern, &call.op, is_success);
-            let attempt = record(&call, started, took, &reply);
-            (reply, attempt)
-        });
-        calls.whose.insert(handle.id(), whose);
+        let made = AssertUnwindSafe(make(coordinator, global, call)).catch_unwind();
+        calls
+            .set
+            .push(Box::pin(async move { (whose, made.await.ok()) }));
     }
 }
 
@@ -361,7 +365,25 @@ fn count_end(coordinator: &Coordinator, global: &Global) {
     metrics.transaction(global.pattern, is_success, took);
 }
 
-fn record(call: &Call, started: Micros, duration_us: u64, reply: &Reply) -> Attempt {
+/// Makes a call.
+async fn make(
+    coordinator: &Coordinator,
+    global: CopyOnWrite<Global>,
+    call: Call,
+) -> (Reply, Attempt) {
+    let clock = &coordinator.env;
+    let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
+    let reply = coordinator.caller.call(&global, &call).await;
+    let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
+    let is_success = matches!(reply, Reply::Success(_));
+    coordinator
+        .metrics
+        .branch(global.pattern, &call.op, is_success);
+    let attempt = record(call, started, took, &reply);
+    (reply, attempt)
+}
+
+fn record(call: Call, started: Micros, duration_us: u64, reply: &Reply) -> Attempt {
     let (result, error) = match reply {
         Reply::Success(_) => ("success", ""),
         Reply::Failure(why) => ("failure", why.as_str()),
@@ -369,8 +391,8 @@ fn record(call: &Call, started: Micros, duration_us: u64, reply: &Reply) -> Atte
         Reply::Error(why) => ("error", why.as_str()),
     };
     Attempt {
-        branch_id: call.branch_id.clone(),
-        op: call.op.clone(),
+        branch_id: call.branch_id,
+        op: call.op,
         started,
         duration_us,
         result: result.into(),

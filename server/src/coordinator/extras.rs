@@ -7,7 +7,7 @@
 
 use super::{
     decide::Transaction,
-    model::{Branch, BranchStatus, Pattern, Seconds},
+    model::{Branch, BranchStatus, CopyOnWrite, Pattern, Seconds},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -43,11 +43,11 @@ impl Extras {
 
 /// The answers of a saga's actions so far, by branch.
 pub(super) fn results(transaction: &Transaction) -> Map<String, Value> {
-    let done = |branch: &&Branch| {
+    let done = |branch: &&CopyOnWrite<Branch>| {
         branch.op == "action" && branch.status == BranchStatus::Succeed && !branch.answer.is_empty()
     };
     let answers = transaction.branches.iter().filter(done);
-    let answer = |branch: &Branch| {
+    let answer = |branch: &CopyOnWrite<Branch>| {
         let text = || Value::String(branch.answer.clone());
         let value = serde_json::from_str(&branch.answer).unwrap_or_else(|_| text());
         (branch.branch_id.clone(), value)

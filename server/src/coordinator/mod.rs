@@ -56,10 +56,11 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    thread::{self, JoinHandle},
     time::Duration,
 };
 use store::Store;
-use tokio::runtime::{Builder, Runtime};
+use tokio::{runtime::Builder, sync::oneshot};
 
 /// How the coordinator is run.
 #[derive(Clone, Debug)]
@@ -147,12 +148,12 @@ pub struct Listeners {
 /// See the module.
 pub(crate) struct Coordinator {
     store: Store,
-    caller: Arc<Caller>,
+    caller: Caller,
     env: Env,
     /// At the start: wall clock in microseconds, monotonic clock in nanoseconds.
     begun: (Micros, u64),
     options: Options,
-    metrics: Arc<metrics::Metrics>,
+    metrics: metrics::Metrics,
     driven: Mutex<Driven>,
     stopping: AtomicBool,
     jitter: AtomicU64,
@@ -172,9 +173,6 @@ impl Coordinator {
     fn now(&self) -> Micros {
         let (wall, monotonic) = self.begun;
         wall + self.env.monotonic_nanos().saturating_sub(monotonic) / 1000
-    }
-    fn clock(&self) -> Env {
-        self.env.clone()
     }
     fn random(&self) -> u64 {
         let mut bytes = [0; 8];
@@ -199,18 +197,31 @@ impl Coordinator {
     fn is_halted(&self) -> bool {
         self.is_stopping() || self.is_cut_off()
     }
+    /// Waits for the end, and takes leave of the other coordinators.
+    async fn end(&self, ended: oneshot::Receiver<()>) {
+        // An error is the sender's end, which is what is waited for.
+        let _ = ended.await;
+        if self.store.is_shared() {
+            // Without that the others know some seconds later.
+            let _ = tokio::time::timeout(LEAVE, self.store.leave()).await;
+        }
+    }
 }
 
 /// The running coordinator. Dropping it drains it.
 pub struct Running {
     coordinator: Arc<Coordinator>,
-    runtime: Option<Runtime>,
+    /// Dropped, it ends the thread.
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// How long transactions under way may take to reach a place where they can be let go.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long taking leave of the other coordinators may take.
 const LEAVE: Duration = Duration::from_secs(2);
+/// And what is left after it to end.
+const SHUTDOWN: Duration = Duration::from_secs(1);
 
 impl Running {
     /// Opens the tables and serves clients. `next_id` numbers SQL sessions.
@@ -234,11 +245,11 @@ impl Running {
         };
         let coordinator = Arc::new(Coordinator {
             store: store.map_err(failed)?,
-            caller: Arc::new(Caller::new(options.branch_hosts.clone())?),
+            caller: Caller::new(options.branch_hosts.clone())?,
             begun: (env.wall_micros(), env.monotonic_nanos()),
             env,
             options,
-            metrics: Arc::default(),
+            metrics: metrics::Metrics::default(),
             driven: Mutex::default(),
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),
@@ -247,8 +258,7 @@ impl Running {
             beaten: AtomicU64::new(0),
         });
         let starting = |error: std::io::Error| format!("the coordinator: {error}");
-        let runtime = Builder::new_multi_thread()
-            .thread_name("coordinator-io")
+        let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(starting)?;
@@ -277,9 +287,17 @@ impl Running {
         }
         runtime.spawn(Arc::clone(&coordinator).tick());
         runtime.spawn(Arc::clone(&coordinator).expire());
+        let (end, ended) = oneshot::channel();
+        let shared = Arc::clone(&coordinator);
+        let work = move || {
+            runtime.block_on(shared.end(ended));
+            runtime.shutdown_timeout(SHUTDOWN);
+        };
+        let thread = thread::Builder::new().name("coordinator-io".into());
         Ok(Running {
             coordinator,
-            runtime: Some(runtime),
+            end: Some(end),
+            thread: Some(thread.spawn(work).map_err(starting)?),
         })
     }
 }
@@ -292,14 +310,10 @@ impl Drop for Running {
         while !self.coordinator.driven().is_empty() && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
-        if let Some(runtime) = self.runtime.take() {
-            if self.coordinator.store.is_shared() {
-                let store = &self.coordinator.store;
-                let leave = async { tokio::time::timeout(LEAVE, store.leave()).await };
-                // Without that the others know some seconds later.
-                let _ = runtime.block_on(leave);
-            }
-            runtime.shutdown_timeout(Duration::from_secs(1));
+        self.end = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic has been printed where it happened.
+            let _ = thread.join();
         }
     }
 }

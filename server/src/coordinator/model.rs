@@ -1,7 +1,12 @@
 //! Global transactions and their branches, as the coordinator thinks of them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::Arc,
+};
 
 /// Microseconds since 1970.
 pub type Micros = u64;
@@ -117,6 +122,30 @@ names! {
         Succeed "succeed",
         /// Refused for good.
         Failed "failed",
+    }
+}
+
+/// A value that many share until one of them changes it: whoever does has a copy of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyOnWrite<T>(Arc<T>);
+
+impl<T> CopyOnWrite<T> {
+    /// Nobody else has it yet.
+    pub fn new(value: T) -> CopyOnWrite<T> {
+        CopyOnWrite(Arc::new(value))
+    }
+}
+
+impl<T> Deref for CopyOnWrite<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for CopyOnWrite<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
     }
 }
 

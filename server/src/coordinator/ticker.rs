@@ -24,6 +24,7 @@ impl Coordinator {
             if let Err(error) = self.walk(&permits).await {
                 crate::notice!("coordinator: looking for work: {}", error.message);
             }
+            self.caller.tidy();
             let mut pause = self.options.tick;
             if self.in_trouble.swap(false, Ordering::Relaxed) {
                 pause *= 10;

@@ -107,14 +107,8 @@ impl Guard {
     /// It may not. A name may still resolve to addresses that may not.
     pub fn check(&self, uri: &Uri) -> Result<(), String> {
         const REFUSED: &str = "its host is not among those that coordinator-branch-hosts allows";
-        let host = uri.host().ok_or("it has no host")?.to_ascii_lowercase();
-        let default = if uri.scheme_str() == Some("https") {
-            443
-        } else {
-            80
-        };
-        let with_port = format!("{host}:{}", uri.port_u16().unwrap_or(default));
-        if self.names.contains(&host) || self.names.contains(&with_port) {
+        let host = uri.host().ok_or("it has no host")?;
+        if self.names_place(uri, host) {
             return Ok(());
         }
         let address = host.trim_start_matches('[').trim_end_matches(']').parse();
@@ -124,6 +118,20 @@ impl Guard {
             Err(_) => !self.has_list() || !self.networks.is_empty(),
         };
         allowed.then_some(()).ok_or_else(|| REFUSED.to_owned())
+    }
+
+    /// Whether this host was named, with its port or without.
+    fn names_place(&self, uri: &Uri, host: &str) -> bool {
+        if self.names.is_empty() {
+            return false;
+        }
+        let host = host.to_ascii_lowercase();
+        let default = match uri.scheme_str() {
+            Some("https") => 443,
+            _ => 80,
+        };
+        let with_port = format!("{host}:{}", uri.port_u16().unwrap_or(default));
+        self.names.contains(&host) || self.names.contains(&with_port)
     }
 
     fn allows(&self, address: IpAddr) -> bool {

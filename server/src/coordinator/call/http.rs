@@ -6,7 +6,7 @@ use super::{
 };
 use http_body_util::Full;
 use hyper::{
-    Method, Request, StatusCode,
+    Method, Request, StatusCode, Uri,
     body::Bytes,
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
 };
@@ -21,44 +21,48 @@ pub fn who<'a>(global: &'a Global, call: &'a Call) -> [(&'static str, &'a str); 
     ]
 }
 
-pub fn request(global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String> {
+/// Where a call goes: its branch's url, and for which operation.
+pub fn url(global: &Global, call: &Call) -> String {
     let mut url = call.url.clone();
     url.push(if url.contains('?') { '&' } else { '?' });
-    url.push_str(&query_string(&who(global, call)));
+    push_query(&mut url, &who(global, call));
+    url
+}
+
+pub fn request(uri: Uri, call: &Call) -> Result<Request<Full<Bytes>>, String> {
     let method = if call.post || !call.body.is_empty() {
         Method::POST
     } else {
         Method::GET
     };
-    with_headers(method, &url, call.body.clone(), call)
+    with_headers(method, uri, call.body.clone(), call)
 }
 
 /// A request with the headers of a call.
 pub fn with_headers(
     method: Method,
-    url: &str,
+    uri: Uri,
     body: Vec<u8>,
     call: &Call,
 ) -> Result<Request<Full<Bytes>>, String> {
-    let mut request = Request::builder()
-        .method(method)
-        .uri(url)
-        .header(CONTENT_TYPE, "application/json")
-        .body(Full::new(Bytes::from(body)))
-        .map_err(|error| format!("url {url}: {error}"))?;
+    let mut request = Request::new(Full::new(Bytes::from(body)));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    let headers = request.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for (name, value) in &call.headers {
         let name = HeaderName::try_from(name).map_err(|error| format!("{name}: {error}"))?;
         let value = HeaderValue::try_from(value).map_err(|error| format!("{name}: {error}"))?;
-        request.headers_mut().insert(name, value);
+        headers.insert(name, value);
     }
     Ok(request)
 }
 
-/// `a=1&b=2`, percent-encoded.
-fn query_string(pairs: &[(&str, &str)]) -> String {
-    let mut out = String::new();
-    for (name, value) in pairs {
-        if !out.is_empty() {
+/// Appends `a=1&b=2`, percent-encoded.
+fn push_query(out: &mut String, pairs: &[(&str, &str)]) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for (number, (name, value)) in pairs.iter().enumerate() {
+        if number > 0 {
             out.push('&');
         }
         out.push_str(name);
@@ -68,11 +72,13 @@ fn query_string(pairs: &[(&str, &str)]) -> String {
                 b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'~' => {
                     out.push(char::from(byte));
                 }
-                _ => out.push_str(&format!("%{byte:02X}")),
+                _ => {
+                    let digit = |half: u8| char::from(DIGITS[usize::from(half & 15)]);
+                    out.extend(['%', digit(byte >> 4), digit(byte)]);
+                }
             }
         }
     }
-    out
 }
 
 /// What an answer means, in the protocol's order: the words in the body count like the status.
@@ -128,9 +134,8 @@ mod tests {
 
     #[test]
     fn names_are_encoded() {
-        assert_eq!(
-            query_string(&[("gid", "a&b c"), ("op", "x")]),
-            "gid=a%26b%20c&op=x"
-        );
+        let mut out = String::new();
+        push_query(&mut out, &[("gid", "a&b c"), ("op", "\u{e4}x")]);
+        assert_eq!(out, "gid=a%26b%20c&op=%C3%A4x");
     }
 }

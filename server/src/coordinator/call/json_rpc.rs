@@ -14,14 +14,20 @@ const FAILURE: i64 = -32901;
 const ONGOING: i64 = -32902;
 
 /// The method that a url names, if this transaction calls its branches so.
-pub fn method(global: &Global, uri: &Uri) -> Option<String> {
+pub fn method(global: &Global, url: &str) -> Option<String> {
     if global.protocol != "json-rpc" {
         return None;
     }
-    super::super::api::parse_query(uri.query().unwrap_or_default()).remove("method")
+    let (_, query) = url.split_once('?')?;
+    super::super::api::parse_query(query).remove("method")
 }
 
-pub fn request(method: &str, global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String> {
+pub fn request(
+    uri: Uri,
+    method: &str,
+    global: &Global,
+    call: &Call,
+) -> Result<Request<Full<Bytes>>, String> {
     // A payload that is no object has no names to be merged with.
     let mut params: Map<String, Value> = serde_json::from_slice(&call.body).unwrap_or_default();
     for (name, value) in http::who(global, call) {
@@ -29,7 +35,7 @@ pub fn request(method: &str, global: &Global, call: &Call) -> Result<Request<Ful
     }
     let id = format!("{}-{}-{}", global.gid, call.branch_id, call.op);
     let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-    http::with_headers(Method::POST, &call.url, body.to_string().into_bytes(), call)
+    http::with_headers(Method::POST, uri, body.to_string().into_bytes(), call)
 }
 
 /// What an answer means: HTTP's two statuses as ever, else the code of its error.

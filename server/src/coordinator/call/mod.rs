@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `guard` | which hosts may be called |
 //! | `http`, `json_rpc` | requests and answers; `grpc::client` has those over gRPC |
+//! | `pool` | connections over HTTP/1.1 |
 //!
 //! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. An
 //! answer is read up to a limit, and a call has a time limit.
@@ -11,6 +12,7 @@
 mod guard;
 mod http;
 mod json_rpc;
+mod pool;
 
 pub use guard::Guard;
 
@@ -21,15 +23,16 @@ use super::{
 use guard::Resolver;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
-    HeaderMap, Request, StatusCode, Uri,
-    body::Bytes,
+    HeaderMap, Request, Response, StatusCode, Uri,
+    body::{Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
+use pool::Pool;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, crypto::ring};
 
@@ -80,7 +83,7 @@ impl Target {
     /// What a branch's url says; why it is none. A url with http(s):// is HTTP whatever the
     /// transaction came by.
     fn parse(url: &str) -> Result<Target, String> {
-        if url.starts_with("http://") || url.starts_with("https://") {
+        if is_http(url) {
             let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
             return Ok(Target::Http(uri));
         }
@@ -88,12 +91,16 @@ impl Target {
     }
 }
 
-type Connections = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
+fn is_http(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
+type Http2 = Client<pool::Connector, Full<Bytes>>;
 
 /// The client side, shared by all calls.
 pub struct Caller {
-    http: Connections,
-    grpc: Connections,
+    http: Pool,
+    grpc: Http2,
     guard: Arc<Guard>,
 }
 
@@ -118,14 +125,11 @@ impl Caller {
             .enable_http1()
             .wrap_connector(connector.clone());
         let grpcs = secured(tls).enable_http2().wrap_connector(connector);
-        let mut builder = Client::builder(TokioExecutor::new());
-        builder
+        let http = Pool::new(https);
+        let grpc = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
-            .pool_max_idle_per_host(256);
-        let http = builder.build(https);
-        let grpc = builder
             .http2_only(true)
             .http2_keep_alive_interval(Duration::from_secs(10))
             .build(grpcs);
@@ -149,6 +153,11 @@ impl Caller {
             .check(uri)
             .map_err(|why| format!("url {url}: {why}"))?;
         Ok(target)
+    }
+
+    /// Closes connections that nobody used for long.
+    pub fn tidy(&self) {
+        self.http.tidy();
     }
 
     /// Calls, and says what the answer means.
@@ -177,7 +186,7 @@ impl Caller {
         let request = request
             .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|error| format!("{url}: {error}"))?;
-        let answer = send(&self.http, request).await;
+        let answer = self.http.send(request).await;
         let answer = answer.map_err(|error| format!("{url}: {error}"))?;
         let value: serde_json::Value = serde_json::from_str(&answer.body)
             .map_err(|_| format!("{url}: status {}, no JSON", answer.status.as_u16()))?;
@@ -189,17 +198,22 @@ impl Caller {
     }
 
     async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {
-        match self.target(&call.url)? {
-            Target::Http(uri) => {
-                if let Some(method) = json_rpc::method(global, &uri) {
-                    let request = json_rpc::request(&method, global, call)?;
-                    let answer = send(&self.http, request).await?;
-                    return Ok(json_rpc::meaning(&call.url, &answer));
-                }
-                let answer = send(&self.http, http::request(global, call)?).await?;
+        let method = json_rpc::method(global, &call.url);
+        let target = match is_http(&call.url) && method.is_none() {
+            true => self.target(&http::url(global, call))?,
+            false => self.target(&call.url)?,
+        };
+        match (target, method) {
+            (Target::Http(uri), None) => {
+                let answer = self.http.send(http::request(uri, call)?).await?;
                 Ok(http::meaning(&call.url, &answer))
             }
-            Target::Grpc(uri) => {
+            (Target::Http(uri), Some(method)) => {
+                let request = json_rpc::request(uri, &method, global, call)?;
+                let answer = self.http.send(request).await?;
+                Ok(json_rpc::meaning(&call.url, &answer))
+            }
+            (Target::Grpc(uri), _) => {
                 let request = grpc::client::request(uri, global, call)?;
                 let answer = send(&self.grpc, request).await?;
                 Ok(grpc::client::meaning(&call.url, &answer))
@@ -221,12 +235,13 @@ fn trusting_the_system() -> Result<ClientConfig, rustls::Error> {
     })
 }
 
-async fn send(client: &Connections, request: Request<Full<Bytes>>) -> Result<Answer, String> {
-    let sent = client.request(request).await;
-    let response = sent.map_err(|error| match std::error::Error::source(&error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    })?;
+async fn send(client: &Http2, request: Request<Full<Bytes>>) -> Result<Answer, String> {
+    let response = client.request(request).await;
+    read(response.map_err(|error| reasons(&error))?).await
+}
+
+/// Reads an answer to its end.
+async fn read(response: Response<Incoming>) -> Result<Answer, String> {
     let (head, body) = response.into_parts();
     let body = Limited::new(body, ANSWER_BYTES_MAX)
         .collect()
@@ -239,6 +254,13 @@ async fn send(client: &Connections, request: Request<Full<Bytes>>) -> Result<Ans
         body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
         trailers,
     })
+}
+
+/// An error with what caused it.
+fn reasons(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
 }
 
 /// As much of a text as is kept of an error.

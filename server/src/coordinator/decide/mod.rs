@@ -34,7 +34,9 @@ mod tests;
 
 pub use by_hand::Operation;
 
-use super::model::{Branch, BranchStatus, Global, Micros, Pattern, Reply, SECOND, Seconds, Status};
+use super::model::{
+    Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Seconds, Status,
+};
 use std::collections::BTreeSet;
 
 /// What holds for transactions that do not say otherwise. Times are in microseconds.
@@ -65,9 +67,9 @@ impl Default for Rules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// What it is.
-    pub global: Global,
+    pub global: CopyOnWrite<Global>,
     /// Its branches, in the order they were registered.
-    pub branches: Vec<Branch>,
+    pub branches: Vec<CopyOnWrite<Branch>>,
     /// Branches whose calls are under way, by position.
     pub calling: BTreeSet<usize>,
     /// The client is being asked.
@@ -130,8 +132,8 @@ impl Transaction {
     #[must_use]
     pub fn new(global: Global, branches: Vec<Branch>) -> Transaction {
         Transaction {
-            global,
-            branches,
+            global: CopyOnWrite::new(global),
+            branches: branches.into_iter().map(CopyOnWrite::new).collect(),
             calling: BTreeSet::new(),
             asking: false,
         }

@@ -94,7 +94,9 @@ fn event(transaction: &Transaction, line: &str) -> (Event, Moment) {
         "look" => Event::Look,
         "answer" => Event::Answer(reply(words[2], rest(3))),
         "reply" => {
-            let is_it = |branch: &Branch| branch.op == words[2] && branch.branch_id == words[3];
+            let is_it = |branch: &CopyOnWrite<Branch>| {
+                branch.op == words[2] && branch.branch_id == words[3]
+            };
             let place = transaction.branches.iter().position(is_it);
             Event::Reply(place.expect("a branch"), reply(words[4], rest(5)))
         }

@@ -16,7 +16,7 @@ use super::{
     Coordinator,
     api::{self, Refusal, Registration, Submission},
     http::{is_authorized, trace_of},
-    model::{Options, SECOND, Seconds},
+    model::{Branch, CopyOnWrite, Options, SECOND, Seconds},
     store::Topic,
 };
 use frame::{Code, Status};
@@ -159,7 +159,7 @@ async fn call(
         }
         "PrepareWorkflow" => {
             let known = api::prepare_workflow(coordinator, submission(message)?).await?;
-            return Ok(progresses(known).encode_to_vec());
+            return Ok(progresses(&known).encode_to_vec());
         }
         "Submit" => api::submit(coordinator, submission(message)?)
             .await
@@ -238,22 +238,22 @@ fn subscriber(message: &[u8]) -> Result<Topic, Refusal> {
     Ok(Topic { topic, url, remark })
 }
 
-fn progresses(known: api::Transaction) -> DtmProgressesReply {
-    let progress = |branch: super::model::Branch| DtmProgress {
+fn progresses(known: &api::Transaction) -> DtmProgressesReply {
+    let progress = |branch: &CopyOnWrite<Branch>| DtmProgress {
         status: branch.status.name().to_owned(),
-        bin_data: branch.body,
-        branch_id: branch.branch_id,
-        op: branch.op,
+        bin_data: branch.body.clone(),
+        branch_id: branch.branch_id.clone(),
+        op: branch.op.clone(),
     };
-    let global = known.global;
+    let global = &known.global;
     DtmProgressesReply {
         transaction: Some(DtmTransaction {
-            gid: global.gid,
+            gid: global.gid.clone(),
             status: global.status.name().to_owned(),
-            rollback_reason: global.rollback_reason,
-            result: global.result,
+            rollback_reason: global.rollback_reason.clone(),
+            result: global.result.clone(),
         }),
-        progresses: known.branches.into_iter().map(progress).collect(),
+        progresses: known.branches.iter().map(progress).collect(),
     }
 }
 

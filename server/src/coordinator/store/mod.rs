@@ -32,7 +32,7 @@ pub use rows::{Attempt, By, Due, Registered, Saved};
 
 use super::{
     decide::Transaction,
-    model::{Branch, Micros},
+    model::{Branch, CopyOnWrite, Micros},
 };
 use cohort_engine::env::Env;
 use cohort_sql::{Instance, SqlError};
@@ -232,6 +232,7 @@ impl Store {
     /// Adds branches to a prepared transaction.
     pub async fn register(&self, gid: &str, branches: Vec<Branch>) -> Result<Registered, SqlError> {
         let gid = gid.to_owned();
+        let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
         let registered = self
             .workers
             .write(move |connection| rows::register(connection, &gid, &branches))

@@ -3,7 +3,7 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Branch, BranchStatus, Global, Micros, Pattern, Status},
+        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Status},
     },
     connection::Connection,
 };
@@ -150,7 +150,7 @@ fn insert_branches(
     connection: &mut dyn Connection,
     gid: &str,
     first: u64,
-    branches: &[Branch],
+    branches: &[CopyOnWrite<Branch>],
 ) -> Result<(), SqlError> {
     const INSERT: &str = "INSERT INTO branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
@@ -373,7 +373,7 @@ fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
 pub(in crate::coordinator) fn register(
     connection: &mut dyn Connection,
     gid: &str,
-    branches: &[Branch],
+    branches: &[CopyOnWrite<Branch>],
 ) -> Result<Registered, SqlError> {
     const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
     if !hold_prepared(connection, gid)? {
