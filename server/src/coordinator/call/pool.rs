@@ -95,7 +95,7 @@ impl Pool {
             connection.run_once().await;
             match connection.exchange(request).await {
                 Ok(answer) => return Ok(self.done(place, connection, answer)),
-                Err(Failed::Unsent(unsent)) => request = unsent,
+                Err(Failed::Unsent(unsent)) => request = *unsent,
                 Err(Failed::Lost(why)) => return Err(why),
             }
         }
@@ -144,7 +144,7 @@ impl Pool {
 /// Why a request has no answer.
 enum Failed {
     /// It was not sent.
-    Unsent(Request<Body>),
+    Unsent(Box<Request<Body>>),
     /// Nobody knows what became of it.
     Lost(String),
 }
@@ -161,14 +161,18 @@ impl Connection {
     }
 
     async fn run_once(&mut self) {
-        poll_fn(|context| Poll::Ready(self.run(context))).await;
+        poll_fn(|context| {
+            self.run(context);
+            Poll::Ready(())
+        })
+        .await;
     }
 
     async fn exchange(&mut self, request: Request<Body>) -> Result<Answer, Failed> {
         let sent = self.requests.try_send_request(request);
         let mut exchange = pin!(async {
             let response = sent.await.map_err(|mut error| match error.take_message() {
-                Some(request) => Failed::Unsent(request),
+                Some(request) => Failed::Unsent(Box::new(request)),
                 None => Failed::Lost(reasons(error.error())),
             })?;
             read(response).await.map_err(Failed::Lost)
