@@ -75,4 +75,4 @@ class Cohort:
     def connect(self, **options):
         """A PyMySQL connection as root."""
         import pymysql
-        return pymysql.connect(host="127.0.0.1", port=self.port, user="root", **options)
+        return pymysql.connect(**{"host": "127.0.0.1", "port": self.port, "user": "root"} | options)

@@ -4,7 +4,8 @@
   1. A storm of logins: so many connections at once, all of which must get in within a bounded time.
   2. Slow-loris clients: some never answer the greeting, some send a byte at a time, some ask for
      much and read nothing. None of them may cost the busy ones anything.
-  3. A row lock whose holder has to come back through a queue of very many waiters.
+  3. A row lock whose holder has to come back through a queue of very many waiters, with a thread
+     for each as far as the machine has them, and with far fewer threads than waiters.
 
   crowd.py [CONNECTIONS]     default 4000; 16384 for the whole crowd
 
@@ -20,7 +21,7 @@ import sys
 import threading
 import time
 
-from cohort import Cohort
+from cohort import Cohort, free_port
 
 CONNECTIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
 PROTOCOL_41, SECURE, PLUGIN_AUTH = 0x200, 0x8000, 0x80000
@@ -188,27 +189,29 @@ def lorises(server, clients):
         client.socket.close()
 
 
-def stalled_holder(server, clients):
-    """All wait for one row's lock; its holder's COMMIT must come through the queue."""
+def stalled_holder(server, admin_port, clients):
+    """All want one row's lock; its holder's COMMIT must come through their queue."""
     holder = server.connect(database="test", autocommit=True)
     cursor = holder.cursor()
     cursor.execute("BEGIN")
     cursor.execute("UPDATE t SET v = 0 WHERE id = 1")
+    cursor.execute("SELECT @@thread_pool_max_threads")
+    wanted = min(len(clients), cursor.fetchall()[0][0])
     for client in clients:
         client.socket.send(query("UPDATE test.t SET v = v + 1 WHERE id = 1"))
     until = time.monotonic() + 60
-    with server.connect() as other:
-        watch = other.cursor()
+    with server.connect(port=admin_port) as admin:
+        watch = admin.cursor()
         while True:
             watch.execute("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'")
             waiting = int(watch.fetchall()[0][1])
-            if waiting == len(clients):
+            if waiting == wanted:
                 break
-            assert time.monotonic() < until, f"{waiting} of {len(clients)} wait"
+            assert time.monotonic() < until, f"{waiting} of {wanted} wait"
             time.sleep(0.1)
         watch.execute("SELECT COUNT(*) FROM information_schema.processlist"
                       " WHERE state = %s", (f"Waiting for a lock held by {holder.thread_id()}",))
-        print(f"{watch.fetchall()[0][0]} clients wait for connection {holder.thread_id()}; "
+        print(f"{watch.fetchall()[0][0]} of {len(clients)} clients wait for connection {holder.thread_id()}; "
               f"{memory(server) >> 20} MiB resident", flush=True)
     begun = time.monotonic()
     cursor.execute("COMMIT")
@@ -225,7 +228,9 @@ def stalled_holder(server, clients):
 def main():
     resource.setrlimit(resource.RLIMIT_NOFILE,
                        (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    with Cohort("--max-connections", "20000") as server:
+    admin_port = free_port()
+    with Cohort("--max-connections", "20000", "--admin-address", "127.0.0.1",
+                "--admin-port", str(admin_port)) as server:
         with server.connect(autocommit=True) as connection:
             cursor = connection.cursor()
             cursor.execute("CREATE DATABASE test")
@@ -239,7 +244,10 @@ def main():
         each = (memory(server) - before) / len(clients)
         print(f"{each:.0f} bytes for each silent connection", flush=True)
         assert each <= 16 << 10, "a silent connection has 16 KiB at most"
-        stalled_holder(server, clients)
+        stalled_holder(server, admin_port, clients)
+        with server.connect() as connection:
+            connection.cursor().execute("SET GLOBAL thread_pool_max_threads = 500")
+        stalled_holder(server, admin_port, clients)
         lorises(server, clients)
         assert server.stop() == 0, "the server ends in good order"
 

@@ -271,6 +271,9 @@ impl<B: Backend> Task for Client<B> {
         let next = self.serve();
         self.go_on(next);
     }
+    fn holds_locks(&self) -> bool {
+        self.connection.holds_locks()
+    }
     fn refuse(self: Box<Self>, error: &io::Error) {
         let errno = error.raw_os_error().unwrap_or(0);
         connection::refuse(

@@ -206,6 +206,7 @@ impl Handler for Session {
         Standing {
             mode: settings.high_priority,
             engaged: self.state().is_engaged(),
+            holds_locks: self.holds_locks(),
             tickets: settings.high_priority_tickets,
         }
     }

@@ -1,6 +1,7 @@
 //! Limits of the process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::{fs, path::Path};
 
 /// Allows as many open files as an unprivileged process may have: a connection has two
 /// descriptors at most, and the usual soft limit of 1,024 is too few.
@@ -20,4 +21,29 @@ pub fn raise_files() {
 pub fn keep_threads_small() {
     // A kernel that does not know them has nothing to turn off.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
+}
+
+/// How many threads the machine lets the process have, but for what other parts of it need.
+pub fn threads() -> usize {
+    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<usize>().ok();
+    let kernel = |name: &str| number(&Path::new("/proc/sys").join(name));
+    // A thread takes four memory mappings: its stack, the one for signals, and a guard for each.
+    let mappings = kernel("vm/max_map_count").map(|most| most.saturating_sub(4096) / 4);
+    let own = getrlimit(Resource::Nproc).current;
+    let limits = [
+        mappings,
+        kernel("kernel/threads-max"),
+        kernel("kernel/pid_max"),
+        own.and_then(|most| usize::try_from(most).ok()),
+        number(&control_group().join("pids.max")),
+    ];
+    let most = limits.into_iter().flatten().min().unwrap_or(usize::MAX);
+    (most - most / 16).max(16)
+}
+
+/// Where the process's control group (version 2) has its limits.
+fn control_group() -> std::path::PathBuf {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    Path::new("/sys/fs/cgroup").join(own.unwrap_or_default())
 }

@@ -3,7 +3,8 @@
 use crate::{
     connections::Connections,
     database::Database,
-    scheduler::{Class, Rules, Scheduler, waits},
+    limits,
+    scheduler::{Class, Rules, Scheduler, Threads, waits},
 };
 use cohort_engine::types::Value;
 use cohort_sql::{
@@ -29,6 +30,16 @@ pub const STACK: usize = if cfg!(debug_assertions) {
     1 << 20
 };
 
+/// The threads of a scheduler: of those that the machine allows, some are kept for connections
+/// that hold locks.
+pub fn threads(name: &'static str) -> Threads {
+    Threads {
+        name,
+        stack: STACK,
+        max: limits::threads(),
+    }
+}
+
 /// The machine's cores.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
@@ -44,6 +55,7 @@ pub fn rules(instance: &Instance) -> Rules {
         kickup: values
             .number("thread_pool_prio_kickup_timer")
             .saturating_mul(1000),
+        threads: number("thread_pool_max_threads"),
     }
 }
 
@@ -66,6 +78,7 @@ fn set(connections: &Connections<Database>, name: &str, value: u64) {
         "max_connections" => connections.max.store(n, Relaxed),
         "cohort_admission_timeout" => connections.admission_ms.store(value, Relaxed),
         "thread_pool_size" => scheduler.set_rules(|rules| rules.size = n),
+        "thread_pool_max_threads" => scheduler.set_rules(|rules| rules.threads = n),
         "thread_pool_oversubscribe" => scheduler.set_rules(|rules| rules.oversubscribe = n),
         "thread_pool_prio_kickup_timer" => {
             scheduler.set_rules(|rules| rules.kickup = value.saturating_mul(1000));

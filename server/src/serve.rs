@@ -191,11 +191,15 @@ pub(crate) fn database(
         let slots = pool::cores() * pool::SLOTS_PER_CORE;
         configure("thread_pool_size", Value::UInt(slots as u64))?;
     }
+    if !settings.variables.contains_key("thread_pool_max_threads") {
+        let threads = limits::threads() / 4 * 3;
+        configure("thread_pool_max_threads", Value::UInt(threads as u64))?;
+    }
     let waits = Arc::new(Waits::default());
     let rules = pool::rules(&instance);
     let crowd = pool::cores() * pool::CROWD_PER_CORE;
     Ok(Database {
-        scheduler: Scheduler::new(rules, crowd, Arc::clone(&waits), "worker", pool::STACK),
+        scheduler: Scheduler::new(rules, crowd, Arc::clone(&waits), pool::threads("worker")),
         waits,
         instance,
         version: EngineOptions::default().server_version,
@@ -230,8 +234,9 @@ pub(crate) fn connections(
         size: pool::cores(),
         oversubscribe: 0,
         kickup: 0,
+        threads: usize::MAX,
     };
-    let logins = Scheduler::new(lane, 0, Arc::default(), "login", pool::STACK);
+    let logins = Scheduler::new(lane, 0, Arc::default(), pool::threads("login"));
     let schedulers = [Arc::clone(&scheduler), Arc::clone(&logins)];
     let shared = Shared {
         backend: database,

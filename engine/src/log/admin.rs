@@ -72,6 +72,18 @@ impl Log {
         self.shared.sync_binlog.store(value, Relaxed);
     }
 
+    /// Changes binlog_group_commit_sync_delay: for so many microseconds a group is kept open for
+    /// others to join.
+    pub fn set_sync_delay(&self, micros: u64) {
+        self.shared.sync_delay.store(micros, Relaxed);
+    }
+
+    /// Changes binlog_group_commit_sync_no_delay_count: a group that has so many members is not
+    /// kept open any longer; 0 for no such number.
+    pub fn set_no_delay_count(&self, commits: u64) {
+        self.shared.no_delay_count.store(commits, Relaxed);
+    }
+
     /// Changes max_binlog_size.
     pub fn set_max_binlog_size(&self, bytes: u64) {
         self.shared.max_size.store(bytes, Relaxed);

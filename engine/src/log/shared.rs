@@ -83,6 +83,10 @@ pub(super) struct Shared {
     pub(super) keeper: Keeper,
     pub(super) counters: Counters,
     pub(super) sync_binlog: AtomicU64,
+    /// binlog_group_commit_sync_delay, in microseconds.
+    pub(super) sync_delay: AtomicU64,
+    /// binlog_group_commit_sync_no_delay_count.
+    pub(super) no_delay_count: AtomicU64,
     pub(super) max_size: AtomicU64,
     pub(super) ahead: u64,
     pub(super) server_version: String,
@@ -125,6 +129,8 @@ impl Shared {
             keeper: Keeper::new(directory, options.server_id, ahead, expire),
             counters: Counters::default(),
             sync_binlog: AtomicU64::new(options.sync_binlog),
+            sync_delay: AtomicU64::new(0),
+            no_delay_count: AtomicU64::new(0),
             max_size: AtomicU64::new(options.max_binlog_size),
             ahead,
             server_version: options.server_version,

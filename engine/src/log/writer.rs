@@ -13,7 +13,12 @@ use crate::{Seq, env::File};
 use std::{
     io,
     sync::{Arc, atomic::Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
 };
+
+/// A delay is slept in so many parts, after each of which the group may be large enough.
+const DELAY_PARTS: u32 = 10;
 
 /// What the log thread finds to do.
 pub(super) struct Work {
@@ -63,9 +68,16 @@ impl Writer {
         let shared = &self.shared;
         // On a busy machine those who are about to commit run first, and the group is larger; on
         // an idle one nobody does, and this takes no time.
-        std::thread::yield_now();
+        thread::yield_now();
+        let mut gathered = false;
         loop {
             let mut section = shared.section.lock();
+            if section.open.commits > 0 && !gathered {
+                gathered = true;
+                drop(section);
+                self.gather();
+                continue;
+            }
             if section.open.commits > 0 || section.rotate || section.sync {
                 let open =
                     std::mem::replace(&mut section.open, Open::new(Arc::downgrade(shared), spare));
@@ -87,6 +99,31 @@ impl Writer {
             while shared.asleep.load(Relaxed) == 1 {
                 atomic_wait::wait(&shared.asleep, 1);
             }
+        }
+    }
+
+    /// Lets the open group grow for binlog_group_commit_sync_delay, or until it has
+    /// binlog_group_commit_sync_no_delay_count members.
+    fn gather(&self) {
+        let shared = &self.shared;
+        let delay = Duration::from_micros(shared.sync_delay.load(Relaxed));
+        if delay.is_zero() {
+            return;
+        }
+        let enough = match shared.no_delay_count.load(Relaxed) {
+            0 => u64::MAX,
+            count => count,
+        };
+        let until = Instant::now() + delay;
+        loop {
+            let section = shared.section.lock();
+            let ready = section.open.commits >= enough || section.closing;
+            drop(section);
+            let left = until.saturating_duration_since(Instant::now());
+            if ready || left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(delay / DELAY_PARTS));
         }
     }
 

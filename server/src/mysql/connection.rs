@@ -202,6 +202,14 @@ impl<B: Backend> Connection<B> {
         }
     }
 
+    /// Whether others may wait for locks that it holds.
+    pub fn holds_locks(&self) -> bool {
+        match &self.phase {
+            Phase::Commands(commands) => commands.session.standing().holds_locks,
+            _ => false,
+        }
+    }
+
     /// Deals with what the client has sent. The thread may hold a slot already.
     pub fn serve(&mut self) -> Next {
         let served = match std::mem::replace(&mut self.phase, Phase::Over) {

@@ -136,6 +136,7 @@ impl Handler for CannedSession {
         Standing {
             mode: HighPriority::None,
             engaged: false,
+            holds_locks: false,
             tickets: 0,
         }
     }

@@ -37,7 +37,10 @@
 //! 4. Until a crowd talks nobody queues: slots taken are counted, and there is no limit to them.
 //!    A queue in front of the kernel's costs each statement that has to wait in it two switches
 //!    between threads, and helps only when there are more threads than the kernel's copes with.
-//! 5. `thread_pool_size` = 0 is no scheduler at all: nothing is counted and nobody waits.
+//! 5. Waits cost threads, and a machine has only so many. From `thread_pool_max_threads` on no work
+//!    begins but that of connections that hold locks, for which the rest of the machine's threads
+//!    is kept: so whoever the others wait for can always go on.
+//! 6. `thread_pool_size` = 0 is no scheduler at all: nothing is counted and nobody waits.
 //!
 //! # Rejected
 //!
@@ -54,7 +57,7 @@ mod workers;
 pub use priority::{Standing, Tickets};
 pub use queues::{Class, Rules};
 pub use seat::Seat;
-pub use workers::Task;
+pub use workers::{Task, Threads};
 
 use parking_lot::Mutex;
 use queues::{Grant, Micros, Queues};
@@ -139,6 +142,15 @@ struct Waiter {
     who: Who,
 }
 
+impl Waiter {
+    fn is_urgent(&self) -> bool {
+        match &self.who {
+            Who::Thread(_) => true,
+            Who::Task(task) => task.holds_locks(),
+        }
+    }
+}
+
 /// The slots of a server, and those who wait for them.
 pub struct Scheduler {
     number: usize,
@@ -160,14 +172,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// All slots are free. So many connections that talk are a crowd, for which the rules hold.
-    /// Threads for tasks get this name, and a stack of so many bytes.
-    pub fn new(
-        rules: Rules,
-        crowd: usize,
-        waits: Arc<Waits>,
-        name: &str,
-        stack: usize,
-    ) -> Arc<Scheduler> {
+    pub fn new(rules: Rules, crowd: usize, waits: Arc<Waits>, threads: Threads) -> Arc<Scheduler> {
         Arc::new_cyclic(|scheduler| Scheduler {
             number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
             word: AtomicU64::new(0),
@@ -176,7 +181,7 @@ impl Scheduler {
             crowd,
             queues: Mutex::new(Queues::new(rules)),
             tasks: AtomicUsize::new(0),
-            workers: Workers::new(Weak::clone(scheduler), name, stack),
+            workers: Workers::new(Weak::clone(scheduler), threads),
             waits,
             counters: report::Counters::default(),
             begin: Instant::now(),
@@ -252,15 +257,12 @@ impl Scheduler {
             if matches!(who, Who::Task(_)) {
                 self.tasks.fetch_add(1, Ordering::Relaxed);
             }
-            queues.enter(
-                now,
+            let waiter = Waiter {
+                session,
                 class,
-                Waiter {
-                    session,
-                    class,
-                    who,
-                },
-            );
+                who,
+            };
+            queues.enter(now, class, waiter.is_urgent(), waiter);
             self.word.fetch_add(ONE_WAITS, Ordering::AcqRel);
         }
         self.hand_out(queues);
@@ -281,7 +283,8 @@ impl Scheduler {
     fn hand_out(&self, mut queues: parking_lot::MutexGuard<'_, Queues<Waiter>>) {
         let now = self.now();
         loop {
-            let Some(grant) = queues.next(now, self.running()) else {
+            let threads = self.workers.busy();
+            let Some(grant) = queues.next(now, self.running(), threads) else {
                 return;
             };
             self.note(&grant);
@@ -375,7 +378,8 @@ impl Scheduler {
         }
         let mut queues = self.queues.lock();
         let running = self.running().saturating_sub(usize::from(held));
-        let grant = queues.next(self.now(), running);
+        let threads = self.workers.busy().saturating_sub(1);
+        let grant = queues.next(self.now(), running, threads);
         let Some(grant) = grant else {
             drop(queues);
             self.release();

@@ -11,6 +11,8 @@ pub struct Standing {
     pub mode: HighPriority,
     /// Whether others may wait for it: a transaction is open, or it holds locks otherwise.
     pub engaged: bool,
+    /// Whether it holds locks.
+    pub holds_locks: bool,
     /// Its thread_pool_high_prio_tickets.
     pub tickets: u32,
 }
@@ -50,6 +52,7 @@ mod tests {
         let mut standing = Standing {
             mode: HighPriority::Transactions,
             engaged: true,
+            holds_locks: false,
             tickets: 2,
         };
         let classes: Vec<Class> = (0..4).map(|_| tickets.class(standing)).collect();

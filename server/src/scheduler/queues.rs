@@ -8,7 +8,9 @@
 //! 2. Low work runs when no high work waits, or when its first has waited for the kick-up time.
 //!    Then the queues take turns: low work cannot starve, nor can a backlog of old low work put
 //!    open transactions off for longer than it would take without priorities.
-//! 3. Every decision depends on the calls before it and on nothing else, so that scripts can
+//! 3. When threads are scarce, only those are granted who have one already, and connections that
+//!    hold locks: all others could only join the wait for what these hold.
+//! 4. Every decision depends on the calls before it and on nothing else, so that scripts can
 //!    tell what it must be.
 
 use std::collections::VecDeque;
@@ -49,6 +51,8 @@ pub struct Rules {
     pub oversubscribe: usize,
     /// How long low work waits before it takes turns with high work.
     pub kickup: Micros,
+    /// When so many threads have work, threads are scarce.
+    pub threads: usize,
 }
 
 /// A decision.
@@ -65,6 +69,8 @@ pub struct Grant<T> {
 #[derive(Debug)]
 struct Entry<T> {
     since: Micros,
+    /// Its turn may come although threads are scarce.
+    urgent: bool,
     who: T,
 }
 
@@ -76,6 +82,8 @@ pub struct Queues<T> {
     returning: VecDeque<Entry<T>>,
     high: VecDeque<Entry<T>>,
     low: VecDeque<Entry<T>>,
+    /// How many of those in `high` and `low` are urgent.
+    urgent: usize,
     /// The last choice between kicked-up and high work fell on the former.
     kicked_last: bool,
 }
@@ -88,54 +96,79 @@ impl<T> Queues<T> {
             returning: VecDeque::new(),
             high: VecDeque::new(),
             low: VecDeque::new(),
+            urgent: 0,
             kicked_last: false,
         }
     }
 
-    /// Somebody asks for a slot.
-    pub fn enter(&mut self, now: Micros, class: Class, who: T) {
+    /// Somebody asks for a slot. `urgent`: it has a thread, or it holds locks.
+    pub fn enter(&mut self, now: Micros, class: Class, urgent: bool, who: T) {
         let queue = match class {
             Class::Returning => &mut self.returning,
             Class::High => &mut self.high,
             Class::Low => &mut self.low,
         };
-        queue.push_back(Entry { since: now, who });
+        self.urgent += usize::from(urgent && class != Class::Returning);
+        queue.push_back(Entry {
+            since: now,
+            urgent,
+            who,
+        });
     }
 
-    /// Who runs next while so many run already; it has left its queue.
-    pub fn next(&mut self, now: Micros, running: usize) -> Option<Grant<T>> {
+    /// Who runs next while so many run, and so many threads have work; it has left its queue.
+    pub fn next(&mut self, now: Micros, running: usize, threads: usize) -> Option<Grant<T>> {
         let Rules {
             size,
             oversubscribe,
-            kickup,
+            ..
         } = self.rules;
         let size = if size == 0 { usize::MAX } else { size };
-        let grant = |entry: Entry<T>, why| Grant {
+        let (entry, why) = if running < size.saturating_add(oversubscribe)
+            && let Some(entry) = self.returning.pop_front()
+        {
+            (entry, Why::Returned)
+        } else if running >= size {
+            return None;
+        } else if threads < self.rules.threads {
+            self.next_of_all(now)?
+        } else {
+            self.next_urgent()?
+        };
+        self.urgent -= usize::from(entry.urgent && why != Why::Returned);
+        Some(Grant {
             waited: now.saturating_sub(entry.since),
             who: entry.who,
             why,
-        };
-        if running < size.saturating_add(oversubscribe)
-            && let Some(entry) = self.returning.pop_front()
-        {
-            return Some(grant(entry, Why::Returned));
-        }
-        if running >= size {
-            return None;
-        }
+        })
+    }
+
+    fn next_of_all(&mut self, now: Micros) -> Option<(Entry<T>, Why)> {
+        let kickup = self.rules.kickup;
         let first = self.low.front();
         let kicked = first.is_some_and(|entry| now.saturating_sub(entry.since) >= kickup);
         if kicked && (self.high.is_empty() || !self.kicked_last) {
             self.kicked_last = true;
-            return self
-                .low
-                .pop_front()
-                .map(|entry| grant(entry, Why::KickedUp));
+            return self.low.pop_front().map(|entry| (entry, Why::KickedUp));
         }
         self.kicked_last = false;
         match self.high.pop_front() {
-            Some(entry) => Some(grant(entry, Why::High)),
-            None => self.low.pop_front().map(|entry| grant(entry, Why::Low)),
+            Some(entry) => Some((entry, Why::High)),
+            None => self.low.pop_front().map(|entry| (entry, Why::Low)),
+        }
+    }
+
+    fn next_urgent(&mut self) -> Option<(Entry<T>, Why)> {
+        if self.urgent == 0 {
+            return None;
+        }
+        let first = |queue: &mut VecDeque<Entry<T>>| {
+            let at = queue.iter().position(|entry| entry.urgent)?;
+            queue.remove(at)
+        };
+        match first(&mut self.high) {
+            Some(entry) => Some((entry, Why::High)),
+            None => first(&mut self.low).map(|entry| (entry, Why::Low)),
         }
     }
 

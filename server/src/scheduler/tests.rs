@@ -9,13 +9,20 @@ fn scheduler(size: usize, oversubscribe: usize) -> Arc<Scheduler> {
     scheduler_for(0, size, oversubscribe)
 }
 
+const THREADS: Threads = Threads {
+    name: "test",
+    stack: 1 << 20,
+    max: usize::MAX,
+};
+
 fn scheduler_for(crowd: usize, size: usize, oversubscribe: usize) -> Arc<Scheduler> {
     let rules = Rules {
         size,
         oversubscribe,
         kickup: 1_000_000,
+        threads: usize::MAX,
     };
-    Scheduler::new(rules, crowd, Arc::default(), "test", 1 << 20)
+    Scheduler::new(rules, crowd, Arc::default(), THREADS)
 }
 
 /// Slots taken, and those who wait.
@@ -150,6 +157,9 @@ impl Task for Told {
     fn run(self: Box<Self>) {
         let _ = self.1.send(self.0);
         drop(self.2.lock());
+    }
+    fn holds_locks(&self) -> bool {
+        false
     }
     fn refuse(self: Box<Self>, error: &std::io::Error) {
         panic!("{error}");

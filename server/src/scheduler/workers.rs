@@ -16,6 +16,9 @@ use std::{
 pub trait Task: Send {
     /// Does it.
     fn run(self: Box<Self>);
+    /// Whether others may wait for locks that its connection holds. Then it does not wait for
+    /// others to give up their threads.
+    fn holds_locks(&self) -> bool;
     /// There is no thread for it.
     fn refuse(self: Box<Self>, error: &io::Error);
 }
@@ -32,12 +35,21 @@ struct Idle {
     order: Mutex<Option<Order>>,
 }
 
+/// What a scheduler's threads are like.
+#[derive(Clone, Copy, Debug)]
+pub struct Threads {
+    /// Their name.
+    pub name: &'static str,
+    /// Bytes of a thread's stack; only those that were touched take memory.
+    pub stack: usize,
+    /// There are never more.
+    pub max: usize,
+}
+
 /// The threads of a scheduler.
 pub(super) struct Workers {
     scheduler: Weak<Scheduler>,
-    name: String,
-    /// Bytes of a thread's stack; only those that were touched take memory.
-    stack: usize,
+    what: Threads,
     /// Those without work, the one that had some last at the end: its caches are warm.
     idle: Mutex<Vec<Arc<Idle>>>,
     threads: AtomicUsize,
@@ -51,11 +63,10 @@ pub(super) struct Workers {
 const IDLE_MS: u64 = 60_000;
 
 impl Workers {
-    pub fn new(scheduler: Weak<Scheduler>, name: &str, stack: usize) -> Arc<Workers> {
+    pub fn new(scheduler: Weak<Scheduler>, what: Threads) -> Arc<Workers> {
         Arc::new(Workers {
             scheduler,
-            name: name.into(),
-            stack,
+            what,
             idle: Mutex::default(),
             threads: AtomicUsize::new(0),
             without_work: AtomicUsize::new(0),
@@ -95,13 +106,16 @@ impl Workers {
             idle.thread.unpark();
             return Ok(());
         }
+        if self.threads.fetch_add(1, Ordering::Relaxed) >= self.what.max {
+            self.threads.fetch_sub(1, Ordering::Relaxed);
+            return Err((order.task, rustix::io::Errno::AGAIN.into()));
+        }
         // The order reaches the thread through a cell, so that it is not lost with the closure.
         let first = Arc::new(Mutex::new(Some(order)));
         let (workers, cell) = (Arc::clone(self), Arc::clone(&first));
-        self.threads.fetch_add(1, Ordering::Relaxed);
         let spawned = thread::Builder::new()
-            .name(self.name.clone())
-            .stack_size(self.stack)
+            .name(self.what.name.into())
+            .stack_size(self.what.stack)
             .spawn(move || workers.work(cell.lock().take()));
         match spawned {
             Ok(_) => {

@@ -15,6 +15,8 @@ use crate::{
     error::SqlError,
     status::Counter,
 };
+use std::sync::atomic::Ordering;
+
 use cohort_engine::{
     txn::{Isolation, Placed, Savepoint, Txn, TxnOptions},
     types::Value,
@@ -64,6 +66,14 @@ impl Session {
         self.transaction.open = Some(characteristics);
         self.state.in_transaction = true;
         Ok(())
+    }
+
+    /// Whether others may wait for locks that it holds.
+    #[must_use]
+    pub fn holds_locks(&self) -> bool {
+        let transaction = self.transaction.engine.as_ref();
+        transaction.is_some_and(Txn::holds_locks)
+            || self.state.user_locks_held.load(Ordering::Relaxed) > 0
     }
 
     /// START TRANSACTION.

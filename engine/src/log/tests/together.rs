@@ -152,3 +152,25 @@ fn a_failure_reaches_everybody() {
         commit(&log, insert(1, 1)).unwrap();
     }
 }
+
+#[test]
+fn a_delayed_group_is_kept_open_until_it_is_large_enough() {
+    let disk = disk();
+    let (log, _) = open_from(&disk.env(), options(), Position::default(), 0).unwrap();
+    log.set_sync_delay(1_000_000);
+    log.set_no_delay_count(3);
+    let tickets: Vec<_> = (0..3)
+        .map(|i| {
+            let (mut ticket, ()) = log.commit(insert(i, 40), |_| ()).unwrap();
+            ticket.applied();
+            ticket
+        })
+        .collect();
+    for ticket in tickets {
+        log.wait(ticket).unwrap();
+    }
+    assert_eq!(
+        (log.status().groups, log.status().group_commits_max),
+        (1, 3)
+    );
+}

@@ -287,23 +287,21 @@ impl LockManager {
     pub fn on_long_wait(&self, listener: LongWaits) {
         let _ = self.listener.set(listener);
     }
-    /// Sleeps until the wait is over. Who holds the lock is looked up only if that takes long.
+    /// Sleeps until the wait is over, and tells of a long one. Whom it waits for is looked up
+    /// before, for nobody knows afterwards, and to wake up only for that costs more.
     fn sleep(&self, waiter: &Arc<Waiter>, target: &Target, deadline: Option<Instant>) -> Woken {
-        let begin = Instant::now();
-        let soon = begin + LONG_WAIT;
-        let listener = match (self.listener.get(), target) {
-            (Some(listener), Target::Row(..)) if deadline.is_none_or(|at| at > soon) => listener,
-            _ => return sleep(waiter, target, deadline),
+        let (Some(listener), Target::Row(..)) = (self.listener.get(), target) else {
+            return sleep(waiter, target, deadline);
         };
-        let woken = sleep(waiter, target, Some(soon));
-        if woken != Woken::Timeout {
-            return woken;
-        }
+        let begin = Instant::now();
         let holder = self.blockers(waiter, target).into_iter().next();
         let held = holder.map(|who| (who.session, who.statement.lock().clone()));
         let woken = sleep(waiter, target, deadline);
-        if let Some((session, Some(statement))) = held {
-            listener(session, &statement, begin.elapsed());
+        let waited = begin.elapsed();
+        if waited >= LONG_WAIT
+            && let Some((session, Some(statement))) = held
+        {
+            listener(session, &statement, waited);
         }
         woken
     }

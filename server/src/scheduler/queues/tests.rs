@@ -2,12 +2,13 @@
 //!
 //! A line of a script is a command and, after `→`, what it decides:
 //!
-//! * `rules size oversubscribe kickup_us` begins anew, with nobody running
+//! * `rules size oversubscribe kickup_us [threads]` begins anew, with nobody running
 //! * `size n` changes the number of slots
 //! * `at us` sets the clock
-//! * `returning|high|low name…` queues work
+//! * `returning|high|low name…` queues work; a name with `!` is urgent, and `returning` always is
 //! * `next` lets run whom the core chooses, all there are, until it chooses nobody
 //! * `done` ends one that runs; then as `next`
+//! * `waits` gives up the slot of one that runs, which keeps its thread; then as `next`
 
 use super::*;
 use std::fmt::Write;
@@ -16,13 +17,17 @@ struct Script {
     queues: Queues<String>,
     now: Micros,
     running: usize,
+    threads: usize,
 }
 
 impl Script {
     fn decide(&mut self) -> String {
         let mut decided = String::new();
-        while let Some(Grant { who, why, waited }) = self.queues.next(self.now, self.running) {
+        while let Some(Grant { who, why, waited }) =
+            self.queues.next(self.now, self.running, self.threads)
+        {
             self.running += 1;
+            self.threads += usize::from(why != Why::Returned);
             let _ = write!(decided, " {who} ({why:?} after {waited})");
         }
         if decided.is_empty() {
@@ -40,14 +45,20 @@ impl Script {
                     size: number(1) as usize,
                     oversubscribe: number(2) as usize,
                     kickup: number(3),
+                    threads: words.get(4).map_or(usize::MAX, |_| number(4) as usize),
                 };
                 self.queues = Queues::new(rules);
-                (self.now, self.running) = (0, 0);
+                (self.now, self.running, self.threads) = (0, 0, 0);
             }
             "size" => self.queues.rules.size = number(1) as usize,
             "at" => self.now = number(1),
             "next" => return self.decide(),
             "done" => {
+                self.running -= 1;
+                self.threads = self.threads.saturating_sub(1);
+                return self.decide();
+            }
+            "waits" => {
                 self.running -= 1;
                 return self.decide();
             }
@@ -59,7 +70,9 @@ impl Script {
                     other => panic!("{other}?"),
                 };
                 for name in &words[1..] {
-                    self.queues.enter(self.now, class, (*name).to_owned());
+                    let urgent = class == Class::Returning || name.ends_with('!');
+                    self.queues
+                        .enter(self.now, class, urgent, (*name).to_owned());
                 }
             }
         }
@@ -74,11 +87,13 @@ fn decisions_are_as_the_scripts_tell() {
         size: 1,
         oversubscribe: 0,
         kickup: 0,
+        threads: usize::MAX,
     };
     let mut state = Script {
         queues: Queues::new(rules),
         now: 0,
         running: 0,
+        threads: 0,
     };
     let mut decided = String::new();
     for line in script.lines() {
@@ -106,22 +121,23 @@ fn low_work_waits_for_the_kick_up_time_at_most() {
         size: 2,
         oversubscribe: 1,
         kickup: KICKUP,
+        threads: usize::MAX,
     });
     let (mut longest, mut served) = (0, 0);
     for _ in 0..64 {
-        queues.enter(0, Class::Low, "low");
+        queues.enter(0, Class::Low, false, "low");
     }
     for step in 0..40_000 {
         let now = step * STATEMENT;
         for _ in 0..3 {
-            queues.enter(now, Class::High, "high");
+            queues.enter(now, Class::High, false, "high");
         }
         for running in 0..2 {
-            let grant = queues.next(now, running).unwrap();
+            let grant = queues.next(now, running, 0).unwrap();
             if grant.who == "low" {
                 longest = longest.max(grant.waited);
                 served += 1;
-                queues.enter(now, Class::Low, "low");
+                queues.enter(now, Class::Low, false, "low");
             }
         }
     }
