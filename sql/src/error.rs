@@ -47,6 +47,7 @@ errors! {
     1017 b"HY000" file_not_found(name, errno, why) "Can't find file: '{name}' (errno: {errno} - {why})";
     1022 b"23000" duplicate_key_written(table) "Can't write; duplicate key in table '{table}'";
     1025 b"HY000" rename_failed(from, to, why) "Error on rename of '{from}' to '{to}' ({why})";
+    1026 b"HY000" error_on_write(file, why) "Error writing file '{file}' ({why})";
     1030 b"HY000" storage_failed(why) "Got error '{why}' from storage engine";
     1031 b"HY000" illegal_alter_option(table) "Table storage engine for '{table}' doesn't have this option";
     1036 b"HY000" table_read_only(table) "Table '{table}' is read only";

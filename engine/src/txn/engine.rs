@@ -22,7 +22,7 @@ use crate::{
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, AtomicU64, Ordering},
@@ -204,6 +204,10 @@ impl Engine {
     /// The door to files, with their counters.
     pub fn env(&self) -> &Env {
         &self.inner.env
+    }
+    /// The data directory.
+    pub fn dir(&self) -> &Path {
+        &self.inner.dir
     }
     /// server_uuid, in its text form.
     pub fn server_uuid(&self) -> &str {

@@ -1,17 +1,20 @@
-//! GROUP BY: groups in a hash table, in the order they appear, and the aggregate functions.
+//! GROUP BY: groups in a hash table, in the order they appear, and the aggregate functions. When
+//! there is no room for more groups, the rows of others are put off, in files, and grouped
+//! afterwards.
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
     block::BlockRun,
     memory::{self, Memory},
-    tail::{By, compare_rows},
+    sort::{By, compare_rows},
+    temporary::{Deferred, Partitions},
 };
 use crate::{
     error::SqlError,
     expr::{eval, hash_key, infer, order, text},
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
-use bigdecimal::{BigDecimal, RoundingMode, Zero};
+use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Ordering;
@@ -23,6 +26,10 @@ pub(super) struct Groups<'b> {
     groups: Vec<Group>,
     memory: Memory,
     key: Vec<u8>,
+    /// How often the rows that come were put off.
+    depth: u32,
+    /// Rows of groups for which there was no room.
+    later: Option<Partitions>,
 }
 
 struct Group {
@@ -63,6 +70,16 @@ impl<'b> Groups<'b> {
             groups: Vec::new(),
             memory: Memory::default(),
             key: Vec::new(),
+            depth: 0,
+            later: None,
+        }
+    }
+
+    /// For rows that were put off so often.
+    pub fn at_depth(block: &'b Block, depth: u32) -> Groups<'b> {
+        Groups {
+            depth,
+            ..Groups::new(block)
         }
     }
 
@@ -83,6 +100,16 @@ impl<'b> Groups<'b> {
         }
         let at = match self.by_key.get(&self.key) {
             Some(at) => *at,
+            None if self.memory.is_beyond(context.memory_bytes) => {
+                if self.later.is_none() {
+                    context.handler.tmp_disk_tables += 1;
+                }
+                let later = self
+                    .later
+                    .get_or_insert_with(|| Partitions::new(self.depth));
+                later.push(&self.key, &run.row, context)?;
+                return Ok(Flow::Continue);
+            }
             None => {
                 let first: Vec<Value> = self
                     .block
@@ -110,11 +137,18 @@ impl<'b> Groups<'b> {
         Ok(Flow::Continue)
     }
 
-    /// The groups with their results.
-    pub fn finish(mut self, context: &mut ExecContext) -> Result<Vec<Finished<'b>>, Stop> {
+    /// The groups with their results, and the rows that were put off, which make other groups.
+    pub fn finish(
+        mut self,
+        context: &mut ExecContext,
+    ) -> Result<(Vec<Finished<'b>>, Vec<Deferred>), Stop> {
         let block = self.block;
+        let deferred = self
+            .later
+            .take()
+            .map_or(Ok(Vec::new()), Partitions::finish)?;
         let Some(grouping) = self.grouping() else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), deferred));
         };
         if self.groups.is_empty() && !grouping.explicit {
             self.groups.push(Group {
@@ -134,7 +168,7 @@ impl<'b> Groups<'b> {
                 results,
             });
         }
-        Ok(finished)
+        Ok((finished, deferred))
     }
 }
 
@@ -288,7 +322,14 @@ impl State {
         let bits = match value {
             Value::Int(n) => *n as u64,
             Value::UInt(n) => *n,
-            other => double(other).round() as u64,
+            Value::Decimal(n) => {
+                let whole = n.with_scale_round(0, RoundingMode::HalfUp);
+                whole.to_i128().map_or(u64::MAX, |n| n as u64)
+            }
+            other => match double(other).round() {
+                below if below < 0.0 => (below as i64).cast_unsigned(),
+                above => above as u64,
+            },
         };
         if let Accumulated::Bits(all) = &mut self.value {
             *all = combine(*all, bits);
@@ -404,7 +445,6 @@ fn concatenate(
 
 /// A value as floating point: text by the number it begins with.
 fn double(value: &Value) -> f64 {
-    use bigdecimal::ToPrimitive;
     match value {
         Value::Int(n) => *n as f64,
         Value::UInt(n) => *n as f64,

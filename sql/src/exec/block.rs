@@ -78,13 +78,27 @@ fn block_rows(
         if possible {
             run.each_row(context, &mut |run, context| groups.add(run, context))?;
         }
-        for group in groups.finish(context)? {
-            group.restore(&mut run.row);
-            if tail.push(&mut run, context, sink)? == Flow::Stop {
-                return Ok(Flow::Stop);
+        let mut todo = Vec::new();
+        loop {
+            let (finished, deferred) = groups.finish(context)?;
+            for group in finished {
+                group.restore(&mut run.row);
+                if tail.push(&mut run, context, sink)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            todo.extend(deferred);
+            let Some(part) = todo.pop() else {
+                return tail.finish(context, sink);
+            };
+            groups = Groups::at_depth(block, part.depth);
+            let mut rows = part.rows();
+            while let Some(row) = rows.next()? {
+                context.tick()?;
+                run.row = row;
+                groups.add(&mut run, context)?;
             }
         }
-        return tail.finish(context, sink);
     }
     if !possible {
         return Ok(Flow::Continue);

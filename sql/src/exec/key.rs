@@ -447,7 +447,7 @@ fn plain_moment(text: &[u8]) -> Option<DateTime> {
         month: number(5..7)? as u8,
         day: number(8..10)? as u8,
     };
-    if date.month > 12 || date.day > 31 {
+    if !date.is_valid() {
         return None;
     }
     if text.len() == 10 {

@@ -1,4 +1,5 @@
-//! A bound on what a statement may keep in memory for sorting, grouping and hashing.
+//! A bound on what a statement may keep in memory for sorting, grouping and hashing. Sorting,
+//! grouping and DISTINCT go to temporary files before they reach it.
 
 use super::Stop;
 use crate::error::SqlError;
@@ -21,6 +22,10 @@ impl Memory {
             return Err(SqlError::out_of_sort_memory().into());
         }
         Ok(())
+    }
+    /// Whether there is more than so many bytes.
+    pub fn is_beyond(&self, bytes: usize) -> bool {
+        self.bytes > bytes
     }
     /// Accounts for a row.
     pub fn take_row(&mut self, row: &[Value]) -> Result<(), Stop> {

@@ -8,17 +8,21 @@
 mod aggregate;
 mod block;
 mod derived;
+mod distinct;
 mod insert;
 mod joined;
 mod key;
 mod memory;
 mod scan;
+mod sort;
 mod subquery;
 mod tail;
+mod temporary;
 mod write;
 
 pub use derived::Tables;
 pub(crate) use insert::{duplicate_error, zero};
+pub use temporary::clear as clear_temporary_files;
 
 use crate::{
     error::SqlError,
@@ -32,7 +36,8 @@ use cohort_engine::{
 };
 use std::sync::Arc;
 
-/// How often reads and writes of rows happened: MySQL's Handler_* counters.
+/// How often reads and writes of rows happened: MySQL's Handler_* counters; and sorts and
+/// temporary files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handler {
     /// Lookups by key.
@@ -53,6 +58,14 @@ pub struct Handler {
     pub update: u64,
     /// Rows deleted.
     pub delete: u64,
+    /// Rows handed on in order by sorts.
+    pub sort_rows: u64,
+    /// Passes over runs that sorts had to write to files.
+    pub sort_merge_passes: u64,
+    /// Sets and groups that went to files.
+    pub tmp_disk_tables: u64,
+    /// Temporary files.
+    pub tmp_files: u64,
 }
 
 /// What the execution of a statement needs and changes.
@@ -77,6 +90,8 @@ pub struct ExecContext<'a> {
     pub rereads: bool,
     /// CLIENT_FOUND_ROWS: affected rows of UPDATE are those found.
     pub found_rows: bool,
+    /// What a sort or a set may keep in memory, in bytes, before it goes to a temporary file.
+    pub memory_bytes: usize,
     /// sql_select_limit.
     pub select_limit: u64,
     /// SET INSERT_ID: the next AUTO_INCREMENT value; 0 for none.
@@ -182,6 +197,7 @@ impl ExecContext<'_> {
             unlock: self.unlock,
             rereads: self.rereads,
             found_rows: self.found_rows,
+            memory_bytes: self.memory_bytes,
             select_limit: self.select_limit,
             insert_id: self.insert_id,
             handler: self.handler,

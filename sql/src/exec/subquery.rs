@@ -3,8 +3,10 @@
 use super::{
     ExecContext, Flow, Flowing, Stop,
     block::{BlockRun, run_block},
+    distinct::Distinct,
     memory::Memory,
-    tail::{Sorter, limit_values},
+    sort::Sorter,
+    tail::limit_values,
 };
 use crate::{
     error::SqlError,
@@ -30,57 +32,75 @@ pub(super) fn run_query(
     }
     let (count, offset) = limit_values(query.limit.as_ref(), context)?;
     let wanted = count.saturating_add(offset);
-    let mut sorter = Sorter::new(&query.order, query.types.len(), |_| None, wanted);
-    let sorting = !query.order.is_empty();
-    let (mut skip, mut left) = (offset, count);
-    let mut seen: FxHashSet<Vec<u8>> = FxHashSet::default();
-    let mut memory = Memory::default();
-    let mut key = Vec::new();
+    let mut union = Union {
+        query,
+        sorter: Sorter::new(&query.order, query.types.len(), |_| None, wanted),
+        skip: offset,
+        left: count,
+    };
+    let mut distinct = Distinct::default();
+    let put_key = |row: &[Value], key: &mut Vec<u8>| {
+        for (value, ty) in row.iter().zip(&query.types) {
+            hash_key(value, ty.collation, key);
+        }
+    };
     let mut stopped = false;
     for (i, block) in query.blocks.iter().enumerate() {
-        let distinct = i < query.distinct;
         run_block(block, context, outer, &mut |context, row| {
-            if distinct {
-                key.clear();
-                for (value, ty) in row.iter().zip(&query.types) {
-                    hash_key(value, ty.collation, &mut key);
-                }
-                if seen.contains(&key) {
-                    return Ok(Flow::Continue);
-                }
-                memory.take(key.len() + 48)?;
-                seen.insert(key.clone());
-            }
-            if sorting {
-                for by in &query.order {
-                    let key = eval(&by.value.expr, row, &mut context.eval)?;
-                    row.push(key);
-                }
-                sorter.push(std::mem::take(row))?;
+            if i < query.distinct && !distinct.is_new(row, put_key, context)? {
                 return Ok(Flow::Continue);
             }
-            if skip > 0 {
-                skip -= 1;
-                return Ok(Flow::Continue);
-            }
-            if left == 0 {
-                return Ok(Flow::Stop);
-            }
-            left -= 1;
-            let flow = sink(context, row)?;
-            stopped = left == 0 || flow == Flow::Stop;
-            Ok(if stopped { Flow::Stop } else { flow })
+            let flow = union.push(row, context, sink)?;
+            stopped = flow == Flow::Stop;
+            Ok(flow)
         })?;
         if stopped {
             return Ok(Flow::Stop);
         }
     }
-    for mut row in sorter.finish(offset, count) {
-        if sink(context, &mut row)? == Flow::Stop {
+    let flow = distinct.finish(put_key, context, &mut |context, mut row| {
+        union.push(&mut row, context, sink)
+    })?;
+    if flow == Flow::Stop {
+        return Ok(Flow::Stop);
+    }
+    union.sorter.finish(offset, count, context, sink)
+}
+
+/// What is done with the rows of a UNION.
+struct Union<'q> {
+    query: &'q Query,
+    sorter: Sorter<'q>,
+    skip: u64,
+    left: u64,
+}
+
+impl Union<'_> {
+    fn push(
+        &mut self,
+        row: &mut Vec<Value>,
+        context: &mut ExecContext,
+        sink: &mut RowSink,
+    ) -> Flowing {
+        if !self.query.order.is_empty() {
+            for by in &self.query.order {
+                let key = eval(&by.value.expr, row, &mut context.eval)?;
+                row.push(key);
+            }
+            self.sorter.push(std::mem::take(row), context)?;
+            return Ok(Flow::Continue);
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(Flow::Continue);
+        }
+        if self.left == 0 {
             return Ok(Flow::Stop);
         }
+        self.left -= 1;
+        let flow = sink(context, row)?;
+        Ok(if self.left == 0 { Flow::Stop } else { flow })
     }
-    Ok(Flow::Continue)
 }
 
 /// All rows of a query.

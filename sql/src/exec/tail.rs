@@ -1,19 +1,15 @@
 //! The end of a block: DISTINCT, ORDER BY, LIMIT and the select list.
 
 use super::{
-    ExecContext, Flow, Flowing, Stop,
-    block::BlockRun,
-    memory::{self, Memory},
+    ExecContext, Flow, Flowing, Stop, block::BlockRun, distinct::Distinct, sort::Sorter,
     subquery::RowSink,
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, conform, eval, hash_key, infer, order},
-    plan::{Block, Limit, SortKey},
+    expr::{Expr, conform, eval, hash_key, infer},
+    plan::{Block, Limit},
 };
-use cohort_engine::types::{Collation, ColumnType, Value};
-use rustc_hash::FxHashSet;
-use std::cmp::Ordering;
+use cohort_engine::types::{ColumnType, Value};
 
 /// LIMIT's count and offset.
 pub(super) fn limit_values(
@@ -46,7 +42,7 @@ pub(super) struct Tail<'b> {
     block: &'b Block,
     sorting: bool,
     sorter: Sorter<'b>,
-    distinct: Option<(FxHashSet<Vec<u8>>, Memory)>,
+    distinct: Option<Distinct>,
     skip: u64,
     left: u64,
     offset: u64,
@@ -55,7 +51,6 @@ pub(super) struct Tail<'b> {
     /// The outputs that are columns of the block's only table, each once, and their slots: their
     /// values change places with those of the row before, so that strings are not copied.
     moved: Vec<(usize, usize)>,
-    key: Vec<u8>,
     /// The outputs whose values may be of another type than was told to the client, because a
     /// parameter or a variable is in them.
     conform: bool,
@@ -77,16 +72,13 @@ impl<'b> Tail<'b> {
                 |key| block.output.iter().position(|o| o.expr == *key),
                 count.saturating_add(offset),
             ),
-            distinct: block
-                .distinct
-                .then(|| (FxHashSet::default(), Memory::default())),
+            distinct: block.distinct.then(Distinct::default),
             skip: offset,
             left: count,
             offset,
             count,
             output: Vec::new(),
             moved: moved(block),
-            key: Vec::new(),
             conform: block
                 .output
                 .iter()
@@ -140,27 +132,46 @@ impl<'b> Tail<'b> {
                 std::mem::swap(output, value);
             }
         }
-        if let Some((seen, memory)) = &mut self.distinct {
-            self.key.clear();
-            for (value, computed) in self.output.iter().zip(&block.output) {
-                hash_key(value, infer(&computed.expr).collation, &mut self.key);
-            }
-            if seen.contains(&self.key) {
-                return Ok(Flow::Continue);
-            }
-            memory.take(self.key.len() + 48)?;
-            seen.insert(self.key.clone());
+        if let Some(distinct) = &mut self.distinct
+            && !distinct.is_new(&self.output, |row, key| put_key(block, row, key), context)?
+        {
+            return Ok(Flow::Continue);
         }
+        let mut row = std::mem::take(&mut self.output);
+        if !plain {
+            return self.push_new(row, context, sink);
+        }
+        let flow = self.emit(&mut row, context, sink);
+        self.output = row;
+        flow
+    }
+
+    /// Takes a row that DISTINCT admits.
+    fn push_new(
+        &mut self,
+        mut row: Vec<Value>,
+        context: &mut ExecContext,
+        sink: &mut RowSink,
+    ) -> Flowing {
         if self.sorting {
             self.count(context);
-            self.sorter.push(std::mem::take(&mut self.output))?;
+            self.sorter.push(row, context)?;
             return Ok(Flow::Continue);
         }
-        if !plain && !self.wants(context) {
+        if !self.wants(context) {
             return Ok(Flow::Continue);
         }
+        self.emit(&mut row, context, sink)
+    }
+
+    fn emit(
+        &mut self,
+        row: &mut Vec<Value>,
+        context: &mut ExecContext,
+        sink: &mut RowSink,
+    ) -> Flowing {
         self.left -= 1;
-        let flow = sink(context, &mut self.output)?;
+        let flow = sink(context, row)?;
         Ok(if self.is_done() { Flow::Stop } else { flow })
     }
 
@@ -180,14 +191,26 @@ impl<'b> Tail<'b> {
         }
     }
 
-    /// Emits what was sorted.
-    pub fn finish(self, context: &mut ExecContext, sink: &mut RowSink) -> Flowing {
-        for mut row in self.sorter.finish(self.offset, self.count) {
-            if sink(context, &mut row)? == Flow::Stop {
+    /// Emits what was put off and what was sorted.
+    pub fn finish(mut self, context: &mut ExecContext, sink: &mut RowSink) -> Flowing {
+        let block = self.block;
+        if let Some(distinct) = self.distinct.take() {
+            let key = |row: &[Value], key: &mut Vec<u8>| put_key(block, row, key);
+            let flow = distinct.finish(key, context, &mut |context, row| {
+                self.push_new(row, context, sink)
+            })?;
+            if flow == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
-        Ok(Flow::Continue)
+        self.sorter.finish(self.offset, self.count, context, sink)
+    }
+}
+
+/// What DISTINCT knows a row by.
+fn put_key(block: &Block, row: &[Value], key: &mut Vec<u8>) {
+    for (value, computed) in row.iter().zip(&block.output) {
+        hash_key(value, infer(&computed.expr).collation, key);
     }
 }
 
@@ -211,117 +234,4 @@ fn moved(block: &Block) -> Vec<(usize, usize)> {
         }
     }
     moved
-}
-
-/// What rows are compared by: a place in them.
-pub(super) struct By {
-    pub at: usize,
-    pub collation: Collation,
-    pub desc: bool,
-}
-
-/// Sorts rows; of many, keeps only as many as are wanted.
-pub(super) struct Sorter<'q> {
-    by: Vec<By>,
-    /// How many values of a row are handed on; keys follow them that are not among them.
-    width: usize,
-    beyond: Vec<&'q SortKey>,
-    rows: Vec<Vec<Value>>,
-    wanted: u64,
-    memory: Memory,
-}
-
-impl<'q> Sorter<'q> {
-    /// A sorter of rows of `width` values, of which the first `wanted` rows will be asked for.
-    /// `place` knows whether one of the values is a key's.
-    pub fn new(
-        keys: &'q [SortKey],
-        width: usize,
-        place: impl Fn(&Expr) -> Option<usize>,
-        wanted: u64,
-    ) -> Sorter<'q> {
-        let mut beyond = Vec::new();
-        let by = keys.iter().map(|key| By {
-            at: place(&key.value.expr).unwrap_or_else(|| {
-                beyond.push(key);
-                width + beyond.len() - 1
-            }),
-            collation: infer(&key.value.expr).collation,
-            desc: key.desc,
-        });
-        Sorter {
-            by: by.collect(),
-            width,
-            beyond,
-            rows: Vec::new(),
-            wanted,
-            memory: Memory::default(),
-        }
-    }
-
-    /// Puts the keys of the block's row behind its values.
-    pub fn put_keys(
-        &self,
-        run: &mut BlockRun,
-        context: &mut ExecContext,
-        values: &mut Vec<Value>,
-    ) -> Result<(), Stop> {
-        for by in &self.beyond {
-            run.run_subqueries(&by.value.subqueries, context)?;
-            values.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-        }
-        Ok(())
-    }
-
-    /// Takes a row, its keys behind it.
-    pub fn push(&mut self, row: Vec<Value>) -> Result<(), Stop> {
-        self.memory.take(memory::size(&row))?;
-        self.rows.push(row);
-        let bound = usize::try_from(self.wanted).unwrap_or(usize::MAX / 4);
-        if self.rows.len() >= bound.saturating_mul(2).max(1024) {
-            self.sort();
-            for row in self.rows.drain(bound.min(self.rows.len())..) {
-                self.memory.give(memory::size(&row));
-            }
-        }
-        Ok(())
-    }
-
-    fn sort(&mut self) {
-        let by = &self.by;
-        self.rows.sort_by(|a, b| compare_rows(a, b, by));
-    }
-
-    /// The rows in order.
-    pub fn finish(mut self, offset: u64, count: u64) -> impl Iterator<Item = Vec<Value>> {
-        self.sort();
-        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        let width = self.width;
-        self.rows
-            .into_iter()
-            .skip(offset)
-            .take(count)
-            .map(move |mut row| {
-                row.truncate(width);
-                row
-            })
-    }
-}
-
-/// Compares rows by some of their values.
-pub(super) fn compare_rows(a: &[Value], b: &[Value], by: &[By]) -> Ordering {
-    for by in by {
-        if let (Some(a), Some(b)) = (a.get(by.at), b.get(by.at)) {
-            let ordering = order(a, b, by.collation);
-            if ordering != Ordering::Equal {
-                return if by.desc {
-                    ordering.reverse()
-                } else {
-                    ordering
-                };
-            }
-        }
-    }
-    Ordering::Equal
 }

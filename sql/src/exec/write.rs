@@ -8,8 +8,8 @@ use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
     insert::{default_value, duplicate_error, now},
-    memory::Memory,
-    tail::{Sorter, limit_values},
+    sort::Sorter,
+    tail::limit_values,
 };
 use crate::{
     expr::{assign, eval},
@@ -56,16 +56,15 @@ fn each_found(
         return Ok(());
     }
     let mut sorter = Sorter::new(&block.order, 2, |_| None, count);
-    let mut memory = Memory::default();
     let mut left = count;
     run.each_row(context, &mut |run, context| {
         let (key, image) = take_found(run);
-        memory.take(key.len() + image.len())?;
         let mut row = vec![Value::Bytes(key), Value::Bytes(image)];
         sorter.put_keys(run, context, &mut row)?;
-        sorter.push(row)?;
-        left -= 1;
-        Ok(if left == 0 && !sorted {
+        sorter.push(row, context)?;
+        // Sorted, any row may be among the first.
+        left -= u64::from(!sorted);
+        Ok(if left == 0 {
             Flow::Stop
         } else {
             Flow::Continue
@@ -74,9 +73,9 @@ fn each_found(
     let Some(Input::Table(table, _)) = block.sources.first().map(|s| &s.input) else {
         return Ok(());
     };
-    for found in sorter.finish(0, count) {
+    sorter.finish(0, count, context, &mut |context, found| {
         let [Value::Bytes(key), Value::Bytes(image)] = found.as_slice() else {
-            continue;
+            return Ok(Flow::Continue);
         };
         context.tick()?;
         let columns = row::decode(table, image)?;
@@ -84,7 +83,8 @@ fn each_found(
             *slot = value;
         }
         change(&mut run, context, key, image)?;
-    }
+        Ok(Flow::Continue)
+    })?;
     Ok(())
 }
 

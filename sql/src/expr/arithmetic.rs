@@ -180,9 +180,11 @@ fn add_subtract_multiply(
         });
     }
     let (x, y) = (a.into_decimal(), b.into_decimal());
+    let scale = convert::scale(&x).max(convert::scale(&y));
     fitting(match op {
-        BinaryOp::Add => x + y,
-        BinaryOp::Subtract => x - y,
+        // The library leaves out the other's digits when one of them is zero.
+        BinaryOp::Add => (x + y).with_scale(scale),
+        BinaryOp::Subtract => (x - y).with_scale(scale),
         _ => x * y,
     })
 }
@@ -242,7 +244,9 @@ fn modulo(a: Number, b: Number) -> Result<Number, Failure> {
     if matches!(a, Number::Double(_)) || matches!(b, Number::Double(_)) {
         return finite(a.to_f64() % b.to_f64());
     }
-    fitting(a.into_decimal() % b.into_decimal())
+    let (x, y) = (a.into_decimal(), b.into_decimal());
+    let scale = convert::scale(&x).max(convert::scale(&y));
+    fitting((x % y).with_scale(scale))
 }
 
 /// `-x`

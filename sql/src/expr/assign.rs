@@ -480,6 +480,7 @@ impl Target<'_, '_> {
             }
             other => match convert::integer(other, self.context) {
                 Some(Number::Int(n)) => n.into(),
+                Some(Number::UInt(n)) => n.into(),
                 _ => i128::MAX,
             },
         };

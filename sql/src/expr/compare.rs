@@ -13,8 +13,8 @@ use cohort_engine::types::{
 };
 use std::cmp::Ordering;
 
-/// How two values compare by MySQL's rules for comparing any types; `None` if either is NULL.
-/// 1525 if a string compared with a date is none.
+/// How two values compare by MySQL's rules for comparing any types; `None` if either is NULL. A
+/// string compared with a date that is none counts as the zero date, with a warning.
 #[inline]
 pub fn compare(
     left: &Value,
@@ -22,19 +22,33 @@ pub fn compare(
     collation: Collation,
     context: &mut EvalContext<'_>,
 ) -> Result<Option<Ordering>, SqlError> {
+    compare_with(left, right, collation, false, context)
+}
+
+/// The same; 1525 if `strict` and a string compared with a date is none: that is so of literals.
+#[inline]
+pub(super) fn compare_with(
+    left: &Value,
+    right: &Value,
+    collation: Collation,
+    strict: bool,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Ordering>, SqlError> {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
         (Value::Bytes(a), Value::Bytes(b)) => Ok(Some(collation.compare(a, b))),
         (Value::Null, _) | (_, Value::Null) => Ok(None),
-        _ => compare_mixed(left, right, context).map(Some),
+        _ => compare_mixed(left, right, strict, context).map(Some),
     }
 }
 
 fn compare_mixed(
     left: &Value,
     right: &Value,
+    strict: bool,
     context: &mut EvalContext<'_>,
 ) -> Result<Ordering, SqlError> {
+    let mut moment = |value: &Value, with: &Value| moment(value, with, strict, context);
     match (left, right) {
         (Value::Date(a), Value::Date(b)) => Ok(a.cmp(b)),
         (Value::DateTime(a), Value::DateTime(b)) => Ok(a.cmp(b)),
@@ -51,17 +65,17 @@ fn compare_mixed(
                     | Value::Float(_)
             ) =>
         {
-            Ok(moment(left, right, context)?.cmp(&moment(right, left, context)?))
+            Ok(moment(left, right)?.cmp(&moment(right, left)?))
         }
         (Value::Bytes(_), Value::Date(_) | Value::DateTime(_)) => {
-            Ok(moment(left, right, context)?.cmp(&moment(right, left, context)?))
+            Ok(moment(left, right)?.cmp(&moment(right, left)?))
         }
         (Value::Date(_) | Value::DateTime(_), Value::Int(n)) => match temporal::from_number(*n) {
-            Some(parsed) => Ok(moment(left, right, context)?.cmp(&parsed.value)),
+            Some(parsed) => Ok(moment(left, right)?.cmp(&parsed.value)),
             None => Ok(compare_numbers(left, right, context)),
         },
         (Value::Int(n), Value::Date(_) | Value::DateTime(_)) => match temporal::from_number(*n) {
-            Some(parsed) => Ok(parsed.value.cmp(&moment(right, left, context)?)),
+            Some(parsed) => Ok(parsed.value.cmp(&moment(right, left)?)),
             None => Ok(compare_numbers(left, right, context)),
         },
         _ => Ok(compare_numbers(left, right, context)),
@@ -72,6 +86,7 @@ fn compare_mixed(
 fn moment(
     value: &Value,
     with: &Value,
+    strict: bool,
     context: &mut EvalContext<'_>,
 ) -> Result<DateTime, SqlError> {
     match value {
@@ -84,13 +99,17 @@ fn moment(
                 parsed.offset_seconds,
                 context,
             )),
-            _ => {
-                let kind = if matches!(with, Value::Date(_)) {
-                    "DATE"
-                } else {
-                    "DATETIME"
-                };
-                Err(SqlError::incorrect_value(kind, convert::shown(text)))
+            parsed => {
+                let is_date = matches!(with, Value::Date(_));
+                let text = convert::shown(text);
+                if strict {
+                    let kind = if is_date { "DATE" } else { "DATETIME" };
+                    return Err(SqlError::incorrect_value(kind, text));
+                }
+                let kind = if is_date { "date" } else { "datetime" };
+                let lost = SqlError::truncated_wrong_value(kind, text);
+                context.warnings.warn(lost);
+                Ok(parsed.map(|parsed| parsed.value).unwrap_or_default())
             }
         },
         _ => Ok(DateTime::default()),

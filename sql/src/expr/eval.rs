@@ -2,7 +2,7 @@
 
 use super::{
     BinaryOp, EvalContext, Expr, arithmetic,
-    compare::compare,
+    compare::{compare, compare_with},
     convert::{self, Number},
     describe::{self, describe},
     functions, infer,
@@ -207,10 +207,13 @@ impl Expr {
                     return Ok(Some((low <= value && value <= high) != *negated));
                 }
                 let value = expr.value(row, context)?;
-                let above = compare(&value, &*low.value(row, context)?, *collation, context)?
-                    .map(Ordering::is_ge);
-                let below = compare(&value, &*high.value(row, context)?, *collation, context)?
-                    .map(Ordering::is_le);
+                let mut with = |end: &Expr| {
+                    let strict = expr.is_literal() || end.is_literal();
+                    let end = end.value(row, context)?;
+                    compare_with(&value, &end, *collation, strict, context)
+                };
+                let above = with(low)?.map(Ordering::is_ge);
+                let below = with(high)?.map(Ordering::is_le);
                 Ok(negate_if(*negated, and(above, below)))
             }
             Expr::Like {
@@ -271,6 +274,13 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// Whether it is written in the statement, or is a parameter: literals become parameters.
+    fn is_literal(&self) -> bool {
+        matches!(self, Expr::Literal(..) | Expr::Parameter { .. })
+    }
+}
+
 fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     match (a, b) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -319,7 +329,9 @@ fn binary_truth(
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
                 return Ok(Some(a.is_null() && b.is_null()));
             }
-            Ok(compare(&a, &b, collation, context)?.map(|order| op.accepts(order)))
+            let strict = left.is_literal() || right.is_literal();
+            let order = compare_with(&a, &b, collation, strict, context)?;
+            Ok(order.map(|order| op.accepts(order)))
         }
         op => {
             let a = left.value(row, context)?;

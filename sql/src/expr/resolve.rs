@@ -369,8 +369,14 @@ fn compares_as_text(time: &Expr, with: &[&Expr]) -> bool {
     let is_time = matches!(infer(time).ty, Some(ColumnType::Time(_)));
     let is_column = matches!(time, Expr::Column { .. });
     is_time
-        && with.iter().any(|other| infer(other).is_string())
+        && with.iter().any(|other| may_be_text(other))
         && !(is_column && with.iter().all(|other| is_constant(other)))
+}
+
+/// Of a user variable that is no number the type is known only later.
+fn may_be_text(expr: &Expr) -> bool {
+    let ty = infer(expr);
+    ty.is_string() || ty.ty.is_none() && matches!(expr, Expr::UserVariable { .. })
 }
 
 fn is_constant(expr: &Expr) -> bool {

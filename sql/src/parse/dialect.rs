@@ -1,7 +1,7 @@
 //! sqlparser's MySQL dialect with MySQL's operator precedence.
 
 use sqlparser::{
-    ast::{CastKind, DataType, Expr, Statement},
+    ast::{CastKind, DataType, Expr, Statement, UnaryOperator},
     dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
@@ -15,8 +15,8 @@ pub(super) struct MySql(MySqlDialect);
 
 /// Of `<<` and `>>`: below `+` and `-`, above `&`.
 const SHIFT: u8 = 27;
-/// Of the operator BINARY: above `^`.
-const BINARY: u8 = 46;
+/// Of the signs, `~` and the operator BINARY: above `^`.
+const UNARY: u8 = 46;
 
 /// Passes methods on to the library's dialect.
 macro_rules! delegate {
@@ -62,13 +62,27 @@ impl Dialect for MySql {
     fn allow_extract_custom(&self) -> bool {
         true
     }
-    /// BINARY binds as tightly as the signs; the library would take all that follows for its
-    /// operand.
+    /// The signs, `~` and BINARY bind more tightly than all operators of two operands; the library
+    /// would take more of what follows for their operand.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        let sign = match parser.peek_token_ref().token {
+            Token::Minus => Some(UnaryOperator::Minus),
+            Token::Plus => Some(UnaryOperator::Plus),
+            Token::Tilde => Some(UnaryOperator::BitwiseNot),
+            _ => None,
+        };
+        if let Some(op) = sign {
+            parser.advance_token();
+            let operand = parser.parse_subexpr(UNARY);
+            return Some(operand.map(|expr| Expr::UnaryOp {
+                op,
+                expr: Box::new(expr),
+            }));
+        }
         if !parser.parse_keyword(Keyword::BINARY) {
             return self.0.parse_prefix(parser);
         }
-        let operand = parser.parse_subexpr(BINARY);
+        let operand = parser.parse_subexpr(UNARY);
         Some(operand.map(|expr| Expr::Cast {
             kind: CastKind::Cast,
             expr: Box::new(expr),

@@ -439,6 +439,7 @@ impl Session {
             unlock,
             rereads: false,
             found_rows: state.client_found_rows,
+            memory_bytes: state.settings().memory_bytes,
             select_limit: state.settings().select_limit,
             insert_id: state.insert_id,
             handler: Handler::default(),
@@ -486,6 +487,10 @@ fn count_rows(handler: &Handler, counters: &Counters) {
         (Counter::HandlerWrite, handler.write),
         (Counter::HandlerUpdate, handler.update),
         (Counter::HandlerDelete, handler.delete),
+        (Counter::SortRows, handler.sort_rows),
+        (Counter::SortMergePasses, handler.sort_merge_passes),
+        (Counter::CreatedTmpDiskTables, handler.tmp_disk_tables),
+        (Counter::CreatedTmpFiles, handler.tmp_files),
     ];
     for (counter, count) in counts {
         if count > 0 {

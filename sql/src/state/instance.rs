@@ -57,6 +57,7 @@ impl Instance {
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Arc<Instance> {
         let started_micros = engine.env().wall_micros();
+        crate::exec::clear_temporary_files(&engine);
         let globals = Globals::default();
         describe(&globals, &engine);
         let instance = Arc::new(Instance {

@@ -115,6 +115,8 @@ counters! {
     ComXaRecover "Com_xa_recover";
     ComXaRollback "Com_xa_rollback";
     ComXaStart "Com_xa_start";
+    CreatedTmpDiskTables "Created_tmp_disk_tables";
+    CreatedTmpFiles "Created_tmp_files";
     CreatedTmpTables "Created_tmp_tables";
     HandlerCommit "Handler_commit";
     HandlerDelete "Handler_delete";
@@ -135,6 +137,7 @@ counters! {
     SelectRange "Select_range";
     SelectScan "Select_scan";
     SlowQueries "Slow_queries";
+    SortMergePasses "Sort_merge_passes";
     SortRows "Sort_rows";
     SortScan "Sort_scan";
     TableLocksWaited "Table_locks_waited";

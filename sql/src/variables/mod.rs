@@ -345,8 +345,9 @@ pub struct Settings {
     pub join_rows_max: Option<u64>,
     /// sql_notes.
     pub notes: bool,
-    /// sort_buffer_size, in bytes.
-    pub sort_buffer_bytes: u64,
+    /// What a sort, a group or a set may take in memory: the greater of sort_buffer_size and
+    /// tmp_table_size, in bytes.
+    pub memory_bytes: usize,
     /// thread_pool_high_prio_mode.
     pub high_priority: HighPriority,
     /// thread_pool_high_prio_tickets.
@@ -414,7 +415,11 @@ impl Settings {
             safe_updates: on("sql_safe_updates"),
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
             notes: on("sql_notes"),
-            sort_buffer_bytes: values.number("sort_buffer_size"),
+            memory_bytes: {
+                let bytes = values.number("sort_buffer_size");
+                let bytes = bytes.max(values.number("tmp_table_size"));
+                usize::try_from(bytes).unwrap_or(usize::MAX)
+            },
             high_priority: match values.text("thread_pool_high_prio_mode") {
                 "statements" => HighPriority::Statements,
                 "none" => HighPriority::None,
@@ -461,11 +466,11 @@ mod tests {
     fn a_session_keeps_its_values_when_global_ones_change() {
         let globals = Globals::default();
         let mut session = globals.session();
-        let id = find("SORT_BUFFER_SIZE").unwrap().id;
-        globals.set(id, Value::UInt(1 << 20));
-        assert_eq!(session.settings().sort_buffer_bytes, 262_144);
-        session.set_named("sort_buffer_size", Value::UInt(65_536));
-        assert_eq!(session.settings().sort_buffer_bytes, 65_536);
-        assert_eq!(globals.session().settings().sort_buffer_bytes, 1 << 20);
+        let id = find("TMP_TABLE_SIZE").unwrap().id;
+        globals.set(id, Value::UInt(32 << 20));
+        assert_eq!(session.settings().memory_bytes, 16 << 20);
+        session.set_named("tmp_table_size", Value::UInt(1 << 20));
+        assert_eq!(session.settings().memory_bytes, 1 << 20);
+        assert_eq!(globals.session().settings().memory_bytes, 32 << 20);
     }
 }

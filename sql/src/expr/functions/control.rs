@@ -3,9 +3,9 @@
 use super::{Args, Function, MANY, Typing, function, unify};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, ExprType, compare::compare, infer, types::common_type},
+    expr::{EvalContext, ExprType, compare::compare, convert, infer, types::common_type},
 };
-use cohort_engine::types::Value;
+use cohort_engine::types::{ColumnType, Value};
 use std::cmp::Ordering;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -36,6 +36,18 @@ fn extreme_type(typing: &Typing<'_>) -> ExprType {
     common_type(&typing.types())
 }
 
+/// Shows as many digits of a decimal as the type has; IF and CASE leave them as they are. So many
+/// as there can be are the type of what is known only later.
+fn padded(value: Value, ty: &ExprType) -> Value {
+    match (value, ty.ty) {
+        (Value::Decimal(number), Some(ColumnType::Decimal { scale, .. })) if scale < 30 => {
+            let scale = i64::from(scale).max(convert::scale(&number));
+            Value::Decimal(Box::new(number.with_scale(scale)))
+        }
+        (value, _) => value,
+    }
+}
+
 fn chosen(args: &Args<'_>, i: usize, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.value(i, context)?;
     let decimals = args.decimals(i);
@@ -54,7 +66,7 @@ fn coalesce(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
     for i in 0..args.len() {
         let value = chosen(args, i, context)?;
         if !value.is_null() {
-            return Ok(value);
+            return Ok(padded(value, args.ty));
         }
     }
     Ok(Value::Null)
@@ -79,9 +91,13 @@ fn extreme(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     let collation = args.comparison();
-    // Texts compare as texts, even if they look like numbers; a date among them makes dates.
-    let temporal = args.args.iter().any(|arg| infer(arg).is_temporal());
-    let as_text = args.ty.is_string() && !temporal;
+    // Texts compare as texts, even if they look like numbers or times; a date among them makes
+    // dates.
+    let is_date = |arg| {
+        let ty = infer(arg);
+        ty.is_temporal() && !matches!(ty.ty, Some(ColumnType::Time(_)))
+    };
+    let as_text = args.ty.is_string() && !args.args.iter().any(is_date);
     let mut best: Option<(usize, Value)> = None;
     for i in 0..args.len() {
         let value = if as_text {
@@ -107,5 +123,6 @@ fn extreme(
         return Ok(Value::Null);
     };
     let decimals = args.decimals(i);
-    Ok(unify(std::borrow::Cow::Owned(value), decimals, args.ty, context)?.into_owned())
+    let value = unify(std::borrow::Cow::Owned(value), decimals, args.ty, context)?;
+    Ok(padded(value.into_owned(), args.ty))
 }

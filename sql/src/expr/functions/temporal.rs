@@ -245,6 +245,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             let unit = Unit::of_argument(args.args.get(2));
             let (a, b) = (args.datetime(0, context)?, args.datetime(1, context)?);
             Ok(a.zip(b)
+                .filter(|(a, b)| is_day(a.date) && is_day(b.date))
                 .map_or(Value::Null, |(a, b)| interval::difference(a, b, unit)))
         },
     ),
@@ -367,12 +368,18 @@ fn name_of(
 ) -> Result<Value, SqlError> {
     let date = args.date(0, context)?;
     Ok(date
+        .filter(|date| is_day(*date))
         .and_then(name)
         .map_or(Value::Null, |name| Value::Bytes(name.as_bytes().to_vec())))
 }
 
+/// Whether it is a day: not the zero date, nor one of which a part is zero.
+fn is_day(date: Date) -> bool {
+    date.month > 0 && date.day > 0
+}
+
 fn timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(moment) = args.datetime(0, context)? else {
+    let Some(moment) = args.datetime(0, context)?.filter(|at| is_day(at.date)) else {
         return Ok(Value::Null);
     };
     if args.len() == 1 {

@@ -8,6 +8,7 @@ use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
 };
+use cohort_engine::types::{ColumnType, Date, DateTime, Value};
 use sqlparser::ast;
 
 /// Resolves an expression that is a predicate by its form; `None` if it is none.
@@ -86,8 +87,22 @@ pub(super) fn predicate(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Optio
 }
 
 fn is_null(expr: &ast::Expr, negated: bool, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    let expr = resolve(expr, scope)?;
+    // MySQL's way, for ODBC: the zero date of a column that cannot be NULL is found so.
+    let zero = match &expr {
+        Expr::Column { ty, .. } if !negated && !ty.nullable => match ty.ty {
+            Some(ColumnType::Date) => Some(Value::Date(Date::default())),
+            Some(ColumnType::DateTime(_)) => Some(Value::DateTime(DateTime::default())),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some(zero) = zero {
+        let ty = infer(&expr);
+        return build_binary(BinaryOp::Eq, expr, Expr::Literal(zero, ty));
+    }
     Ok(Expr::IsNull {
-        expr: Box::new(resolve(expr, scope)?),
+        expr: Box::new(expr),
         negated,
     })
 }

@@ -1,0 +1,83 @@
+//! DISTINCT: rows not seen before. Those whose turn has not come when memory is full are put off,
+//! in files, and gone through afterwards.
+
+use super::{
+    ExecContext, Flow, Flowing, Stop,
+    memory::Memory,
+    temporary::{Deferred, Partitions},
+};
+use cohort_engine::types::Value;
+use rustc_hash::FxHashSet;
+
+/// What a set of keys takes for each, beyond its bytes.
+const ENTRY_BYTES: usize = 48;
+
+/// The rows seen so far.
+#[derive(Default)]
+pub(super) struct Distinct {
+    seen: FxHashSet<Vec<u8>>,
+    memory: Memory,
+    key: Vec<u8>,
+    /// How often the rows that come were put off.
+    depth: u32,
+    later: Option<Partitions>,
+}
+
+impl Distinct {
+    /// Whether a row, whose key `key` appends, is the first of its kind. One that was put off is
+    /// not, yet.
+    pub fn is_new(
+        &mut self,
+        row: &[Value],
+        key: impl FnOnce(&[Value], &mut Vec<u8>),
+        context: &mut ExecContext,
+    ) -> Result<bool, Stop> {
+        self.key.clear();
+        key(row, &mut self.key);
+        if self.seen.contains(&self.key) {
+            return Ok(false);
+        }
+        if self.memory.is_beyond(context.memory_bytes) {
+            if self.later.is_none() {
+                context.handler.tmp_disk_tables += 1;
+            }
+            let later = self
+                .later
+                .get_or_insert_with(|| Partitions::new(self.depth));
+            later.push(&self.key, row, context)?;
+            return Ok(false);
+        }
+        self.memory.take(self.key.len() + ENTRY_BYTES)?;
+        self.seen.insert(self.key.clone());
+        Ok(true)
+    }
+
+    /// Hands those of the rows that were put off to `each` that are new.
+    pub fn finish(
+        self,
+        key: impl Fn(&[Value], &mut Vec<u8>),
+        context: &mut ExecContext,
+        each: &mut dyn FnMut(&mut ExecContext, Vec<Value>) -> Flowing,
+    ) -> Flowing {
+        let mut todo: Vec<Deferred> = self.put_off()?;
+        while let Some(deferred) = todo.pop() {
+            let mut part = Distinct {
+                depth: deferred.depth,
+                ..Distinct::default()
+            };
+            let mut rows = deferred.rows();
+            while let Some(row) = rows.next()? {
+                context.tick()?;
+                if part.is_new(&row, &key, context)? && each(context, row)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            todo.extend(part.put_off()?);
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn put_off(self) -> Result<Vec<Deferred>, Stop> {
+        self.later.map_or(Ok(Vec::new()), Partitions::finish)
+    }
+}

@@ -1,0 +1,273 @@
+//! Sorting: in memory, or, beyond what a statement may keep there, in runs that are sorted in
+//! memory, written to a temporary file, and merged.
+
+use super::{
+    ExecContext, Flow, Flowing, Stop,
+    block::BlockRun,
+    memory::{self, Memory},
+    temporary::{RowFile, RowReader},
+};
+use crate::{
+    expr::{Expr, eval, infer, order},
+    plan::SortKey,
+};
+use cohort_engine::types::{Collation, Value};
+use std::{cmp::Ordering, collections::BinaryHeap, ops::Range};
+
+/// So many runs are merged at once.
+const MERGED_MAX: usize = 32;
+
+/// What rows are compared by: a place in them.
+pub(super) struct By {
+    pub at: usize,
+    pub collation: Collation,
+    pub desc: bool,
+}
+
+/// Sorts rows; of many, keeps only as many as are wanted.
+pub(super) struct Sorter<'q> {
+    by: Vec<By>,
+    /// How many values of a row are handed on; keys follow them that are not among them.
+    width: usize,
+    beyond: Vec<&'q SortKey>,
+    rows: Vec<Vec<Value>>,
+    /// How many rows will be asked for.
+    wanted: usize,
+    memory: Memory,
+    runs: Option<Runs>,
+}
+
+impl<'q> Sorter<'q> {
+    /// A sorter of rows of `width` values, of which the first `wanted` rows will be asked for.
+    /// `place` knows whether one of the values is a key's.
+    pub fn new(
+        keys: &'q [SortKey],
+        width: usize,
+        place: impl Fn(&Expr) -> Option<usize>,
+        wanted: u64,
+    ) -> Sorter<'q> {
+        let mut beyond = Vec::new();
+        let by = keys.iter().map(|key| By {
+            at: place(&key.value.expr).unwrap_or_else(|| {
+                beyond.push(key);
+                width + beyond.len() - 1
+            }),
+            collation: infer(&key.value.expr).collation,
+            desc: key.desc,
+        });
+        Sorter {
+            by: by.collect(),
+            width,
+            beyond,
+            rows: Vec::new(),
+            wanted: usize::try_from(wanted).unwrap_or(usize::MAX),
+            memory: Memory::default(),
+            runs: None,
+        }
+    }
+
+    /// Puts the keys of the block's row behind its values.
+    pub fn put_keys(
+        &self,
+        run: &mut BlockRun,
+        context: &mut ExecContext,
+        values: &mut Vec<Value>,
+    ) -> Result<(), Stop> {
+        for by in &self.beyond {
+            run.run_subqueries(&by.value.subqueries, context)?;
+            values.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
+        }
+        Ok(())
+    }
+
+    /// Takes a row, its keys behind it.
+    pub fn push(&mut self, row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
+        self.memory.take(memory::size(&row))?;
+        self.rows.push(row);
+        if self.rows.len() >= self.wanted.saturating_mul(2).max(1024) {
+            self.sort();
+        }
+        if self.memory.is_beyond(context.memory_bytes) {
+            self.write(context)?;
+        }
+        Ok(())
+    }
+
+    /// Sorts what is in memory, and forgets what is beyond the rows wanted.
+    fn sort(&mut self) {
+        let by = &self.by;
+        self.rows.sort_by(|a, b| compare_rows(a, b, by));
+        for row in self.rows.drain(self.wanted.min(self.rows.len())..) {
+            self.memory.give(memory::size(&row));
+        }
+    }
+
+    /// Makes a run of what is in memory.
+    fn write(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        self.sort();
+        if self.runs.is_none() {
+            self.runs = Some(Runs::new(context)?);
+        }
+        if let Some(runs) = &mut self.runs {
+            let start = runs.file.end();
+            for row in self.rows.drain(..) {
+                context.tick()?;
+                runs.file.push(&row)?;
+            }
+            runs.ranges.push(start..runs.file.end());
+        }
+        self.memory = Memory::default();
+        Ok(())
+    }
+
+    /// Hands on the rows in order.
+    pub fn finish(
+        mut self,
+        offset: u64,
+        count: u64,
+        context: &mut ExecContext,
+        each: &mut dyn FnMut(&mut ExecContext, &mut Vec<Value>) -> Flowing,
+    ) -> Flowing {
+        if self.runs.is_some() {
+            self.write(context)?;
+        } else {
+            self.sort();
+        }
+        let (mut skip, mut left) = (offset, count);
+        let width = self.width;
+        let mut hand_on = |context: &mut ExecContext, mut row: Vec<Value>| {
+            context.handler.sort_rows += 1;
+            if skip > 0 {
+                skip -= 1;
+                return Ok(Flow::Continue);
+            }
+            if left == 0 {
+                return Ok(Flow::Stop);
+            }
+            left -= 1;
+            row.truncate(width);
+            each(context, &mut row)
+        };
+        let Some(runs) = self.runs else {
+            for row in self.rows {
+                if hand_on(context, row)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            return Ok(Flow::Continue);
+        };
+        let runs = runs.reduced(&self.by, context)?;
+        context.handler.sort_merge_passes += 1;
+        merge(&runs.file, &runs.ranges, &self.by, context, &mut hand_on)
+    }
+}
+
+/// Sorted runs in one file.
+struct Runs {
+    file: RowFile,
+    ranges: Vec<Range<u64>>,
+}
+
+impl Runs {
+    fn new(context: &mut ExecContext) -> Result<Runs, Stop> {
+        Ok(Runs {
+            file: RowFile::create(context)?,
+            ranges: Vec::new(),
+        })
+    }
+
+    /// Merges runs until there are so few that they can all be merged at once.
+    fn reduced(mut self, by: &[By], context: &mut ExecContext) -> Result<Runs, Stop> {
+        self.file.finish()?;
+        while self.ranges.len() > MERGED_MAX {
+            let mut fewer = Runs::new(context)?;
+            context.handler.sort_merge_passes += 1;
+            for ranges in self.ranges.chunks(MERGED_MAX) {
+                let start = fewer.file.end();
+                merge(&self.file, ranges, by, context, &mut |_, row| {
+                    fewer.file.push(&row)?;
+                    Ok(Flow::Continue)
+                })?;
+                fewer.ranges.push(start..fewer.file.end());
+            }
+            fewer.file.finish()?;
+            self = fewer;
+        }
+        Ok(self)
+    }
+}
+
+/// The first row of a run that is left.
+struct Head<'s> {
+    row: Vec<Value>,
+    run: usize,
+    by: &'s [By],
+}
+
+impl Ord for Head<'_> {
+    /// The heap gives the greatest first: that is the row that comes first, of equal ones the one
+    /// of the earliest run.
+    fn cmp(&self, other: &Head) -> Ordering {
+        compare_rows(&other.row, &self.row, self.by).then(other.run.cmp(&self.run))
+    }
+}
+
+impl PartialOrd for Head<'_> {
+    fn partial_cmp(&self, other: &Head) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head<'_> {
+    fn eq(&self, other: &Head) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Head<'_> {}
+
+/// Hands on the rows of sorted runs in order.
+fn merge(
+    file: &RowFile,
+    ranges: &[Range<u64>],
+    by: &[By],
+    context: &mut ExecContext,
+    each: &mut dyn FnMut(&mut ExecContext, Vec<Value>) -> Flowing,
+) -> Flowing {
+    let mut readers: Vec<RowReader> = ranges.iter().map(|r| file.read(r.start, r.end)).collect();
+    let mut heads = BinaryHeap::with_capacity(readers.len());
+    for (run, reader) in readers.iter_mut().enumerate() {
+        if let Some(row) = reader.next()? {
+            heads.push(Head { row, run, by });
+        }
+    }
+    while let Some(Head { row, run, by }) = heads.pop() {
+        context.tick()?;
+        if each(context, row)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        if let Some(reader) = readers.get_mut(run)
+            && let Some(row) = reader.next()?
+        {
+            heads.push(Head { row, run, by });
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+/// Compares rows by some of their values.
+pub(super) fn compare_rows(a: &[Value], b: &[Value], by: &[By]) -> Ordering {
+    for by in by {
+        if let (Some(a), Some(b)) = (a.get(by.at), b.get(by.at)) {
+            let ordering = order(a, b, by.collation);
+            if ordering != Ordering::Equal {
+                return if by.desc {
+                    ordering.reverse()
+                } else {
+                    ordering
+                };
+            }
+        }
+    }
+    Ordering::Equal
+}

@@ -1,0 +1,236 @@
+//! Temporary files: rows that a statement keeps beyond what it may have in memory.
+//!
+//! They are in the directory `tmp` of the data directory, are never synced, and are removed with
+//! the value that stands for them; what a crash left is removed at the next start.
+
+mod codec;
+
+use super::{ExecContext, Stop};
+use crate::error::SqlError;
+use cohort_engine::{
+    env::{Env, File, Mode},
+    txn::Engine,
+    types::Value,
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// So many bytes are written or read at once.
+const CHUNK: usize = 32 << 10;
+
+fn directory(engine: &Engine) -> PathBuf {
+    engine.dir().join("tmp")
+}
+
+/// Removes what a crash has left; at a start.
+pub fn clear(engine: &Engine) {
+    let (env, directory) = (engine.env(), directory(engine));
+    // There may be none, and a file that cannot be removed does no harm but for its space.
+    for name in env.list(&directory).unwrap_or_default() {
+        let _ = env.remove(&directory.join(name));
+    }
+}
+
+/// Rows in a file, appended, and read from any place that was noted.
+pub(super) struct RowFile {
+    env: Env,
+    path: PathBuf,
+    file: File,
+    /// What is in the file.
+    length: u64,
+    /// What comes after that.
+    buffer: Vec<u8>,
+}
+
+impl RowFile {
+    /// A new file.
+    pub fn create(context: &mut ExecContext) -> Result<RowFile, Stop> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (env, directory) = (context.engine.env(), directory(context.engine));
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!("rows.{number}"));
+        let opened = env
+            .create_dir(&directory)
+            .and_then(|()| env.open(&path, Mode::Create));
+        let file = opened.map_err(|error| failed(&path, &error))?;
+        context.handler.tmp_files += 1;
+        Ok(RowFile {
+            env: env.clone(),
+            path,
+            file,
+            length: 0,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Where the next row will be.
+    pub fn end(&self) -> u64 {
+        self.length + self.buffer.len() as u64
+    }
+
+    /// Appends a row.
+    pub fn push(&mut self, row: &[Value]) -> Result<(), Stop> {
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; 4]);
+        codec::encode(row, &mut self.buffer);
+        let length = self.buffer.len() - start - 4;
+        let length = u32::try_from(length).map_err(|_| SqlError::out_of_sort_memory())?;
+        if let Some(place) = self.buffer.get_mut(start..start + 4) {
+            place.copy_from_slice(&length.to_le_bytes());
+        }
+        if self.buffer.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        let written = self.file.write_at(&self.buffer, self.length);
+        written.map_err(|error| failed(&self.path, &error))?;
+        self.length += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Ends the writing.
+    pub fn finish(&mut self) -> Result<(), Stop> {
+        self.flush()?;
+        self.buffer = Vec::new();
+        Ok(())
+    }
+
+    /// Reads the rows between two places, after `finish`.
+    pub fn read(&self, from: u64, to: u64) -> RowReader<'_> {
+        RowReader {
+            file: self,
+            at: from,
+            end: to,
+            buffer: Vec::new(),
+            start: 0,
+        }
+    }
+}
+
+impl Drop for RowFile {
+    fn drop(&mut self) {
+        // If it cannot be removed now it is at the next start.
+        let _ = self.env.remove(&self.path);
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> SqlError {
+    SqlError::error_on_write(path.display(), error)
+}
+
+/// Reads rows one after the other.
+pub(super) struct RowReader<'f> {
+    file: &'f RowFile,
+    /// What comes after the buffer.
+    at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    /// What of the buffer was taken.
+    start: usize,
+}
+
+impl RowReader<'_> {
+    /// The next row; `None`: that was all.
+    pub fn next(&mut self) -> Result<Option<Vec<Value>>, Stop> {
+        let Some(length) = self.peek(4)?.first_chunk().copied() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(length) as usize;
+        let row = self.peek(4 + length)?.get(4..).and_then(codec::decode);
+        let row = row.ok_or_else(|| SqlError::internal("a damaged temporary file"))?;
+        self.start += 4 + length;
+        Ok(Some(row))
+    }
+
+    /// The next bytes; none if there are not so many.
+    fn peek(&mut self, length: usize) -> Result<&[u8], Stop> {
+        let held = self.buffer.len() - self.start;
+        if held < length {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+            let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+            let wanted = (length - held).max(CHUNK).min(left);
+            self.buffer.resize(held + wanted, 0);
+            let place = self.buffer.get_mut(held..).unwrap_or_default();
+            let got = self.file.file.read_at(place, self.at);
+            let got = got.map_err(|error| failed(&self.file.path, &error))?;
+            self.buffer.truncate(held + got);
+            self.at += got as u64;
+        }
+        let bytes = self.buffer.get(self.start..self.start + length);
+        Ok(bytes.unwrap_or_default())
+    }
+}
+
+/// Rows that are put off, in files by their hash: each file is then gone through on its own.
+pub(super) struct Partitions {
+    files: Vec<Option<RowFile>>,
+    /// How often these rows were put off already, which chooses the bits of the hash.
+    depth: u32,
+}
+
+/// Rows that were put off.
+pub(super) struct Deferred {
+    file: RowFile,
+    /// How often.
+    pub depth: u32,
+}
+
+impl Partitions {
+    const BITS: u32 = 4;
+
+    /// `depth`: how often the rows that come were put off already.
+    pub fn new(depth: u32) -> Partitions {
+        Partitions {
+            files: (0..1 << Self::BITS).map(|_| None).collect(),
+            depth,
+        }
+    }
+
+    /// Puts a row off. Rows with equal keys meet again.
+    pub fn push(
+        &mut self,
+        key: &[u8],
+        row: &[Value],
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        use std::hash::Hasher;
+        let mut hasher = rustc_hash::FxHasher::default();
+        hasher.write(key);
+        let bits = hasher.finish() >> (self.depth * Self::BITS).min(60);
+        let at = bits as usize & ((1 << Self::BITS) - 1);
+        let Some(place) = self.files.get_mut(at) else {
+            return Ok(());
+        };
+        match place {
+            Some(file) => file.push(row),
+            None => place.insert(RowFile::create(context)?).push(row),
+        }
+    }
+
+    /// What was put off.
+    pub fn finish(self) -> Result<Vec<Deferred>, Stop> {
+        let depth = self.depth + 1;
+        let files = self.files.into_iter().flatten();
+        files
+            .map(|mut file| {
+                file.finish()?;
+                Ok(Deferred { file, depth })
+            })
+            .collect()
+    }
+}
+
+impl Deferred {
+    /// Its rows.
+    pub fn rows(&self) -> RowReader<'_> {
+        self.file.read(0, self.file.end())
+    }
+}
