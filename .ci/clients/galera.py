@@ -2,13 +2,13 @@
 """Two coordinators without state on a three-node MariaDB Galera cluster, with kill -9.
 
     .ci/clients/galera.py            20 s of load
-    .ci/clients/galera.py 60         more of it
+    .ci/clients/galera.py 100        more of it: whoever stands still is taken for dead, too
 
 Starts the cluster from Debian's packages (mariadb-server, galera-4, rsync) on ports of its own, two
 `cohort serve --coordinator-store mysql://…` on it, and a bank in the same cluster that keeps DTM's
 barriers. Clients move money with sagas, TCC and two-phase messages through whichever coordinator
 answers, some of which are refused on the way. Meanwhile one node of the cluster is killed, and
-started again, and so is a coordinator. At the end every acknowledged global transaction must have
+started again, and so is a coordinator; the other one is stopped for a while (SIGSTOP). At the end every acknowledged global transaction must have
 ended whole, the sum of all accounts must be what it was, and nobody may have both paid and not
 paid. Everything it started ends with it.
 """
@@ -431,17 +431,21 @@ def main():
         service.daemon_threads = True
         threading.Thread(target=service.serve_forever, daemon=True).start()
         load = Load(cluster, coordinators, f"http://127.0.0.1:{service.server_port}")
-        time.sleep(seconds / 4)
-        say(f"{len(load.acknowledged)} acknowledged; kill -9 for node 1")
+        def after(seconds, what):
+            time.sleep(seconds)
+            say(f"{len(load.acknowledged)} acknowledged; {what}")
+
+        after(seconds / 5, "kill -9 for node 1")
         cluster.kill(1)
-        time.sleep(seconds / 4)
-        say(f"{len(load.acknowledged)} acknowledged; kill -9 for a coordinator")
+        after(seconds / 5, "kill -9 for a coordinator")
         coordinators[0].stop()
-        time.sleep(seconds / 4)
-        say(f"{len(load.acknowledged)} acknowledged; both are started again")
+        after(seconds / 5, "both are started again")
         cluster.start(1)
         coordinators[0].start()
-        time.sleep(seconds / 4)
+        after(seconds / 5, "the other coordinator stands still")
+        coordinators[1].process.send_signal(signal.SIGSTOP)
+        after(seconds / 5, "and goes on")
+        coordinators[1].process.send_signal(signal.SIGCONT)
         load.end()
         say(f"{len(load.acknowledged)} acknowledged; waiting for the end of all")
         wait_for_end(cluster)

@@ -100,7 +100,8 @@ settings! {
     #[arg(value_name = "ADDRESS")]
     coordinator_address: String;
     /// Where the coordinator keeps its state, which other coordinators may share:
-    /// mysql://user[:password]@host[:port][,host[:port]…]/[schema] [default: in this server]
+    /// mysql://user[:password]@host[:port][,host[:port]…]/[schema]; COHORT_COORDINATOR_STORE shows
+    /// the password to fewer people [default: in this server]
     #[arg(value_name = "URL")]
     coordinator_store: String;
     /// Seconds until an undecided global transaction is looked into [default: 35]

@@ -102,11 +102,15 @@ fn unreachable(why: impl std::fmt::Display) -> SqlError {
 /// Whether a server says that another one must be asked: it is not ready (a node of Galera outside
 /// of its cluster), stops, is full, may only be read, or has ended the session.
 fn is_elsewhere(code: u16) -> bool {
-    matches!(
-        code,
-        1040 | 1047 | 1053 | 1129 | 1152
-            ..=1161 | 1180 | 1184 | 1203 | 1290 | 1317 | 1836 | 1927 | 3032 | 3169 | 4031
-    )
+    const NOT_READY: [u16; 3] = [1047, 1053, 3032];
+    const FULL: [u16; 3] = [1040, 1129, 1203];
+    const READ_ONLY: [u16; 2] = [1290, 1836];
+    // 1180: a commit that was cut short.
+    const ENDED: [u16; 11] = [
+        1152, 1158, 1159, 1160, 1161, 1180, 1184, 1317, 1927, 3169, 4031,
+    ];
+    let all = [&NOT_READY[..], &FULL, &READ_ONLY, &ENDED];
+    all.iter().any(|codes| codes.contains(&code))
 }
 
 impl Remote {
@@ -140,15 +144,6 @@ impl Remote {
         self.host = (self.host + 1) % self.shared.place.hosts.len();
     }
 
-    /// The connection, which is made if there is none.
-    fn connected(&mut self) -> Result<&mut Client, SqlError> {
-        // Not `if let`: the borrow would last.
-        if self.client.is_none() {
-            self.client = Some(self.reconnect()?);
-        }
-        self.client.as_mut().ok_or_else(|| lost("it was closed"))
-    }
-
     /// Tries all hosts, round after round until patience ends.
     fn reconnect(&mut self) -> Result<Client, SqlError> {
         let begun = *self.outage.get_or_insert_with(Instant::now);
@@ -179,7 +174,7 @@ impl Remote {
     }
 
     /// Connects to this host, logs in and enters the schema; why that did not work.
-    fn connect(&mut self) -> Result<Client, String> {
+    fn connect(&self) -> Result<Client, String> {
         let place = &self.shared.place;
         let host = place.hosts.get(self.host).map_or("", String::as_str);
         let wrong = |error: &dyn std::fmt::Display| format!("{host}: {error}");
@@ -222,13 +217,13 @@ impl Remote {
         &mut self,
         work: impl FnOnce(&mut Client, &mut FxHashMap<String, u32>) -> Result<T, Error>,
     ) -> Result<T, SqlError> {
-        let is_open = self.client.is_some();
-        if self.in_transaction && !is_open {
-            return Err(lost("within a transaction"));
-        }
-        self.connected()?;
-        let Some(client) = &mut self.client else {
-            return Err(lost("it was closed"));
+        let client = match &mut self.client {
+            Some(client) => client,
+            None if self.in_transaction => return Err(lost("within a transaction")),
+            None => {
+                let client = self.reconnect()?;
+                self.client.insert(client)
+            }
         };
         match work(client, &mut self.statements) {
             Ok(done) => Ok(done),
@@ -322,7 +317,7 @@ impl Remote {
         Ok(match found {
             Some(beat) if beat == me.beat + 1 => Some(true),
             Some(beat) if beat == me.beat + 2 => Some(false),
-            // Its row was removed after a day of being dead: all it could commit is long undone.
+            // Rows are removed a day after the death: nobody waits for that commit any more.
             None => Some(false),
             Some(_) => {
                 self.me = Some(me);
@@ -413,7 +408,8 @@ impl Connection for Remote {
         let was_open = std::mem::take(&mut self.in_transaction) && self.client.is_some();
         if was_open && self.text("ROLLBACK").is_err() {
             // What may be open must not become part of the next.
-            self.leave_host();
+            self.client = None;
+            self.statements.clear();
         }
     }
 }

@@ -172,7 +172,7 @@ impl Storage {
         let place: Place = url.parse().expect("a place");
         let options = Options {
             place: Some(place),
-            beat: Duration::from_millis(60),
+            beat: Duration::from_millis(150),
             ..options()
         };
         // Each draws other random numbers.
