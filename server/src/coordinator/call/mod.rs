@@ -215,10 +215,16 @@ impl Caller {
             }
             (Target::Grpc(uri), _) => {
                 let request = grpc::client::request(uri, global, call)?;
-                let answer = send(&self.grpc, request).await?;
+                let answer = self.send_grpc(request).await?;
                 Ok(grpc::client::meaning(&call.url, &answer))
             }
         }
+    }
+
+    /// Sends a request over HTTP/2, whose URI has scheme and authority, and reads the answer.
+    pub async fn send_grpc(&self, request: Request<Full<Bytes>>) -> Result<Answer, String> {
+        let response = self.grpc.request(request).await;
+        read(response.map_err(|error| reasons(&error))?).await
     }
 }
 
@@ -233,11 +239,6 @@ fn trusting_the_system() -> Result<ClientConfig, rustls::Error> {
             .with_root_certificates(RootCertStore::empty())
             .with_no_client_auth(),
     })
-}
-
-async fn send(client: &Http2, request: Request<Full<Bytes>>) -> Result<Answer, String> {
-    let response = client.request(request).await;
-    read(response.map_err(|error| reasons(&error))?).await
 }
 
 /// Reads an answer to its end.

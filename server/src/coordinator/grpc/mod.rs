@@ -8,8 +8,8 @@
 //! | `client` | calls to branches |
 
 pub(super) mod client;
-mod frame;
-mod messages;
+pub(super) mod frame;
+pub(super) mod messages;
 mod reflection;
 
 use super::{

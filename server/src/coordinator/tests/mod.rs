@@ -1,9 +1,10 @@
-//! The coordinator as a whole, over HTTP: scenarios as golden scripts (see `play`), XA with real
+//! The coordinator as a whole, over HTTP and gRPC: scenarios as golden scripts (see `play`), XA with real
 //! sessions, crashes, and several coordinators on one store.
 //!
 //! The disk is in memory; the clock is the machine's, and all intervals are milliseconds.
 
 mod crash;
+mod grpc;
 mod history;
 mod ledger;
 mod participant;
@@ -119,6 +120,7 @@ struct Server {
     _running: Running,
     instance: Arc<Instance>,
     port: u16,
+    grpc_port: u16,
 }
 
 impl Server {
@@ -132,8 +134,11 @@ impl Server {
             grpc: listen()?,
             tls: None,
         };
-        let address = listeners.http.local_addr();
-        let port = address.map_err(|error| error.to_string())?.port();
+        let number = |listener: &TcpListener| {
+            let address = listener.local_addr().map_err(|error| error.to_string());
+            Ok::<_, String>(address?.port())
+        };
+        let (port, grpc_port) = (number(&listeners.http)?, number(&listeners.grpc)?);
         let ids = AtomicU64::new(1_000);
         let next_id = || ids.fetch_add(1, Ordering::Relaxed);
         let running = Running::start(&instance, listeners, options, &next_id)?;
@@ -141,6 +146,7 @@ impl Server {
             _running: running,
             instance,
             port,
+            grpc_port,
         })
     }
     fn post(&self, name: &str, body: &Value) -> (u16, String) {

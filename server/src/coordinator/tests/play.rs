@@ -12,10 +12,13 @@
 //! > until STATUS              waits for this status
 //! ```
 //!
+//! Scripts whose names begin with `grpc` play over gRPC, whose times are whole seconds; what it has
+//! no methods for still goes over HTTP. An answer is then gRPC's code and text.
+//!
 //! `$S` is the service, `$G` the transaction, of which each comment line begins a new one.
 
 use super::{
-    ENDED, Machine, PATIENCE, Server, options,
+    ENDED, Machine, PATIENCE, Server, grpc, options,
     participant::{Answer, Visit, exchange, serve},
 };
 use cohort_engine::env::fake::Disk;
@@ -74,8 +77,26 @@ impl Script {
     }
 }
 
+/// A client that can send what the protocol's endpoints take.
+pub trait Talk {
+    /// Sends it to the endpoint of this name; status and answer.
+    fn tell(&self, name: &str, body: &Value, headers: &[(&str, &str)]) -> String;
+}
+
+/// Over HTTP, at this port.
+struct Http(u16);
+
+impl Talk for Http {
+    fn tell(&self, name: &str, body: &Value, headers: &[(&str, &str)]) -> String {
+        let path = format!("/api/dtmsvr/{name}");
+        let (status, body) = exchange(self.0, "POST", &path, headers, &body.to_string());
+        format!("{status} {body}")
+    }
+}
+
 struct Player {
     server: Server,
+    client: Box<dyn Talk>,
     script: Arc<Mutex<Script>>,
     service: String,
     gid: String,
@@ -114,8 +135,6 @@ impl Player {
                 format!("{status} {}\n", self.masked(&body))
             }
             _ => {
-                let path = format!("/api/dtmsvr/{name}");
-                let body = self.request(rest).to_string();
                 let trace = (
                     "traceparent",
                     "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -125,9 +144,8 @@ impl Player {
                 } else {
                     &[]
                 };
-                let port = self.server.port;
-                let (status, body) = exchange(port, "POST", &path, headers, &body);
-                format!("{status} {}\n", self.masked(&body))
+                let answer = self.client.tell(name, &self.request(rest), headers);
+                format!("{}\n", self.masked(&answer))
             }
         }
     }
@@ -192,14 +210,26 @@ impl Player {
     }
 }
 
-fn play(script: &str) -> String {
+fn play(script: &str, grpc: bool) -> String {
     let calls = Arc::new(Mutex::new(Script::default()));
     let service = Arc::clone(&calls);
-    let port = serve(move |visit| service.lock().expect("no panic").answer(visit));
+    let handler = move |visit: &Visit| service.lock().expect("no panic").answer(visit);
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let (service, client): (_, Box<dyn Talk>) = match grpc {
+        true => {
+            let service = format!("127.0.0.1:{}/test.Bank", grpc::serve(handler));
+            (service, Box::new(grpc::Client::new(server.grpc_port)))
+        }
+        false => {
+            let service = format!("http://127.0.0.1:{}", serve(handler));
+            (service, Box::new(Http(server.port)))
+        }
+    };
     let mut player = Player {
-        server: Server::start(&Machine::new(Disk::new(1)), options()).expect("a server"),
+        server,
+        client,
         script: calls,
-        service: format!("http://127.0.0.1:{port}"),
+        service,
         gid: String::new(),
     };
     let (mut out, mut number) = (String::new(), 0);
@@ -222,7 +252,7 @@ fn check(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/coordinator/tests/golden");
     let path = folder.join(name);
     let script = fs::read_to_string(&path).expect("a script");
-    let played = play(&script);
+    let played = play(&script, name.starts_with("grpc"));
     if std::env::var_os("GOLDEN").is_some_and(|what| what == "write") {
         fs::write(&path, &played).expect("writing a script");
         return;
@@ -238,4 +268,4 @@ macro_rules! scripts {
         })*
     };
 }
-scripts!(saga tcc message workflow by_hand);
+scripts!(saga tcc message workflow by_hand grpc_saga grpc_tcc grpc_message grpc_workflow);
