@@ -281,6 +281,15 @@ class Bank(http.server.BaseHTTPRequestHandler):
         return 409 if cursor.fetchone()[0] == "rollback" else 200
 
 
+class Service(http.server.ThreadingHTTPServer):
+    """The bank's door."""
+
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        pass  # A coordinator that was killed.
+
+
 class Load:
     """Clients that move money, and what they were told."""
 
@@ -427,8 +436,7 @@ def main():
         for thread in made:
             thread.join()
         assert len(coordinators) == 2, "a coordinator did not start"
-        service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bank)
-        service.daemon_threads = True
+        service = Service(("127.0.0.1", 0), Bank)
         threading.Thread(target=service.serve_forever, daemon=True).start()
         load = Load(cluster, coordinators, f"http://127.0.0.1:{service.server_port}")
         def after(seconds, what):
