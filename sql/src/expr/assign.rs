@@ -429,6 +429,9 @@ impl Target<'_, '_> {
             self.bad_temporal("datetime", value, true)?;
             return Ok(Value::DateTime(DateTime::default()));
         }
+        if self.context.statement.time_zone.leaves_out(moment) {
+            self.bad_temporal("datetime", value, true)?;
+        }
         Ok(Value::DateTime(utc))
     }
 

@@ -1,35 +1,8 @@
 //! What an evaluation may know and change.
 
+use super::TimeZone;
 use crate::{error::SqlError, user_locks::Holder, warnings::Warnings};
-use cohort_engine::types::{Collation, DateTime, Value, temporal::SECOND};
-
-/// The session's time zone: so many seconds east of UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct TimeZone {
-    /// Seconds to add to UTC.
-    pub offset_seconds: i32,
-}
-
-impl TimeZone {
-    /// The local time of a UTC moment (the zero date stays itself).
-    #[must_use]
-    pub fn to_local(self, utc: DateTime) -> DateTime {
-        self.shift(utc, 1)
-    }
-    /// The UTC moment of a local time (the zero date stays itself).
-    #[must_use]
-    pub fn to_utc(self, local: DateTime) -> DateTime {
-        self.shift(local, -1)
-    }
-    fn shift(self, moment: DateTime, sign: i64) -> DateTime {
-        if self.offset_seconds == 0 || moment.date.is_zero() {
-            return moment;
-        }
-        moment
-            .add_micros(sign * i64::from(self.offset_seconds) * SECOND)
-            .unwrap_or(moment)
-    }
-}
+use cohort_engine::types::{Collation, DateTime, Value};
 
 /// The modes of sql_mode that evaluation and assignment look at, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -371,7 +371,7 @@ pub(super) fn apply_offset(
     match offset_seconds {
         None => moment,
         Some(offset_seconds) => {
-            let utc = super::TimeZone { offset_seconds }.to_utc(moment);
+            let utc = super::TimeZone::Fixed(offset_seconds).to_utc(moment);
             context.statement.time_zone.to_local(utc)
         }
     }

@@ -72,7 +72,7 @@ impl Expr {
                     .ok_or_else(|| SqlError::internal("an expression reads past its row"))?;
                 return Ok(match (ty.ty, value) {
                     (Some(ColumnType::Timestamp(_)), Value::DateTime(utc))
-                        if context.statement.time_zone.offset_seconds != 0 =>
+                        if !context.statement.time_zone.is_utc() =>
                     {
                         Cow::Owned(Value::DateTime(context.statement.time_zone.to_local(*utc)))
                     }

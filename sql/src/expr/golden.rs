@@ -60,9 +60,7 @@ impl Environment for Variables {
 fn statement() -> Statement<'static> {
     Statement {
         now_micros: 1_710_000_000_123_456,
-        time_zone: TimeZone {
-            offset_seconds: 7200,
-        },
+        time_zone: TimeZone::Fixed(7200),
         sql_mode: SqlMode::DEFAULT,
         collation: Collation::Utf8mb40900AiCi,
         max_allowed_packet: 67_108_864,

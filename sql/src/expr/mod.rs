@@ -33,16 +33,18 @@ pub mod functions;
 mod golden;
 mod infer;
 pub mod resolve;
+mod time_zone;
 mod types;
 
 pub use assign::{assign, implicit_default};
 pub use compare::{compare, hash_key, order};
-pub use context::{Environment, EvalContext, SqlMode, Statement, TimeZone, VariableScope};
+pub use context::{Environment, EvalContext, SqlMode, Statement, VariableScope};
 pub use convert::{conform, text};
 pub use eval::{eval, eval_output, holds};
 pub use infer::{infer, is_volatile, visit_operands, visit_operands_mut};
 pub(crate) use resolve::type_of;
 pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
+pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility};
 
 use cohort_engine::types::{Collation, Value};

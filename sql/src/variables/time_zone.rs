@@ -2,22 +2,19 @@
 
 use crate::{error::SqlError, expr::TimeZone};
 
-/// SYSTEM (UTC) or an offset from `-13:59` to `+14:00`: the name that `@@time_zone` shows, and
-/// the zone. A server without time zone tables knows no names: 1298, as a new MySQL server
-/// answers.
+/// SYSTEM (UTC), an offset from `-13:59` to `+14:00` or a name of the IANA database, as MySQL has
+/// them once its tables are filled: the name that `@@time_zone` shows, and the zone; else 1298.
 pub(super) fn parse(text: &str) -> Result<(String, TimeZone), SqlError> {
     if text.eq_ignore_ascii_case("SYSTEM") {
         return Ok(("SYSTEM".into(), TimeZone::default()));
     }
+    if let Some(zone @ TimeZone::Named(tz)) = TimeZone::named(text) {
+        return Ok((tz.name().into(), zone));
+    }
     let minutes = parse_offset(text).ok_or_else(|| SqlError::unknown_time_zone(text))?;
     let sign = if minutes < 0 { '-' } else { '+' };
     let name = format!("{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60);
-    Ok((
-        name,
-        TimeZone {
-            offset_seconds: minutes * 60,
-        },
-    ))
+    Ok((name, TimeZone::Fixed(minutes * 60)))
 }
 
 /// Minutes east of UTC of `+hh:mm` or `-hh:mm`.
@@ -46,7 +43,8 @@ mod tests {
     #[test]
     fn offsets() {
         let (name, zone) = parse("+5:30").unwrap();
-        assert_eq!((name.as_str(), zone.offset_seconds), ("+05:30", 19_800));
+        assert_eq!((name.as_str(), zone), ("+05:30", TimeZone::Fixed(19_800)));
+        assert_eq!(parse("america/new_york").unwrap().0, "America/New_York");
         assert_eq!(parse("-13:59").unwrap().0, "-13:59");
         for bad in ["+14:01", "-14:00", "Mars", "+1", "+1:60", ""] {
             assert_eq!(parse(bad).unwrap_err().code, 1298, "{bad}");

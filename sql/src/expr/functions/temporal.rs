@@ -712,8 +712,7 @@ fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value
     Ok(text.map_or(Value::Null, Value::Bytes))
 }
 
-/// `+hh:mm`, `-hh:mm` or UTC. Named zones need tables that are not here, as in a MySQL without
-/// them: NULL.
+/// SYSTEM, `+hh:mm`, `-hh:mm` or a name.
 fn zone(text: &[u8], context: &EvalContext<'_>) -> Option<TimeZone> {
     if text.eq_ignore_ascii_case(b"SYSTEM") {
         return Some(context.statement.time_zone);
@@ -721,14 +720,13 @@ fn zone(text: &[u8], context: &EvalContext<'_>) -> Option<TimeZone> {
     let (sign, rest) = match text.split_first()? {
         (b'+', rest) => (1, rest),
         (b'-', rest) => (-1, rest),
-        _ => return None,
+        _ => return TimeZone::named(std::str::from_utf8(text).ok()?),
     };
     let (hours, minutes) = std::str::from_utf8(rest).ok()?.split_once(':')?;
     let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
     let seconds = sign * (hours * 3600 + minutes * 60);
-    ((0..60).contains(&minutes) && (-50_340..=50_400).contains(&seconds)).then_some(TimeZone {
-        offset_seconds: seconds,
-    })
+    ((0..60).contains(&minutes) && (-50_340..=50_400).contains(&seconds))
+        .then_some(TimeZone::Fixed(seconds))
 }
 
 fn convert_tz(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
