@@ -89,12 +89,13 @@ class Cohort(Server):
         super().__init__("cohort", port)
         self.data, self.binary, self.process = pathlib.Path(data), TARGET / "release/cohort", None
 
-    def start(self):
+    def start(self, *flags):
         self.data.mkdir(parents=True, exist_ok=True)
         self.log = open(self.data.parent / "cohort.log", "a")
         self.process = subprocess.Popen(
             [self.binary, "serve", "--port", str(self.port), "--datadir", self.data,
-             "--max-connections", "2000", "--innodb-buffer-pool-size", str(BUFFER_POOL)],
+             "--max-connections", "2000", "--innodb-buffer-pool-size", str(BUFFER_POOL),
+             *flags],
             stdout=self.log, stderr=self.log, start_new_session=True)
         self.wait()
         self.sql("CREATE DATABASE IF NOT EXISTS sbtest", None)

@@ -133,22 +133,18 @@ fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
         directory.display()
     );
     let begun = Instant::now();
-    let mut last = None;
+    let mut long = false;
     let engine = Engine::open(&Env::real(), directory, options, &mut |progress| {
         if begun.elapsed() > Duration::from_secs(1) {
             let percent = progress.bytes * 100 / progress.bytes_total.max(1);
             notice!("recovery: {percent}% of the log, commit {}", progress.seq);
         }
-        last = Some(progress);
+        long = true;
     })
     .map_err(|error| error.to_string())?;
-    if let Some(progress) = last {
-        let took = begun.elapsed();
-        notice!(
-            "recovered {} bytes of log in {took:.1?}, up to commit {}",
-            progress.bytes,
-            progress.seq
-        );
+    if long {
+        let (took, last) = (begun.elapsed(), engine.log().visible());
+        notice!("recovered in {took:.1?}, up to commit {last}");
     }
     Ok(engine)
 }

@@ -24,12 +24,12 @@ use crate::{
     env::Env,
     log::{self, Change, Log, Progress, Replayed, RowsKind, Xa},
     store::{BaseFile, Delta, Horizon, Stamp, TreeKey, View, base::Base, merge},
-    types::{Table, TableId, TreeId, Value, Xid, row},
+    types::{IdMap, Table, TableId, TreeId, Value, Xid, row},
 };
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 use std::{
-    collections::{HashMap, HashSet, hash_map},
+    collections::{HashSet, hash_map},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -197,7 +197,7 @@ struct Recovery {
     delta_bytes: usize,
     applied: Seq,
     /// Tables met so far, by number, with their column of AUTO_INCREMENT.
-    tables: HashMap<TableId, Replaying>,
+    tables: IdMap<Replaying>,
     dictionary_version: u64,
     prepared: Records,
 }
@@ -232,7 +232,7 @@ impl Recovery {
             delta: Delta::new(0),
             // A running server's deltas together are smaller, so this is for other cases.
             delta_bytes: options.delta_bytes.saturating_mul(4),
-            tables: HashMap::new(),
+            tables: IdMap::default(),
             prepared,
         })
     }
@@ -271,7 +271,7 @@ impl Recovery {
         self.prepared.remove(xid).ok_or_else(unknown)
     }
     fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
-        let mut numbers = row_numbers(events);
+        let (mut numbers, mut none) = (row_numbers(events), &[][..]);
         for change in log::changes(events) {
             match change {
                 Change::Internal { key, value } => match key.split_first() {
@@ -289,7 +289,7 @@ impl Recovery {
                     images,
                 } => {
                     let id = TableId::try_from(table).unwrap_or(TableId::MAX);
-                    let numbers = numbers.entry(id).or_default();
+                    let numbers = numbers.get_mut(&id).unwrap_or(&mut none);
                     self.apply_rows(seq, id, kind, images, numbers)?;
                 }
             }

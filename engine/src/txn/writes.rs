@@ -4,9 +4,9 @@ use super::TxnError;
 use crate::{
     log::{self, Batch, RowsKind},
     store::{Overlay, TreeKey},
-    types::{Table, TableId},
+    types::{IdMap, Table, TableId},
 };
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 /// One row change, for the log. Images are ranges of `WriteSet::images`.
 struct Change {
@@ -180,8 +180,8 @@ impl WriteSet {
 
 /// The row numbers that a transaction's events record, by table: they come after the rows in the
 /// log, but are needed before.
-pub(super) fn row_numbers(events: &[u8]) -> HashMap<TableId, &[u8]> {
-    let mut numbers = HashMap::new();
+pub(super) fn row_numbers(events: &[u8]) -> IdMap<&[u8]> {
+    let mut numbers = IdMap::default();
     for change in log::changes(events) {
         if let log::Change::Internal { key, value } = change
             && let Some((&ROW_NUMBERS, id)) = key.split_first()

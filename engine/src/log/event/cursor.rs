@@ -5,6 +5,7 @@
 pub(in crate::log) struct Cursor<'a>(pub(in crate::log) &'a [u8]);
 
 impl<'a> Cursor<'a> {
+    #[inline]
     pub(in crate::log) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -12,6 +13,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A little-endian integer of up to 8 bytes.
+    #[inline]
     pub(in crate::log) fn integer(&mut self, bytes: usize) -> Option<u64> {
         let mut wide = [0; 8];
         wide.get_mut(..bytes)?.copy_from_slice(self.take(bytes)?);

@@ -53,16 +53,17 @@ impl<'a> Event<'a> {
 
     /// As `parse`, but the body is neither there nor checked: for what was checked before.
     pub(in crate::log) fn parse_header(bytes: &'a [u8], position: u64) -> Result<Event<'a>, Flaw> {
-        if bytes.len() < HEADER {
+        // Timestamp, type, server id, size, end, flags: recovery reads several headers for each
+        // transaction, so without a cursor.
+        let Some(header) = bytes.first_chunk::<HEADER>() else {
             return Err(Flaw::Short(HEADER));
-        }
-        let mut cursor = Cursor(bytes);
-        let mut next = |bytes| cursor.integer(bytes).ok_or(Flaw::Short(HEADER));
-        let timestamp = next(4)? as u32;
-        let kind = next(1)? as u8;
-        let server_id = next(4)? as u32;
-        let size = next(4)? as usize;
-        let end = next(4)? as u32;
+        };
+        let [t0, t1, t2, t3, kind, rest @ ..] = *header;
+        let [i0, i1, i2, i3, s0, s1, s2, s3, e0, e1, e2, e3, _, _] = rest;
+        let timestamp = u32::from_le_bytes([t0, t1, t2, t3]);
+        let server_id = u32::from_le_bytes([i0, i1, i2, i3]);
+        let size = u32::from_le_bytes([s0, s1, s2, s3]) as usize;
+        let end = u32::from_le_bytes([e0, e1, e2, e3]);
         if !(HEADER + CHECKSUM..=SIZE_MAX).contains(&size)
             || end != (position.wrapping_add(size as u64)) as u32
         {
