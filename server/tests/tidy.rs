@@ -19,7 +19,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
         "sql",
         &[
             &["error", "output", "password", "status", "text"],
-            &["lexer", "user_locks", "users", "warnings"],
+            &["lexer", "temporary", "user_locks", "users", "warnings"],
             &["command", "expr", "parse"],
             &["advice", "plan", "variables"],
             &["exec", "state"],

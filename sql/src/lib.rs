@@ -17,6 +17,7 @@ pub mod session;
 pub mod show;
 pub mod state;
 pub mod status;
+pub mod temporary;
 pub mod text;
 pub mod user_locks;
 pub mod users;

@@ -22,7 +22,6 @@ mod write;
 
 pub use derived::Tables;
 pub(crate) use insert::{duplicate_error, zero};
-pub use temporary::clear as clear_temporary_files;
 
 use crate::{
     error::SqlError,

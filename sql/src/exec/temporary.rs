@@ -1,15 +1,14 @@
 //! Temporary files: rows that a statement keeps beyond what it may have in memory.
 //!
-//! They are in the directory `tmp` of the data directory, are never synced, and are removed with
-//! the value that stands for them; what a crash left is removed at the next start.
+//! They are never synced, and are removed with the value that stands for them; what a crash left is
+//! removed at the next start.
 
 mod codec;
 
 use super::{ExecContext, Stop};
-use crate::error::SqlError;
+use crate::{error::SqlError, temporary::directory};
 use cohort_engine::{
     env::{Env, File, Mode},
-    txn::Engine,
     types::Value,
 };
 use std::{
@@ -20,19 +19,6 @@ use std::{
 
 /// So many bytes are written or read at once.
 const CHUNK: usize = 32 << 10;
-
-fn directory(engine: &Engine) -> PathBuf {
-    engine.dir().join("tmp")
-}
-
-/// Removes what a crash has left; at a start.
-pub fn clear(engine: &Engine) {
-    let (env, directory) = (engine.env(), directory(engine));
-    // There may be none, and a file that cannot be removed does no harm but for its space.
-    for name in env.list(&directory).unwrap_or_default() {
-        let _ = env.remove(&directory.join(name));
-    }
-}
 
 /// Rows in a file, appended, and read from any place that was noted.
 pub(super) struct RowFile {

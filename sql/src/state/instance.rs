@@ -6,6 +6,7 @@ use crate::{
     error::SqlError,
     lexer::Mode,
     plan::PlanCache,
+    temporary,
     user_locks::UserLocks,
     users::Users,
     variables::{self, Globals, Variable},
@@ -57,7 +58,7 @@ impl Instance {
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Arc<Instance> {
         let started_micros = engine.env().wall_micros();
-        crate::exec::clear_temporary_files(&engine);
+        temporary::clear(&engine);
         let globals = Globals::default();
         describe(&globals, &engine);
         let instance = Arc::new(Instance {
