@@ -37,9 +37,14 @@ use std::{
     collections::{BTreeMap, HashMap},
     convert::Infallible,
     sync::Arc,
+    time::Duration,
 };
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Of what a refused client sends so much is read, in bytes, for so long.
+const READ_AWAY_MAX: usize = 64 << 10;
+const READ_AWAY_TIME: Duration = Duration::from_secs(1);
 
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Status {
@@ -63,6 +68,7 @@ pub(super) async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let (head, body) = request.into_parts();
     if let Err(status) = check(&coordinator, &head) {
+        read_away(body).await;
         return Ok(ended(&status));
     }
     if reflection::PATHS.contains(&head.uri.path()) {
@@ -79,6 +85,13 @@ pub(super) async fn answer(
         }
         Err(status) => ended(&status),
     })
+}
+
+/// Reads what a refused client sends, unless that is much or takes long. A stream that is answered
+/// before it is read has to be reset, and some clients then tell of the reset, not of the answer.
+async fn read_away(body: Incoming) {
+    let body = Limited::new(body, READ_AWAY_MAX).collect();
+    let _ = tokio::time::timeout(READ_AWAY_TIME, body).await;
 }
 
 fn check(coordinator: &Coordinator, head: &Parts) -> Result<(), Status> {
