@@ -72,10 +72,11 @@ impl Writer {
         let mut gathered = false;
         loop {
             let mut section = shared.section.lock();
-            if section.open.commits > 0 && !gathered {
-                gathered = true;
+            let delay = shared.sync_delay.load(Relaxed);
+            if section.open.commits > 0 && delay > 0 && !gathered {
                 drop(section);
-                self.gather();
+                self.gather(Duration::from_micros(delay));
+                gathered = true;
                 continue;
             }
             if section.open.commits > 0 || section.rotate || section.sync {
@@ -104,12 +105,8 @@ impl Writer {
 
     /// Lets the open group grow for binlog_group_commit_sync_delay, or until it has
     /// binlog_group_commit_sync_no_delay_count members.
-    fn gather(&self) {
+    fn gather(&self, delay: Duration) {
         let shared = &self.shared;
-        let delay = Duration::from_micros(shared.sync_delay.load(Relaxed));
-        if delay.is_zero() {
-            return;
-        }
         let enough = match shared.no_delay_count.load(Relaxed) {
             0 => u64::MAX,
             count => count,
