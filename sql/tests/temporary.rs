@@ -31,14 +31,13 @@ fn run(session: &mut Session, sql: &str) -> Result<usize, SqlError> {
     Ok(rows.0)
 }
 
+fn open(disk: &Disk) -> Engine {
+    let options = EngineOptions::default();
+    Engine::open(&disk.env(), Path::new("/data"), options, &mut |_| {}).unwrap()
+}
+
 fn session_on(disk: &Disk) -> Session {
-    let engine = Engine::open(
-        &disk.env(),
-        Path::new("/data"),
-        EngineOptions::default(),
-        &mut |_| {},
-    )
-    .unwrap();
+    let engine = open(disk);
     cohort_sql::users::make_first(&engine).unwrap();
     let instance = Instance::new(Arc::new(engine));
     let who = Identity {
@@ -108,13 +107,6 @@ fn what_a_crash_left_goes_at_the_next_start() {
     disk.put(path, b"rows".to_vec());
     let disk = disk.crash(3);
     assert_eq!(left(&disk), ["rows.7"]);
-    let engine = Engine::open(
-        &disk.env(),
-        Path::new("/data"),
-        EngineOptions::default(),
-        &mut |_| {},
-    )
-    .unwrap();
-    let _instance = Instance::new(Arc::new(engine));
+    let _instance = Instance::new(Arc::new(open(&disk)));
     assert!(left(&disk).is_empty());
 }

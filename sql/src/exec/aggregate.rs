@@ -26,10 +26,8 @@ pub(super) struct Groups<'b> {
     groups: Vec<Group>,
     memory: Memory,
     key: Vec<u8>,
-    /// How often the rows that come were put off.
-    depth: u32,
     /// Rows of groups for which there was no room.
-    later: Option<Partitions>,
+    later: Partitions,
 }
 
 struct Group {
@@ -70,15 +68,14 @@ impl<'b> Groups<'b> {
             groups: Vec::new(),
             memory: Memory::default(),
             key: Vec::new(),
-            depth: 0,
-            later: None,
+            later: Partitions::default(),
         }
     }
 
     /// For rows that were put off so often.
     pub fn at_depth(block: &'b Block, depth: u32) -> Groups<'b> {
         Groups {
-            depth,
+            later: Partitions::new(depth),
             ..Groups::new(block)
         }
     }
@@ -101,13 +98,7 @@ impl<'b> Groups<'b> {
         let at = match self.by_key.get(&self.key) {
             Some(at) => *at,
             None if self.memory.is_beyond(context.memory_bytes) => {
-                if self.later.is_none() {
-                    context.handler.tmp_disk_tables += 1;
-                }
-                let later = self
-                    .later
-                    .get_or_insert_with(|| Partitions::new(self.depth));
-                later.push(&self.key, &run.row, context)?;
+                self.later.push(&self.key, &run.row, context)?;
                 return Ok(Flow::Continue);
             }
             None => {
@@ -143,10 +134,7 @@ impl<'b> Groups<'b> {
         context: &mut ExecContext,
     ) -> Result<(Vec<Finished<'b>>, Vec<Deferred>), Stop> {
         let block = self.block;
-        let deferred = self
-            .later
-            .take()
-            .map_or(Ok(Vec::new()), Partitions::finish)?;
+        let deferred = std::mem::take(&mut self.later).finish()?;
         let Some(grouping) = self.grouping() else {
             return Ok((Vec::new(), deferred));
         };

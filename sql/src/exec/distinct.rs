@@ -18,9 +18,7 @@ pub(super) struct Distinct {
     seen: FxHashSet<Vec<u8>>,
     memory: Memory,
     key: Vec<u8>,
-    /// How often the rows that come were put off.
-    depth: u32,
-    later: Option<Partitions>,
+    later: Partitions,
 }
 
 impl Distinct {
@@ -38,13 +36,7 @@ impl Distinct {
             return Ok(false);
         }
         if self.memory.is_beyond(context.memory_bytes) {
-            if self.later.is_none() {
-                context.handler.tmp_disk_tables += 1;
-            }
-            let later = self
-                .later
-                .get_or_insert_with(|| Partitions::new(self.depth));
-            later.push(&self.key, row, context)?;
+            self.later.push(&self.key, row, context)?;
             return Ok(false);
         }
         self.memory.take(self.key.len() + ENTRY_BYTES)?;
@@ -59,10 +51,10 @@ impl Distinct {
         context: &mut ExecContext,
         each: &mut dyn FnMut(&mut ExecContext, Vec<Value>) -> Flowing,
     ) -> Flowing {
-        let mut todo: Vec<Deferred> = self.put_off()?;
+        let mut todo: Vec<Deferred> = self.later.finish()?;
         while let Some(deferred) = todo.pop() {
             let mut part = Distinct {
-                depth: deferred.depth,
+                later: Partitions::new(deferred.depth),
                 ..Distinct::default()
             };
             let mut rows = deferred.rows();
@@ -72,12 +64,8 @@ impl Distinct {
                     return Ok(Flow::Stop);
                 }
             }
-            todo.extend(part.put_off()?);
+            todo.extend(part.later.finish()?);
         }
         Ok(Flow::Continue)
-    }
-
-    fn put_off(self) -> Result<Vec<Deferred>, Stop> {
-        self.later.map_or(Ok(Vec::new()), Partitions::finish)
     }
 }

@@ -524,15 +524,24 @@ impl<'b> Reader<'b> {
             self.decode_entry(run, index, key, row_key)?;
             return pass(run, context);
         }
+        self.look_up(run, context, row_key, pass)
+    }
+
+    /// A row by its key, if it is there.
+    fn look_up(
+        &self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        key: &[u8],
+        pass: &mut Passed<'_, 'b>,
+    ) -> Result<Option<Flow>, Stop> {
         let mut image = self.take_image(run);
-        if !context
-            .txn
-            .get(self.table.rows, row_key, self.read, &mut image)?
-        {
+        let rows = self.table.rows;
+        if !context.txn.get(rows, key, self.read, &mut image)? {
             self.keep_image(run, image);
             return Ok(None);
         }
-        self.row(run, context, row_key, image, pass)
+        self.row(run, context, key, image, pass)
     }
 
     /// Locks a row whose committed version the condition wants, and hands on what it is then.
@@ -548,13 +557,7 @@ impl<'b> Reader<'b> {
         if !run.all_hold(&self.source.filter, context)? {
             return Ok(None);
         }
-        let mut image = self.take_image(run);
-        let rows = self.table.rows;
-        if !context.txn.get(rows, key, self.read, &mut image)? {
-            self.keep_image(run, image);
-            return Ok(None);
-        }
-        self.row(run, context, key, image, pass)
+        self.look_up(run, context, key, pass)
     }
 
     /// Fills the slots from an index entry that holds all that is wanted.

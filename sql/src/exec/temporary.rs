@@ -156,7 +156,9 @@ impl RowReader<'_> {
 }
 
 /// Rows that are put off, in files by their hash: each file is then gone through on its own.
+#[derive(Default)]
 pub(super) struct Partitions {
+    /// None at all before the first row comes.
     files: Vec<Option<RowFile>>,
     /// How often these rows were put off already, which chooses the bits of the hash.
     depth: u32,
@@ -175,7 +177,7 @@ impl Partitions {
     /// `depth`: how often the rows that come were put off already.
     pub fn new(depth: u32) -> Partitions {
         Partitions {
-            files: (0..1 << Self::BITS).map(|_| None).collect(),
+            files: Vec::new(),
             depth,
         }
     }
@@ -188,6 +190,10 @@ impl Partitions {
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         use std::hash::Hasher;
+        if self.files.is_empty() {
+            context.handler.tmp_disk_tables += 1;
+            self.files.resize_with(1 << Self::BITS, || None);
+        }
         let mut hasher = rustc_hash::FxHasher::default();
         hasher.write(key);
         let bits = hasher.finish() >> (self.depth * Self::BITS).min(60);
