@@ -1,7 +1,7 @@
 //! Limits of the process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::LazyLock};
 
 /// Allows as many open files as an unprivileged process may have: a connection has two
 /// descriptors at most, and the usual soft limit of 1,024 is too few.
@@ -24,7 +24,7 @@ pub fn keep_threads_small() {
 }
 
 /// How many threads the machine lets the process have, but for what other parts of it need.
-pub fn threads() -> usize {
+pub static THREADS: LazyLock<usize> = LazyLock::new(|| {
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<usize>().ok();
     let kernel = |name: &str| number(&Path::new("/proc/sys").join(name));
     // A thread takes four memory mappings: its stack, the one for signals, and a guard for each.
@@ -39,7 +39,7 @@ pub fn threads() -> usize {
     ];
     let most = limits.into_iter().flatten().min().unwrap_or(usize::MAX);
     (most - most / 16).max(16)
-}
+});
 
 /// Where the process's control group (version 2) has its limits.
 fn control_group() -> std::path::PathBuf {

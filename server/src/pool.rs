@@ -36,7 +36,7 @@ pub fn threads(name: &'static str) -> Threads {
     Threads {
         name,
         stack: STACK,
-        max: limits::threads(),
+        max: *limits::THREADS,
     }
 }
 

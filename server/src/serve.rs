@@ -188,7 +188,7 @@ pub(crate) fn database(
         configure("thread_pool_size", Value::UInt(slots as u64))?;
     }
     if !settings.variables.contains_key("thread_pool_max_threads") {
-        let threads = limits::threads() / 4 * 3;
+        let threads = *limits::THREADS / 4 * 3;
         configure("thread_pool_max_threads", Value::UInt(threads as u64))?;
     }
     let waits = Arc::new(Waits::default());

@@ -126,11 +126,8 @@ impl Guard {
             return false;
         }
         let host = host.to_ascii_lowercase();
-        let default = match uri.scheme_str() {
-            Some("https") => 443,
-            _ => 80,
-        };
-        let with_port = format!("{host}:{}", uri.port_u16().unwrap_or(default));
+        let port = uri.port_u16().unwrap_or_else(|| super::usual_port(uri));
+        let with_port = format!("{host}:{port}");
         self.names.contains(&host) || self.names.contains(&with_port)
     }
 

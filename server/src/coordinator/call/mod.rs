@@ -95,6 +95,14 @@ fn is_http(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
+/// The port of a URI that names none.
+fn usual_port(uri: &Uri) -> u16 {
+    match uri.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    }
+}
+
 type Http2 = Client<pool::Connector, Full<Bytes>>;
 
 /// The client side, shared by all calls.

@@ -5,7 +5,7 @@
 //! its answer reads it. What the other end does to an idle connection is noticed when the next
 //! call takes it.
 
-use super::{Answer, guard::Resolver, read, reasons};
+use super::{Answer, guard::Resolver, read, reasons, usual_port};
 use http_body_util::Full;
 use hyper::{
     Request, Uri,
@@ -199,12 +199,8 @@ fn place(uri: &Uri) -> Result<Place, String> {
 /// The header of that name: without the port, if it is the usual one.
 fn host(uri: &Uri) -> String {
     let name = uri.host().unwrap_or_default();
-    let usual = match uri.scheme_str() {
-        Some("https") => 443,
-        _ => 80,
-    };
     match uri.port_u16() {
-        Some(port) if port != usual => format!("{name}:{port}"),
+        Some(port) if port != usual_port(uri) => format!("{name}:{port}"),
         _ => name.to_owned(),
     }
 }

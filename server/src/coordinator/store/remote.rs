@@ -137,10 +137,15 @@ impl Remote {
         }
     }
 
-    /// Leaves this host for the next.
-    fn leave_host(&mut self) {
+    /// Gives the connection up, and with it what was prepared on it.
+    fn disconnect(&mut self) {
         self.client = None;
         self.statements.clear();
+    }
+
+    /// Leaves this host for the next.
+    fn leave_host(&mut self) {
+        self.disconnect();
         self.host = (self.host + 1) % self.shared.place.hosts.len();
     }
 
@@ -394,8 +399,7 @@ impl Connection for Remote {
             Err(error) => {
                 self.is_doubtful = true;
                 // It may still be within the transaction.
-                self.client = None;
-                self.statements.clear();
+                self.disconnect();
                 match self.inquire()? {
                     true => Ok(Committed::Durable),
                     false => Err(lost(error.message)),
@@ -408,8 +412,7 @@ impl Connection for Remote {
         let was_open = std::mem::take(&mut self.in_transaction) && self.client.is_some();
         if was_open && self.text("ROLLBACK").is_err() {
             // What may be open must not become part of the next.
-            self.client = None;
-            self.statements.clear();
+            self.disconnect();
         }
     }
 }
