@@ -10,7 +10,7 @@ impl Log {
         let number = self.end().file;
         while self.end().file == number {
             self.check()?;
-            shared.keeper.wait_prepared(number).map_err(LogError)?;
+            shared.keeper.wait_next().map_err(LogError)?;
             shared.ask(|section| section.rotate = true);
             let mut reached = shared.reached.lock();
             if reached.end.file == number {

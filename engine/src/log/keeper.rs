@@ -83,6 +83,18 @@ pub(super) struct Prepared {
     pub(super) filled: Arc<Filled>,
 }
 
+/// The file after the one that is written to.
+#[derive(Default)]
+enum Next {
+    #[default]
+    Unwanted,
+    /// To be prepared, or being prepared.
+    Wanted,
+    Ready(Prepared),
+    /// The writer has it and is about to go on in it. Until it has, nobody knows another next.
+    Taken,
+}
+
 /// A file the writer has left.
 struct Left {
     number: u64,
@@ -93,9 +105,9 @@ struct Left {
 struct Tasks {
     /// The active file, filled up to where, and up to where it is to be.
     fill: Option<(u64, Arc<Filled>, u64)>,
-    /// Prepare the file after this one.
-    prepare_after: Option<u64>,
-    prepared: Option<Prepared>,
+    /// The number of the file that is written to.
+    active: u64,
+    next: Next,
     left: Vec<Left>,
     /// How often preparing failed.
     failures: u64,
@@ -115,9 +127,19 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(directory: Directory, server_id: u32, ahead: u64, expire: u64) -> Keeper {
+    /// For a log that is written to the file `active`.
+    pub(super) fn new(
+        directory: Directory,
+        active: u64,
+        server_id: u32,
+        ahead: u64,
+        expire: u64,
+    ) -> Keeper {
         Keeper {
-            tasks: Mutex::default(),
+            tasks: Mutex::new(Tasks {
+                active,
+                ..Tasks::default()
+            }),
             changed: Condvar::new(),
             directory,
             server_id,
@@ -143,47 +165,53 @@ impl Keeper {
         }
     }
 
-    /// Asks for the file after `number`.
-    pub(super) fn prepare_after(&self, number: u64) {
-        self.ask_prepare(&mut self.tasks.lock(), number);
+    /// Asks for the next file. Which one that is only the keeper knows: who asks may have looked
+    /// at the log before it went on.
+    pub(super) fn ask_next(&self) {
+        self.want_next(&mut self.tasks.lock());
     }
 
-    fn ask_prepare(&self, tasks: &mut Tasks, number: u64) {
-        if tasks.prepared.is_none() && tasks.prepare_after.is_none() {
-            tasks.prepare_after = Some(number);
+    fn want_next(&self, tasks: &mut Tasks) {
+        if matches!(tasks.next, Next::Unwanted) {
+            tasks.next = Next::Wanted;
             self.changed.notify_all();
         }
     }
 
-    /// Asks for the file after `number` and waits for it; the error is the keeper's trouble.
-    pub(super) fn wait_prepared(&self, number: u64) -> Result<(), String> {
+    /// Asks for the next file and waits for it; the error is the keeper's trouble.
+    pub(super) fn wait_next(&self) -> Result<(), String> {
         let mut tasks = self.tasks.lock();
         let failures = tasks.failures;
-        self.ask_prepare(&mut tasks, number);
         loop {
-            if tasks.prepared.is_some() || tasks.stop {
-                return Ok(());
-            }
             if tasks.failures > failures {
                 return Err(tasks.trouble.clone().unwrap_or_default());
             }
-            // Asked under the same lock, so that a failure cannot slip in between.
-            if tasks.prepare_after.is_none() {
-                tasks.prepare_after = Some(number);
-                self.changed.notify_all();
+            if tasks.stop || matches!(tasks.next, Next::Ready(_) | Next::Taken) {
+                return Ok(());
             }
+            self.want_next(&mut tasks);
             self.changed.wait(&mut tasks);
         }
     }
 
-    pub(super) fn take_prepared(&self) -> Option<Prepared> {
-        self.tasks.lock().prepared.take()
+    /// The next file, if it is ready. The writer then says that it has [`Keeper::left`] the other.
+    pub(super) fn take_next(&self) -> Option<Prepared> {
+        let mut tasks = self.tasks.lock();
+        match std::mem::replace(&mut tasks.next, Next::Taken) {
+            Next::Ready(prepared) => Some(prepared),
+            other => {
+                tasks.next = other;
+                None
+            }
+        }
     }
 
-    /// The writer goes on in another file: this one ended at `end`.
+    /// The writer goes on in the file it took: this one ended at `end`.
     pub(super) fn left(&self, number: u64, end: u64) {
         let mut tasks = self.tasks.lock();
         tasks.left.push(Left { number, end });
+        tasks.active = number + 1;
+        tasks.next = Next::Unwanted;
         tasks.fill = None;
         self.changed.notify_all();
     }
@@ -197,7 +225,7 @@ impl Keeper {
     pub(super) fn stop(&self) {
         let mut tasks = self.tasks.lock();
         tasks.stop = true;
-        tasks.prepared = None;
+        tasks.next = Next::Unwanted;
         self.changed.notify_all();
     }
 
@@ -210,7 +238,7 @@ impl Keeper {
                 drop(tasks);
                 let result = self.finish(&left, files);
                 tasks = self.tasks.lock();
-                note(&mut tasks, "finish", left.number, result);
+                note(&mut tasks, "finish", left.number, unless_purged(result));
                 drop(tasks);
                 self.expire(files);
                 tasks = self.tasks.lock();
@@ -221,19 +249,21 @@ impl Keeper {
                 let handle = self.directory.open(number, Mode::Existing);
                 let result = handle.and_then(|file| filled.fill(&file, goal));
                 tasks = self.tasks.lock();
-                note(&mut tasks, "extend", number, result);
-            } else if let Some(number) = tasks.prepare_after {
+                note(&mut tasks, "extend", number, unless_purged(result));
+            } else if matches!(tasks.next, Next::Wanted) {
+                let number = tasks.active + 1;
                 drop(tasks);
-                let prepared = self.prepare(number + 1, files);
+                let prepared = self.prepare(number, files);
                 tasks = self.tasks.lock();
-                tasks.prepare_after = None;
-                match prepared {
-                    Ok(prepared) => tasks.prepared = Some(prepared),
+                tasks.next = match prepared {
+                    Ok(prepared) if !tasks.stop => Next::Ready(prepared),
+                    Ok(_) => Next::Unwanted,
                     Err(error) => {
                         tasks.failures += 1;
-                        note(&mut tasks, "prepare", number + 1, Err(error));
+                        note(&mut tasks, "prepare", number, Err(error));
+                        Next::Unwanted
                     }
-                }
+                };
                 self.changed.notify_all();
             } else if self
                 .changed
@@ -267,11 +297,7 @@ impl Keeper {
         let mut rotate = event::rotate(&file_name(left.number + 1));
         let now = (self.directory.env.wall_micros() / 1_000_000) as u32;
         seal::events(&mut rotate, left.end, now, self.server_id);
-        match close_file(&self.directory, left.number, left.end, &rotate) {
-            // It was purged meanwhile.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            result => result?,
-        }
+        close_file(&self.directory, left.number, left.end, &rotate)?;
         files.set_size(left.number, left.end + rotate.len() as u64);
         Ok(())
     }
@@ -312,8 +338,48 @@ pub(super) fn clear_in_use(file: &File) -> io::Result<()> {
     file.write_at(&closed.to_le_bytes(), at)
 }
 
+/// A file that the writer has left may be purged before the keeper comes to it.
+fn unless_purged(result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
 fn note(tasks: &mut Tasks, what: &str, number: u64, result: io::Result<()>) {
     if let Err(error) = result {
         tasks.trouble = Some(format!("cannot {what} {}: {error}", file_name(number)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{env::fake::Disk, log::Position};
+    use std::{path::PathBuf, thread};
+
+    /// Whoever asks for the next file while the writer is on its way into it must not be given
+    /// that one again: preparing it would empty it.
+    #[test]
+    fn a_file_that_was_taken_is_not_prepared_again() {
+        let directory = Directory {
+            env: Disk::new(1).env(),
+            path: PathBuf::from("/"),
+        };
+        let keeper = Keeper::new(directory, 1, 1, 4096, 0);
+        let files = Files::new(Vec::new(), Position::default());
+        thread::scope(|scope| {
+            scope.spawn(|| keeper.run(&files));
+            keeper.wait_next().unwrap();
+            assert_eq!(keeper.take_next().unwrap().number, 2);
+            // Asked with the writer between two files: taken is as good as ready.
+            keeper.ask_next();
+            keeper.wait_next().unwrap();
+            assert!(keeper.take_next().is_none());
+            keeper.left(1, 0);
+            keeper.wait_next().unwrap();
+            assert_eq!(keeper.take_next().unwrap().number, 3);
+            keeper.stop();
+        });
     }
 }

@@ -126,7 +126,7 @@ impl Shared {
             }),
             progress: Condvar::new(),
             files,
-            keeper: Keeper::new(directory, options.server_id, ahead, expire),
+            keeper: Keeper::new(directory, start.file, options.server_id, ahead, expire),
             counters: Counters::default(),
             sync_binlog: AtomicU64::new(options.sync_binlog),
             sync_delay: AtomicU64::new(0),

@@ -127,7 +127,7 @@ impl Writer {
     fn perform(&mut self, work: &mut Work) -> Result<(), LogError> {
         let full = self.position >= self.shared.max_size.load(Relaxed);
         if (work.rotate || full)
-            && let Some(next) = self.shared.keeper.take_prepared()
+            && let Some(next) = self.shared.keeper.take_next()
         {
             self.rotate(next)?;
         }
@@ -252,7 +252,7 @@ impl Writer {
             .fill_ahead(self.number, &self.filled, self.position);
         let max_size = shared.max_size.load(Relaxed);
         if self.position + ahead.max(max_size / 8) >= max_size {
-            shared.keeper.prepare_after(self.number);
+            shared.keeper.ask_next();
         }
         self.ask_at = self.position + ahead / 8;
     }
