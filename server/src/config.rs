@@ -100,8 +100,8 @@ settings! {
     #[arg(value_name = "ADDRESS")]
     coordinator_address: String;
     /// Where the coordinator keeps its state, which other coordinators may share:
-    /// mysql://user[:password]@host[:port][,host[:port]…]/[schema]; COHORT_COORDINATOR_STORE shows
-    /// the password to fewer people [default: in this server]
+    /// mysql://user[:password]@host[:port][,host[:port]…]/[schema][?ssl-mode=…&ssl-ca=…];
+    /// COHORT_COORDINATOR_STORE shows the password to fewer people [default: in this server]
     #[arg(value_name = "URL")]
     coordinator_store: String;
     /// Seconds until an undecided global transaction is looked into [default: 35]
@@ -114,6 +114,12 @@ settings! {
     coordinator_request_timeout: u64;
     /// Failed calls of a branch that make its transaction a dead letter; 0 for none [default: 0]
     coordinator_dead_letter_after: u64;
+    /// Who is told by a POST when calls of a branch come to nothing again and again, and when that
+    /// makes a dead letter [default: nobody]
+    #[arg(value_name = "URL")]
+    coordinator_alert_webhook: String;
+    /// Failed calls of a branch from which on each is told [default: 3]
+    coordinator_alert_retry_limit: u64;
     /// Seconds that global transactions stay after their end; 0 for ever [default: 86400]
     coordinator_finished_data_expire: u64;
     /// Bearer token that the coordinator's clients must present

@@ -199,6 +199,7 @@ impl Task {
                     Action::Call(place) => self.call(coordinator, place, &mut calls),
                     Action::Ask => self.ask(coordinator, &mut calls),
                     Action::Wait(time) => until = Some(time),
+                    Action::Alert(whose, why) => coordinator.alert(&self.transaction, whose, why),
                     Action::End => {
                         count_end(coordinator, &self.transaction.global);
                         return Ok(true);

@@ -1,7 +1,10 @@
 //! Counters in Prometheus' text format, under DTM's names. All labels come from short lists, so
 //! that no client can make them many.
 
-use super::model::{Micros, Pattern};
+use super::{
+    model::{Micros, Pattern, Status},
+    store::Unfinished,
+};
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -88,6 +91,9 @@ struct Counts {
     transactions: Family<2, u64>,
     transaction_times: Family<1, Histogram>,
     branches: Family<3, u64>,
+    alerts: Family<1, u64>,
+    /// `None`: nobody has counted them.
+    unfinished: Option<Vec<Unfinished>>,
 }
 
 /// The counters.
@@ -131,6 +137,16 @@ impl Metrics {
         *self.counts().branches.entry(labels).or_default() += 1;
     }
 
+    /// An alert had this outcome.
+    pub fn alert(&self, outcome: &'static str) {
+        *self.counts().alerts.entry([outcome]).or_default() += 1;
+    }
+
+    /// So many transactions are unfinished.
+    pub fn unfinished(&self, counted: Option<Vec<Unfinished>>) {
+        self.counts().unfinished = counted;
+    }
+
     /// All of them as text; `driven` transactions are being driven now.
     pub fn text(&self, driven: usize) -> String {
         let counts = self.counts();
@@ -151,11 +167,51 @@ impl Metrics {
         let total = "dtm_branch_process_total";
         let labels = ["model", "branchtype", "status"];
         write_counters(&mut out, total, &labels, &counts.branches);
+        write_counters(&mut out, "cohort_alerts_total", &["status"], &counts.alerts);
+        if let Some(counted) = &counts.unfinished {
+            write_unfinished(&mut out, counted);
+        }
         let gauge = "cohort_transactions_driven";
         // Writing to a String does not fail.
         let _ = writeln!(out, "# TYPE {gauge} gauge\n{gauge} {driven}");
         out
     }
+}
+
+/// Kinds and statuses without any are there, too: as zeros, which alarms can be set on.
+fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
+    const PATTERNS: [Pattern; 5] = [
+        Pattern::Saga,
+        Pattern::Tcc,
+        Pattern::Xa,
+        Pattern::Message,
+        Pattern::Workflow,
+    ];
+    const STATUSES: [Status; 3] = [Status::Prepared, Status::Submitted, Status::Aborting];
+    let (mut unfinished, mut dead) = (Family::default(), Family::default());
+    for pattern in PATTERNS {
+        dead.insert([pattern.name()], 0);
+        for status in STATUSES {
+            unfinished.insert([pattern.name(), status.name()], 0);
+        }
+    }
+    for found in counted {
+        let labels = [found.pattern.name(), found.status.name()];
+        *unfinished.entry(labels).or_default() += found.count;
+        *dead.entry([found.pattern.name()]).or_default() += found.dead;
+    }
+    write_values(
+        out,
+        ("cohort_transactions_unfinished", "gauge"),
+        &["model", "status"],
+        &unfinished,
+    );
+    write_values(
+        out,
+        ("cohort_transactions_dead", "gauge"),
+        &["model"],
+        &dead,
+    );
 }
 
 fn labelled(names: &[&str], values: &[&str]) -> String {
@@ -172,7 +228,16 @@ fn write_counters<const N: usize>(
     labels: &[&str],
     counts: &Family<N, u64>,
 ) {
-    let _ = writeln!(out, "# TYPE {name} counter");
+    write_values(out, (name, "counter"), labels, counts);
+}
+
+fn write_values<const N: usize>(
+    out: &mut String,
+    (name, kind): (&str, &str),
+    labels: &[&str],
+    counts: &Family<N, u64>,
+) {
+    let _ = writeln!(out, "# TYPE {name} {kind}");
     for (values, count) in counts {
         let _ = writeln!(out, "{name}{{{}}} {count}", labelled(labels, values));
     }
@@ -215,6 +280,21 @@ mod tests {
         metrics.request("http", "y?gid=2", false, 90_000_000);
         metrics.transaction(Pattern::Saga, false, 30_000);
         metrics.branch(Pattern::Workflow, "anything", true);
+        metrics.alert("dropped");
+        assert!(
+            !metrics.text(3).contains("unfinished"),
+            "nobody has counted"
+        );
+        let found = |pattern, status, count, dead| Unfinished {
+            pattern,
+            status,
+            count,
+            dead,
+        };
+        metrics.unfinished(Some(vec![
+            found(Pattern::Saga, Status::Aborting, 1_000_000, 7),
+            found(Pattern::Saga, Status::Submitted, 5, 1),
+        ]));
         let text = metrics.text(3);
         for line in [
             "dtm_server_process_total{type=\"http\",api=\"submit\",status=\"success\"} 1",
@@ -227,6 +307,10 @@ mod tests {
             "dtm_transaction_handled_duration_count{model=\"saga\"} 1",
             "dtm_branch_process_total{model=\"workflow\",branchtype=\"other\",status=\"success\"} 1",
             "cohort_transactions_driven 3",
+            "cohort_alerts_total{status=\"dropped\"} 1",
+            "cohort_transactions_unfinished{model=\"saga\",status=\"aborting\"} 1000000",
+            "cohort_transactions_unfinished{model=\"tcc\",status=\"prepared\"} 0",
+            "cohort_transactions_dead{model=\"saga\"} 8",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }

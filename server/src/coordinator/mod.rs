@@ -10,7 +10,8 @@
 //! | `lease` | that nothing is driven twice at once |
 //! | `peers` | other coordinators on the same tables |
 //! | `extras` | what steps may ask for beyond the protocol |
-//! | `metrics` | counters for Prometheus |
+//! | `metrics`, `census` | counters for Prometheus; how many transactions are unfinished |
+//! | `alert` | who is told that calls come to nothing |
 //! | `command_line` | `cohort tx` |
 //! | `call` | calls to branches, and what their answers mean |
 //! | `store` | the rows in the schema `cohort` |
@@ -19,8 +20,10 @@
 //! | `http` | bytes to requests, answers to bytes |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
+mod alert;
 mod api;
 mod call;
+mod census;
 mod command_line;
 mod decide;
 mod driver;
@@ -75,6 +78,8 @@ pub struct Options {
     pub request_timeout: Micros,
     /// How long transactions stay after their end, in microseconds; `None`: for ever.
     pub finished_expire: Option<Micros>,
+    /// Who is told of calls that come to nothing; see `alert`.
+    pub alert_webhook: Option<String>,
     /// How often to look for what is due.
     pub tick: Duration,
     /// Where the tables are; `None`: in this server.
@@ -91,6 +96,7 @@ impl Default for Options {
             rules: Rules::default(),
             request_timeout: 3 * model::SECOND,
             finished_expire: Some(86_400 * model::SECOND),
+            alert_webhook: None,
             tick: ticker::TICK,
             place: None,
             beat: peers::BEAT,
@@ -128,6 +134,10 @@ impl Options {
         if let Some(limit) = settings.coordinator_dead_letter_after {
             rules.dead_letter_after = limit;
         }
+        if let Some(url) = &settings.coordinator_alert_webhook {
+            rules.alert_after = settings.coordinator_alert_retry_limit.unwrap_or(3);
+            self.alert_webhook = Some(url.clone());
+        }
         if let Some(age) = settings.coordinator_finished_data_expire {
             self.finished_expire = (age > 0).then(|| seconds(age));
         }
@@ -154,6 +164,7 @@ pub(crate) struct Coordinator {
     begun: (Micros, u64),
     options: Options,
     metrics: metrics::Metrics,
+    alerts: Option<alert::Queue>,
     driven: Mutex<Driven>,
     stopping: AtomicBool,
     jitter: AtomicU64,
@@ -243,7 +254,10 @@ impl Running {
                 Store::open_at(place, env.clone(), name.unwrap_or_default())
             }
         };
+        let webhook = options.alert_webhook.as_deref();
+        let (alerts, alerting) = webhook.map(alert::channel).transpose()?.unzip();
         let coordinator = Arc::new(Coordinator {
+            alerts,
             store: store.map_err(failed)?,
             caller: Caller::new(options.branch_hosts.clone())?,
             begun: (env.wall_micros(), env.monotonic_nanos()),
@@ -287,6 +301,10 @@ impl Running {
         }
         runtime.spawn(Arc::clone(&coordinator).tick());
         runtime.spawn(Arc::clone(&coordinator).expire());
+        runtime.spawn(Arc::clone(&coordinator).count_unfinished());
+        if let Some(alerting) = alerting {
+            runtime.spawn(alerting.send_all(Arc::clone(&coordinator)));
+        }
         let (end, ended) = oneshot::channel();
         let shared = Arc::clone(&coordinator);
         let work = move || {

@@ -3,10 +3,12 @@
 //! | file | what is inside |
 //! |---|---|
 //! | `login` | the answers to the server's greeting and to what it asks after it |
+//! | `tls` | encryption, and whom to trust |
 //! | `url` | names and passwords in URLs |
 //! | `wire` | requests in bytes, and what replies are made of |
 
 pub mod login;
+pub mod tls;
 pub mod url;
 pub mod wire;
 
@@ -18,7 +20,13 @@ use super::{
 };
 use cohort_engine::types::Value;
 use login::{Account, Login, LoginError, Step};
-use std::{fmt, io, time::Duration};
+use std::{
+    fmt,
+    io::{self, Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+use tls::{Encrypted, Tls};
 use wire::{Outcome, Parameter, Part, Reply, ServerError, put_command, put_execute};
 
 /// No server sends longer packets.
@@ -81,10 +89,41 @@ struct Column {
     is_unsigned: bool,
 }
 
+/// What a client's bytes go through.
+#[derive(Debug)]
+enum Transport {
+    Plain(Stream),
+    Encrypted(Box<Encrypted>),
+}
+
+impl Read for Transport {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(stream) => (&*stream).read(buffer),
+            Transport::Encrypted(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(stream) => (&*stream).write(buffer),
+            Transport::Encrypted(stream) => stream.write(buffer),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Transport::Plain(_) => Ok(()),
+            Transport::Encrypted(stream) => stream.flush(),
+        }
+    }
+}
+
 /// A connection that has logged in.
 #[derive(Debug)]
 pub struct Client {
-    stream: Stream,
+    stream: Transport,
     reader: Reader,
     writer: Writer,
     /// What both sides can do.
@@ -96,38 +135,88 @@ pub struct Client {
 impl Client {
     /// Logs in. `extra` are capabilities to ask for besides the usual ones.
     pub fn log_in(stream: Stream, account: &Account, extra: u32) -> Result<Client, Error> {
-        let mut client = Client {
+        let is_private = stream.is_private();
+        let mut client = Client::over(Transport::Plain(stream));
+        client.enter(Login::asking_for(extra), account, is_private)?;
+        Ok(client)
+    }
+
+    /// The same over TLS with this host: nothing that says who logs in leaves without it.
+    pub fn log_in_securely(
+        stream: TcpStream,
+        (tls, host): (&Tls, &str),
+        account: &Account,
+        extra: u32,
+    ) -> Result<Client, Error> {
+        let encrypted = stream.try_clone()?;
+        let mut client = Client::over(Transport::Plain(Stream::Tcp(stream)));
+        let mut login = Login::asking_for(extra);
+        let sequence = client.reader.sequence;
+        client.reader.next(&mut client.stream, PACKET_MAX)?;
+        let greeting = (sequence, client.reader.payload());
+        login.ask_for_tls(greeting, account, &mut client.writer)?;
+        client.send()?;
+        let encrypted = tls.wrap(encrypted, host).map_err(Error::Broken)?;
+        client.stream = Transport::Encrypted(Box::new(encrypted));
+        login.secured(account, &mut client.writer);
+        client.send()?;
+        client.enter(login, account, true)?;
+        Ok(client)
+    }
+
+    fn over(stream: Transport) -> Client {
+        Client {
             stream,
             reader: Reader::new(),
             writer: Writer::new(),
             capabilities: 0,
             version: String::new(),
-        };
-        let mut login = Login::asking_for(extra);
+        }
+    }
+
+    /// Carries a login out to its end. `is_private`: a password may be sent as it is.
+    fn enter(
+        &mut self,
+        mut login: Login,
+        account: &Account,
+        is_private: bool,
+    ) -> Result<(), Error> {
         loop {
-            let sequence = client.reader.sequence;
-            client.reader.next(&mut &client.stream, PACKET_MAX)?;
-            let packet = (sequence, client.reader.payload());
-            let private = client.stream.is_private();
-            match login.packet(packet, account, private, &mut client.writer)? {
-                Step::Answer => {
-                    client.writer.flush(&mut &client.stream)?;
-                    client.reader.sequence = client.writer.sequence;
-                }
+            let sequence = self.reader.sequence;
+            self.reader.next(&mut self.stream, PACKET_MAX)?;
+            let packet = (sequence, self.reader.payload());
+            match login.packet(packet, account, is_private, &mut self.writer)? {
+                Step::Answer => self.send()?,
                 Step::Wait => {}
                 Step::In => break,
             }
         }
-        client.capabilities = login.capabilities;
-        client.version = login.version;
-        Ok(client)
+        self.capabilities = login.capabilities;
+        self.version = login.version;
+        Ok(())
+    }
+
+    /// Sends what is written.
+    fn send(&mut self) -> io::Result<()> {
+        self.writer.flush(&mut self.stream)?;
+        self.stream.flush()?;
+        self.reader.sequence = self.writer.sequence;
+        Ok(())
     }
 
     /// How long an answer may take; `None`: for ever. After one that took longer the connection
     /// is of no use.
     pub fn set_answer_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_read_timeout(timeout)?;
-        self.stream.set_write_timeout(timeout)
+        match &self.stream {
+            Transport::Plain(stream) => {
+                stream.set_read_timeout(timeout)?;
+                stream.set_write_timeout(timeout)
+            }
+            Transport::Encrypted(stream) => {
+                stream.sock.set_read_timeout(timeout)?;
+                stream.sock.set_write_timeout(timeout)
+            }
+        }
     }
 
     /// Executes a statement; the rows of its result.
@@ -202,10 +291,9 @@ impl Client {
         mut reply: Reply,
         mut each: impl FnMut(Part, &[u8]) -> Result<(), Error>,
     ) -> Result<Outcome, Error> {
-        self.writer.flush(&mut &self.stream)?;
-        self.reader.sequence = self.writer.sequence;
+        self.send()?;
         loop {
-            self.reader.next(&mut &self.stream, PACKET_MAX)?;
+            self.reader.next(&mut self.stream, PACKET_MAX)?;
             let payload = self.reader.payload();
             match reply.packet(payload).map_err(|_| malformed())? {
                 Part::Last(outcome) => return Ok(outcome),

@@ -14,6 +14,8 @@ pub mod capability {
     pub const PROTOCOL_41: u32 = 1 << 9;
     /// `interactive_timeout` counts instead of `wait_timeout`.
     pub const INTERACTIVE: u32 = 1 << 10;
+    /// The connection goes on with TLS.
+    pub const SSL: u32 = 1 << 11;
     /// Status flags are sent in replies.
     pub const TRANSACTIONS: u32 = 1 << 13;
     /// Passwords are scrambled with 20 bytes.

@@ -5,7 +5,7 @@ use crate::coordinator::{
     decide::Event,
     extras,
     model::{Micros, Pattern, SECOND},
-    store::By,
+    store::{By, LAST_TIME},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -187,9 +187,8 @@ pub(super) async fn run_all_now(
     limit: u64,
 ) -> Result<Value> {
     let from = coordinator.now().saturating_add(timeout);
-    // Those that nothing will happen to have no time, which is the largest.
-    let (last, after) = (Micros::MAX - 1, (from, String::new()));
-    let mut later = coordinator.store.due(last, after, limit + 1).await?;
+    let after = (from, String::new());
+    let mut later = coordinator.store.due(LAST_TIME, after, limit + 1).await?;
     let has_remaining = later.len() as u64 > limit;
     later.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let mut count = 0;

@@ -53,10 +53,14 @@ pub(in crate::coordinator) async fn unsubscribe(
 ) -> Result {
     complete(&subscriber)?;
     let Topic { topic, url, .. } = subscriber;
-    if coordinator.store.subscribers(&topic).await?.is_empty() {
+    if coordinator.store.topic(topic.clone()).await?.is_none() {
         return Err(Refusal::Other("no such a topic".into()));
     }
-    match coordinator.store.unsubscribe(topic, url).await? {
+    if coordinator.store.subscribers(&topic).await?.is_empty() {
+        return Err(Refusal::Other("this topic is empty".into()));
+    }
+    let now = coordinator.now();
+    match coordinator.store.unsubscribe(topic, url, now).await? {
         true => Ok(()),
         false => Err(Refusal::Other("no such an url ".into())),
     }

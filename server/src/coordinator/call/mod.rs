@@ -187,6 +187,31 @@ impl Caller {
         token: Option<&str>,
         body: &serde_json::Value,
     ) -> Result<serde_json::Value, String> {
+        let answer = self.send_json(url, token, body).await?;
+        let value: serde_json::Value = serde_json::from_str(&answer.body)
+            .map_err(|_| format!("{url}: status {}, no JSON", answer.status.as_u16()))?;
+        if answer.status != StatusCode::OK {
+            let message = value["message"].as_str().unwrap_or(&answer.body);
+            return Err(message.to_owned());
+        }
+        Ok(value)
+    }
+
+    /// Posts JSON to whoever takes it; why it does not.
+    pub async fn notify(&self, url: &str, body: &serde_json::Value) -> Result<(), String> {
+        let status = self.send_json(url, None, body).await?.status;
+        match status.is_success() {
+            true => Ok(()),
+            false => Err(format!("{url}: status {}", status.as_u16())),
+        }
+    }
+
+    async fn send_json(
+        &self,
+        url: &str,
+        token: Option<&str>,
+        body: &serde_json::Value,
+    ) -> Result<Answer, String> {
         let mut request = Request::post(url).header(CONTENT_TYPE, "application/json");
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
@@ -195,14 +220,7 @@ impl Caller {
             .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|error| format!("{url}: {error}"))?;
         let answer = self.http.send(request).await;
-        let answer = answer.map_err(|error| format!("{url}: {error}"))?;
-        let value: serde_json::Value = serde_json::from_str(&answer.body)
-            .map_err(|_| format!("{url}: status {}, no JSON", answer.status.as_u16()))?;
-        if answer.status != StatusCode::OK {
-            let message = value["message"].as_str().unwrap_or(&answer.body);
-            return Err(message.to_owned());
-        }
-        Ok(value)
+        answer.map_err(|error| format!("{url}: {error}"))
     }
 
     async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {

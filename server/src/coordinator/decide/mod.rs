@@ -50,6 +50,8 @@ pub struct Rules {
     pub retry_interval_max: Micros,
     /// So many calls of one branch that come to nothing make a dead letter; 0: none does.
     pub dead_letter_after: u64,
+    /// From so many on each makes an alert; 0: none does.
+    pub alert_after: u64,
 }
 
 impl Default for Rules {
@@ -59,6 +61,7 @@ impl Default for Rules {
             retry_interval: 10 * SECOND,
             retry_interval_max: 300 * SECOND,
             dead_letter_after: 0,
+            alert_after: 0,
         }
     }
 }
@@ -111,6 +114,9 @@ pub enum Action {
     Ask,
     /// Nothing more before then, unless a reply comes.
     Wait(Micros),
+    /// Tell somebody that calls of this branch (`None`: questions to the client) come to nothing,
+    /// the last of them for this reason, or that they are given up.
+    Alert(Option<usize>, String),
     /// It has ended.
     End,
 }
@@ -144,13 +150,11 @@ impl Transaction {
         let mut actions = Vec::new();
         match event {
             Event::Look => {}
-            Event::Reply(branch, reply) => {
-                let save = self.reply(branch, reply, moment);
-                actions.extend(save.then_some(Action::Save));
-            }
+            Event::Reply(branch, reply) => actions = self.reply(branch, reply, moment),
             Event::Answer(answer) => {
-                self.answer(answer, moment);
+                let alert = self.answer(answer, moment);
                 actions.push(Action::Save);
+                actions.extend(alert);
             }
         }
         self.proceed(moment, &mut actions);
@@ -270,14 +274,14 @@ impl Transaction {
         }
     }
 
-    /// Takes a reply in; true: it must be saved before anything else is done.
-    fn reply(&mut self, place: usize, reply: Reply, moment: Moment) -> bool {
+    /// Takes a reply in, and says what must be done at once.
+    fn reply(&mut self, place: usize, reply: Reply, moment: Moment) -> Vec<Action> {
         self.calling.remove(&place);
         let may_fail = self.global.pattern == Pattern::Saga;
         let passes_on = self.global.options.pass_results;
         let retries = self.retries(moment.rules);
         let Some(branch) = self.branches.get_mut(place) else {
-            return false;
+            return Vec::new();
         };
         branch.attempts += 1;
         let is_action = may_fail && branch.op == "action";
@@ -286,10 +290,10 @@ impl Transaction {
                 branch.status = BranchStatus::Succeed;
                 branch.ended = Some(moment.now);
                 branch.last_error.clear();
-                if passes_on && is_action {
-                    branch.answer = answer;
+                if !(passes_on && is_action) {
+                    return Vec::new();
                 }
-                return passes_on && is_action;
+                branch.answer = answer;
             }
             Reply::Failure(why) if is_action => {
                 branch.status = BranchStatus::Failed;
@@ -304,21 +308,23 @@ impl Transaction {
                 branch.interval = retries.after(branch.interval);
                 let pause = jittered(branch.interval, moment.random);
                 branch.not_before = moment.now.saturating_add(pause);
-                branch.last_error = why;
+                branch.last_error.clone_from(&why);
                 branch.errors += 1;
                 if is_action {
                     self.global.retry_count += 1;
                 }
                 let errors = branch.errors;
-                self.give_up_after(errors, moment);
+                let alert = self.came_to_nothing(Some(place), why, errors, moment);
+                return [Action::Save].into_iter().chain(alert).collect();
             }
         }
-        true
+        vec![Action::Save]
     }
 
-    /// Takes the client's answer in.
-    fn answer(&mut self, answer: Reply, moment: Moment) {
+    /// Takes the client's answer in, and says whom to tell.
+    fn answer(&mut self, answer: Reply, moment: Moment) -> Option<Action> {
         self.asking = false;
+        let mut alert = None;
         let retries = self.retries(moment.rules);
         let interval = match answer {
             Reply::Success(_) | Reply::Failure(_) => {
@@ -327,27 +333,40 @@ impl Transaction {
                     _ => None,
                 };
                 if let Some((status, reason)) = decided {
-                    return self.turn(status, reason, moment.now);
+                    self.turn(status, reason, moment.now);
+                    return None;
                 }
                 retries.first
             }
             Reply::Ongoing => retries.first,
-            Reply::Error(_) => {
+            Reply::Error(why) => {
                 self.global.retry_count += 1;
-                self.give_up_after(self.global.retry_count, moment);
+                let errors = self.global.retry_count;
+                alert = self.came_to_nothing(None, why, errors, moment);
                 retries.after(self.global.query_interval)
             }
         };
         self.global.query_interval = interval;
         let pause = jittered(interval, moment.random);
         self.global.next_run = moment.now.saturating_add(pause);
+        alert
     }
 
-    fn give_up_after(&mut self, errors: u64, moment: Moment) {
-        let limit = moment.rules.dead_letter_after;
-        if limit > 0 && errors >= limit {
+    /// Takes in that so many calls have come to nothing: whether it is given up, and somebody told.
+    fn came_to_nothing(
+        &mut self,
+        whose: Option<usize>,
+        why: String,
+        errors: u64,
+        moment: Moment,
+    ) -> Option<Action> {
+        let has_reached = |limit| limit > 0 && errors >= limit;
+        let is_dead = has_reached(moment.rules.dead_letter_after);
+        if is_dead {
             self.global.dead_since = Some(moment.now);
         }
+        let is_alarming = is_dead || has_reached(moment.rules.alert_after);
+        is_alarming.then_some(Action::Alert(whose, why))
     }
 
     fn retries(&self, rules: Rules) -> Retries {

@@ -86,6 +86,7 @@ fn event(transaction: &Transaction, line: &str) -> (Event, Moment) {
         random: 0,
         rules: Rules {
             dead_letter_after: 3,
+            alert_after: 2,
             ..Rules::default()
         },
     };
@@ -123,6 +124,11 @@ fn tell(transaction: &Transaction, actions: &[Action]) -> String {
                     until.saturating_sub(START) as f64 / SECOND as f64
                 )
             }
+            Action::Alert(Some(place), why) => {
+                let branch = &transaction.branches[*place];
+                format!("alert {} {}: {why}", branch.op, branch.branch_id)
+            }
+            Action::Alert(None, why) => format!("alert: {why}"),
             Action::End => "end".to_owned(),
         };
         let _ = write!(out, "{told}; ");

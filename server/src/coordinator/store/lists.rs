@@ -1,9 +1,9 @@
 //! Lists of transactions, and topics.
 
 use super::{
-    super::model::{Global, Micros},
+    super::model::{Global, Micros, Pattern, Status},
     connection::Connection,
-    rows::{Row, moment, read_global, text},
+    rows::{NO_TIME, Row, is_new, moment, read_global, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -24,9 +24,9 @@ pub struct Topic {
 pub struct Named {
     /// The name.
     pub name: String,
-    /// When the first of its subscribers came.
+    /// When the first of its subscribers came, as far as it is known.
     pub created: Micros,
-    /// When the last of them came.
+    /// When the last of them came or went.
     pub updated: Micros,
 }
 
@@ -109,13 +109,46 @@ pub(in crate::coordinator) fn list(
     Ok(listed)
 }
 
-/// Who wants the messages of a topic.
+/// How many transactions are unfinished, of one kind and status.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfinished {
+    /// Their kind.
+    pub pattern: Pattern,
+    /// Where they are.
+    pub status: Status,
+    /// All of them.
+    pub count: u64,
+    /// Those of them that are dead letters.
+    pub dead: u64,
+}
+
+/// Counts unfinished transactions.
+pub(in crate::coordinator) fn unfinished(
+    connection: &mut dyn Connection,
+) -> Result<Vec<Unfinished>, SqlError> {
+    const COUNT: &str = "SELECT trans_type, status, COUNT(*), COUNT(dead_time) \
+         FROM global_transactions WHERE next_run_us <= ? GROUP BY trans_type, status";
+    let counted = |row: Vec<Value>| {
+        let mut row = Row(row.into_iter());
+        Some(Unfinished {
+            pattern: Pattern::parse(&row.text())?,
+            status: Status::parse(&row.text())?,
+            count: row.number(),
+            dead: row.number(),
+        })
+    };
+    let answer = connection.run(COUNT, &[Value::UInt(NO_TIME)])?;
+    Ok(answer.rows.into_iter().filter_map(counted).collect())
+}
+
+/// Who wants the messages of a topic. A row without a url is nobody's: it keeps a topic known
+/// that had subscribers and has none now.
 pub(in crate::coordinator) fn subscribers(
     connection: &mut dyn Connection,
     topic: &str,
 ) -> Result<Vec<Topic>, SqlError> {
-    const SUBSCRIBERS: &str =
-        "SELECT topic, url, remark FROM topics WHERE topic = ? ORDER BY create_time, url";
+    const SUBSCRIBERS: &str = "SELECT topic, url, remark FROM topics WHERE topic = ? AND url <> '' \
+         ORDER BY create_time, url";
     let subscriber = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Topic {
@@ -173,21 +206,23 @@ pub(in crate::coordinator) fn subscribe(
         text(&topic.remark),
         moment(now),
     ];
-    match connection.run(INSERT, &values) {
-        Ok(_) => Ok(true),
-        Err(error) if error.code == 1062 => Ok(false),
-        Err(error) => Err(error),
-    }
+    is_new(connection.run(INSERT, &values).map(drop))
 }
 
-/// Removes a subscriber. False: it is none.
+/// Removes a subscriber; the topic stays known. False: it is none.
 pub(in crate::coordinator) fn unsubscribe(
     connection: &mut dyn Connection,
     topic: &str,
     url: &str,
+    now: Micros,
 ) -> Result<bool, SqlError> {
     const DELETE: &str = "DELETE FROM topics WHERE topic = ? AND url = ?";
+    const KEEP: &str = "INSERT INTO topics (topic, url, remark, create_time) \
+         VALUES (?, '', '', ?) ON DUPLICATE KEY UPDATE create_time = ?";
     let answer = connection.run(DELETE, &[text(topic), text(url)])?;
+    if answer.affected > 0 {
+        connection.run(KEEP, &[text(topic), moment(now), moment(now)])?;
+    }
     Ok(answer.affected > 0)
 }
 

@@ -26,14 +26,15 @@ mod worker;
 
 pub use history::Operated;
 pub use leases::{Claimed, News, Seen};
-pub use lists::{Filter, Listed, Named, Topic};
+pub use lists::{Filter, Listed, Named, Topic, Unfinished};
 pub use place::Place;
-pub use rows::{Attempt, By, Due, Registered, Saved};
+pub use rows::{Attempt, By, Due, LAST_TIME, Registered, Saved};
 
 use super::{
     decide::Transaction,
     model::{Branch, CopyOnWrite, Micros},
 };
+use crate::mysql::client::tls::Tls;
 use cohort_engine::env::Env;
 use cohort_sql::{Instance, SqlError};
 use connection::{Connection, LOST, UNREACHABLE};
@@ -49,8 +50,6 @@ use worker::Workers;
 const WRITERS: usize = 1;
 /// Reads that are carried out at the same time.
 const READERS: usize = 4;
-/// A unique key's value is there already.
-const DUPLICATE: u16 = 1062;
 
 /// The tables, for many to use at once.
 pub struct Store {
@@ -79,7 +78,9 @@ impl Store {
     /// Opens the tables elsewhere, making what is not there, and takes a seat among the
     /// coordinators. `name` is what people call this one.
     pub fn open_at(place: Place, env: Env, name: String) -> Result<Store, SqlError> {
+        let tls = place.tls.as_ref().map(Tls::load).transpose();
         let shared = Arc::new(Shared {
+            tls: tls.map_err(SqlError::unknown_error)?,
             place,
             env,
             name,
@@ -163,15 +164,9 @@ impl Store {
         transaction: Transaction,
         is_driven: bool,
     ) -> Result<bool, SqlError> {
-        let inserted = self
-            .workers
+        self.workers
             .write(move |connection| rows::insert(connection, &transaction, is_driven))
-            .await;
-        match inserted {
-            Ok(()) => Ok(true),
-            Err(error) if error.code == DUPLICATE => Ok(false),
-            Err(error) => Err(error),
-        }
+            .await
     }
     /// Writes what has changed since `before`, if the status is still that one's, and if whoever
     /// drives it still does.
@@ -233,20 +228,19 @@ impl Store {
     pub async fn register(&self, gid: &str, branches: Vec<Branch>) -> Result<Registered, SqlError> {
         let gid = gid.to_owned();
         let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
-        let registered = self
-            .workers
+        self.workers
             .write(move |connection| rows::register(connection, &gid, &branches))
-            .await;
-        match registered {
-            Err(error) if error.code == DUPLICATE => Ok(Registered::Duplicate),
-            other => other,
-        }
+            .await
     }
     /// Transactions, the newest first.
     pub async fn list(&self, filter: Filter) -> Result<Vec<Listed>, SqlError> {
         self.workers
             .read(move |connection| lists::list(connection, &filter))
             .await
+    }
+    /// How many transactions are unfinished.
+    pub async fn unfinished(&self) -> Result<Vec<Unfinished>, SqlError> {
+        self.workers.read(lists::unfinished).await
     }
     /// Who wants the messages of a topic.
     pub async fn subscribers(&self, topic: &str) -> Result<Vec<Topic>, SqlError> {
@@ -274,9 +268,14 @@ impl Store {
             .await
     }
     /// Removes a subscriber. False: it is none.
-    pub async fn unsubscribe(&self, topic: String, url: String) -> Result<bool, SqlError> {
+    pub async fn unsubscribe(
+        &self,
+        topic: String,
+        url: String,
+        now: Micros,
+    ) -> Result<bool, SqlError> {
         self.workers
-            .write(move |connection| lists::unsubscribe(connection, &topic, &url))
+            .write(move |connection| lists::unsubscribe(connection, &topic, &url, now))
             .await
     }
     /// Removes a topic. False: there is none.

@@ -14,7 +14,7 @@ use super::{
     schema,
 };
 use crate::mysql::{
-    client::{Client, Error},
+    client::{Client, Error, tls::Tls},
     constants::capability,
     stream::Stream,
 };
@@ -59,6 +59,8 @@ const UNKNOWN_VARIABLE: u16 = 1193;
 /// What the connections of a coordinator share.
 pub(super) struct Shared {
     pub place: Place,
+    /// How connections are encrypted, if they are.
+    pub tls: Option<Tls>,
     pub env: Env,
     /// What people call this coordinator.
     pub name: String,
@@ -193,12 +195,15 @@ impl Remote {
         }
         let stream = found?;
         stream.set_nodelay(true).map_err(|e| wrong(&e))?;
-        let stream = Stream::Tcp(stream);
         stream
             .set_read_timeout(Some(ANSWER_TIMEOUT))
             .map_err(|e| wrong(&e))?;
-        let mut client = Client::log_in(stream, &place.account, capability::FOUND_ROWS)
-            .map_err(|e| wrong(&e))?;
+        let (account, extra) = (&place.account, capability::FOUND_ROWS);
+        let mut client = match &self.shared.tls {
+            None => Client::log_in(Stream::Tcp(stream), account, extra),
+            Some(tls) => Client::log_in_securely(stream, (tls, name_of(host)), account, extra),
+        }
+        .map_err(|e| wrong(&e))?;
         client
             .set_answer_timeout(Some(ANSWER_TIMEOUT))
             .map_err(|e| wrong(&e))?;
@@ -330,6 +335,12 @@ impl Remote {
             }
         })
     }
+}
+
+/// The name in `host:port`, as certificates have it.
+fn name_of(host: &str) -> &str {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    name.trim_start_matches('[').trim_end_matches(']')
 }
 
 fn server_error(code: u16, message: String) -> SqlError {

@@ -13,6 +13,12 @@ use std::borrow::Cow;
 
 /// `next_run_us` of what has ended.
 const NEVER: u64 = u64::MAX;
+/// And of what is unfinished, and waits for somebody: it counts among the unfinished.
+pub(super) const NO_TIME: u64 = NEVER - 1;
+/// The largest that is a time.
+pub const LAST_TIME: Micros = NO_TIME - 1;
+/// A unique key's value is there already.
+const DUPLICATE: u16 = 1062;
 
 /// What a change came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +113,23 @@ fn corrupt(what: &str) -> SqlError {
     SqlError::unknown_error(format_args!("global_transactions: {what}"))
 }
 
+/// Whether a row was inserted. False: its key is there already, which is an answer like any other
+/// and costs those nothing who share the transaction, since an error takes back its statement only.
+pub(super) fn is_new(inserted: Result<(), SqlError>) -> Result<bool, SqlError> {
+    match inserted {
+        Ok(()) => Ok(true),
+        Err(error) if error.code == DUPLICATE => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Makes a new transaction known, which this coordinator drives from the beginning or nobody does.
+/// False: there is one of this name.
 pub(in crate::coordinator) fn insert(
     connection: &mut dyn Connection,
     transaction: &Transaction,
     is_driven: bool,
-) -> Result<(), SqlError> {
+) -> Result<bool, SqlError> {
     const INSERT: &str = "INSERT INTO global_transactions (gid, trans_type, status, \
          query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
          retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
@@ -141,8 +158,11 @@ pub(in crate::coordinator) fn insert(
         moment_or_null(global.dead_since),
         Value::UInt(if is_driven { connection.owner() } else { 0 }),
     ];
-    connection.run(INSERT, &values)?;
-    insert_branches(connection, &global.gid, 0, &transaction.branches)
+    if !is_new(connection.run(INSERT, &values).map(drop))? {
+        return Ok(false);
+    }
+    insert_branches(connection, &global.gid, 0, &transaction.branches)?;
+    Ok(true)
 }
 
 /// Adds branches, the first of them at this position.
@@ -200,7 +220,7 @@ fn next_run(global: &Global) -> u64 {
     if global.status.is_final() {
         NEVER
     } else {
-        global.next_run
+        global.next_run.min(NO_TIME)
     }
 }
 
@@ -344,7 +364,9 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
         result: row.text(),
         retry_count: row.number(),
         query_interval: row.number(),
-        next_run: row.number(),
+        next_run: Some(row.number())
+            .filter(|&at| at <= LAST_TIME)
+            .unwrap_or(Micros::MAX),
         created: row.moment().unwrap_or(0),
         finished: row.moment(),
         rolled_back: row.moment(),
@@ -381,8 +403,12 @@ pub(in crate::coordinator) fn register(
     }
     let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
     let first = count.map_or(0, |row| Row(row.into_iter()).number());
-    insert_branches(connection, gid, first, branches)?;
-    Ok(Registered::Yes)
+    // So few that one statement inserts them.
+    let inserted = insert_branches(connection, gid, first, branches);
+    Ok(match is_new(inserted)? {
+        true => Registered::Yes,
+        false => Registered::Duplicate,
+    })
 }
 
 /// Whether a transaction is prepared, and stays so until the end of this database transaction.

@@ -235,7 +235,10 @@ fn together(connection: &mut dyn Connection, mut batch: Vec<Box<dyn Write>>) -> 
 #[cfg(test)]
 mod tests {
     use super::{
-        super::connection::{Answer, Committed},
+        super::{
+            connection::{Answer, Committed},
+            rows,
+        },
         *,
     };
     use cohort_engine::types::Value;
@@ -262,6 +265,7 @@ mod tests {
             };
             match sql {
                 "fail" => Err(SqlError::unknown_error("failed")),
+                "duplicate" => Err(SqlError::duplicate_entry("g", "PRIMARY")),
                 "deadlock" if times(sql) < 3 => Err(SqlError::deadlock()),
                 "unreachable" => Err(SqlError {
                     code: UNREACHABLE,
@@ -287,7 +291,10 @@ mod tests {
 
     fn asked(sql: &'static str) -> (Box<dyn Write>, Receive) {
         let (reply, receiver) = oneshot::channel();
-        let work = move |connection: &mut dyn Connection| connection.run(sql, &[]).map(|_| ());
+        let work = move |connection: &mut dyn Connection| match sql {
+            "duplicate" => rows::is_new(connection.run(sql, &[]).map(drop)).map(drop),
+            _ => connection.run(sql, &[]).map(drop),
+        };
         let outcome = None;
         (
             Box::new(Asked {
@@ -312,6 +319,13 @@ mod tests {
     fn those_that_arrive_together_share_a_transaction() {
         let (done, succeeded) = written(&["a", "b", "c"]);
         assert_eq!(done, "begin a b c commit");
+        assert_eq!(succeeded, [true, true, true]);
+    }
+
+    #[test]
+    fn what_is_there_already_costs_the_others_nothing() {
+        let (done, succeeded) = written(&["a", "duplicate", "c"]);
+        assert_eq!(done, "begin a duplicate c commit");
         assert_eq!(succeeded, [true, true, true]);
     }
 

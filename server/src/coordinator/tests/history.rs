@@ -9,7 +9,7 @@ use cohort_engine::{env::fake::Disk, types::Value};
 use serde_json::{Value as Json, json};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -106,4 +106,49 @@ fn what_has_ended_is_removed_in_time_and_nothing_else() {
         );
     }
     assert_eq!(server.status("waiting"), "prepared");
+}
+
+#[test]
+fn somebody_is_told_of_what_comes_to_nothing_and_holds_nothing_up() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    // It takes the first alert late, and the second not at the first try.
+    let webhook = serve(move |visit| {
+        let alert: Json = serde_json::from_str(&visit.body).expect("JSON");
+        let mut heard = heard.lock().expect("no panic");
+        heard.push(alert);
+        match heard.len() {
+            1 => Answer::Silence(Duration::from_millis(500)),
+            _ => Answer::ok(),
+        }
+    });
+    let port = serve(|visit| match visit.of("op") {
+        "action" => Answer::Status(500, "away".into()),
+        _ => Answer::ok(),
+    });
+    let mut options = options();
+    options.rules.dead_letter_after = 4;
+    options.rules.alert_after = 3;
+    options.alert_webhook = Some(format!("http://127.0.0.1:{webhook}/alerts"));
+    let server = Server::start(&Machine::new(Disk::new(1)), options).expect("a server");
+    saga(&server, "g", port);
+    let is_dead = || {
+        let (_, metrics) = server.get("/api/metrics");
+        metrics.contains("cohort_transactions_dead{model=\"saga\"} 1\n")
+            && metrics.contains("{model=\"saga\",status=\"submitted\"} 1\n")
+    };
+    wait_until("nobody counts dead letters", is_dead);
+    assert!(
+        told.lock().expect("no panic").len() <= 1,
+        "driving waited for an alert"
+    );
+    wait_until("nobody is told", || {
+        told.lock().expect("no panic").len() == 3
+    });
+    let alert = |retry_count: u64, dead_letter: bool| {
+        json!({ "gid": "g", "status": "submitted", "branch": "01", "op": "action",
+            "error": "status 500: away", "retry_count": retry_count, "dead_letter": dead_letter })
+    };
+    let wanted = [alert(3, false), alert(3, false), alert(4, true)];
+    assert_eq!(*told.lock().expect("no panic"), wanted);
 }

@@ -3,6 +3,10 @@
 //!
 //! ```text
 //! > answer OP ID WORD…        how the service will answer this branch; the last word stays
+//! > bank OP BRANCH            the client calls the bank itself; what came of it
+//! > accounts                  the bank's accounts
+//! > xa BRANCH [AMOUNT]        the first phase of an XA branch, in this Cohort
+//! > balances                  the accounts that XA branches change
 //! > submit TYPE STEPS {…}     POST, with a traceparent where TRACED is somewhere in it; so are prepare, abort and all other endpoints
 //! > by-hand NAME {…}         POST to /api/cohort/NAME
 //! > get PATH
@@ -15,13 +19,20 @@
 //! Scripts whose names begin with `grpc` play over gRPC, whose times are whole seconds; what it has
 //! no methods for still goes over HTTP. An answer is then gRPC's code and text.
 //!
+//! A branch at `$S/bank` keeps accounts, under barriers (see `ledger`): what its calls came to is
+//! shown with them. `bank` after STEPS has all steps there. A branch at `$S/xa` ends XA branches.
+//!
 //! `$S` is the service, `$G` the transaction, of which each comment line begins a new one.
 
 use super::{
-    ENDED, Machine, PATIENCE, Server, grpc, options,
+    ENDED, Machine, PATIENCE, Server, grpc,
+    ledger::Ledger,
+    options,
     participant::{Answer, Visit, exchange, serve},
+    xa,
 };
-use cohort_engine::env::fake::Disk;
+use cohort_engine::{env::fake::Disk, types::Value as Sql};
+use cohort_sql::Instance;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -38,9 +49,27 @@ use std::{
 struct Script {
     answers: BTreeMap<String, VecDeque<String>>,
     calls: Vec<String>,
+    ledger: Ledger,
+    /// Where XA branches are.
+    instance: Option<Arc<Instance>>,
 }
 
 impl Script {
+    /// The bank's accounts and barriers, and XA branches, as far as these are called.
+    fn work(&mut self, visit: &Visit, call: &mut String) -> Answer {
+        if visit.path.ends_with("/bank") {
+            if visit.of("op") == "msg" {
+                return self.ledger.query_prepared(visit.of("gid"));
+            }
+            let change = format!("{:?}", self.ledger.transfer(visit));
+            let _ = write!(call, " {}", change.to_lowercase());
+        }
+        match &self.instance {
+            Some(instance) if visit.path.ends_with("/xa") => xa::second_phase(instance, visit),
+            _ => Answer::ok(),
+        }
+    }
+
     fn answer(&mut self, visit: &Visit) -> Answer {
         let name = format!(
             "{} {} {}",
@@ -57,23 +86,29 @@ impl Script {
         if !matches!(visit.body.as_str(), "" | "{}") {
             let _ = write!(call, " {}", visit.body);
         }
-        self.calls.push(call);
         let words = self.answers.get_mut(&name);
         let word = words.and_then(|words| match words.len() {
             0 | 1 => words.front().cloned(),
             _ => words.pop_front(),
         });
         let text = |status, text: &str| Answer::Status(status, text.to_owned());
-        match word.as_deref().unwrap_or("success") {
-            "success" => Answer::ok(),
+        let answer = match word.as_deref().unwrap_or("success") {
+            "success" => self.work(visit, &mut call),
+            "lost" => {
+                self.work(visit, &mut call);
+                text(500, "done, and nobody hears of it")
+            }
             "failure" => text(409, r#"{"dtm_result":"FAILURE"}"#),
             "ongoing" => text(425, r#"{"dtm_result":"ONGOING"}"#),
             "error" => text(500, "broken"),
             "garbage" => Answer::Garbage,
             "flood" => Answer::Flood,
             "silence" => Answer::Silence(Duration::from_millis(300)),
+            "absence" => Answer::Silence(Duration::from_millis(1_500)),
             body => text(200, body),
-        }
+        };
+        self.calls.push(call);
+        answer
     }
 }
 
@@ -121,6 +156,27 @@ impl Player {
                 let (status, body) = self.server.get(&self.inserted(rest));
                 format!("{status} {}\n", self.masked(&body))
             }
+            "bank" => self.bank(rest),
+            "accounts" => {
+                let script = self.script();
+                let accounts = script.ledger.accounts.iter();
+                let told: Vec<_> = accounts
+                    .map(|(name, sum)| format!("{name} {sum}"))
+                    .collect();
+                match told.is_empty() {
+                    true => "none\n".to_owned(),
+                    false => format!("{}\n", told.join(", ")),
+                }
+            }
+            "xa" => self.xa(rest),
+            "balances" => {
+                let balance = |id| {
+                    let query = format!("SELECT balance FROM bank.account WHERE id = {id}");
+                    let balance = xa::sql(&self.server.instance, &[&query]);
+                    balance.ok().flatten().unwrap_or(Sql::Null)
+                };
+                format!("{:?} {:?}\n", balance(1), balance(2))
+            }
             "until" => {
                 self.server.wait_for(&self.gid, &[rest]);
                 String::new()
@@ -147,6 +203,36 @@ impl Player {
                 let answer = self.client.tell(name, &self.request(rest), headers);
                 format!("{}\n", self.masked(&answer))
             }
+        }
+    }
+    /// The client does a branch's work itself.
+    fn bank(&self, rest: &str) -> String {
+        let (op, branch) = rest.split_once(' ').expect("an operation and a branch");
+        let query = [
+            ("gid", self.gid.as_str()),
+            ("op", op),
+            ("branch_id", branch),
+        ];
+        let query = query.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let visit = Visit {
+            query: query.into(),
+            ..Visit::default()
+        };
+        let change = self.script().ledger.transfer(&visit);
+        format!("{change:?}\n").to_lowercase()
+    }
+    /// The first phase of an XA branch; the first one loses what the others win.
+    fn xa(&self, rest: &str) -> String {
+        let (branch, amount) = rest.split_once(' ').unwrap_or((rest, "30"));
+        let amount: i32 = amount.parse().expect("an amount");
+        let (account, amount) = match branch {
+            "01" => (1, -amount),
+            _ => (2, amount),
+        };
+        let xid = format!("{}-{branch}", self.gid);
+        match xa::first_phase(&self.server.instance, &xid, account, amount) {
+            Ok(()) => "prepared\n".to_owned(),
+            Err(error) => format!("error {}\n", error.code),
         }
     }
     fn inserted(&self, text: &str) -> String {
@@ -177,7 +263,8 @@ impl Player {
         let mut request = json!({ "gid": self.gid, "trans_type": words.next() });
         if let Some(steps) = words.next() {
             let steps: usize = steps.parse().expect("a number of steps");
-            let url = format!("{}/x", self.service);
+            let path = words.next().unwrap_or("x");
+            let url = format!("{}/{path}", self.service);
             request["steps"] = vec![json!({ "action": url, "compensate": url }); steps].into();
             request["payloads"] = vec!["{}"; steps].into();
             request["query_prepared"] = url.into();
@@ -215,6 +302,8 @@ fn play(script: &str, grpc: bool) -> String {
     let service = Arc::clone(&calls);
     let handler = move |visit: &Visit| service.lock().expect("no panic").answer(visit);
     let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    xa::sql(&server.instance, &xa::SETUP).expect("accounts");
+    calls.lock().expect("no panic").instance = Some(Arc::clone(&server.instance));
     let (service, client): (_, Box<dyn Talk>) = match grpc {
         true => {
             let service = format!("127.0.0.1:{}/test.Bank", grpc::serve(handler));
@@ -237,7 +326,10 @@ fn play(script: &str, grpc: bool) -> String {
         if line.starts_with('#') || line.is_empty() {
             number += 1;
             player.gid = format!("gid-{number}-");
-            player.script().calls.clear();
+            let mut script = player.script();
+            script.calls.clear();
+            script.ledger.accounts.clear();
+            drop(script);
             let _ = writeln!(out, "{line}");
         } else if let Some(command) = line.strip_prefix("> ") {
             let answer = player.play(command);
@@ -268,4 +360,5 @@ macro_rules! scripts {
         })*
     };
 }
-scripts!(saga tcc message workflow by_hand grpc_saga grpc_tcc grpc_message grpc_workflow);
+scripts!(saga tcc message workflow barrier xa by_hand);
+scripts!(grpc_saga grpc_tcc grpc_message grpc_workflow grpc_barrier grpc_xa);

@@ -1,7 +1,8 @@
 //! Several coordinators on the tables of another server, with a network between them that loses
 //! what it should carry.
 //!
-//! The other server is a Cohort; `STORE_UNDER_TEST=user@host:port` takes another one.
+//! The other server is a Cohort; `STORE_UNDER_TEST=user@host:port` takes another one, to which
+//! `user@host:port?ssl-mode=REQUIRED` and the like are options of the connections under test.
 
 use super::{
     Machine, PATIENCE, Server, exchange, options,
@@ -118,6 +119,8 @@ struct Storage {
     _connections: Option<Arc<Connections<Database>>>,
     user: String,
     address: String,
+    /// Of the coordinators' connections.
+    options: String,
     schema: String,
 }
 
@@ -138,11 +141,13 @@ impl Storage {
                 (Some(connections), format!("root@{address}"))
             }
         };
+        let (who, options) = who.split_once('?').unwrap_or((&who, ""));
         let (user, address) = who.split_once('@').expect("user@host:port");
         let storage = Storage {
             _connections: connections,
             user: user.to_owned(),
             address: address.to_owned(),
+            options: options.to_owned(),
             schema: schema.to_owned(),
         };
         storage.query(&format!("DROP DATABASE IF EXISTS {schema}"));
@@ -168,7 +173,8 @@ impl Storage {
     /// A coordinator, and the network between it and the store.
     fn coordinator(&self) -> (Server, Arc<Network>) {
         let (network, port) = Network::to(self.address.clone());
-        let url = format!("mysql://{}@127.0.0.1:{port}/{}", self.user, self.schema);
+        let (user, schema, asked) = (&self.user, &self.schema, &self.options);
+        let url = format!("mysql://{user}@127.0.0.1:{port}/{schema}?{asked}");
         let place: Place = url.parse().expect("a place");
         let options = Options {
             place: Some(place),
@@ -303,6 +309,10 @@ fn what_a_lost_coordinator_drove_is_taken_over() {
 #[test]
 fn commits_whose_answers_are_lost_are_neither_lost_nor_repeated() {
     let storage = Storage::start("shared_4");
+    if !storage.options.is_empty() {
+        eprintln!("left out: the network cannot tell COMMITs that are encrypted");
+        return;
+    }
     let (a, network) = storage.coordinator();
     let (service, works, _) = hesitant();
     works.store(true, Ordering::SeqCst);

@@ -38,6 +38,8 @@ pub struct Login {
     pub version: String,
     greeted: bool,
     asked_for_key: bool,
+    /// How the server would like a password to be proved.
+    plugin: String,
 }
 
 /// What to do after a packet of the server.
@@ -72,6 +74,37 @@ impl Login {
             extra,
             ..Login::default()
         }
+    }
+
+    /// Takes the server's greeting, and asks to go on with TLS before anything is said of who logs
+    /// in. [`Login::secured`] comes next.
+    pub fn ask_for_tls(
+        &mut self,
+        (sequence, payload): (u8, &[u8]),
+        account: &Account,
+        out: &mut Writer,
+    ) -> Result<(), LoginError> {
+        if let Some((0xff, rest)) = payload.split_first() {
+            return Err(LoginError::Refused(ServerError::parse(rest)));
+        }
+        self.extra |= capability::SSL;
+        self.greeted = true;
+        self.plugin = self.greeting(payload).ok_or_else(malformed)?;
+        if self.capabilities & capability::SSL == 0 {
+            return Err(LoginError::Unsupported("the server has no TLS".into()));
+        }
+        self.leave_out_database(account);
+        out.sequence = sequence.wrapping_add(1);
+        out.begin();
+        self.put_head(&mut out.buffer);
+        out.end();
+        Ok(())
+    }
+
+    /// The connection is encrypted now: says who logs in.
+    pub fn secured(&mut self, account: &Account, out: &mut Writer) {
+        let plugin = std::mem::take(&mut self.plugin);
+        self.respond(&plugin, account, out);
     }
 
     /// Takes the server's next packet; what to answer is written to `out`. `private` says whether
@@ -121,10 +154,23 @@ impl Login {
         Some(String::from_utf8_lossy(plugin).into_owned())
     }
 
-    fn respond(&mut self, plugin: &str, account: &Account, out: &mut Writer) {
+    /// Which must be known in a request for TLS already: servers keep what that says.
+    fn leave_out_database(&mut self, account: &Account) {
         if account.database.is_empty() {
             self.capabilities &= !capability::CONNECT_WITH_DB;
         }
+    }
+
+    /// The head of a response, which is also a request for TLS.
+    fn put_head(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.capabilities.to_le_bytes());
+        bytes.extend_from_slice(&PACKET_MAX.to_le_bytes());
+        bytes.push(COLLATION);
+        bytes.extend_from_slice(&[0; 23]);
+    }
+
+    fn respond(&mut self, plugin: &str, account: &Account, out: &mut Writer) {
+        self.leave_out_database(account);
         // A server whose method we do not know may still have the account use another.
         let (plugin, proof) = match self.proof(plugin, &account.password) {
             Some(proof) => (plugin, proof),
@@ -132,10 +178,7 @@ impl Login {
         };
         out.begin();
         let bytes = &mut out.buffer;
-        bytes.extend_from_slice(&self.capabilities.to_le_bytes());
-        bytes.extend_from_slice(&PACKET_MAX.to_le_bytes());
-        bytes.push(COLLATION);
-        bytes.extend_from_slice(&[0; 23]);
+        self.put_head(bytes);
         put_zero_ended(bytes, &account.user);
         put_string(bytes, &proof);
         if self.capabilities & capability::CONNECT_WITH_DB != 0 {
@@ -289,6 +332,33 @@ mod tests {
         assert_eq!(response.plugin, CACHING_SHA2.as_bytes());
         let digest = Sha256::digest(Sha256::digest("secret")).into();
         assert!(auth::check_sha2(&digest, &NONCE, response.proof));
+    }
+
+    #[test]
+    fn nobody_is_named_before_tls() {
+        let (mut greeting, mut out) = (Vec::new(), Writer::new());
+        handshake::put_greeting(&mut greeting, "9.7.0", 7, &NONCE, 2);
+        let nowhere = Account {
+            database: String::new(),
+            ..account()
+        };
+        let asked = Login::default().ask_for_tls((0, &greeting), &nowhere, &mut out);
+        let none = "the server has no TLS".into();
+        assert_eq!(asked, Err(LoginError::Unsupported(none)));
+        // The lower half of the capabilities stands behind the version, number and nonce.
+        let low = 1 + "9.7.0\0".len() + 4 + 8 + 1;
+        greeting[low + 1] |= (capability::SSL >> 8) as u8;
+        let mut login = Login::default();
+        let asked = login.ask_for_tls((0, &greeting), &nowhere, &mut out);
+        assert_eq!((asked, out.buffer.len()), (Ok(()), 4 + 32));
+        let request = payload(&out).to_vec();
+        out.buffer.clear();
+        login.secured(&nowhere, &mut out);
+        assert_eq!(out.buffer[3], 2, "continues the request's numbering");
+        let response = handshake::parse_response(payload(&out)).unwrap();
+        assert_eq!(response.user, b"sb");
+        assert_ne!(response.capabilities & capability::SSL, 0);
+        assert_eq!(payload(&out)[..32], request, "begins as it was announced");
     }
 
     #[test]
