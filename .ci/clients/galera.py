@@ -5,7 +5,7 @@
     .ci/clients/galera.py 100        more of it: whoever stands still is taken for dead, too
 
 Starts the cluster from Debian's packages (mariadb-server, galera-4, rsync) on ports of its own, two
-`cohort serve --coordinator-store mysql://…` on it, and a bank in the same cluster that keeps DTM's
+`cohort serve --coordinator-store mysql://…` on it, over TLS, and a bank in the same cluster that keeps DTM's
 barriers. Clients move money with sagas, TCC and two-phase messages through whichever coordinator
 answers, some of which are refused on the way. Meanwhile one node of the cluster is killed, and
 started again, and so is a coordinator; the other one is stopped for a while (SIGSTOP). At the end every acknowledged global transaction must have
@@ -32,6 +32,7 @@ import urllib.parse
 import pymysql
 
 from cohort import BINARY, free_port
+from coordinator_tls import certificate
 
 ACCOUNTS, BALANCE, CLIENTS = 40, 1000, 8
 TABLES = (
@@ -67,10 +68,14 @@ def free_range(count):
 class Galera:
     """A cluster of three nodes, each of which can be killed and started again."""
 
+    SCHEMA = "coordination"
     PORTS = 10  # for each node: SQL, group communication, state transfers
 
     def __init__(self, directory):
         self.directory, self.first = directory, free_range(3 * Galera.PORTS)
+        self.tls = certificate(directory)
+        for path in self.tls:
+            path.chmod(0o644)
         self.nodes = [None] * 3
         for number in range(3):
             data = self.data(number)
@@ -83,7 +88,7 @@ class Galera:
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for number in range(3):
             self.start(number, bootstrap=number == 0)
-        self.query("CREATE USER co@'127.0.0.1' IDENTIFIED BY 'secret'")
+        self.query("CREATE USER co@'127.0.0.1' IDENTIFIED BY 'secret' REQUIRE SSL")
         self.query("GRANT ALL ON *.* TO co@'127.0.0.1'")
 
     def data(self, number):
@@ -101,6 +106,7 @@ class Galera:
                 "mariadbd", "--no-defaults", *user, f"--datadir={self.data(number)}",
                 f"--port={self.port(number)}", "--bind-address=127.0.0.1",
                 f"--socket={self.socket(number)}", "--binlog-format=row",
+                f"--ssl-cert={self.tls[0]}", f"--ssl-key={self.tls[1]}",
                 "--innodb-autoinc-lock-mode=2", "--innodb-flush-log-at-trx-commit=1",
                 "--innodb-buffer-pool-size=128M", "--wsrep-on=ON",
                 "--wsrep-provider=/usr/lib/galera/libgalera_smm.so",
@@ -148,7 +154,8 @@ class Galera:
             try:
                 connection = pymysql.connect(
                     host="127.0.0.1", port=self.port((first + turn) % 3), user="co",
-                    password="secret", database="bank", connect_timeout=2, read_timeout=10)
+                    password="secret", database="bank", connect_timeout=2, read_timeout=10,
+                    ssl_ca=str(self.tls[0]), ssl_verify_cert=True)
                 connection.cursor().execute("SET SESSION wsrep_sync_wait = 7")
                 return connection
             except pymysql.MySQLError as error:
@@ -157,7 +164,7 @@ class Galera:
 
     def url(self, first):
         hosts = ",".join(f"127.0.0.1:{self.port((first + n) % 3)}" for n in range(3))
-        return f"mysql://co:secret@{hosts}/coordination"
+        return f"mysql://co:secret@{hosts}/{self.SCHEMA}?ssl-mode=VERIFY_IDENTITY&ssl-ca={self.tls[0]}"
 
     def stop(self):
         for node in self.nodes:
@@ -222,18 +229,21 @@ class Bank(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         url = urllib.parse.urlparse(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
-        self.rfile.read(int(self.headers.get("content-length") or 0))
-        status = 409 if url.path == "/refuse" and query["op"] in ("action", "try") else 200
-        if url.path in ("/move", "/query"):
-            try:
-                status = Bank.work(url.path, query)
-            except (pymysql.MySQLError, OSError):
-                status = 500
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        try:
+            status = self.act(url.path, query, body)
+        except (pymysql.MySQLError, OSError):
+            status = 500
         self.send_response(status)
         self.send_header("content-length", "0")
         self.end_headers()
 
     do_GET = do_POST
+
+    def act(self, path, query, _body):
+        if path == "/refuse":
+            return 409 if query["op"] in ("action", "try") else 200
+        return Bank.work(path, query) if path in ("/move", "/query") else 200
 
     @classmethod
     def work(cls, path, query):
@@ -321,16 +331,19 @@ class Load:
         return False
 
     def client(self, number):
-        chance, count = random.Random(number), 0
+        chance, count = random.Random(number), number
         while not self.is_over.is_set():
             count += 1
             gid, amount = f"g-{number}-{count}", chance.randrange(1, 9)
             out, into = chance.sample(range(ACCOUNTS), 2)
             legs = [f"{self.bank}/move?account={out}&amount={-amount}",
                     f"{self.bank}/move?account={into}&amount={amount}"]
-            kind = (self.saga, self.tcc, self.message)[count % 3]
-            if kind(gid, legs, out, amount, is_refused=count % 5 == 0):
+            kind, is_refused = self.kinds()[count % len(self.kinds())], chance.random() < 0.2
+            if kind(gid, legs, out, amount, is_refused):
                 self.acknowledged.append(gid)
+
+    def kinds(self):
+        return self.saga, self.tcc, self.message
 
     def saga(self, gid, legs, _out, _amount, is_refused):
         second = f"{self.bank}/refuse" if is_refused else legs[1]
@@ -379,7 +392,7 @@ class Load:
 
 
 def wait_for_end(cluster):
-    unfinished = ("SELECT gid, trans_type, status FROM coordination.global_transactions"
+    unfinished = (f"SELECT gid, trans_type, status FROM {cluster.SCHEMA}.global_transactions"
                   " WHERE status NOT IN ('succeed', 'failed')")
     until = time.monotonic() + 90
     while left := cluster.query(unfinished):
@@ -387,9 +400,9 @@ def wait_for_end(cluster):
         time.sleep(0.5)
 
 
-def check(cluster, load):
+def check(name, cluster, load):
     """Nothing is lost, and nothing half done."""
-    status = dict(cluster.query("SELECT gid, status FROM coordination.global_transactions"))
+    status = dict(cluster.query(f"SELECT gid, status FROM {cluster.SCHEMA}.global_transactions"))
     lost = [gid for gid in load.acknowledged if gid not in status]
     assert not lost, f"acknowledged and lost: {lost[:5]}"
     total = cluster.query("SELECT SUM(balance) FROM bank.account")[0][0]
@@ -406,7 +419,7 @@ def check(cluster, load):
     hollow = [gid for gid, how in status.items() if how == "succeed" and gid not in whole]
     assert not hollow, f"succeeded, and nothing was moved: {hollow[:5]}"
     ended = collections.Counter(status[gid] for gid in load.acknowledged)
-    print(f"galera: {len(status)} global transactions, {len(load.acknowledged)} acknowledged: "
+    print(f"{name}: {len(status)} global transactions, {len(load.acknowledged)} acknowledged: "
           f"{dict(ended)}; answers {dict(load.answers)}; nothing lost, nothing half done, "
           f"the sum of all accounts is what it was")
 
@@ -457,7 +470,7 @@ def main():
         load.end()
         say(f"{len(load.acknowledged)} acknowledged; waiting for the end of all")
         wait_for_end(cluster)
-        check(cluster, load)
+        check("galera", cluster, load)
     except BaseException:
         for log in sorted(directory.glob("coordinator-*.log")):
             print(f"--- {log.name} ---\n{log.read_text()[-5000:]}", flush=True)
