@@ -4,7 +4,7 @@
 
 use cohort_engine::{
     env::Env,
-    log::{Batch, Log, Options, Position},
+    log::{Batch, InOrder, Log, Options, Position, Replayed},
     types::{Collation, Column, ColumnType, Table},
 };
 use std::{
@@ -94,10 +94,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pad = arguments.next().map_or(Ok(16), |text| text.parse())?;
     let env = Env::real();
     let open = |replayed: &mut u64| {
-        let mut replay = |transaction: cohort_engine::log::Replayed<'_>| {
+        let mut replay = InOrder(|transaction: &Replayed<'_>| {
             *replayed += transaction.changes().count() as u64;
-            Ok(())
-        };
+        });
         let options = Options::new("9.7.0-cohort", [7; 16]);
         let from = Position::default();
         Log::open(&env, &dir, options, from, 0, &mut replay, &mut |_| ()).map_err(|e| e.0)

@@ -6,14 +6,13 @@ use crate::{
     limits,
     scheduler::{Class, Rules, Scheduler, Threads, waits},
 };
-use cohort_engine::types::Value;
+use cohort_engine::{env::processors, types::Value};
 use cohort_sql::{
     Instance,
     state::{Group, Pool, Queued, WaitClass},
 };
 use std::{
     sync::{Arc, Weak},
-    thread,
     time::Duration,
 };
 
@@ -42,7 +41,7 @@ pub fn threads(name: &'static str) -> Threads {
 
 /// The machine's cores.
 pub fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+    processors()
 }
 
 /// The limits of statements, from the global variables.

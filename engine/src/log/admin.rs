@@ -94,6 +94,11 @@ impl Log {
         self.shared.keeper.expire_seconds.store(seconds, Relaxed);
     }
 
+    /// Changes binlog_expire_logs_auto_purge: whether expired files are removed.
+    pub fn set_auto_purge(&self, on: bool) {
+        self.shared.keeper.auto_purge.store(on, Relaxed);
+    }
+
     /// The counters.
     #[must_use]
     pub fn status(&self) -> Status {

@@ -1,7 +1,7 @@
 //! The open log: placing commits and waiting for them.
 
 use super::{
-    Batch, LogError, OpenError, Options, Position, Progress, Replayed,
+    Batch, LogError, OpenError, Options, Position, Progress, Replay,
     files::{Directory, Files},
     group::Group,
     keeper::Filled,
@@ -59,16 +59,16 @@ struct Threads {
 }
 
 impl Log {
-    /// Opens the log in `dir`, calls `replay` for every whole transaction after `applied`,
+    /// Opens the log in `dir`, gives every whole transaction after `applied` to `replay`,
     /// reading from `from`, cuts a torn tail and begins a new file. `from` and `applied` must
     /// belong together: all commits before `from` are at most `applied`.
-    pub fn open(
+    pub fn open<R: Replay>(
         env: &Env,
         dir: &Path,
         options: Options,
         from: Position,
         applied: Seq,
-        replay: &mut dyn FnMut(Replayed<'_>) -> Result<(), String>,
+        replay: &mut R,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Log, OpenError> {
         let directory = Directory {

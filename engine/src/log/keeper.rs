@@ -19,7 +19,7 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -124,6 +124,8 @@ pub(super) struct Keeper {
     server_id: u32,
     ahead: u64,
     pub(super) expire_seconds: AtomicU64,
+    /// Whether expired files are removed.
+    pub(super) auto_purge: AtomicBool,
 }
 
 impl Keeper {
@@ -145,6 +147,7 @@ impl Keeper {
             server_id,
             ahead,
             expire_seconds: AtomicU64::new(expire),
+            auto_purge: AtomicBool::new(true),
         }
     }
 
@@ -304,7 +307,7 @@ impl Keeper {
 
     fn expire(&self, files: &Files) {
         let seconds = self.expire_seconds.load(Relaxed);
-        if seconds == 0 {
+        if seconds == 0 || !self.auto_purge.load(Relaxed) {
             return;
         }
         let now = self.directory.env.wall_micros() / 1_000_000;

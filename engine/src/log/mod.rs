@@ -65,6 +65,7 @@ pub use admin::canonical_name;
 pub use batch::{Batch, RowsKind};
 pub use commit::{Log, Ticket};
 pub use options::{LogError, Options};
+pub use replay::{InOrder, Replay, ReplayError};
 pub use shared::Status;
 
 use crate::{Seq, types::Xid};
@@ -146,6 +147,8 @@ pub struct Replayed<'a> {
     pub committed_micros: u64,
     /// Where it begins; a recovery can begin here that needs this commit and later ones.
     pub position: Position,
+    /// It does nothing but change rows of tables that have a primary key.
+    pub only_rows: bool,
     /// Its events; all were found whole.
     events: &'a [u8],
 }

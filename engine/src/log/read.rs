@@ -6,7 +6,10 @@ use super::{
     file_name,
     files::Directory,
 };
-use crate::env::{File, Mode};
+use crate::{
+    Seq,
+    env::{File, Mode},
+};
 use std::io;
 
 /// How much is read at once.
@@ -74,76 +77,82 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What is found between transactions.
-pub(super) enum Next {
-    /// A whole transaction, of `Gtid::length` bytes.
-    Transaction(Gtid),
+/// Why no whole transaction is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
     /// ROTATE or STOP: the file ends.
     End,
     /// The event at this position is not whole.
     Flaw(u64),
     /// The event at this position is whole, but not what Cohort writes there.
     Foreign(u64, &'static str),
+    /// The commit at this position has this number, which is not the next one.
+    Gap(u64, Seq),
 }
 
 impl Reader<'_> {
-    /// Looks at what is here, without going on.
-    pub(super) fn next(&mut self) -> io::Result<Next> {
+    /// The whole transaction here, of `Gtid::length` bytes, without going on.
+    pub(super) fn next(&mut self) -> io::Result<Result<Gtid, Stop>> {
         let start = self.position();
         let left = self.end.saturating_sub(start);
-        let gtid = match self.event()? {
-            Err(_) => return Ok(Next::Flaw(start)),
-            Ok(event) => match event.kind {
-                kind::ROTATE | kind::STOP => return Ok(Next::End),
-                kind::GTID => Gtid::decode(event.body).filter(|g| g.length >= event.size as u64),
-                _ => return Ok(Next::Foreign(start, "no transaction begins here")),
-            },
+        let gtid = match transaction_begins(self.event()?, start) {
+            Ok(gtid) => gtid,
+            Err(stop) => return Ok(Err(stop)),
         };
-        let Some(gtid) = gtid else {
-            return Ok(Next::Foreign(start, "this is no GTID event of Cohort's"));
-        };
-        if gtid.length > left {
-            // The rest was torn off; find the first event that is not whole.
-            return self.flaw_in(start, left);
-        }
-        let length = usize::try_from(gtid.length).unwrap_or(usize::MAX);
-        let events = self.bytes(length)?.get(..length).unwrap_or_default();
-        Ok(match whole(events, start) {
-            Ok(()) => Next::Transaction(gtid),
-            Err(WholeError::Flaw(at)) => Next::Flaw(at),
-            Err(WholeError::Foreign(at, why)) => Next::Foreign(at, why),
-        })
-    }
-
-    /// The flaw in a transaction that claims to be longer than the file.
-    fn flaw_in(&mut self, start: u64, left: u64) -> io::Result<Next> {
-        let length = usize::try_from(left).unwrap_or(usize::MAX);
-        let events = self.bytes(length)?;
-        Ok(match whole(events, start) {
-            Err(WholeError::Flaw(at)) => Next::Flaw(at),
-            _ => Next::Flaw(start + left),
+        let length = usize::try_from(gtid.length.min(left)).unwrap_or(usize::MAX);
+        let bytes = self.bytes(length)?;
+        let events = bytes.get(..length).unwrap_or_default();
+        Ok(if gtid.length > left {
+            Err(torn(events, start))
+        } else {
+            whole(events, start).map(|_| gtid)
         })
     }
 }
 
-enum WholeError {
-    Flaw(u64),
-    Foreign(u64, &'static str),
+/// What the event at `position` says of the transaction that begins there.
+pub(super) fn transaction_begins(
+    event: Result<Event<'_>, Flaw>,
+    position: u64,
+) -> Result<Gtid, Stop> {
+    let event = event.map_err(|_| Stop::Flaw(position))?;
+    let gtid = match event.kind {
+        kind::ROTATE | kind::STOP => return Err(Stop::End),
+        kind::GTID => Gtid::decode(event.body).filter(|g| g.length >= event.size as u64),
+        _ => return Err(Stop::Foreign(position, "no transaction begins here")),
+    };
+    let foreign = "this is no GTID event of Cohort's";
+    gtid.ok_or(Stop::Foreign(position, foreign))
 }
 
-/// Whether `bytes`, at `position`, are exactly the events of one transaction.
-fn whole(mut bytes: &[u8], mut position: u64) -> Result<(), WholeError> {
-    let mut first = true;
+/// The flaw in a transaction that claims to be longer than the file, which ends with `events`.
+pub(super) fn torn(events: &[u8], position: u64) -> Stop {
+    match whole(events, position) {
+        Err(Stop::Flaw(at)) => Stop::Flaw(at),
+        _ => Stop::Flaw(position + events.len() as u64),
+    }
+}
+
+/// Whether `bytes`, at `position`, are exactly the events of one transaction; whether it does
+/// nothing but change rows.
+pub(super) fn whole(mut bytes: &[u8], mut position: u64) -> Result<bool, Stop> {
+    let (mut first, mut only_rows) = (true, true);
     loop {
-        let event = Event::parse(bytes, position).map_err(|_| WholeError::Flaw(position))?;
-        let foreign = |why| Err(WholeError::Foreign(position, why));
+        let event = Event::parse(bytes, position).map_err(|_| Stop::Flaw(position))?;
+        let foreign = |why| Err(Stop::Foreign(position, why));
         let sound = match event.kind {
             kind::GTID => first,
-            kind::QUERY => event::query(event.body).is_some(),
+            kind::QUERY => event::query(event.body).is_some_and(|(_, text)| {
+                only_rows &= text == b"BEGIN";
+                true
+            }),
             kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
                 event::rows(&event).is_some()
             }
-            kind::IGNORABLE => Records::of(event.body).all(|record| record.is_some()),
+            kind::IGNORABLE => {
+                only_rows = false;
+                Records::of(event.body).all(|record| record.is_some())
+            }
             kind::XA_PREPARE => event::prepared_xid(event.body).is_some(),
             kind::TABLE_MAP | kind::XID => true,
             _ => return foreign("an event of this type has no place in a transaction"),
@@ -158,7 +167,7 @@ fn whole(mut bytes: &[u8], mut position: u64) -> Result<(), WholeError> {
             _ => false,
         };
         match (ends, bytes.is_empty()) {
-            (true, true) => return Ok(()),
+            (true, true) => return Ok(only_rows),
             (true, false) => return foreign("the transaction ends before its length"),
             (false, true) => return foreign("the transaction goes on beyond its length"),
             (false, false) => {}

@@ -85,6 +85,26 @@ impl Horizon {
     }
 }
 
+/// What a commit puts under a key.
+#[derive(Debug)]
+pub struct Put {
+    /// The key.
+    pub key: TreeKey,
+    /// The commit.
+    pub seq: Seq,
+    /// The value; `None`: the key is deleted.
+    pub value: Option<Arc<[u8]>>,
+}
+
+impl Put {
+    /// Memory it takes, about, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let value = self.value.as_ref().map_or(0, |value| value.len());
+        size_of::<Put>() + self.key.heap_bytes() + value
+    }
+}
+
 /// An ordered map from key to versions, with an account of its memory.
 pub struct Delta {
     map: SkipMap<TreeKey, Chain>,
@@ -152,6 +172,18 @@ impl Delta {
             self.bytes.fetch_add(grown - freed, Ordering::Relaxed);
         } else {
             self.bytes.fetch_sub(freed - grown, Ordering::Relaxed);
+        }
+    }
+    /// Adds what many commits put, in their order, when nobody reads: of each key the newest
+    /// version is all that matters. The largest key comes first: on its way down the skip list each
+    /// one then meets at every level the node that was just put there, and passes none.
+    pub fn load(&self, mut puts: Vec<Put>) {
+        puts.sort_by(|a, b| b.key.cmp(&a.key));
+        let mut puts = puts.into_iter().peekable();
+        while let Some(Put { key, seq, value }) = puts.next() {
+            if puts.peek().is_none_or(|next| next.key != key) {
+                self.push(key, Stamp::At(seq), value, &Horizon::only_newest());
+            }
         }
     }
     /// Gives the version of `key` as of `at` to `found`: its Seq and its value (`None`: deleted).
@@ -308,6 +340,39 @@ mod tests {
             assert_eq!(read(&delta, at), Some(Some(at.to_string().into_bytes())));
         }
         assert!(delta.bytes() < 1000);
+    }
+
+    #[test]
+    fn loading_keeps_the_newest_of_each_key() {
+        let delta = Delta::new(0);
+        let put = |key: &[u8], seq: Seq, value: Option<&[u8]>| Put {
+            key: TreeKey::new(1, key),
+            seq,
+            value: value.map(Arc::from),
+        };
+        delta.load(vec![
+            put(b"k", 1, Some(b"1")),
+            put(b"j", 2, Some(b"2")),
+            put(b"k", 3, None),
+            put(b"k", 4, Some(b"4")),
+            put(b"i", 5, Some(b"5")),
+            put(b"i", 5, None),
+        ]);
+        assert_eq!(delta.versions(), 3);
+        assert_eq!(read(&delta, Seq::MAX), Some(Some(b"4".to_vec())));
+        delta.load(vec![put(b"k", 6, Some(b"6")), put(b"j", 7, None)]);
+        let all: Vec<_> = delta
+            .newest()
+            .map(|item| {
+                (
+                    item.key().key()[0],
+                    item.seq,
+                    item.value.as_deref().map(<[u8]>::to_vec),
+                )
+            })
+            .collect();
+        let six = Some(b"6".to_vec());
+        assert_eq!(all, [(b'i', 5, None), (b'j', 7, None), (b'k', 6, six)]);
     }
 
     #[test]

@@ -46,7 +46,7 @@ mod merge;
 mod scan;
 mod view;
 
-pub use delta::{Delta, Horizon, Stamp};
+pub use delta::{Delta, Horizon, Put, Stamp};
 pub use file::{BaseFile, FrozenFile};
 pub use key::TreeKey;
 pub use merge::merge;

@@ -384,7 +384,11 @@ fn redo_rows(
 fn note_auto_increment(txn: &Txn, table: &Table, image: &[u8]) -> Result<(), TxnError> {
     let mut used = txn.tables.iter();
     match used.find(|used| used.table.id == table.id) {
-        Some(used) => Replaying::new(&used.table, &used.state).note_auto_increment(image),
+        Some(used) => {
+            let next = Replaying::new(&used.table, &used.state).auto_increment_after(image)?;
+            used.state.auto_increment.fetch_max(next, Ordering::Relaxed);
+            Ok(())
+        }
         None => Ok(()),
     }
 }

@@ -191,6 +191,19 @@ pub fn encode_index(
     Ok(any_null)
 }
 
+/// Whether rows with these images have the same bytes in the columns of `index`, and so the same
+/// key.
+pub fn same_columns(
+    table: &Table,
+    index: &Index,
+    image: &[u8],
+    other: &[u8],
+) -> Result<bool, Malformed> {
+    let positions = index.parts.iter().map(|part| part.column);
+    let raw = row::raw_values(table, image, positions.clone())?;
+    Ok(raw == row::raw_values(table, other, positions)?)
+}
+
 /// How many bytes the first `parts` parts of an index key take: what follows the last part of an
 /// entry is the key of its row.
 pub fn parts_length(

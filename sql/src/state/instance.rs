@@ -142,6 +142,7 @@ impl Instance {
             "binlog_group_commit_sync_delay" => log.set_sync_delay(value),
             "binlog_group_commit_sync_no_delay_count" => log.set_no_delay_count(value),
             "max_binlog_size" => log.set_max_binlog_size(value),
+            "binlog_expire_logs_auto_purge" => log.set_auto_purge(value != 0),
             "binlog_expire_logs_seconds" => log.set_expire_logs_seconds(value),
             "thread_pool_max_transactions_limit" => self.gate.set_limit(value),
             "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),

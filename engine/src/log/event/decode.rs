@@ -161,8 +161,9 @@ pub(in crate::log) fn rows<'a>(event: &Event<'a>) -> Option<(u64, RowsKind, &'a 
     let bitmaps = if kind == RowsKind::Update { 2 } else { 1 };
     for _ in 0..bitmaps {
         let bitmap = cursor.take(columns.div_ceil(8))?;
-        let full = (0..columns).all(|i| bitmap.get(i / 8).is_some_and(|b| b >> (i % 8) & 1 == 1));
-        if !full {
+        let spare = bitmap.len() * 8 - columns;
+        let (last, others) = bitmap.split_last()?;
+        if others.iter().any(|bits| *bits != 0xff) || last << spare != 0xff << spare {
             return None;
         }
     }

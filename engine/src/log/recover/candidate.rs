@@ -10,7 +10,7 @@ use crate::{
         file_name,
         files::Directory,
         keeper,
-        read::{Next, Reader},
+        read::{Reader, Stop},
     },
 };
 use std::io;
@@ -109,14 +109,14 @@ pub(super) fn tidy(candidate: &mut Candidate, next: Option<Seq>) -> Result<(), O
     let mut last = Some(candidate.header.after);
     loop {
         match reader.next().map_err(&reading)? {
-            Next::Transaction(gtid) => {
+            Ok(gtid) => {
                 last = Some(gtid.number);
                 reader.skip(usize::try_from(gtid.length).unwrap_or(usize::MAX));
             }
             // It is not needed: leave damage to those who read it.
             _ if last != next => return Ok(()),
-            Next::End => return close(candidate, candidate.length),
-            Next::Flaw(_) | Next::Foreign(..) => {
+            Err(Stop::End) => return close(candidate, candidate.length),
+            Err(_) => {
                 let end = reader.position();
                 return close(candidate, end);
             }

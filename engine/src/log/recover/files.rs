@@ -12,7 +12,7 @@ use crate::{
         event::FileHeader,
         file_name,
         files::{Directory, INDEX, INDEX_MAX, parse_index},
-        read::{Next, Reader},
+        read::Reader,
     },
 };
 use std::io;
@@ -79,7 +79,7 @@ fn has_commits(directory: &Directory, number: u64) -> Result<bool, OpenError> {
         Found::Begun(found) => {
             let mut reader = Reader::new(&found.file, found.header_length, found.length);
             let next = reader.next().map_err(reading)?;
-            Ok(matches!(next, Next::Transaction(_)))
+            Ok(next.is_ok())
         }
     }
 }

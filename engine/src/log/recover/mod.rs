@@ -13,17 +13,17 @@
 
 mod candidate;
 mod files;
+mod stretch;
 
 pub(super) use files::begin;
 
 use super::{
-    FileInfo, OpenError, Position, Progress, Replayed, file_name,
-    files::Directory,
-    read::{Next, Reader},
+    FileInfo, OpenError, Position, Progress, Replay, file_name, files::Directory, read::Stop,
 };
-use crate::Seq;
+use crate::{Seq, env::on_all_processors};
 use candidate::{Candidate, later_group};
 use std::{fmt::Display, io};
+use stretch::{Checked, Stretch, Stretches};
 
 /// From when on, and how often, progress is told.
 const PROGRESS_NANOS: u64 = 1_000_000_000;
@@ -60,11 +60,11 @@ fn missing(number: u64) -> OpenError {
 }
 
 /// Reads the log from `from`; see `Log::open`.
-pub(super) fn recover(
+pub(super) fn recover<R: Replay>(
     directory: &Directory,
     from: Position,
     applied: Seq,
-    replay: &mut dyn FnMut(Replayed<'_>) -> Result<(), String>,
+    replay: &mut R,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Found, OpenError> {
     let mut candidates = files::candidates(directory, from)?;
@@ -114,19 +114,19 @@ pub(super) fn recover(
     })
 }
 
-struct Recovery<'a> {
+struct Recovery<'a, R> {
     directory: &'a Directory,
     applied: Seq,
     /// The last commit read, or known to be before the first file.
     last: Option<Seq>,
-    replay: &'a mut dyn FnMut(Replayed<'_>) -> Result<(), String>,
+    replay: &'a mut R,
     progress: &'a mut dyn FnMut(Progress),
     told: u64,
     done: u64,
     total: u64,
 }
 
-impl Recovery<'_> {
+impl<R: Replay> Recovery<'_, R> {
     /// Reads one file. `next` is the last commit before the next one, if there is one.
     fn read(
         &mut self,
@@ -146,25 +146,38 @@ impl Recovery<'_> {
             // Checked when the file before was read, but for the first one.
             self.last = self.last.or(Some(after));
         }
-        let mut reader = Reader::new(&candidate.file, start, candidate.length);
-        let (end, why) = self.transactions(&mut reader, number)?;
+        let stretches = Stretches {
+            file: &candidate.file,
+            number,
+            at: start,
+            end: candidate.length,
+            last: self.last,
+            applied: self.applied,
+            stopped: None,
+            spare: Vec::new(),
+        };
+        let (end, why) = self.transactions(stretches)?;
         self.done += candidate.length;
         match (why, next) {
-            (Why::Foreign(at, why), _) => return Err(damage(number, at, why)),
-            (Why::Flaw(at), _) if self.last.is_none_or(|last| last < self.applied) => {
+            (Stop::Foreign(at, why), _) => return Err(damage(number, at, why)),
+            (Stop::Gap(at, seq), _) => {
+                let why = format!("commit {seq} is not the next one");
+                return Err(damage(number, at, why));
+            }
+            (Stop::Flaw(at), _) if self.last.is_none_or(|last| last < self.applied) => {
                 let why = "there is no whole event, but the base has later commits";
                 return Err(damage(number, at, why));
             }
-            (Why::Flaw(at), Some(next)) if self.last != Some(next) => {
+            (Stop::Flaw(at), Some(next)) if self.last != Some(next) => {
                 let why = "there is no whole event, but the next file has later commits";
                 return Err(damage(number, at, why));
             }
-            (Why::End, Some(next)) if self.last != Some(next) => {
+            (Stop::End, Some(next)) if self.last != Some(next) => {
                 let why =
                     format!("it ends before commit {next}, which the next file says is in it");
                 return Err(damage(number, end, why));
             }
-            (Why::Flaw(at), None) => {
+            (Stop::Flaw(at), None) => {
                 let torn = self.last.unwrap_or(after).saturating_sub(after) + 1;
                 let reading = io_error(format!("cannot read {}", file_name(number)));
                 let later = later_group(&candidate.file, at, candidate.length, torn);
@@ -175,75 +188,67 @@ impl Recovery<'_> {
             }
             _ => {}
         }
-        let whole = matches!(why, Why::End);
+        let whole = matches!(why, Stop::End);
         candidate::close(candidate, if whole { candidate.length } else { end })
     }
 
-    /// Replays transactions as long as they are whole; says where they end, and why.
-    fn transactions(
-        &mut self,
-        reader: &mut Reader<'_>,
-        number: u64,
-    ) -> Result<(u64, Why), OpenError> {
+    /// Replays transactions as long as they are whole; says where they end, and why. While the
+    /// processors check and decode one stretch, the next one is read.
+    fn transactions(&mut self, mut stretches: Stretches<'_>) -> Result<(u64, Stop), OpenError> {
+        let number = stretches.number;
         let reading = io_error(format!("cannot read {}", file_name(number)));
+        let mut ahead = stretches.next().map_err(&reading)?;
         loop {
-            let position = reader.position();
-            let gtid = match reader.next().map_err(&reading)? {
-                Next::Transaction(gtid) => gtid,
-                Next::End => return Ok((position, Why::End)),
-                Next::Flaw(at) => return Ok((position, Why::Flaw(at))),
-                Next::Foreign(at, why) => return Ok((position, Why::Foreign(at, why))),
+            let stretch = match ahead {
+                Ok(stretch) => stretch,
+                Err(end) => return Ok(end),
             };
-            let expected = self.last.map_or(gtid.number <= self.applied + 1, |last| {
-                gtid.number == last + 1
-            });
-            if !expected {
-                let why = format!("commit {} is not the next one", gtid.number);
-                return Err(damage(number, position, why));
+            let (replay, applied) = (&*self.replay, self.applied);
+            let (runs, next) = on_all_processors(
+                stretch.runs(),
+                |run| run.check(replay, applied),
+                || stretches.next(),
+            );
+            for run in runs {
+                if let Some(end) = self.apply(run)? {
+                    return Ok(end);
+                }
             }
-            self.last = Some(gtid.number);
-            let length = usize::try_from(gtid.length).unwrap_or(usize::MAX);
-            if gtid.number > self.applied {
-                let bytes = reader.bytes(length).map_err(&reading)?;
-                (self.replay)(Replayed {
-                    seq: gtid.number,
-                    committed_micros: gtid.committed_micros,
-                    position: Position {
-                        file: number,
-                        offset: position,
-                    },
-                    events: bytes.get(..length).unwrap_or_default(),
-                })
-                .map_err(|why| {
-                    let name = file_name(number);
-                    let seq = gtid.number;
-                    OpenError(format!(
-                        "commit {seq} at position {position} of {name} cannot be replayed: {why}"
-                    ))
-                })?;
-            }
-            reader.skip(length);
-            self.tell(reader);
+            self.tell(&stretch);
+            stretches.spare = stretch.into_buffer();
+            ahead = next.map_err(&reading)?;
         }
     }
 
-    fn tell(&mut self, reader: &Reader<'_>) {
+    /// Replays a run; says where and why the transactions end with it, if they do.
+    fn apply(&mut self, run: Checked<'_, R::Decoded>) -> Result<Option<(u64, Stop)>, OpenError> {
+        self.replay
+            .apply(&run.replayed, run.decoded)
+            .map_err(|error| {
+                let mut replayed = run.replayed.iter();
+                let place = replayed.find(|transaction| transaction.seq == error.seq);
+                let place = place.map_or_else(Position::default, |failed| failed.position);
+                OpenError(format!(
+                    "commit {} at position {} of {} cannot be replayed: {}",
+                    error.seq,
+                    place.offset,
+                    file_name(place.file),
+                    error.why
+                ))
+            })?;
+        self.last = run.last.or(self.last);
+        Ok(run.end)
+    }
+
+    fn tell(&mut self, stretch: &Stretch) {
         let now = self.directory.env.monotonic_nanos();
         if now.saturating_sub(self.told) >= PROGRESS_NANOS {
             self.told = now;
             (self.progress)(Progress {
-                bytes: self.done + reader.position(),
+                bytes: self.done + stretch.end(),
                 bytes_total: self.total,
                 seq: self.last.unwrap_or(0),
             });
         }
     }
-}
-
-/// Why a file's transactions end.
-#[derive(Clone, Copy)]
-enum Why {
-    End,
-    Flaw(u64),
-    Foreign(u64, &'static str),
 }

@@ -298,10 +298,9 @@ fn try_open(disk: &Disk, contents: Vec<u8>) -> Result<usize, OpenError> {
     let disk = disk.crash(0);
     disk.put(&Path::new(DIR).join(file_name(1)), contents);
     let mut changes = 0;
-    let mut replay = |transaction: super::super::Replayed<'_>| {
+    let mut replay = InOrder(|transaction: &Replayed<'_>| {
         changes += transaction.changes().count();
-        Ok(())
-    };
+    });
     let (from, dir) = (Position::default(), Path::new(DIR));
     Log::open(
         &disk.env(),

@@ -5,7 +5,9 @@ mod files;
 mod format;
 mod together;
 
-use super::{Batch, Change, Log, LogError, OpenError, Options, Position, RowsKind};
+use super::{
+    Batch, Change, InOrder, Log, LogError, OpenError, Options, Position, Replayed, RowsKind,
+};
 use crate::{
     Seq,
     env::{Env, fake::Disk},
@@ -95,11 +97,10 @@ fn open_from(
     applied: Seq,
 ) -> Result<(Log, Replay), OpenError> {
     let mut replayed = Vec::new();
-    let mut replay = |transaction: super::Replayed<'_>| {
+    let mut replay = InOrder(|transaction: &Replayed<'_>| {
         let changes = transaction.changes().map(|change| tell(&change)).collect();
         replayed.push((transaction.seq, changes));
-        Ok(())
-    };
+    });
     let dir = Path::new(DIR);
     let log = Log::open(env, dir, options, from, applied, &mut replay, &mut |_| ())?;
     Ok((log, replayed))

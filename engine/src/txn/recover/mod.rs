@@ -1,35 +1,46 @@
 //! Opening a data directory: the Base, then what the log has beyond it.
 //!
 //! There is no undo, because nothing uncommitted is ever written. Every whole transaction after
-//! the Base's Seq is applied to a fresh delta as if it had just committed: its row images give
-//! the rows and, through the table's definition as of that Seq, the index entries. Should the
-//! delta grow too large, it is merged into the Base on the way; the log position recorded stays
-//! the old one, since a later start skips by Seq what the Base has. Prepared transactions (XA) are
-//! kept aside until the log says what became of them, see `prepared`.
+//! the Base's Seq is applied to a fresh delta: its row images give the rows and, through the
+//! table's definition as of that Seq, the index entries. Prepared transactions (XA) are kept aside
+//! until the log says what became of them, see `prepared`.
+//!
+//! It is done on all processors, in rounds. The log hands out runs of transactions, whose rows are
+//! decoded with the dictionary as of the beginning of the round ([`Replay::decode`]); then the runs
+//! are applied one after another ([`Replay::apply`]). What changes more than rows is applied only
+//! then, and what follows a change of the dictionary is decoded once more. As nobody reads yet,
+//! only the newest version of a key matters, and when it gets into the delta does not: decoded rows
+//! are collected, and many of them moved at once, in the order of their keys, each processor having
+//! a share of the keys. Should the delta grow too large, it is merged into the Base on the way; the
+//! log position recorded stays the old one, since a later start skips by Seq what the Base has.
+
+mod rows;
+
+pub(super) use rows::Replaying;
 
 use super::{
     TxnError,
     checkpoint::{self, Checkpointer},
     descriptor::Registry,
-    dictionary::{Dictionary, TableState},
+    dictionary::Dictionary,
     engine::{Engine, EngineOptions, Inner},
     lock::LockManager,
     meta::{self, Header},
-    prepared::{self, ORIGIN, Prepared, Record, Records, take_image},
-    write::{Entry, hidden_key, primary_key},
+    prepared::{self, ORIGIN, Prepared, Record, Records},
     writes::{ROW_NUMBERS, row_numbers},
 };
 use crate::{
     Seq,
-    env::Env,
-    log::{self, Change, Log, Progress, Replayed, RowsKind, Xa},
-    store::{BaseFile, Delta, Horizon, Stamp, TreeKey, View, base::Base, merge},
-    types::{IdMap, Table, TableId, TreeId, Value, Xid, row},
+    env::{Env, on_all_processors},
+    log::{self, Change, Log, Progress, Replay, ReplayError, Replayed, Xa},
+    store::{BaseFile, Delta, View, base::Base, merge},
+    types::{TableId, TreeId, Xid},
 };
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
+use rows::Rows;
 use std::{
-    collections::{HashSet, hash_map},
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -80,10 +91,11 @@ impl Engine {
             log_options,
             header.position,
             header.applied,
-            &mut |transaction| recovery.replay(&transaction),
+            &mut recovery,
             progress,
         )
         .map_err(|error| OpenError(error.0))?;
+        recovery.load();
         log.set_recovery_floor(header.position);
         let (inner, prepared) = recovery.finish(Parts {
             env: env.clone(),
@@ -196,18 +208,65 @@ struct Recovery {
     delta: Delta,
     delta_bytes: usize,
     applied: Seq,
-    /// Tables met so far, by number, with their column of AUTO_INCREMENT.
-    tables: IdMap<Replaying>,
-    dictionary_version: u64,
+    /// What comes after all that is in the delta.
+    rows: Rows,
     prepared: Records,
 }
 
-/// A table whose rows are replayed.
-pub(super) struct Replaying {
-    table: Arc<Table>,
-    state: Arc<TableState>,
-    auto_increment: Option<u16>,
-    row: Vec<Value>,
+/// What can be said about transactions ahead of those before them.
+struct Decoded {
+    /// The dictionary's version they were decoded with.
+    version: u64,
+    /// How many were decoded.
+    count: usize,
+    rows: Rows,
+}
+
+impl Replay for Recovery {
+    type Decoded = Decoded;
+    /// Decodes transactions up to one that changes more than rows.
+    fn decode(&self, transactions: &[Replayed<'_>]) -> Decoded {
+        let mut rows = Rows::new();
+        let mut all = transactions.iter();
+        // One that fails here is looked at again by `apply`, and fails there.
+        let other = all.position(|transaction| {
+            !matches!(rows.decode_all(&self.dictionary, transaction), Ok(true))
+        });
+        Decoded {
+            version: self.dictionary.version(),
+            count: other.unwrap_or(transactions.len()),
+            rows,
+        }
+    }
+    fn apply(
+        &mut self,
+        mut transactions: &[Replayed<'_>],
+        mut decoded: Decoded,
+    ) -> Result<(), ReplayError> {
+        let failed = |seq| {
+            move |error: TxnError| ReplayError {
+                seq,
+                why: format!("{error:?}"),
+            }
+        };
+        let Some(last) = transactions.last() else {
+            return Ok(());
+        };
+        self.applied = last.seq;
+        loop {
+            if decoded.version != self.dictionary.version() {
+                decoded = self.decode(transactions);
+            }
+            self.take(decoded.rows);
+            let rest = transactions.get(decoded.count..).unwrap_or_default();
+            let Some((other, rest)) = rest.split_first() else {
+                return self.make_room().map_err(failed(last.seq));
+            };
+            self.apply_one(other).map_err(failed(other.seq))?;
+            transactions = rest;
+            decoded = self.decode(rest);
+        }
+    }
 }
 
 impl Recovery {
@@ -226,21 +285,22 @@ impl Recovery {
         Ok(Recovery {
             base,
             applied: header.applied,
-            dictionary_version: dictionary.version(),
             header,
             dictionary,
             delta: Delta::new(0),
-            // A running server's deltas together are smaller, so this is for other cases.
-            delta_bytes: options.delta_bytes.saturating_mul(4),
-            tables: IdMap::default(),
+            // A running server's deltas together are smaller, so this is for other cases. The
+            // Base's cache is empty as yet.
+            delta_bytes: options.delta_bytes.saturating_mul(4) + options.base_cache_bytes / 2,
+            rows: Rows::new(),
             prepared,
         })
     }
-    fn replay(&mut self, transaction: &Replayed<'_>) -> Result<(), String> {
-        self.apply(transaction)
-            .map_err(|error| format!("cannot apply transaction {}: {error:?}", transaction.seq))
+    fn take_prepared(&mut self, xid: &Xid) -> Result<Arc<Record>, TxnError> {
+        let unknown = || TxnError::Corrupt(format!("the end of {xid}, which is not prepared"));
+        self.prepared.remove(xid).ok_or_else(unknown)
     }
-    fn apply(&mut self, transaction: &Replayed<'_>) -> Result<(), TxnError> {
+    /// Applies any transaction.
+    fn apply_one(&mut self, transaction: &Replayed<'_>) -> Result<(), TxnError> {
         let seq = transaction.seq;
         match transaction.xa() {
             None => self.apply_events(seq, transaction.events())?,
@@ -260,18 +320,10 @@ impl Recovery {
                 self.take_prepared(&xid)?;
             }
         }
-        self.applied = seq;
-        if self.delta.bytes() > self.delta_bytes {
-            self.merge()?;
-        }
         Ok(())
     }
-    fn take_prepared(&mut self, xid: &Xid) -> Result<Arc<Record>, TxnError> {
-        let unknown = || TxnError::Corrupt(format!("the end of {xid}, which is not prepared"));
-        self.prepared.remove(xid).ok_or_else(unknown)
-    }
     fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
-        let (mut numbers, mut none) = (row_numbers(events), &[][..]);
+        let mut numbers = row_numbers(events);
         for change in log::changes(events) {
             match change {
                 Change::Internal { key, value } => match key.split_first() {
@@ -288,9 +340,9 @@ impl Recovery {
                     kind,
                     images,
                 } => {
-                    let id = TableId::try_from(table).unwrap_or(TableId::MAX);
-                    let numbers = numbers.get_mut(&id).unwrap_or(&mut none);
-                    self.apply_rows(seq, id, kind, images, numbers)?;
+                    let mut rows = Rows::new();
+                    rows.decode(&self.dictionary, seq, table, kind, images, &mut numbers)?;
+                    self.take(rows);
                 }
             }
         }
@@ -304,39 +356,25 @@ impl Recovery {
             }
         }
     }
-    fn apply_rows(
-        &mut self,
-        seq: Seq,
-        id: TableId,
-        kind: RowsKind,
-        mut images: &[u8],
-        numbers: &mut &[u8],
-    ) -> Result<(), TxnError> {
-        if self.dictionary_version != self.dictionary.version() {
-            self.tables.clear();
-            self.dictionary_version = self.dictionary.version();
-        }
-        let table = match self.tables.entry(id) {
-            hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            hash_map::Entry::Vacant(entry) => {
-                let Some((table, state)) = self.dictionary.entry(id) else {
-                    return Err(TxnError::Corrupt(format!("rows of an unknown table {id}")));
-                };
-                entry.insert(Replaying::new(table, state))
+    /// Keeps what transactions put that come after all before.
+    fn take(&mut self, mut rows: Rows) {
+        rows.count(self.delta.generation);
+        self.rows.append(rows);
+    }
+    /// Moves rows into the delta, and the delta into the Base, should there be too many.
+    fn make_room(&mut self) -> Result<(), TxnError> {
+        if self.rows.bytes > self.delta_bytes / 4 {
+            self.load();
+            if self.delta.bytes() > self.delta_bytes {
+                self.merge()?;
             }
-        };
-        while !images.is_empty() {
-            let before = match kind {
-                RowsKind::Write => None,
-                RowsKind::Update | RowsKind::Delete => Some(take_image(&table.table, &mut images)?),
-            };
-            let after = match kind {
-                RowsKind::Delete => None,
-                RowsKind::Update | RowsKind::Write => Some(take_image(&table.table, &mut images)?),
-            };
-            table.apply(&self.delta, seq, before, after, numbers)?;
         }
         Ok(())
+    }
+    /// Moves the rows into the delta.
+    fn load(&mut self) {
+        let rows = std::mem::replace(&mut self.rows, Rows::new());
+        on_all_processors(rows.shares, |share| self.delta.load(share), || ());
     }
     /// Moves the delta into the Base.
     fn merge(&mut self) -> Result<(), TxnError> {
@@ -434,113 +472,4 @@ fn drop_orphans(base: &Base, dictionary: &Dictionary) -> Result<(), TxnError> {
     }
     write.commit()?;
     Ok(())
-}
-
-impl Replaying {
-    pub fn new(table: &Arc<Table>, state: &Arc<TableState>) -> Replaying {
-        let column = table
-            .columns
-            .iter()
-            .position(|column| column.auto_increment);
-        Replaying {
-            table: Arc::clone(table),
-            state: Arc::clone(state),
-            auto_increment: column.and_then(|column| u16::try_from(column).ok()),
-            row: vec![Value::Null; table.columns.len()],
-        }
-    }
-    fn malformed(&self) -> TxnError {
-        let name = &self.table.name;
-        TxnError::Corrupt(format!("a row image that does not fit table {name}"))
-    }
-    fn apply(
-        &mut self,
-        delta: &Delta,
-        seq: Seq,
-        before: Option<&[u8]>,
-        after: Option<&[u8]>,
-        numbers: &mut &[u8],
-    ) -> Result<(), TxnError> {
-        let hidden = if self.table.primary.is_none() {
-            let (number, rest) = numbers.split_first_chunk::<8>().ok_or_else(|| {
-                TxnError::Corrupt("a row change without its row number".to_owned())
-            })?;
-            *numbers = rest;
-            Some(hidden_key(u64::from_le_bytes(*number)))
-        } else {
-            None
-        };
-        let old = before
-            .map(|image| self.keys(image, hidden.as_deref()))
-            .transpose()?;
-        let new = after
-            .map(|image| self.keys(image, hidden.as_deref()))
-            .transpose()?;
-        let put = |tree, key: &[u8], value: Option<Arc<[u8]>>| {
-            let key = TreeKey::new(tree, key);
-            delta.push(key, Stamp::At(seq), value, &Horizon::only_newest());
-        };
-        if let Some((key, entries)) = &old {
-            if new.as_ref().is_none_or(|(new_key, _)| new_key != key) {
-                put(self.table.rows, key, None);
-            }
-            for (place, index) in self.table.indexes.iter().enumerate() {
-                let stays = new
-                    .as_ref()
-                    .is_some_and(|(_, new)| new.get(place) == entries.get(place));
-                if let Some(entry) = entries.get(place).filter(|_| !stays) {
-                    put(index.tree, entry, None);
-                }
-            }
-        }
-        if let (Some((key, entries)), Some(image)) = (&new, after) {
-            put(self.table.rows, key, Some(Arc::from(image)));
-            for (place, index) in self.table.indexes.iter().enumerate() {
-                let was = old
-                    .as_ref()
-                    .is_some_and(|(_, old)| old.get(place) == entries.get(place));
-                if let Some(entry) = entries.get(place).filter(|_| !was) {
-                    put(index.tree, entry, Some(Arc::from([])));
-                }
-            }
-            self.note_auto_increment(image)?;
-        }
-        let rows = i64::from(after.is_some()) - i64::from(before.is_some());
-        self.state.count_rows(delta.generation, rows);
-        Ok(())
-    }
-    /// The keys of a row and of its index entries.
-    fn keys(
-        &self,
-        image: &[u8],
-        hidden: Option<&[u8]>,
-    ) -> Result<(Vec<u8>, Vec<Vec<u8>>), TxnError> {
-        let key = match hidden {
-            Some(key) => key.to_vec(),
-            None => primary_key(&self.table, image)?.unwrap_or_default(),
-        };
-        let indexes = self.table.indexes.iter();
-        let entries = indexes
-            .map(|index| Ok(Entry::derive(&self.table, index, image, &key)?.key))
-            .collect::<Result<_, TxnError>>()?;
-        Ok((key, entries))
-    }
-    /// Raises the table's AUTO_INCREMENT above the row's value.
-    pub fn note_auto_increment(&mut self, image: &[u8]) -> Result<(), TxnError> {
-        let Some(column) = self.auto_increment else {
-            return Ok(());
-        };
-        row::decode_some(&self.table, image, &[column], &mut self.row)
-            .map_err(|_| self.malformed())?;
-        let used = match self.row.get(usize::from(column)) {
-            Some(Value::Int(value)) => u64::try_from(*value).unwrap_or(0),
-            Some(Value::UInt(value)) => *value,
-            Some(Value::Double(value)) if *value >= 0.0 => *value as u64,
-            Some(Value::Float(value)) if *value >= 0.0 => *value as u64,
-            _ => 0,
-        };
-        let next = used.saturating_add(1);
-        self.state.auto_increment.fetch_max(next, Ordering::Relaxed);
-        Ok(())
-    }
 }

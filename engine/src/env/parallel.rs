@@ -1,0 +1,61 @@
+//! The machine's processors: work that is shared out to all of them.
+
+use parking_lot::Mutex;
+use std::{panic::resume_unwind, sync::LazyLock, thread};
+
+/// Does `work` on each item, on as many threads as there are processors, this one included, and
+/// returns the results in the order of the items. This thread does `first` before it helps.
+pub fn on_all_processors<T: Send, R: Send, F>(
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Sync,
+    first: impl FnOnce() -> F,
+) -> (Vec<R>, F) {
+    let helpers = processors().min(items.len()).saturating_sub(1);
+    let left = Mutex::new(items.into_iter().enumerate());
+    let help = || {
+        let mut done = Vec::new();
+        loop {
+            let next = left.lock().next();
+            let Some((place, item)) = next else {
+                return done;
+            };
+            done.push((place, work(item)));
+        }
+    };
+    thread::scope(|scope| {
+        let helpers: Vec<_> = (0..helpers)
+            // Where no thread is to be had, this one does it all.
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, help).ok())
+            .collect();
+        let first = first();
+        let mut done = help();
+        for helper in helpers {
+            done.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done.sort_unstable_by_key(|(place, _)| *place);
+        let results = done.into_iter().map(|(_, result)| result);
+        (results.collect(), first)
+    })
+}
+
+/// How many processors this process may use.
+pub fn processors() -> usize {
+    // Asking takes long: the system tells it in files.
+    static PROCESSORS: LazyLock<usize> =
+        LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
+    *PROCESSORS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_order() {
+        let (squares, first) = on_all_processors((0..1000).collect(), |n: u64| n * n, || "first");
+        assert!(squares.into_iter().eq((0..1000).map(|n| n * n)));
+        assert_eq!(first, "first");
+        let none: Vec<u64> = Vec::new();
+        assert_eq!(on_all_processors(none, |n| n, || ()), (Vec::new(), ()));
+    }
+}

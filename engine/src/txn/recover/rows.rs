@@ -1,0 +1,295 @@
+//! Rows as the log has them: what they put into their table's trees, and under which keys.
+
+use crate::{
+    Seq,
+    env::processors,
+    log::{Change, Replayed, RowsKind},
+    store::{Put, TreeKey},
+    txn::{
+        TxnError,
+        dictionary::{Dictionary, TableState},
+        prepared::take_image,
+        write::{Entry, hidden_key, primary_key},
+        writes::{ROW_NUMBERS, row_numbers},
+    },
+    types::{IdMap, Index, Table, TableId, TreeId, Value, key, row},
+};
+use std::{
+    collections::hash_map,
+    sync::{Arc, atomic::Ordering},
+};
+
+/// What transactions put, decoded from their row images but not yet in a delta.
+pub(super) struct Rows {
+    /// Shares of the keys, one for each processor; in each the order is that of the log.
+    pub(super) shares: Vec<Vec<Put>>,
+    /// Memory it takes, about.
+    pub(super) bytes: usize,
+    /// The tables met, by number.
+    tables: IdMap<Replaying>,
+}
+
+impl Rows {
+    pub(super) fn new() -> Rows {
+        Rows {
+            shares: (0..processors()).map(|_| Vec::new()).collect(),
+            bytes: 0,
+            tables: IdMap::default(),
+        }
+    }
+    /// Decodes a transaction of nothing but rows; `Ok(false)`: it is another one.
+    pub(super) fn decode_all(
+        &mut self,
+        dictionary: &Dictionary,
+        transaction: &Replayed<'_>,
+    ) -> Result<bool, TxnError> {
+        let mut numbers = IdMap::default();
+        if !transaction.only_rows {
+            let mut changes = transaction.changes();
+            if transaction.xa().is_some() || !changes.all(|change| is_of_rows(&change)) {
+                return Ok(false);
+            }
+            numbers = row_numbers(transaction.events());
+        }
+        for change in transaction.changes() {
+            if let Change::Rows {
+                table,
+                kind,
+                images,
+            } = change
+            {
+                let numbers = &mut numbers;
+                self.decode(dictionary, transaction.seq, table, kind, images, numbers)?;
+            }
+        }
+        Ok(true)
+    }
+    /// Decodes the changes of one event.
+    pub(super) fn decode(
+        &mut self,
+        dictionary: &Dictionary,
+        seq: Seq,
+        table: u64,
+        kind: RowsKind,
+        mut images: &[u8],
+        numbers: &mut IdMap<&[u8]>,
+    ) -> Result<(), TxnError> {
+        let id = TableId::try_from(table).unwrap_or(TableId::MAX);
+        let table = match self.tables.entry(id) {
+            hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            hash_map::Entry::Vacant(entry) => {
+                let Some((table, state)) = dictionary.entry(id) else {
+                    return Err(TxnError::Corrupt(format!("rows of an unknown table {id}")));
+                };
+                entry.insert(Replaying::new(table, state))
+            }
+        };
+        let mut none = &[][..];
+        let numbers = numbers.get_mut(&id).unwrap_or(&mut none);
+        let (shares, bytes) = (&mut self.shares, &mut self.bytes);
+        let mut put = |tree: TreeId, key: &[u8], value: Option<Arc<[u8]>>| {
+            let put = Put {
+                key: TreeKey::new(tree, key),
+                seq,
+                value,
+            };
+            *bytes += put.bytes();
+            let share = share_of(key, shares.len());
+            if let Some(share) = shares.get_mut(share) {
+                share.push(put);
+            }
+        };
+        while !images.is_empty() {
+            let before = match kind {
+                RowsKind::Write => None,
+                RowsKind::Update | RowsKind::Delete => Some(take_image(&table.table, &mut images)?),
+            };
+            let after = match kind {
+                RowsKind::Delete => None,
+                RowsKind::Update | RowsKind::Write => Some(take_image(&table.table, &mut images)?),
+            };
+            table.decode(before, after, numbers, &mut put)?;
+        }
+        Ok(())
+    }
+    /// Tells the tables' states what was counted; the rows will be in the delta of this
+    /// generation.
+    pub(super) fn count(&mut self, generation: u64) {
+        for (_, table) in self.tables.drain() {
+            let state = table.state;
+            state.count_rows(generation, table.rows);
+            let above = table.auto_increment_next;
+            state.auto_increment.fetch_max(above, Ordering::Relaxed);
+            state.next_row.fetch_max(table.row_next, Ordering::Relaxed);
+        }
+    }
+    /// Adds what later transactions put.
+    pub(super) fn append(&mut self, later: Rows) {
+        for (share, mut later) in self.shares.iter_mut().zip(later.shares) {
+            share.append(&mut later);
+        }
+        self.bytes += later.bytes;
+    }
+}
+
+fn is_of_rows(change: &Change<'_>) -> bool {
+    match change {
+        Change::Rows { .. } => true,
+        Change::Internal { key, .. } => key.first() == Some(&ROW_NUMBERS),
+        Change::Query { .. } => false,
+    }
+}
+
+/// Which share a key belongs to. Keys differ most at their ends.
+fn share_of(key: &[u8], shares: usize) -> usize {
+    let end = key.len().saturating_sub(8);
+    let mixed = key.get(end..).unwrap_or_default().iter();
+    mixed.fold(0_usize, |sum, byte| {
+        sum.wrapping_mul(31) + usize::from(*byte)
+    }) % shares.max(1)
+}
+
+/// A table whose rows are decoded.
+pub(in crate::txn) struct Replaying {
+    table: Arc<Table>,
+    state: Arc<TableState>,
+    auto_increment: Option<u16>,
+    /// Room for a decoded row.
+    row: Vec<Value>,
+    /// So many rows more (or less) there are.
+    rows: i64,
+    /// What follows the highest value of the column of AUTO_INCREMENT, and row number.
+    auto_increment_next: u64,
+    row_next: u64,
+}
+
+impl Replaying {
+    pub fn new(table: &Arc<Table>, state: &Arc<TableState>) -> Replaying {
+        let column = table
+            .columns
+            .iter()
+            .position(|column| column.auto_increment);
+        Replaying {
+            table: Arc::clone(table),
+            state: Arc::clone(state),
+            auto_increment: column.and_then(|column| u16::try_from(column).ok()),
+            row: vec![Value::Null; table.columns.len()],
+            rows: 0,
+            auto_increment_next: 0,
+            row_next: 0,
+        }
+    }
+    fn malformed(&self) -> TxnError {
+        let name = &self.table.name;
+        TxnError::Corrupt(format!("a row image that does not fit table {name}"))
+    }
+    /// The hidden key of the next row, for a table without primary key.
+    fn hidden_key(&mut self, numbers: &mut &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
+        if self.table.primary.is_some() {
+            return Ok(None);
+        }
+        let (number, rest) = numbers
+            .split_first_chunk::<8>()
+            .ok_or_else(|| TxnError::Corrupt("a row change without its row number".to_owned()))?;
+        *numbers = rest;
+        let number = u64::from_le_bytes(*number);
+        self.row_next = self.row_next.max(number.saturating_add(1));
+        Ok(Some(hidden_key(number)))
+    }
+    /// What a change of one row puts into the trees.
+    fn decode(
+        &mut self,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+        numbers: &mut &[u8],
+        put: &mut impl FnMut(TreeId, &[u8], Option<Arc<[u8]>>),
+    ) -> Result<(), TxnError> {
+        let hidden = self.hidden_key(numbers)?;
+        let old_key = self.row_key(before, hidden.as_deref())?;
+        let stays = self.same(self.table.primary.as_ref(), before, after)?;
+        let new_key = if stays {
+            old_key.clone()
+        } else {
+            self.row_key(after, hidden.as_deref())?
+        };
+        if let Some(key) = old_key.as_ref().filter(|_| old_key != new_key) {
+            put(self.table.rows, key, None);
+        }
+        for index in &self.table.indexes {
+            if old_key == new_key && self.same(Some(index), before, after)? {
+                continue;
+            }
+            let old = self.entry(index, before, old_key.as_deref())?;
+            let new = self.entry(index, after, new_key.as_deref())?;
+            if old == new {
+                continue;
+            }
+            if let Some(old) = old {
+                put(index.tree, &old, None);
+            }
+            if let Some(new) = new {
+                put(index.tree, &new, Some(Arc::from([])));
+            }
+        }
+        if let (Some(key), Some(image)) = (&new_key, after) {
+            put(self.table.rows, key, Some(Arc::from(image)));
+            let next = self.auto_increment_after(image)?;
+            self.auto_increment_next = self.auto_increment_next.max(next);
+        }
+        self.rows += i64::from(after.is_some()) - i64::from(before.is_some());
+        Ok(())
+    }
+    /// Whether a row keeps its key in an index (`None`: the hidden key), by its columns' bytes.
+    fn same(
+        &self,
+        index: Option<&Index>,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> Result<bool, TxnError> {
+        let (Some(before), Some(after)) = (before, after) else {
+            return Ok(false);
+        };
+        let Some(index) = index else {
+            return Ok(true);
+        };
+        key::same_columns(&self.table, index, before, after).map_err(|_| self.malformed())
+    }
+    fn row_key(
+        &self,
+        image: Option<&[u8]>,
+        hidden: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, TxnError> {
+        match (image, hidden) {
+            (None, _) => Ok(None),
+            (_, Some(key)) => Ok(Some(key.to_vec())),
+            (Some(image), None) => primary_key(&self.table, image),
+        }
+    }
+    fn entry(
+        &self,
+        index: &Index,
+        image: Option<&[u8]>,
+        row_key: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, TxnError> {
+        let (Some(image), Some(row_key)) = (image, row_key) else {
+            return Ok(None);
+        };
+        Ok(Some(Entry::derive(&self.table, index, image, row_key)?.key))
+    }
+    /// What AUTO_INCREMENT may give after the row with this image; 0: anything.
+    pub fn auto_increment_after(&mut self, image: &[u8]) -> Result<u64, TxnError> {
+        let Some(column) = self.auto_increment else {
+            return Ok(0);
+        };
+        row::decode_some(&self.table, image, &[column], &mut self.row)
+            .map_err(|_| self.malformed())?;
+        let used = match self.row.get(usize::from(column)) {
+            Some(Value::Int(value)) => u64::try_from(*value).unwrap_or(0),
+            Some(Value::UInt(value)) => *value,
+            Some(Value::Double(value)) if *value >= 0.0 => *value as u64,
+            Some(Value::Float(value)) if *value >= 0.0 => *value as u64,
+            _ => 0,
+        };
+        Ok(used.saturating_add(1))
+    }
+}
