@@ -321,7 +321,7 @@ pub(super) fn argument(value: &Value, context: &mut EvalContext<'_>) -> Option<i
 }
 
 /// Which temporal values a conversion takes.
-fn acceptable(date: Date, context: &EvalContext<'_>) -> bool {
+pub(super) fn acceptable(date: Date, context: &EvalContext<'_>) -> bool {
     let mode = context.statement.sql_mode;
     let exists = date.is_valid() || mode.has(super::SqlMode::ALLOW_INVALID_DATES);
     exists

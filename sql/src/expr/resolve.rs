@@ -2,6 +2,7 @@
 //! worked out once.
 
 mod call;
+mod compared;
 mod literal;
 mod predicate;
 
@@ -325,6 +326,7 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
         (left, right)
     };
     let (left, right) = if op.is_comparison() {
+        let (left, right) = compared::pair(left, right);
         let texts = (
             compares_as_text(&left, &[&right]),
             compares_as_text(&right, &[&left]),

@@ -1,6 +1,6 @@
 //! Our tokens as sqlparser's, and what it does not know in words that it does.
 
-use super::{Text, deepens, is_one_of};
+use super::{NESTING_MAX, Text, deepens, is_one_of};
 use crate::{
     error::SqlError,
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
@@ -264,7 +264,32 @@ impl Converter<'_> {
         if self.rewrite_unit(token, text) {
             return true;
         }
+        if is("INTERVAL") && self.opens_several(token) {
+            self.push(token, Out::make_word("interval", Some('`')));
+            return true;
+        }
         is("SQL_SMALL_RESULT") || is("SQL_BIG_RESULT") || is("SQL_BUFFER_RESULT")
+    }
+
+    /// Whether a list of several values in parentheses follows: INTERVAL (1) DAY has one, the
+    /// function INTERVAL(1, 2) more.
+    fn opens_several(&self, token: Token) -> bool {
+        let rest = self.source.get(token.end..).unwrap_or_default();
+        let mut lexer = Lexer::new(rest, self.mode);
+        let mut depth = 0;
+        loop {
+            let next = lexer.next_token();
+            match (next.kind, next.text(rest)) {
+                (Kind::Symbol, b"(") => depth += 1,
+                (Kind::Symbol, b")") => depth -= 1,
+                (Kind::Symbol, b",") if depth == 1 => return true,
+                (Kind::End, _) => return false,
+                _ => {}
+            }
+            if !(1..=NESTING_MAX).contains(&depth) {
+                return false;
+            }
+        }
     }
 
     /// The units of two parts, all reserved words: DAY_HOUR is sqlparser's DAY TO HOUR.

@@ -12,7 +12,10 @@ use crate::{
     expr::{Expr, ExprType, infer},
     output::ColumnMeta,
 };
-use cohort_engine::txn::{LockMode, OnConflict};
+use cohort_engine::{
+    txn::{LockMode, OnConflict},
+    types::ColumnType,
+};
 use sqlparser::ast;
 
 /// How deep queries may nest.
@@ -354,6 +357,10 @@ impl Planner<'_> {
     /// The description of a result column.
     fn meta(&mut self, expr: &Expr, name: &str) -> ColumnMeta {
         let mut meta = infer(expr).meta(name);
+        // So MySQL tells them; in a table made of them they are INT.
+        if meta.ty == Some(ColumnType::Int) && slot(expr).is_none() {
+            meta.ty = Some(ColumnType::BigInt);
+        }
         if let Some(index) = slot(expr) {
             let names = self.names();
             let table = names

@@ -32,11 +32,14 @@ pub(in crate::expr) fn cast(
         ColumnType::Float => {
             convert::double(value, context).map_or(Value::Null, |x| Value::Float(x as f32))
         }
-        ColumnType::Date => convert::cast_to_date(value, context).map_or(Value::Null, Value::Date),
+        ColumnType::Date => convert::cast_to_date(value, context)
+            .filter(|date| convert::acceptable(*date, context))
+            .map_or(Value::Null, Value::Date),
         ColumnType::Time(fsp) => {
             convert::time(value, context).map_or(Value::Null, |time| Value::Time(time.round(fsp)))
         }
         ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => convert::datetime(value, context)
+            .filter(|moment| convert::acceptable(moment.date, context))
             .and_then(|moment| moment.round(fsp))
             .map_or(Value::Null, Value::DateTime),
         ColumnType::Year => year(value, context),

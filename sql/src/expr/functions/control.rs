@@ -13,6 +13,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("ifnull", (2, 2), coalesce_type, coalesce),
     function("coalesce", (1, MANY), coalesce_type, coalesce),
     function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif),
+    function("interval", (2, MANY), |_| ExprType::int(2), interval),
     function("isnull", (1, 1), |_| ExprType::boolean(), isnull),
     function("greatest", (2, MANY), extreme_type, |args, context| {
         extreme(args, Ordering::Greater, context)
@@ -21,6 +22,22 @@ pub(super) const FUNCTIONS: &[Function] = &[
         extreme(args, Ordering::Less, context)
     }),
 ];
+
+/// How many of the arguments after the first one, which ascend, it is not below; -1 for NULL.
+fn interval(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(number) = args.decimal(0, context)? else {
+        return Ok(Value::Int(-1));
+    };
+    for i in 1..args.len() {
+        if args
+            .decimal(i, context)?
+            .is_some_and(|bound| bound > number)
+        {
+            return Ok(Value::Int(i as i64 - 1));
+        }
+    }
+    Ok(Value::Int(args.len() as i64 - 1))
+}
 
 /// NULL only if all arguments can be.
 fn coalesce_type(typing: &Typing<'_>) -> ExprType {

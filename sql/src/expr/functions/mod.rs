@@ -10,6 +10,8 @@ mod regexp;
 mod string;
 mod temporal;
 
+pub(super) use temporal::FULL_YEAR;
+
 use super::{
     EvalContext, Expr, ExprType,
     convert::{self, Number},

@@ -283,6 +283,28 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
+/// A year as it is compared with a YEAR column: of two digits or less, it is short for the full
+/// one. It has no name in SQL.
+pub(in crate::expr) static FULL_YEAR: Function =
+    function("full_year", (1, 1), |t| t.ty(0), full_year);
+
+fn full_year(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let value = args.value(0, context)?.into_owned();
+    let short = match &value {
+        Value::Int(n) => u64::try_from(*n).ok().filter(|n| *n > 0),
+        Value::UInt(n) => Some(*n).filter(|n| *n > 0),
+        Value::Bytes(text) if text.len() <= 2 => std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse().ok()),
+        _ => None,
+    };
+    Ok(match short {
+        Some(year @ 0..70) => Value::UInt(year + 2000),
+        Some(year @ 70..100) => Value::UInt(year + 1900),
+        _ => value,
+    })
+}
+
 fn int_type(_: &Typing<'_>) -> ExprType {
     ExprType::int(7).or_null()
 }
@@ -379,11 +401,14 @@ fn is_day(date: Date) -> bool {
 }
 
 fn timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(moment) = args.datetime(0, context)?.filter(|at| is_day(at.date)) else {
+    let Some(moment) = args.datetime(0, context)? else {
         return Ok(Value::Null);
     };
     if args.len() == 1 {
         return Ok(Value::DateTime(moment));
+    }
+    if !is_day(moment.date) {
+        return Ok(Value::Null);
     }
     let time = args.time(1, context)?;
     let sum = time.and_then(|time| moment.add_micros(time.micros));
@@ -469,13 +494,21 @@ fn clock(
         Value::DateTime(moment) => Some(Clock::Moment(*moment)),
         Value::Date(date) => Some(Clock::Moment(date.at_midnight())),
         Value::Bytes(text) => match temporal::parse(text) {
-            Some(parsed) if parsed.has_time && text.iter().any(|&b| b == b'-' || b == b'/') => {
-                Some(Clock::Moment(parsed.value))
-            }
+            Some(parsed) if is_moment(text, &parsed) => Some(Clock::Moment(parsed.value)),
             _ => convert::time(&value, context).map(Clock::Time),
         },
         other => convert::time(other, context).map(Clock::Time),
     })
+}
+
+/// Whether a text that can be read as a date is one, rather than a time.
+fn is_moment(text: &[u8], parsed: &temporal::Parsed) -> bool {
+    let has = |bytes: &[u8]| text.iter().any(|byte| bytes.contains(byte));
+    if parsed.has_time {
+        return has(b"-/");
+    }
+    let date = parsed.value.date;
+    !has(b":/") && !parsed.truncated && is_day(date) && date.is_valid()
 }
 
 fn timediff(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -544,17 +577,8 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
     }
     Ok(match clock(args, 0, context)? {
         Some(Clock::Moment(moment)) => interval::extract(moment, moment.time(), unit),
-        Some(Clock::Time(time)) => {
-            let days = time.micros / DAY;
-            let moment = DateTime {
-                date: Date {
-                    day: days.unsigned_abs() as u8,
-                    ..Date::default()
-                },
-                micros: 0,
-            };
-            interval::extract(moment, time, unit)
-        }
+        // Its hours may be more than a day's.
+        Some(Clock::Time(time)) => interval::extract(DateTime::default(), time, unit),
         None => Value::Null,
     })
 }

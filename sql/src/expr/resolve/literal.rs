@@ -58,11 +58,9 @@ pub(super) fn literal(value: &ast::Value, scope: &mut dyn Scope) -> Result<Expr,
         | Ast::EscapedStringLiteral(text) => {
             Ok(constant(Value::Bytes(text.as_bytes().to_vec()), collation))
         }
-        Ast::HexStringLiteral(digits) => {
-            Ok(constant(Value::Bytes(hex(digits)?), Collation::Binary))
-        }
+        Ast::HexStringLiteral(digits) => Ok(digits_literal(hex(digits)?)),
         Ast::SingleQuotedByteStringLiteral(digits) | Ast::DoubleQuotedByteStringLiteral(digits) => {
-            Ok(constant(Value::Bytes(bits(digits)?), Collation::Binary))
+            Ok(digits_literal(bits(digits)?))
         }
         Ast::Placeholder(text) => {
             let index = text
@@ -131,10 +129,20 @@ fn bits(digits: &str) -> Result<Vec<u8>, SqlError> {
         .ok_or_else(|| SqlError::syntax(digits, 1))
 }
 
+/// A hexadecimal or bit literal: a binary string, told from others by its decimals.
+fn digits_literal(bytes: Vec<u8>) -> Expr {
+    let value = Value::Bytes(bytes);
+    let ty = ExprType {
+        decimals: 0,
+        ..type_of(&value, Collation::Binary)
+    };
+    Expr::Literal(value, ty)
+}
+
 /// A hexadecimal or bit literal is a number where one is wanted.
 pub(super) fn as_number(expr: Expr) -> Expr {
     match expr {
-        Expr::Literal(Value::Bytes(bytes), ty) if ty.collation.is_binary() => {
+        Expr::Literal(Value::Bytes(bytes), ty) if ty.collation.is_binary() && ty.decimals == 0 => {
             let tail = &bytes[bytes.len().saturating_sub(8)..];
             let number = tail.iter().fold(0_u64, |n, &byte| n << 8 | u64::from(byte));
             Expr::Literal(Value::UInt(number), ExprType::bigint(true))

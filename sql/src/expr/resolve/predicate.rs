@@ -1,8 +1,8 @@
 //! Predicates: what is true, false or unknown.
 
 use super::{
-    Scope, SubqueryUse, build_binary, call, compares_as_text, comparison_collation, not_if,
-    operator, resolve, text_if,
+    Scope, SubqueryUse, build_binary, call, compared, compares_as_text, comparison_collation,
+    literal, not_if, operator, resolve, text_if,
 };
 use crate::{
     error::SqlError,
@@ -198,11 +198,19 @@ fn in_list(
         let found = whole.ok_or_else(|| SqlError::operand_columns(parts.len()))?;
         return Ok(not_if(negated, found));
     }
-    let expr = resolve(expr, scope)?;
-    let mut types = vec![infer(&expr)];
+    let mut expr = resolve(expr, scope)?;
+    let list = list.iter().map(|candidate| resolve(candidate, scope));
+    let list = list.collect::<Result<Vec<_>, _>>()?;
+    if list.iter().all(|candidate| is_number(&infer(candidate))) {
+        expr = literal::as_number(expr);
+    }
+    let ty = infer(&expr);
+    let mut types = vec![ty];
     let mut resolved = Vec::with_capacity(list.len());
-    for candidate in list {
-        let candidate = resolve(candidate, scope)?;
+    for mut candidate in list {
+        if is_number(&ty) {
+            candidate = literal::as_number(candidate);
+        }
         types.push(infer(&candidate));
         resolved.push(candidate);
     }
@@ -221,6 +229,10 @@ fn in_list(
     })
 }
 
+fn is_number(ty: &ExprType) -> bool {
+    ty.ty.is_some() && !ty.is_string() && !ty.is_temporal()
+}
+
 fn between(
     expr: &ast::Expr,
     low: &ast::Expr,
@@ -233,6 +245,12 @@ fn between(
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
+    let (low, high) = (compared::with(low, &expr), compared::with(high, &expr));
+    let expr = if is_number(&infer(&low)) && is_number(&infer(&high)) {
+        literal::as_number(expr)
+    } else {
+        expr
+    };
     let as_text = compares_as_text(&expr, &[&low, &high]);
     let expr = text_if(as_text, expr);
     let collation = comparison_collation(&[infer(&expr), infer(&low), infer(&high)], "between")?;
