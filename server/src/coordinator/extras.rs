@@ -9,6 +9,7 @@ use super::{
     decide::Transaction,
     model::{Branch, BranchStatus, CopyOnWrite, Pattern, Seconds},
 };
+use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub(super) struct Extras {
 }
 
 impl Extras {
-    /// Those of a branch's step; none, if it is malformed.
+    /// Those of a branch's step, which was checked when it was submitted.
     pub fn of(transaction: &Transaction, branch: &Branch) -> Extras {
         let steps = transaction.global.steps.as_str();
         // Most transactions have none: nothing is parsed for them.
@@ -63,6 +64,24 @@ pub(super) fn body(transaction: &Transaction, branch: &Branch) -> Vec<u8> {
     let mut fields: Map<String, Value> = serde_json::from_slice(&branch.body).unwrap_or_default();
     fields.insert("results".into(), Value::Object(results(transaction)));
     Value::Object(fields).to_string().into_bytes()
+}
+
+/// Whether calls can have these headers; why not.
+pub(super) fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), String> {
+    for (name, value) in headers {
+        HeaderName::try_from(name).map_err(|error| format!("branch_headers: {name}: {error}"))?;
+        HeaderValue::try_from(value).map_err(|error| format!("branch_headers: {name}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Whether a step's own settings are well-formed; why not.
+pub(super) fn check_step(step: &Map<String, Value>) -> Result<(), String> {
+    if !step.contains_key("request_timeout") && !step.contains_key("branch_headers") {
+        return Ok(());
+    }
+    let extras = Extras::deserialize(step).map_err(|error| format!("steps: {error}"))?;
+    check_headers(&extras.branch_headers)
 }
 
 /// Whether results can be passed on in this transaction; why not.

@@ -6,10 +6,10 @@ use super::{
     grpc,
     listen::Connection,
 };
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{
     HeaderMap, Response, StatusCode,
-    body::{Bytes, Incoming},
+    body::{Body, Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
     server::conn::{http1, http2},
     service::service_fn,
@@ -19,8 +19,9 @@ use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration}
 
 /// A larger request is refused.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
-/// A client must have sent a request's head within so long.
+/// A client must have sent a request's head within so long, and its body.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// A silent gRPC connection is asked so often whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
@@ -90,10 +91,22 @@ async fn read(
     let path = request.uri().path().to_owned();
     let trace = trace_of(request.headers());
     let query = api::parse_query(request.uri().query().unwrap_or_default());
-    let body = Limited::new(request.into_body(), REQUEST_BYTES_MAX)
-        .collect()
-        .await
-        .map_err(|error| Answer::error(413, &format!("the request's body: {error}")))?;
+    let body = request.into_body();
+    let too_large = || {
+        let text = format!("the request's body: {REQUEST_BYTES_MAX} bytes are allowed");
+        Answer::error(413, &text)
+    };
+    // As far as it is declared; what is not is counted.
+    if body.size_hint().lower() > REQUEST_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    let body = Limited::new(body, REQUEST_BYTES_MAX).collect();
+    let body = tokio::time::timeout(BODY_TIMEOUT, body).await;
+    let body = body.map_err(|_| Answer::error(408, "the request's body did not come in time"))?;
+    let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+        true => too_large(),
+        false => Answer::error(400, &format!("the request's body: {error}")),
+    })?;
     Ok(Request {
         method,
         path,

@@ -186,6 +186,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// A global transaction without its branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Global {
+    /// Its number in the order of their arrival; 0: it is in no table yet.
+    pub id: u64,
     /// Its name.
     pub gid: String,
     /// Its kind.
@@ -214,6 +216,8 @@ pub struct Global {
     pub next_run: Micros,
     /// When it was made known.
     pub created: Micros,
+    /// When it was last written.
+    pub updated: Micros,
     /// When it succeeded.
     pub finished: Option<Micros>,
     /// When it was undone.

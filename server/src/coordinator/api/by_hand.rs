@@ -33,7 +33,7 @@ pub(super) async fn handle(
                 .store
                 .list(filter(coordinator, &fields)?)
                 .await?;
-            let shown: Vec<Value> = listed.iter().map(lists::listed_json).collect();
+            let shown: Vec<Value> = listed.iter().map(lists::global_json).collect();
             Ok(json!({ "transactions": shown }))
         }
         "show" => show(coordinator, &text(&fields, "gid")).await,
@@ -156,7 +156,7 @@ async fn change(
     }
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     for listed in listed {
-        let gid = listed.global.gid;
+        let gid = listed.gid;
         match change_one(coordinator, &gid, &order).await? {
             Ok(()) => done.push(gid),
             Err(why) if is_single => return Err(Refusal::Failure(why)),

@@ -3,7 +3,7 @@
 use super::{Coordinator, Refusal, Request, Result, Transaction};
 use crate::coordinator::{
     model::{Global, Micros},
-    store::{Filter, Listed},
+    store::Filter,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
@@ -44,8 +44,7 @@ pub(super) fn global_json(global: &Global) -> Value {
     put("rollback_reason", &global.rollback_reason);
     put("result", &global.result);
     put("create_time", &time(global.created));
-    let ended = global.finished.or(global.rolled_back);
-    put("update_time", &time(ended.unwrap_or(global.created)));
+    put("update_time", &time(global.updated));
     if let Some(at) = global.finished {
         put("finish_time", &time(at));
     }
@@ -66,7 +65,7 @@ pub(super) fn global_json(global: &Global) -> Value {
     if steps.as_array().is_some_and(|steps| !steps.is_empty()) {
         out.insert("steps".into(), steps);
     }
-    out.insert("id".into(), 0.into());
+    out.insert("id".into(), global.id.into());
     out.insert("concurrent".into(), global.options.concurrent.into());
     out.insert("retry_count".into(), global.retry_count.into());
     Value::Object(out)
@@ -105,15 +104,6 @@ pub(super) fn progress_json(transaction: &Transaction) -> Value {
         "transaction": global_json(&transaction.global),
         "progresses": branches_json(transaction),
     })
-}
-
-/// A transaction in a list.
-pub(super) fn listed_json(listed: &Listed) -> Value {
-    let mut shown = global_json(&listed.global);
-    if let Some(fields) = shown.as_object_mut() {
-        fields.insert("id".into(), listed.id.into());
-    }
-    shown
 }
 
 /// query
@@ -159,7 +149,7 @@ pub(super) async fn all(
         Some(last) if listed.len() as u64 == limit => last.id.to_string(),
         _ => String::new(),
     };
-    let transactions: Vec<Value> = listed.iter().map(listed_json).collect();
+    let transactions: Vec<Value> = listed.iter().map(global_json).collect();
     Ok(Some(
         json!({ "transactions": transactions, "next_position": next }),
     ))

@@ -43,17 +43,62 @@ pub(super) fn text(fields: &Map<String, Value>, name: &str) -> String {
     }
 }
 
-fn number(fields: &Map<String, Value>, name: &str) -> u64 {
-    fields.get(name).and_then(Value::as_u64).unwrap_or(0)
+/// A field as `read` has it; `None` if it is not there or null. What is something else is refused:
+/// nobody's steps are left out because they are written in an unexpected way.
+fn typed<'a, T>(
+    fields: &'a Map<String, Value>,
+    name: &str,
+    wanted: &str,
+    read: impl FnOnce(&'a Value) -> Option<T>,
+) -> Result<Option<T>> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match read(value) {
+            Some(read) => Ok(Some(read)),
+            None => Err(Refusal::Bad(format!("{name}: {wanted} is expected"))),
+        },
+    }
 }
 
-fn seconds(fields: &Map<String, Value>, name: &str) -> Seconds {
-    let number = fields.get(name).and_then(Value::as_f64);
-    Seconds::from_number(number.unwrap_or(0.0))
+fn number(fields: &Map<String, Value>, name: &str) -> Result<f64> {
+    let number = typed(fields, name, "a number", Value::as_f64)?;
+    Ok(number.unwrap_or(0.0))
 }
 
-fn flag(fields: &Map<String, Value>, name: &str) -> bool {
-    fields.get(name).and_then(Value::as_bool).unwrap_or(false)
+fn seconds(fields: &Map<String, Value>, name: &str) -> Result<Seconds> {
+    number(fields, name).map(Seconds::from_number)
+}
+
+fn flag(fields: &Map<String, Value>, name: &str) -> Result<bool> {
+    let flag = typed(fields, name, "true or false", Value::as_bool)?;
+    Ok(flag.unwrap_or(false))
+}
+
+/// A list whose elements are all what `read` wants.
+fn list<'a, T>(
+    fields: &'a Map<String, Value>,
+    name: &str,
+    wanted: &str,
+    read: impl Fn(&'a Value) -> Option<T>,
+) -> Result<Vec<T>> {
+    let all = |list: &'a Value| list.as_array()?.iter().map(read).collect();
+    Ok(typed(fields, name, wanted, all)?.unwrap_or_default())
+}
+
+/// A payload, which goes to its branch as it is; null is none.
+fn payload(value: &Value) -> Option<Vec<u8>> {
+    match value {
+        Value::Null => Some(Vec::new()),
+        value => value.as_str().map(|text| text.as_bytes().to_vec()),
+    }
+}
+
+fn headers(fields: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
+    let header =
+        |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    let all = |map: &Value| map.as_object()?.iter().map(header).collect();
+    let headers = typed(fields, "branch_headers", "an object of texts", all)?;
+    Ok(headers.unwrap_or_default())
 }
 
 /// A name without what would break a header or a path.
@@ -73,34 +118,24 @@ pub(super) fn short(name: &str, text: &str, bytes_max: usize) -> Result {
 impl Submission {
     /// Reads it.
     pub fn parse(fields: &Map<String, Value>) -> Result<Submission> {
-        let list = |name: &str| {
-            let values = fields.get(name).and_then(Value::as_array);
-            values.map_or(&[][..], Vec::as_slice)
-        };
-        let headers = fields.get("branch_headers").and_then(Value::as_object);
-        let headers = headers.into_iter().flatten();
         let options = Options {
-            wait_result: flag(fields, "wait_result"),
-            timeout_to_fail: seconds(fields, "timeout_to_fail"),
-            request_timeout: seconds(fields, "request_timeout"),
-            retry_interval: seconds(fields, "retry_interval"),
-            branch_headers: headers
-                .map(|(name, value)| (name.clone(), value.as_str().unwrap_or("").to_owned()))
-                .collect(),
-            concurrent: flag(fields, "concurrent"),
-            retry_limit: number(fields, "retry_limit"),
-            pass_results: flag(fields, "pass_results"),
+            wait_result: flag(fields, "wait_result")?,
+            timeout_to_fail: seconds(fields, "timeout_to_fail")?,
+            request_timeout: seconds(fields, "request_timeout")?,
+            retry_interval: seconds(fields, "retry_interval")?,
+            branch_headers: headers(fields)?,
+            concurrent: flag(fields, "concurrent")?,
+            // What is below 0 is 0, as with times.
+            retry_limit: number(fields, "retry_limit")? as u64,
+            pass_results: flag(fields, "pass_results")?,
         };
-        let steps = list("steps").iter();
-        let payloads = list("payloads").iter();
-        let extra = fields.get("req_extra").and_then(Value::as_object);
+        let step = |step: &Value| step.as_object().cloned();
+        let extra = typed(fields, "req_extra", "an object", Value::as_object)?;
         let submission = Submission {
             gid: clean(&text(fields, "gid")),
             trans_type: text(fields, "trans_type"),
-            steps: steps.filter_map(|step| step.as_object().cloned()).collect(),
-            payloads: payloads
-                .map(|payload| payload.as_str().unwrap_or("").into())
-                .collect(),
+            steps: list(fields, "steps", "a list of objects", step)?,
+            payloads: list(fields, "payloads", "a list of texts", payload)?,
             query_prepared: text(fields, "query_prepared"),
             protocol: text(fields, "protocol"),
             custom_data: text(fields, "custom_data"),
@@ -121,6 +156,10 @@ impl Submission {
         short("protocol", &submission.protocol, PROTOCOL_BYTES_MAX)?;
         if submission.steps.len() > BRANCHES_MAX {
             return Err(Refusal::Bad(format!("more than {BRANCHES_MAX} steps")));
+        }
+        extras::check_headers(&submission.options.branch_headers).map_err(Refusal::Bad)?;
+        for step in &submission.steps {
+            extras::check_step(step).map_err(Refusal::Bad)?;
         }
         Ok(submission)
     }
@@ -150,6 +189,7 @@ impl Submission {
     ) -> Result<Transaction> {
         let pattern = self.pattern()?;
         let global = Global {
+            id: 0,
             gid: self.gid.clone(),
             pattern,
             status,
@@ -164,6 +204,7 @@ impl Submission {
             query_interval: 0,
             next_run: now,
             created: now,
+            updated: now,
             finished: None,
             rolled_back: None,
             dead_since: None,
@@ -179,6 +220,7 @@ impl Submission {
         }
         let transaction = Transaction::new(global, branches);
         extras::check(&transaction).map_err(Refusal::Bad)?;
+        transaction.check().map_err(Refusal::Bad)?;
         Ok(transaction)
     }
 

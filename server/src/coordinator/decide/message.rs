@@ -2,7 +2,7 @@
 //! then delivered until every receiver has it. If the submit does not come, the client is asked
 //! what became of its transaction.
 
-use super::{Global, Micros, Moment, Next, Reply, Status, Transaction};
+use super::{Global, Micros, Moment, Next, Reply, Status, Transaction, custom};
 use crate::coordinator::model::Seconds;
 use serde::Deserialize;
 
@@ -11,6 +11,11 @@ use serde::Deserialize;
 struct Custom {
     /// From its creation until it is delivered.
     delay: Option<Seconds>,
+}
+
+/// Whether `custom_data` can be read.
+pub(super) fn check(global: &Global) -> Result<(), String> {
+    custom::<Custom>(global).map(drop)
 }
 
 pub(super) fn next(transaction: &Transaction, moment: Moment) -> Next {
@@ -31,7 +36,7 @@ pub(super) fn next(transaction: &Transaction, moment: Moment) -> Next {
 
 fn deliver(transaction: &Transaction, now: Micros) -> Next {
     let global = &transaction.global;
-    let custom: Custom = serde_json::from_str(&global.custom_data).unwrap_or_default();
+    let custom: Custom = custom(global).unwrap_or_default();
     let delay = custom.delay.unwrap_or_default();
     let due = global.created.saturating_add(delay.0);
     if now < due {

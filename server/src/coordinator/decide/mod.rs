@@ -37,6 +37,7 @@ pub use by_hand::Operation;
 use super::model::{
     Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Seconds, Status,
 };
+use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
 /// What holds for transactions that do not say otherwise. Times are in microseconds.
@@ -143,6 +144,16 @@ impl Transaction {
             calling: BTreeSet::new(),
             asking: false,
         }
+    }
+
+    /// Whether its `custom_data` is what its pattern wants there; why not.
+    pub fn check(&self) -> Result<(), String> {
+        let checked = match self.global.pattern {
+            Pattern::Saga => saga::check(self),
+            Pattern::Message => message::check(&self.global),
+            Pattern::Tcc | Pattern::Xa | Pattern::Workflow => Ok(()),
+        };
+        checked.map_err(|why| format!("custom_data: {why}"))
     }
 
     /// Takes an event in and says what to do.
@@ -416,6 +427,21 @@ impl Retries {
 fn jittered(interval: Micros, random: u64) -> Micros {
     let half = interval / 2;
     interval - interval / 4 + random.checked_rem(half).unwrap_or(0)
+}
+
+/// A pattern's own settings: JSON, where nothing and null are the usual ones. It is read for each
+/// event, so it must not be long.
+fn custom<T: Default + DeserializeOwned>(global: &Global) -> Result<T, String> {
+    const BYTES_MAX: usize = 1 << 20;
+    let text = global.custom_data.as_str();
+    if text.is_empty() {
+        return Ok(T::default());
+    }
+    if text.len() > BYTES_MAX {
+        return Err(format!("{BYTES_MAX} bytes are allowed"));
+    }
+    let custom: Option<T> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(custom.unwrap_or_default())
 }
 
 /// What rollback_reason says after a timeout.

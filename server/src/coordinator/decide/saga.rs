@@ -7,9 +7,9 @@
 //! have succeeded: such a step is compensated whatever its status, so that nothing needs to be
 //! saved before an action is called. The failed step itself is among them.
 
-use super::{BranchStatus, Micros, Next, Status, Transaction, timed_out};
+use super::{BranchStatus, Micros, Next, Status, Transaction, custom, timed_out};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -28,8 +28,7 @@ struct Steps {
 impl Steps {
     fn of(transaction: &Transaction) -> Steps {
         let actions = transaction.of_op("action");
-        let custom: Custom =
-            serde_json::from_str(&transaction.global.custom_data).unwrap_or_default();
+        let custom: Custom = custom(&transaction.global).unwrap_or_default();
         let concurrent = custom.concurrent || transaction.global.options.concurrent;
         let orders = custom.orders.unwrap_or_default();
         let before = (0..actions.len()).map(|step| {
@@ -60,6 +59,41 @@ impl Steps {
         let place = self.compensations.get(step);
         place.is_none_or(|&place| transaction.has_succeeded(place))
     }
+}
+
+/// Whether the steps can be done in the order that is asked for; why not.
+pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
+    let custom: Custom = custom(&transaction.global)?;
+    let steps = Steps::of(transaction);
+    let count = steps.actions.len();
+    let is_step = |name: &String| name.parse().is_ok_and(|step: usize| step < count);
+    let orders = custom.orders.unwrap_or_default();
+    if !orders.keys().all(is_step) || orders.values().flatten().any(|&step| step >= count) {
+        return Err(format!("orders: steps are numbered from 0, below {count}"));
+    }
+    // Steps whose predecessors are all done are done, until there are none (Kahn, 1962).
+    let mut after = vec![Vec::new(); count];
+    let mut missing: Vec<usize> = steps.before.iter().map(Vec::len).collect();
+    for (step, before) in steps.before.iter().enumerate() {
+        for &other in before {
+            after[other].push(step);
+        }
+    }
+    let mut open: Vec<usize> = (0..count).filter(|&step| missing[step] == 0).collect();
+    let mut done = 0;
+    while let Some(step) = open.pop() {
+        done += 1;
+        for &next in &after[step] {
+            missing[next] -= 1;
+            if missing[next] == 0 {
+                open.push(next);
+            }
+        }
+    }
+    if done < count {
+        return Err("orders: steps wait for one another in a circle".into());
+    }
+    Ok(())
 }
 
 pub(super) fn next(transaction: &Transaction, now: Micros) -> Next {
@@ -119,30 +153,17 @@ fn backward(transaction: &Transaction, steps: &Steps) -> Next {
     if steps.actions.iter().any(under_way) {
         return Next::Call(Vec::new());
     }
-    let ran: Vec<usize> = (0..steps.actions.len())
+    let left: Vec<usize> = (0..steps.actions.len())
         .filter(|&step| steps.is_open(transaction, step))
+        .filter(|&step| !steps.is_compensated(transaction, step))
         .collect();
-    let mut wanted = Vec::new();
-    for &step in &ran {
-        if steps.is_compensated(transaction, step) {
-            continue;
-        }
-        let comes_before = |later: usize| {
-            let before = steps.before.get(later);
-            before.is_some_and(|before| before.contains(&step))
-        };
-        let waits = ran
-            .iter()
-            .any(|&later| comes_before(later) && !steps.is_compensated(transaction, later));
-        if !waits && let Some(&place) = steps.compensations.get(step) {
-            wanted.push(place);
-        }
-    }
-    if ran
-        .iter()
-        .all(|&step| steps.is_compensated(transaction, step))
-    {
+    if left.is_empty() {
         return Next::Become(Status::Failed, String::new());
     }
-    Next::Call(wanted)
+    // What came before one of them waits for it.
+    let before = left.iter().filter_map(|&step| steps.before.get(step));
+    let waiting: BTreeSet<usize> = before.flatten().copied().collect();
+    let ready = left.iter().filter(|step| !waiting.contains(step));
+    let places = ready.filter_map(|&step| steps.compensations.get(step));
+    Next::Call(places.copied().collect())
 }

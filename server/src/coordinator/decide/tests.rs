@@ -18,6 +18,7 @@ const START: Micros = 1_000_000 * SECOND;
 
 fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) -> Global {
     Global {
+        id: 1,
         gid: "g".to_owned(),
         pattern,
         status,
@@ -32,6 +33,7 @@ fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) ->
         query_interval: 0,
         next_run: START,
         created: START,
+        updated: START,
         finished: None,
         rolled_back: None,
         dead_since: None,

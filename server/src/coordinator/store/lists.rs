@@ -66,25 +66,16 @@ impl Filter {
     }
 }
 
-/// A transaction in a list.
-#[derive(Clone, Debug)]
-pub struct Listed {
-    /// Its number.
-    pub id: u64,
-    /// Itself.
-    pub global: Global,
-}
-
 /// Transactions, the newest first.
 pub(in crate::coordinator) fn list(
     connection: &mut dyn Connection,
     filter: &Filter,
-) -> Result<Vec<Listed>, SqlError> {
+) -> Result<Vec<Global>, SqlError> {
     // One statement for all filters: what is not asked for is NULL, and true.
-    const LIST: &str = "SELECT id, gid, trans_type, status, query_prepared, protocol, steps, \
+    const LIST: &str = "SELECT gid, trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, finish_time, rollback_time, dead_time FROM global_transactions \
-         WHERE id < ? AND (? IS NULL OR gid = ?) AND (? IS NULL OR status = ?) \
+         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id \
+         FROM global_transactions WHERE id < ? AND (? IS NULL OR gid = ?) AND (? IS NULL OR status = ?) \
          AND (? IS NULL OR trans_type = ?) AND (? IS NULL OR create_time >= ?) \
          AND (? IS NULL OR create_time <= ?) \
          AND (? = 0 OR status NOT IN ('succeed', 'failed')) \
@@ -102,9 +93,8 @@ pub(in crate::coordinator) fn list(
     let mut listed = Vec::new();
     for row in connection.run(LIST, &values)?.rows {
         let mut row = Row(row.into_iter());
-        let (id, gid) = (row.number(), row.text());
-        let global = read_global(gid, &mut row)?;
-        listed.push(Listed { id, global });
+        let gid = row.text();
+        listed.push(read_global(gid, &mut row)?);
     }
     Ok(listed)
 }

@@ -26,13 +26,13 @@ mod worker;
 
 pub use history::Operated;
 pub use leases::{Claimed, News, Seen};
-pub use lists::{Filter, Listed, Named, Topic, Unfinished};
+pub use lists::{Filter, Named, Topic, Unfinished};
 pub use place::Place;
 pub use rows::{Attempt, By, Due, LAST_TIME, Registered, Saved};
 
 use super::{
     decide::Transaction,
-    model::{Branch, CopyOnWrite, Micros},
+    model::{Branch, CopyOnWrite, Global, Micros},
 };
 use crate::mysql::client::tls::Tls;
 use cohort_engine::env::Env;
@@ -233,7 +233,7 @@ impl Store {
             .await
     }
     /// Transactions, the newest first.
-    pub async fn list(&self, filter: Filter) -> Result<Vec<Listed>, SqlError> {
+    pub async fn list(&self, filter: Filter) -> Result<Vec<Global>, SqlError> {
         self.workers
             .read(move |connection| lists::list(connection, &filter))
             .await

@@ -73,7 +73,9 @@ pub(super) fn text(value: &str) -> Value {
 }
 
 pub(super) fn moment(micros: Micros) -> Value {
-    let micros = i64::try_from(micros).unwrap_or(i64::MAX);
+    /// The end of the year 9999: what is later is as good as then.
+    const LAST: Micros = 253_402_300_799_999_999;
+    let micros = i64::try_from(micros.min(LAST)).unwrap_or(i64::MAX);
     DateTime::from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
 }
 
@@ -331,7 +333,7 @@ pub(in crate::coordinator) fn load(
 ) -> Result<Option<Transaction>, SqlError> {
     const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, finish_time, rollback_time, dead_time \
+         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id \
          FROM global_transactions WHERE gid = ?";
     const BRANCHES: &str = "SELECT branch_id, op, url, body, status, attempts, errors, \
          last_error, not_before_us, interval_us, answer, end_time \
@@ -368,9 +370,11 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
             .filter(|&at| at <= LAST_TIME)
             .unwrap_or(Micros::MAX),
         created: row.moment().unwrap_or(0),
+        updated: row.moment().unwrap_or(0),
         finished: row.moment(),
         rolled_back: row.moment(),
         dead_since: row.moment(),
+        id: row.number(),
     })
 }
 
