@@ -64,7 +64,7 @@ settings! {
     /// Port for administrators [default: 33062]
     admin_port: u16;
     /// Statements that execute at once, while the others queue, when more than 64 connections for
-    /// each core talk; 0 for no limit [default: 8 for each core]
+    /// each core talk; 0 for no limit [default: 2 for each core]
     thread_pool_size: u32;
     /// Seconds a login may take [default: 10]
     connect_timeout: u32;

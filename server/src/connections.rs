@@ -261,7 +261,9 @@ impl<B: Backend> Client<B> {
     fn go_on(self: Box<Self>, next: Next) {
         if let Next::Wait(until) = next {
             let connections = Arc::clone(&self.registered.connections);
-            connections.lot.park(self, until);
+            let now = Instant::now();
+            connections.statements.client_falls_silent(now);
+            connections.lot.park(self, now, until);
         }
     }
 }

@@ -18,7 +18,7 @@ use std::{
 
 /// Slots for each core, unless thread_pool_size says otherwise; see
 /// docs/decisions/0017.
-pub const SLOTS_PER_CORE: usize = 8;
+pub const SLOTS_PER_CORE: usize = 2;
 /// So many connections for each core that talk are a crowd: fewer keep their threads while they
 /// talk, and nobody queues.
 pub const CROWD_PER_CORE: usize = 64;

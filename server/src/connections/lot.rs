@@ -52,13 +52,12 @@ impl<B: Backend> Lot<B> {
         })
     }
 
-    /// Parks a connection until its client sends something, or until its deadline.
-    pub fn park(&self, mut client: Box<Client<B>>, until: Instant) {
+    /// Parks a connection from now on, until its client sends something or its deadline comes.
+    pub fn park(&self, mut client: Box<Client<B>>, since: Instant, until: Instant) {
         let id = client.connection.id();
         let stream = Arc::clone(client.connection.stream());
         let watched = std::mem::replace(&mut client.watched, true);
         let mut shard = self.shard(id).lock();
-        let since = Instant::now();
         shard.insert(
             id,
             Parked {
@@ -146,6 +145,7 @@ fn attend<B: Backend>(epoll: &OwnedFd, connections: &Weak<Connections<B>>) {
         let backend = &connections.shared.backend;
         let ready = events.drain(..).filter_map(|event| {
             let parked = connections.lot.take(event.data.u64())?;
+            connections.statements.client_speaks(parked.since);
             if !parked.client.connection.is_logging_in() {
                 backend.note_client_wait(now.duration_since(parked.since));
             }

@@ -37,6 +37,7 @@
 //! 4. Until a crowd talks nobody queues: slots taken are counted, and there is no limit to them.
 //!    A queue in front of the kernel's costs each statement that has to wait in it two switches
 //!    between threads, and helps only when there are more threads than the kernel's copes with.
+//!    Who is about to send something counts with the crowd, too ([`talkers`]).
 //! 5. Waits cost threads, and a machine has only so many. From `thread_pool_max_threads` on no work
 //!    begins but that of connections that hold locks, for which the rest of the machine's threads
 //!    is kept: so whoever the others wait for can always go on.
@@ -51,6 +52,7 @@ mod priority;
 pub mod queues;
 mod report;
 mod seat;
+mod talkers;
 pub mod waits;
 mod workers;
 
@@ -70,6 +72,7 @@ use std::{
     thread::{self, Thread},
     time::{Duration, Instant},
 };
+use talkers::Talkers;
 use waits::{Wait, Waits};
 use workers::Workers;
 
@@ -165,6 +168,7 @@ pub struct Scheduler {
     /// Tasks among those who wait.
     tasks: AtomicUsize,
     workers: Arc<Workers>,
+    talkers: Talkers,
     waits: Arc<Waits>,
     counters: report::Counters,
     begin: Instant,
@@ -182,6 +186,7 @@ impl Scheduler {
             queues: Mutex::new(Queues::new(rules)),
             tasks: AtomicUsize::new(0),
             workers: Workers::new(Weak::clone(scheduler), threads),
+            talkers: Talkers::new(),
             waits,
             counters: report::Counters::default(),
             begin: Instant::now(),
@@ -403,10 +408,22 @@ impl Scheduler {
         }
     }
 
-    /// Whether so many connections talk, that is, have a thread or queue for one, that what
-    /// executes is bounded, and that a thread should not wait for its client but turn to the next.
+    /// Whether so many connections talk that what executes is bounded, and that a thread should
+    /// not wait for its client but turn to the next. Those talk that have a thread, queue for one,
+    /// or have been silent for a moment only.
     pub fn is_crowded(&self) -> bool {
-        self.workers.busy() + self.tasks.load(Ordering::Relaxed) >= self.crowd
+        let served = self.workers.busy() + self.tasks.load(Ordering::Relaxed);
+        served >= self.crowd || served + self.talkers.count(Instant::now()) >= self.crowd
+    }
+
+    /// A connection without a thread waits for its client from now on.
+    pub fn client_falls_silent(&self, now: Instant) {
+        self.talkers.falls_silent(now);
+    }
+
+    /// The client of a connection that has waited for it since then has sent something.
+    pub fn client_speaks(&self, since: Instant) {
+        self.talkers.speaks(since);
     }
 
     /// Changes the limits; 0 slots: no scheduler.
