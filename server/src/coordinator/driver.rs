@@ -19,7 +19,7 @@ use super::{
     decide::{Action, Event, Moment, Transaction},
     extras,
     lease::Signal,
-    model::{CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Status},
+    model::{CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Status, Timing},
     store::{Attempt, By, Claimed, News, Saved},
 };
 use cohort_sql::SqlError;
@@ -217,7 +217,7 @@ impl Task {
             let pause = Duration::from_micros(wait.unwrap_or(LINGER));
             event = tokio::select! {
                 Some((event, attempt)) = calls.next() => {
-                    self.attempts.extend(attempt);
+                    self.record(&event, attempt);
                     event
                 }
                 () = tokio::time::sleep(pause) => Event::Look,
@@ -229,6 +229,19 @@ impl Task {
                 }
             };
         }
+    }
+
+    /// Keeps what is to be known of a call: a branch's own row has room for the first, if it
+    /// succeeds.
+    fn record(&mut self, event: &Event, attempt: Option<Attempt>) {
+        if let (Event::Reply(place, Reply::Success(_)), Some(attempt)) = (event, &attempt)
+            && let Some(branch) = self.transaction.branches.get_mut(*place)
+            && branch.attempts == 0
+        {
+            branch.only_call = Some(attempt.timing);
+            return;
+        }
+        self.attempts.extend(attempt);
     }
 
     async fn save(&mut self, coordinator: &Coordinator, by: By) -> Result<Saved, SqlError> {
@@ -352,10 +365,11 @@ impl Task {
         whose: Caller,
     ) {
         let global = self.transaction.global.clone();
-        let made = AssertUnwindSafe(make(coordinator, global, call)).catch_unwind();
-        calls
-            .set
-            .push(Box::pin(async move { (whose, made.await.ok()) }));
+        // The large future of the call is made where it stays.
+        calls.set.push(Box::pin(async move {
+            let made = AssertUnwindSafe(make(coordinator, global, call)).catch_unwind();
+            (whose, made.await.ok())
+        }));
     }
 }
 
@@ -394,8 +408,10 @@ fn record(call: Call, started: Micros, duration_us: u64, reply: &Reply) -> Attem
     Attempt {
         branch_id: call.branch_id,
         op: call.op,
-        started,
-        duration_us,
+        timing: Timing {
+            started,
+            duration_us,
+        },
         result: result.into(),
         error: shortened(error),
     }

@@ -9,6 +9,7 @@
 //! | `ticker` | takes up what is due |
 //! | `lease` | that nothing is driven twice at once |
 //! | `peers` | other coordinators on the same tables |
+//! | `plan` | the branches that a submission says all about |
 //! | `extras` | what steps may ask for beyond the protocol |
 //! | `metrics`, `census` | counters for Prometheus; how many transactions are unfinished |
 //! | `alert` | who is told that calls come to nothing |
@@ -35,6 +36,7 @@ mod listen;
 mod metrics;
 mod model;
 mod peers;
+mod plan;
 mod store;
 mod ticker;
 

@@ -202,6 +202,8 @@ pub struct Global {
     pub custom_data: String,
     /// The steps as submitted, JSON.
     pub steps: String,
+    /// What is sent to them, if the two say all about the branches; see `plan`. Else empty.
+    pub payloads: String,
     /// Why it is undone.
     pub rollback_reason: String,
     /// What a workflow returned, base64.
@@ -224,6 +226,14 @@ pub struct Global {
     pub rolled_back: Option<Micros>,
     /// Since when it is a dead letter: given up until somebody takes care of it by hand.
     pub dead_since: Option<Micros>,
+}
+
+impl Global {
+    /// Whether its steps and payloads say all about its branches; see `plan`.
+    #[must_use]
+    pub fn is_planned(&self) -> bool {
+        !self.payloads.is_empty()
+    }
 }
 
 /// One call to be made in another service.
@@ -253,6 +263,17 @@ pub struct Branch {
     pub interval: Micros,
     /// What it answered, if that is passed on ([`Options::pass_results`]).
     pub answer: String,
+    /// The call, if there was one only and it succeeded. All others are rows of their own.
+    pub only_call: Option<Timing>,
+}
+
+/// When a call was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// When it began.
+    pub started: Micros,
+    /// How long it took, in microseconds.
+    pub duration_us: u64,
 }
 
 impl Branch {
@@ -272,7 +293,15 @@ impl Branch {
             not_before: 0,
             interval: 0,
             answer: String::new(),
+            only_call: None,
         }
+    }
+    /// Whether nothing has happened to it since it was made.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        self.status == BranchStatus::Prepared
+            && (self.attempts, self.errors) == (0, 0)
+            && (self.not_before, self.interval) == (0, 0)
     }
 }
 

@@ -292,6 +292,8 @@ pub enum Command {
     Flush {
         /// BINARY LOGS or LOGS.
         logs: bool,
+        /// ENGINE LOGS: a checkpoint.
+        engine: bool,
         /// STATUS.
         status: bool,
         /// PRIVILEGES, of which nothing is cached.

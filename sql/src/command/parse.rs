@@ -384,7 +384,7 @@ fn names(c: &mut Cursor) -> Parsed<Assignment> {
 fn flush(c: &mut Cursor) -> Parsed<Command> {
     let _ = c.eat("NO_WRITE_TO_BINLOG") || c.eat("LOCAL");
     let (mut logs, mut status, mut read_lock) = (false, false, false);
-    let mut privileges = false;
+    let (mut privileges, mut engine) = (false, false);
     if c.eat("TABLES") || c.eat("TABLE") {
         read_lock = c.eat_all(&["WITH", "READ", "LOCK"]);
         if !c.at_end() {
@@ -395,6 +395,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         }
         return Ok(Command::Flush {
             logs,
+            engine,
             status,
             privileges,
             read_lock,
@@ -407,10 +408,11 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
             status = true;
         } else if c.eat("PRIVILEGES") {
             privileges = true;
+        } else if c.eat_all(&["ENGINE", "LOGS"]) {
+            engine = true;
         } else {
-            let others: [&[&str]; 7] = [
+            let others: [&[&str]; 6] = [
                 &["HOSTS"],
-                &["ENGINE", "LOGS"],
                 &["ERROR", "LOGS"],
                 &["GENERAL", "LOGS"],
                 &["SLOW", "LOGS"],
@@ -425,6 +427,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     })?;
     Ok(Command::Flush {
         logs,
+        engine,
         status,
         privileges,
         read_lock,

@@ -8,7 +8,7 @@ use crate::{
     output::{Done, Output},
     show::{self, Shown},
 };
-use cohort_engine::types::Value;
+use cohort_engine::{txn::WaitFor, types::Value};
 use std::sync::Arc;
 
 impl Session {
@@ -42,11 +42,15 @@ impl Session {
             Command::Kill { connection, id } => self.kill(*connection, id, params)?,
             Command::Flush {
                 logs,
+                engine,
                 status,
                 privileges,
                 read_lock,
             } => {
                 self.flush(*logs, *status, *read_lock)?;
+                if *engine {
+                    self.checkpoint()?;
+                }
                 if *privileges {
                     let note = SqlError::deprecated_without_replacement("FLUSH PRIVILEGES");
                     self.state.warnings.warn(note);
@@ -121,6 +125,15 @@ impl Session {
             self.state.counters().reset();
         }
         Ok(())
+    }
+
+    /// FLUSH ENGINE LOGS: all that is committed leaves the memory and the log for the base.
+    fn checkpoint(&mut self) -> Result<(), SqlError> {
+        let waiting = &self.state.owner.waiting;
+        waiting.pause(WaitFor::Store);
+        let written = self.state.instance.engine.checkpoint();
+        waiting.resume(WaitFor::Store);
+        written.map_err(SqlError::from)
     }
 
     /// PURGE BINARY LOGS. Files that recovery needs stay.

@@ -71,10 +71,10 @@ async fn show(coordinator: &Arc<Coordinator>, gid: &str) -> Result<Value> {
     let (attempts, operations) = coordinator.store.history(gid, ATTEMPTS_MAX).await?;
     let attempt = |attempt: &Attempt| {
         json!({
-            "time": lists::time(attempt.started),
+            "time": lists::time(attempt.timing.started),
             "branch_id": attempt.branch_id,
             "op": attempt.op,
-            "duration_us": attempt.duration_us,
+            "duration_us": attempt.timing.duration_us,
             "result": attempt.result,
             "error": attempt.error,
         })

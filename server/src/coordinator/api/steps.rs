@@ -3,9 +3,10 @@
 //! Their JSON is taken as it comes: unknown fields are ignored, null is as good as absent, the
 //! last of two fields of one name counts.
 
+pub(super) use super::super::plan::text;
 use super::{
-    super::extras,
     super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status},
+    super::{extras, plan},
     Coordinator, Refusal, Result, Transaction,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -32,15 +33,6 @@ pub(in crate::coordinator) struct Submission {
     pub rollback_reason: String,
     pub options: Options,
     pub extra: Map<String, Value>,
-}
-
-/// A field's text; empty if it is not there or null.
-pub(super) fn text(fields: &Map<String, Value>, name: &str) -> String {
-    match fields.get(name) {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
 }
 
 /// A field as `read` has it; `None` if it is not there or null. What is something else is refused:
@@ -188,6 +180,8 @@ impl Submission {
         now: Micros,
     ) -> Result<Transaction> {
         let pattern = self.pattern()?;
+        let payloads: Vec<_> = (0..self.steps.len()).map(|step| self.body(step)).collect();
+        let planned = plan::branches(pattern, &self.steps, &payloads);
         let global = Global {
             id: 0,
             gid: self.gid.clone(),
@@ -197,6 +191,10 @@ impl Submission {
             protocol: self.protocol.clone(),
             custom_data: self.custom_data.clone(),
             steps: serde_json::to_string(&self.steps).unwrap_or_default(),
+            payloads: match planned {
+                Some(_) => plan::written(&payloads),
+                None => String::new(),
+            },
             rollback_reason: self.rollback_reason.clone(),
             result: String::new(),
             options: self.options.clone(),
@@ -209,10 +207,10 @@ impl Submission {
             rolled_back: None,
             dead_since: None,
         };
-        let branches = match pattern {
-            Pattern::Saga => self.saga(),
-            Pattern::Message => self.message(coordinator).await?,
-            Pattern::Tcc | Pattern::Xa | Pattern::Workflow => Vec::new(),
+        let branches = match planned {
+            Some(planned) => planned,
+            None if pattern == Pattern::Message => self.delivered(coordinator, payloads).await?,
+            None => Vec::new(),
         };
         let urls = branches.iter().map(|branch| branch.url.as_str());
         for url in urls.chain([self.query_prepared.as_str()]) {
@@ -232,24 +230,18 @@ impl Submission {
         data.unwrap_or_default().into_bytes()
     }
 
-    fn saga(&self) -> Vec<Branch> {
-        let mut branches = Vec::with_capacity(self.steps.len() * 2);
-        for (place, step) in self.steps.iter().enumerate() {
-            let id = format!("{:02}", place + 1);
-            for op in ["compensate", "action"] {
-                branches.push(Branch::new(&id, op, &text(step, op), self.body(place)));
-            }
-        }
-        branches
-    }
-
-    async fn message(&self, coordinator: &Coordinator) -> Result<Vec<Branch>> {
+    /// A message's branches: a step may name a topic, which has several receivers.
+    async fn delivered(
+        &self,
+        coordinator: &Coordinator,
+        payloads: Vec<Vec<u8>>,
+    ) -> Result<Vec<Branch>> {
         let mut branches = Vec::with_capacity(self.steps.len());
-        for (place, step) in self.steps.iter().enumerate() {
-            let id = format!("{:02}", place + 1);
+        for (place, (step, body)) in self.steps.iter().zip(payloads).enumerate() {
+            let id = plan::branch_id(place);
             let url = text(step, "action");
-            let Some(topic) = url.strip_prefix("topic://") else {
-                branches.push(Branch::new(&id, "action", &url, self.body(place)));
+            let Some(topic) = url.strip_prefix(plan::TOPIC) else {
+                branches.push(Branch::new(&id, "action", &url, body));
                 continue;
             };
             let subscribers = coordinator.store.subscribers(topic).await?;
@@ -262,8 +254,7 @@ impl Submission {
                     true => format!("{id}-{:02}", number + 1),
                     false => id.clone(),
                 };
-                let body = self.body(place);
-                branches.push(Branch::new(&id, "action", &subscriber.url, body));
+                branches.push(Branch::new(&id, "action", &subscriber.url, body.clone()));
             }
         }
         Ok(branches)

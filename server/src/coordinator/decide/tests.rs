@@ -26,6 +26,7 @@ fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) ->
         protocol: String::new(),
         custom_data: custom_data.to_owned(),
         steps: String::new(),
+        payloads: String::new(),
         rollback_reason: String::new(),
         result: String::new(),
         options: serde_json::from_str::<Options>(options).expect("options"),

@@ -7,7 +7,7 @@ use super::{
         model::{Micros, Status},
     },
     connection::Connection,
-    rows::{self, Attempt, By, Row, Saved, moment, text},
+    rows::{self, Attempt, By, Row, Saved, moment, read_timing, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -74,18 +74,20 @@ pub(super) fn history(
 ) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
     const ATTEMPTS: &str = "SELECT branch_id, op, started, duration_us, result, error \
          FROM attempts WHERE gid = ? ORDER BY started DESC LIMIT ?";
+    const ONLY_CALLS: &str = "SELECT branch_id, op, called_time, duration_us, 'success', '' \
+         FROM branches WHERE gid = ? AND called_time IS NOT NULL \
+         ORDER BY called_time DESC LIMIT ?";
     const OPERATIONS: &str = "SELECT time, operator, operation, branch_id, op, status_before, \
          status_after, reason FROM operations WHERE gid = ? ORDER BY id";
     let attempt = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
-        Attempt {
+        Some(Attempt {
             branch_id: row.text(),
             op: row.text(),
-            started: row.moment().unwrap_or(0),
-            duration_us: row.number(),
+            timing: read_timing(&mut row)?,
             result: row.text().into(),
             error: row.text(),
-        }
+        })
     };
     let operated = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
@@ -100,9 +102,16 @@ pub(super) fn history(
             reason: row.text(),
         }
     };
-    let attempts = connection.run(ATTEMPTS, &[text(gid), Value::UInt(limit)])?;
-    let mut attempts: Vec<Attempt> = attempts.rows.into_iter().map(attempt).collect();
-    attempts.reverse();
+    let mut attempts: Vec<Attempt> = Vec::new();
+    for statement in [ATTEMPTS, ONLY_CALLS] {
+        let found = connection.run(statement, &[text(gid), Value::UInt(limit)])?;
+        attempts.extend(found.rows.into_iter().filter_map(attempt));
+    }
+    attempts.sort_by_key(|attempt| attempt.timing.started);
+    let older = attempts
+        .len()
+        .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
+    attempts.drain(..older);
     let operations = connection.run(OPERATIONS, &[text(gid)])?;
     Ok((
         attempts,

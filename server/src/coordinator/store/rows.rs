@@ -3,7 +3,8 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Status},
+        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Status, Timing},
+        plan,
     },
     connection::Connection,
 };
@@ -47,10 +48,8 @@ pub struct Attempt {
     pub branch_id: String,
     /// Its operation.
     pub op: String,
-    /// When it began.
-    pub started: Micros,
-    /// How long it took, in microseconds.
-    pub duration_us: u64,
+    /// When it was made.
+    pub timing: Timing,
     /// What it came to: success, failure, ongoing, error.
     pub result: Cow<'static, str>,
     /// In the service's words.
@@ -135,8 +134,8 @@ pub(in crate::coordinator) fn insert(
     const INSERT: &str = "INSERT INTO global_transactions (gid, trans_type, status, \
          query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
          retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
-         rollback_time, dead_time, owner) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+         rollback_time, dead_time, owner, payloads) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let global = &transaction.global;
     let options = serde_json::to_string(&global.options).unwrap_or_default();
     let values = [
@@ -159,26 +158,31 @@ pub(in crate::coordinator) fn insert(
         moment_or_null(global.rolled_back),
         moment_or_null(global.dead_since),
         Value::UInt(if is_driven { connection.owner() } else { 0 }),
+        text(&global.payloads),
     ];
     if !is_new(connection.run(INSERT, &values).map(drop))? {
         return Ok(false);
     }
-    insert_branches(connection, &global.gid, 0, &transaction.branches)?;
+    if !global.is_planned() {
+        let branches = (0..).zip(&transaction.branches);
+        insert_branches(connection, "INSERT INTO", &global.gid, branches)?;
+    }
     Ok(true)
 }
 
-/// Adds branches, the first of them at this position.
-fn insert_branches(
+/// Adds branches at these positions.
+fn insert_branches<'a>(
     connection: &mut dyn Connection,
+    verb: &str,
     gid: &str,
-    first: u64,
-    branches: &[CopyOnWrite<Branch>],
+    branches: impl Iterator<Item = (u64, &'a CopyOnWrite<Branch>)>,
 ) -> Result<(), SqlError> {
-    const INSERT: &str = "INSERT INTO branches (gid, position, branch_id, op, url, body, \
+    const INTO: &str = " branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
-         update_time, end_time) VALUES ";
-    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?)";
-    let rows = (first..).zip(branches).map(|(position, branch)| {
+         update_time, end_time, called_time, duration_us) VALUES ";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?)";
+    let rows = branches.map(|(position, branch)| {
+        let [called, duration] = only_call(branch);
         [
             text(gid),
             Value::UInt(position),
@@ -194,9 +198,18 @@ fn insert_branches(
             Value::UInt(branch.interval),
             text(&branch.answer),
             moment_or_null(branch.ended),
+            called,
+            duration,
         ]
     });
-    insert_rows(connection, INSERT, ROW, rows)
+    insert_rows(connection, &format!("{verb}{INTO}"), ROW, rows)
+}
+
+/// `called_time` and `duration_us` of a branch.
+fn only_call(branch: &Branch) -> [Value; 2] {
+    branch.only_call.map_or([Value::Null, Value::Null], |call| {
+        [moment(call.started), Value::UInt(call.duration_us)]
+    })
 }
 
 /// Inserts rows, several with each statement.
@@ -239,7 +252,8 @@ pub(in crate::coordinator) fn save(
     // Somebody else may know less of a branch than its row: then the row is right.
     const BRANCH: &str = "UPDATE branches SET status = ?, attempts = ?, errors = ?, \
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
-         end_time = ? WHERE gid = ? AND branch_id = ? AND op = ? AND attempts = ?";
+         end_time = ?, called_time = ?, duration_us = ? \
+         WHERE gid = ? AND branch_id = ? AND op = ? AND attempts = ?";
     // Ignored is what a clock that was set back makes look like a call already recorded.
     const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
          duration_us, result, error) VALUES ";
@@ -247,8 +261,15 @@ pub(in crate::coordinator) fn save(
     if !save_global(connection, by, before.global.status, global, now)? {
         return Ok(Saved::TooLate);
     }
-    let pairs = transaction.branches.iter().zip(&before.branches);
-    for (branch, before) in pairs.filter(|(now, then)| now != then) {
+    // The first change of what was only planned makes its row, unless it is there after all.
+    let is_fresh = |before: &Branch| global.is_planned() && before.is_untouched();
+    let pairs = (0..).zip(transaction.branches.iter().zip(&before.branches));
+    let changed = pairs.filter(|(_, (now, then))| now != then);
+    let fresh = changed.clone().filter(|(_, (_, then))| is_fresh(then));
+    let fresh = fresh.map(|(position, (now, _))| (position, now));
+    insert_branches(connection, "INSERT IGNORE INTO", &global.gid, fresh)?;
+    for (_, (branch, before)) in changed.filter(|(_, (_, then))| !is_fresh(then)) {
+        let [called, duration] = only_call(branch);
         let values = [
             text(branch.status.name()),
             Value::UInt(branch.attempts),
@@ -259,6 +280,8 @@ pub(in crate::coordinator) fn save(
             text(&branch.answer),
             moment(now),
             moment_or_null(branch.ended),
+            called,
+            duration,
             text(&global.gid),
             text(&branch.branch_id),
             text(&branch.op),
@@ -266,16 +289,13 @@ pub(in crate::coordinator) fn save(
         ];
         connection.run(BRANCH, &values)?;
     }
-    let known = before.branches.len();
-    let fresh = transaction.branches.get(known..).unwrap_or_default();
-    insert_branches(connection, &global.gid, known as u64, fresh)?;
     let rows = attempts.iter().map(|attempt| {
         [
             text(&global.gid),
-            moment(attempt.started),
+            moment(attempt.timing.started),
             text(&attempt.branch_id),
             text(&attempt.op),
-            Value::UInt(attempt.duration_us),
+            Value::UInt(attempt.timing.duration_us),
             text(&attempt.result),
             text(&attempt.error),
         ]
@@ -333,23 +353,37 @@ pub(in crate::coordinator) fn load(
 ) -> Result<Option<Transaction>, SqlError> {
     const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id \
+         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id, \
+         payloads \
          FROM global_transactions WHERE gid = ?";
-    const BRANCHES: &str = "SELECT branch_id, op, url, body, status, attempts, errors, \
-         last_error, not_before_us, interval_us, answer, end_time \
+    const BRANCHES: &str = "SELECT position, branch_id, op, url, body, status, attempts, errors, \
+         last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us \
          FROM branches WHERE gid = ? ORDER BY position";
     let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
         return Ok(None);
     };
-    let global = read_global(gid.to_owned(), &mut Row(row.into_iter()))?;
-    let mut branches = Vec::new();
+    let mut row = Row(row.into_iter());
+    let mut global = read_global(gid.to_owned(), &mut row)?;
+    global.payloads = row.text();
+    let mut branches = match global.is_planned() {
+        true => plan::read(global.pattern, &global.steps, &global.payloads)
+            .ok_or_else(|| corrupt("steps or payloads"))?,
+        false => Vec::new(),
+    };
     for row in connection.run(BRANCHES, &[text(gid)])?.rows {
-        branches.push(read_branch(&mut Row(row.into_iter()))?);
+        let mut row = Row(row.into_iter());
+        let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
+        let branch = read_branch(&mut row)?;
+        if !global.is_planned() {
+            branches.push(branch);
+        } else if let Some(planned) = branches.get_mut(position) {
+            *planned = branch;
+        }
     }
     Ok(Some(Transaction::new(global, branches)))
 }
 
-/// The columns of `load`, in their order.
+/// The columns of `load` but the last, in their order.
 pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
     let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
     let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
@@ -360,6 +394,7 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
         query_prepared: row.text(),
         protocol: row.text(),
         steps: row.text(),
+        payloads: String::new(),
         custom_data: row.text(),
         options: serde_json::from_slice(&row.bytes()).map_err(|_| corrupt("options"))?,
         rollback_reason: row.text(),
@@ -392,6 +427,16 @@ fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
         interval: row.number(),
         answer: row.text(),
         ended: row.moment(),
+        only_call: read_timing(row),
+    })
+}
+
+/// When a call was made, if one was.
+pub(super) fn read_timing(row: &mut Row) -> Option<Timing> {
+    let (started, duration_us) = (row.moment(), row.number());
+    started.map(|started| Timing {
+        started,
+        duration_us,
     })
 }
 
@@ -408,19 +453,21 @@ pub(in crate::coordinator) fn register(
     let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
     let first = count.map_or(0, |row| Row(row.into_iter()).number());
     // So few that one statement inserts them.
-    let inserted = insert_branches(connection, gid, first, branches);
+    let branches = (first..).zip(branches);
+    let inserted = insert_branches(connection, "INSERT INTO", gid, branches);
     Ok(match is_new(inserted)? {
         true => Registered::Yes,
         false => Registered::Duplicate,
     })
 }
 
-/// Whether a transaction is prepared, and stays so until the end of this database transaction.
+/// Whether a transaction is prepared and may get branches, and stays so until the end of this
+/// database transaction.
 fn hold_prepared(connection: &mut dyn Connection, gid: &str) -> Result<bool, SqlError> {
-    const LOCK: &str =
-        "SELECT gid FROM global_transactions WHERE gid = ? AND status = 'prepared' FOR UPDATE";
+    const LOCK: &str = "SELECT gid FROM global_transactions WHERE gid = ? AND status = 'prepared' \
+         AND payloads = '' FOR UPDATE";
     const TOUCH: &str = "UPDATE global_transactions SET update_time = NOW(6) \
-         WHERE gid = ? AND status = 'prepared'";
+         WHERE gid = ? AND status = 'prepared' AND payloads = ''";
     if connection.owner() == 0 {
         return Ok(!connection.run(LOCK, &[text(gid)])?.rows.is_empty());
     }

@@ -26,8 +26,9 @@ const TABLES: [&str; 5] = [
         rollback_time DATETIME(6) NULL,
         dead_time DATETIME(6) NULL COMMENT 'given up until somebody takes care of it by hand',
         owner BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the coordinator that drives it',
+        payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows from their first call on',
         PRIMARY KEY (gid),
-        UNIQUE KEY id (id),
+        KEY id (id),
         KEY next_run (next_run_us)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS branches (
@@ -47,6 +48,8 @@ const TABLES: [&str; 5] = [
         create_time DATETIME(6) NOT NULL,
         update_time DATETIME(6) NOT NULL,
         end_time DATETIME(6) NULL,
+        called_time DATETIME(6) NULL COMMENT 'of its only call, if that succeeded',
+        duration_us BIGINT UNSIGNED NULL COMMENT 'of the same; others are in attempts',
         PRIMARY KEY (gid, branch_id, op)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS attempts (
@@ -135,19 +138,31 @@ pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result
             other => drop(other?),
         }
     }
-    add_owner(connection)
+    ADDED
+        .iter()
+        .try_for_each(|(table, column)| add(connection, table, column))
 }
 
-/// Tables that an older version made have no owners.
-fn add_owner(connection: &mut dyn Connection) -> Result<(), SqlError> {
-    const PROBE: &str = "SELECT owner FROM global_transactions LIMIT 1";
-    const ADD: &str =
-        "ALTER TABLE global_transactions ADD COLUMN owner BIGINT UNSIGNED NOT NULL DEFAULT 0";
-    match connection.run(PROBE, &[]) {
+/// Columns that tables of older versions lack.
+const ADDED: [(&str, &str); 4] = [
+    (
+        "global_transactions",
+        "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",
+    ),
+    ("global_transactions", "payloads LONGTEXT NOT NULL"),
+    ("branches", "called_time DATETIME(6) NULL"),
+    ("branches", "duration_us BIGINT UNSIGNED NULL"),
+];
+
+/// Adds a column if it is not there.
+fn add(connection: &mut dyn Connection, table: &str, column: &str) -> Result<(), SqlError> {
+    let name = column.split(' ').next().unwrap_or_default();
+    match connection.run(&format!("SELECT {name} FROM {table} LIMIT 1"), &[]) {
         Err(error) if error.code == NO_COLUMN => {}
         probed => return probed.map(|_| ()),
     }
-    match connection.run(ADD, &[]) {
+    match connection.run(&format!("ALTER TABLE {table} ADD COLUMN {column}"), &[]) {
+        // Another coordinator was faster.
         Err(error) if error.code == COLUMN_EXISTS => Ok(()),
         added => added.map(|_| ()),
     }

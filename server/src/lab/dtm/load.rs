@@ -37,9 +37,12 @@ const MEASURING: u8 = 1;
 const ENDING: u8 = 2;
 
 /// Lets the clients go on for the time, and measures. The first error of any of them ends it.
+/// `settle` is called, and waited for, at the begin and at the end of what is measured; the
+/// clients go on meanwhile, and the second time is measured, too.
 pub fn run<S>(
     clients: Vec<Event<'_>>,
     time: Time,
+    settle: impl Fn() -> Result<(), String>,
     snapshot: impl Fn() -> S,
 ) -> Result<Measured<S>, String> {
     let phase = AtomicU8::new(WARMING);
@@ -57,10 +60,14 @@ pub fn run<S>(
             }
         };
         pause(time.warmup);
+        let settled = settle();
         let before = snapshot();
         let begun = Instant::now();
         phase.store(MEASURING, Ordering::Relaxed);
-        pause(time.measured);
+        let settled = settled.and_then(|()| {
+            pause(time.measured);
+            settle()
+        });
         phase.store(ENDING, Ordering::Relaxed);
         let elapsed = begun.elapsed();
         let after = snapshot();
@@ -69,6 +76,7 @@ pub fn run<S>(
             let found = client.join().map_err(|_| "a client panicked")??;
             latency_us.add(found).map_err(|error| error.to_string())?;
         }
+        settled?;
         Ok(Measured {
             latency_us,
             elapsed,
@@ -129,7 +137,13 @@ mod tests {
             })
         };
         let snapshot = || all.load(Ordering::Relaxed);
-        let measured = run(vec![client(), client()], SHORT, snapshot).unwrap();
+        let settled = AtomicU64::new(0);
+        let settle = || {
+            settled.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let measured = run(vec![client(), client()], SHORT, settle, snapshot).unwrap();
+        assert_eq!(settled.into_inner(), 2);
         let counted = measured.latency_us.len();
         assert!(counted > 0 && counted < all.load(Ordering::Relaxed));
         assert!(measured.after > measured.before);
@@ -138,9 +152,9 @@ mod tests {
     #[test]
     fn an_error_is_told() {
         let failing: Event<'_> = Box::new(|| Err("no".into()));
-        assert_eq!(
-            run(vec![failing], SHORT, || ()).err().as_deref(),
-            Some("no")
-        );
+        let found = run(vec![failing], SHORT, || Ok(()), || ());
+        assert_eq!(found.err().as_deref(), Some("no"));
+        let unsettled = run(Vec::new(), SHORT, || Err("unsettled".into()), || ());
+        assert_eq!(unsettled.err().as_deref(), Some("unsettled"));
     }
 }

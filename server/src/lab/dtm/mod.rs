@@ -5,6 +5,11 @@
 //! under the coordinator, as a saga whose result is waited for, or by calling the steps itself.
 //! Then the coordinator alone, with steps that do nothing. Rounds go through all of it in turn;
 //! medians count. At the end the money is counted.
+//!
+//! Rows that the own server writes are merged into its base later, by checkpoints. So that each
+//! column pays for its own rows, and for all of them, what is measured is one cycle: from the end
+//! of a checkpoint to the end of the next, under load all the time. A checkpoint before the warm-up
+//! takes away what the column before has left.
 
 pub mod backlog;
 mod bank;
@@ -31,7 +36,7 @@ use std::{
     net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
     str::FromStr,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -138,6 +143,8 @@ struct Measurement {
 /// All that was found.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Results {
+    /// Each measurement is a cycle of the own server's checkpoints.
+    is_cycles: bool,
     /// Names and versions of the business databases, in their order.
     targets: Vec<(String, String)>,
     users: u32,
@@ -163,7 +170,9 @@ pub fn run(options: &Options) -> Result<(), String> {
     for target in &options.targets {
         all.push(reach(target, own.as_ref(), coordinator, options.users)?);
     }
+    let checkpoints = Checkpoints::of(own.as_ref())?;
     let mut results = Results {
+        is_cycles: own.is_some(),
         targets: all
             .iter()
             .map(|business| (business.name.clone(), business.control.version.clone()))
@@ -182,7 +191,13 @@ pub fn run(options: &Options) -> Result<(), String> {
                     Work::Alone { .. } => &[],
                 };
                 for &clients in counts {
-                    let found = measure(options, business, coordinator, column, clients, round)?;
+                    let found = measure(
+                        options,
+                        business,
+                        coordinator,
+                        &checkpoints,
+                        (column, clients, round),
+                    )?;
                     results.measurements.push(found);
                     options.rounds.write_json(&results)?;
                 }
@@ -245,6 +260,28 @@ fn reach(
     })
 }
 
+/// The way to the own server's checkpoints, if there is one.
+struct Checkpoints(Option<Mutex<Control>>);
+
+impl Checkpoints {
+    fn of(own: Option<&Own>) -> Result<Checkpoints, String> {
+        let connect = |own: &Own| Control::connect(&own.endpoint).map(Mutex::new);
+        let control = own.map(connect).transpose();
+        control
+            .map(Checkpoints)
+            .map_err(|error| format!("the own server: {error}"))
+    }
+    /// Writes one, and waits for it.
+    fn write(&self) -> Result<(), String> {
+        let Some(control) = &self.0 else {
+            return Ok(());
+        };
+        let mut control = control.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = control.execute("FLUSH ENGINE LOGS");
+        written.map_or_else(|e| Err(format!("a checkpoint: {e}")), |_| Ok(()))
+    }
+}
+
 /// Counters at one moment.
 struct Snapshot {
     transactions: u64,
@@ -258,9 +295,8 @@ fn measure(
     options: &Options,
     business: &Business,
     coordinator: Coordinator,
-    column: &'static Column,
-    clients: usize,
-    round: usize,
+    checkpoints: &Checkpoints,
+    (column, clients, round): (&'static Column, usize, usize),
 ) -> Result<Measurement, String> {
     let target = match column.work {
         Work::Transfer(_) => business.name.as_str(),
@@ -287,7 +323,9 @@ fn measure(
     let clients_made = (0..clients)
         .map(|_| client(service, coordinator, column.work))
         .collect();
-    let measured = load::run(clients_made, time, snapshot).map_err(|e| format!("{label}: {e}"))?;
+    let settle = || checkpoints.write();
+    let measured = settle().and_then(|()| load::run(clients_made, time, settle, snapshot));
+    let measured = measured.map_err(|e| format!("{label}: {e}"))?;
     drop(running);
     Ok(Measurement::new(target, column, clients, round, &measured))
 }

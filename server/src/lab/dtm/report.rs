@@ -10,6 +10,12 @@ use std::fmt::Write;
 /// The tables as text.
 pub fn render(results: &Results) -> String {
     let mut out = String::new();
+    if results.is_cycles {
+        out.push_str(
+            "Each measurement is a cycle of the own server's checkpoints: it includes merging all \
+             the rows\nthat it has written, and none of those before it.\n\n",
+        );
+    }
     for (name, version) in &results.targets {
         let shown = COLUMNS.iter().filter(|column| {
             matches!(column.work, Work::Transfer(_)) && !of(results, name, column).is_empty()
@@ -162,6 +168,7 @@ mod tests {
     #[test]
     fn tables() {
         let results = Results {
+            is_cycles: false,
             targets: vec![("m".into(), "10.11".into())],
             users: 1000,
             seconds: 1.0,
