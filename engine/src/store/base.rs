@@ -237,24 +237,32 @@ impl TreeWriter<'_> {
         self.0.insert(key, value).map_err(failed)?;
         Ok(())
     }
-    /// Puts entries in the order of their keys, all above those in the tree.
-    pub fn append<'e>(
+    /// Puts entries in the order of their keys, all above those in the tree. `parts` are an
+    /// entry's key and its value.
+    pub fn append<E>(
         &mut self,
-        entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
+        entries: impl Iterator<Item = E>,
+        parts: impl Fn(&E) -> (&[u8], &[u8]),
     ) -> Result<(), StoreError> {
         let mut end = self
             .0
             .upper_bound_mut(Bound::<&[u8]>::Unbounded)
             .map_err(failed)?;
-        for (key, value) in entries {
+        for entry in entries {
+            let (key, value) = parts(&entry);
             end.insert_before(key, value).map_err(failed)?;
         }
         end.close().map_err(failed)
     }
+    /// The last key.
+    pub fn last_key(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let last = self.0.last().map_err(failed)?;
+        Ok(last.map(|(last, _)| last.value().to_vec()))
+    }
     /// Whether all keys are below `key`.
     pub fn is_below(&self, key: &[u8]) -> Result<bool, StoreError> {
-        let last = self.0.last().map_err(failed)?;
-        Ok(last.is_none_or(|(last, _)| last.value() < key))
+        let last = self.last_key()?;
+        Ok(last.is_none_or(|last| last.as_slice() < key))
     }
     /// Removes an entry, if it exists.
     pub fn remove(&mut self, key: &[u8]) -> Result<(), StoreError> {

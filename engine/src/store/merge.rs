@@ -3,6 +3,7 @@
 use super::{
     Delta, StoreError,
     base::{BaseWrite, TreeWriter},
+    delta::DeltaItem,
 };
 use crate::types::TreeId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,26 +16,93 @@ pub fn merge(
     wanted: impl Fn(TreeId) -> bool,
     progress: &AtomicU64,
 ) -> Result<(), StoreError> {
-    let mut current: Option<(TreeId, Option<TreeWriter<'_>>)> = None;
-    for item in delta.newest() {
-        let tree = item.key().tree();
-        if !matches!(&current, Some((open, _)) if *open == tree) {
-            // The writer before is closed first: redb allows one per table.
-            drop(current.take());
-            let writer = if wanted(tree) {
-                Some(write.tree(tree)?)
-            } else {
-                None
-            };
-            current = Some((tree, writer));
-        }
-        if let Some((_, Some(writer))) = &mut current {
-            match &item.value {
-                Some(value) => writer.put(item.key().key(), value)?,
-                None => writer.remove(item.key().key())?,
-            }
-        }
+    let count = |_: &DeltaItem<'_>| {
         progress.fetch_add(1, Ordering::Relaxed);
+    };
+    let mut items = delta.newest().inspect(count).peekable();
+    while let Some(tree) = items.peek().map(|item| item.key().tree()) {
+        let of_tree = std::iter::from_fn(|| items.next_if(|item| item.key().tree() == tree));
+        if wanted(tree) {
+            merge_tree(of_tree, write.tree(tree)?)?;
+        } else {
+            of_tree.for_each(drop);
+        }
     }
     Ok(())
+}
+
+/// Merges the keys of one tree. Once one of them is above the tree's last, so are all that follow,
+/// as new rows are with keys that grow: they need no search for their places, and nothing is there
+/// to be removed.
+fn merge_tree<'a>(
+    items: impl Iterator<Item = DeltaItem<'a>>,
+    mut tree: TreeWriter<'_>,
+) -> Result<(), StoreError> {
+    let last = tree.last_key()?;
+    let is_within = |item: &DeltaItem<'_>| {
+        let last = last.as_deref();
+        last.is_some_and(|last| item.key().key() <= last)
+    };
+    let mut items = items.peekable();
+    while let Some(item) = items.next_if(is_within) {
+        match &item.value {
+            Some(value) => tree.put(item.key().key(), value)?,
+            None => tree.remove(item.key().key())?,
+        }
+    }
+    let mut beyond = items.filter(|item| item.value.is_some()).peekable();
+    if beyond.peek().is_none() {
+        return Ok(());
+    }
+    tree.append(beyond, |item| {
+        (item.key().key(), item.value.as_deref().unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Horizon, Stamp, TreeKey, base::Base};
+    use redb::backends::InMemoryBackend;
+    use std::{collections::BTreeMap, sync::Arc};
+
+    const TREE: TreeId = 7;
+    const DROPPED: TreeId = 8;
+
+    /// Changes of numbers in two trees; those of one are not wanted.
+    fn merged(base: &Base, changes: &[(u64, bool)]) -> u64 {
+        let delta = Delta::new(0);
+        for (number, is_there) in changes {
+            for tree in [TREE, DROPPED] {
+                let key = TreeKey::new(tree, &number.to_be_bytes());
+                let value = is_there.then(|| Arc::from(*b"value"));
+                delta.push(key, Stamp::At(1), value, &Horizon::default());
+            }
+        }
+        let write = base.write().unwrap();
+        let progress = AtomicU64::new(0);
+        merge(&delta, &write, |tree| tree == TREE, &progress).unwrap();
+        write.commit().unwrap();
+        progress.into_inner()
+    }
+
+    #[test]
+    fn keys_go_between_others_and_beyond_them() {
+        let base = Base::open(InMemoryBackend::new(), 1 << 20).unwrap();
+        let mut model = BTreeMap::new();
+        // Each round changes keys of the rounds before, and adds some that follow them.
+        for round in 0..20_u64 {
+            let numbers = (0..40).map(|step| round * 20 + step);
+            let changes: Vec<_> = numbers.map(|n| (n, (n * 7 + round) % 3 > 0)).collect();
+            model.extend(changes.iter().copied());
+            assert_eq!(merged(&base, &changes), 80);
+            let snapshot = base.snapshot().unwrap();
+            for (number, is_there) in &model {
+                let key = number.to_be_bytes();
+                let found = snapshot.get(TREE, &key, |value| value.to_vec()).unwrap();
+                assert_eq!(found.is_some(), *is_there, "{number} in round {round}");
+                assert!(snapshot.get(DROPPED, &key, |_| ()).unwrap().is_none());
+            }
+        }
+    }
 }

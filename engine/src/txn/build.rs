@@ -141,7 +141,7 @@ impl<'a> TreeBuilder<'a> {
             }
             let pairs = entries.iter().map(|e| (self.key(e), self.value(e)));
             if appended {
-                tree.append(pairs)?;
+                tree.append(pairs, |pair| *pair)?;
             } else {
                 for (key, value) in pairs {
                     tree.put(key, value)?;

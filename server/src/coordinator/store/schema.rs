@@ -167,3 +167,37 @@ fn add(connection: &mut dyn Connection, table: &str, column: &str) -> Result<(),
         added => added.map(|_| ()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::embedded::Embedded, *};
+    use cohort_engine::{
+        env::fake::Disk,
+        txn::{Engine, EngineOptions},
+    };
+    use cohort_sql::Instance;
+    use std::{path::Path, sync::Arc};
+
+    #[test]
+    fn tables_of_older_versions_get_what_they_lack() {
+        let env = Disk::new(1).env();
+        let options = EngineOptions {
+            log_preallocate_bytes: 32 << 10,
+            ..EngineOptions::default()
+        };
+        let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| {}).unwrap();
+        let instance = Instance::new(Arc::new(engine));
+        let mut connection = Embedded::new(&instance, 1).unwrap();
+        create(&mut connection, false).unwrap();
+        for (table, column) in ADDED {
+            let name = column.split(' ').next().unwrap();
+            let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
+            connection.run(&drop, &[]).unwrap();
+        }
+        let read = "SELECT owner, payloads, called_time, duration_us \
+             FROM global_transactions JOIN branches USING (gid)";
+        assert!(connection.run(read, &[]).is_err());
+        create(&mut connection, false).unwrap();
+        assert!(connection.run(read, &[]).is_ok());
+    }
+}

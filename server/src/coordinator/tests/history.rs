@@ -152,3 +152,59 @@ fn somebody_is_told_of_what_comes_to_nothing_and_holds_nothing_up() {
     let wanted = [alert(3, false), alert(3, false), alert(4, true)];
     assert_eq!(*told.lock().expect("no panic"), wanted);
 }
+
+#[test]
+fn branches_have_rows_once_something_happened_to_them() {
+    let port = serve(|_| Answer::ok());
+    let machine = Machine::new(Disk::new(1));
+    let server = Server::start(&machine, options()).expect("a server");
+    saga(&server, "g", port);
+    server.wait_for("g", &["succeed"]);
+    let count = |server: &Server, what: &str| {
+        let count = format!("SELECT COUNT(*) FROM cohort.{what}");
+        sql(&server.instance, &[&count]).expect("a count")
+    };
+    let called = "branches WHERE op = 'action' AND called_time IS NOT NULL";
+    assert_eq!(count(&server, "branches"), Some(Value::Int(1)));
+    assert_eq!(count(&server, called), Some(Value::Int(1)));
+    assert_eq!(count(&server, "attempts"), Some(Value::Int(0)));
+    drop(server);
+    // Nothing is lost by that: what has no rows is shown all the same.
+    let server = Server::start(&machine, options()).expect("a server");
+    let shown = by_hand(&server, "show", &json!({ "gid": "g" }));
+    let attempts = shown["attempts"].as_array().expect("attempts");
+    assert_eq!(attempts.len(), 1, "{attempts:?}");
+    assert_eq!(
+        (&attempts[0]["op"], &attempts[0]["result"]),
+        (&json!("action"), &json!("success"))
+    );
+    let branches = shown["branches"].as_array().expect("branches");
+    let told: Vec<_> = branches
+        .iter()
+        .map(|branch| (branch["op"].as_str(), branch["status"].as_str()))
+        .collect();
+    let (prepared, succeed) = (Some("prepared"), Some("succeed"));
+    assert_eq!(
+        told,
+        [(Some("compensate"), prepared), (Some("action"), succeed)]
+    );
+    // Undone after all, the compensation has a row, too.
+    let order = json!({ "gid": "g", "operator": "ann", "reason": "a mistake" });
+    by_hand(&server, "compensate", &order);
+    server.wait_for("g", &["failed"]);
+    assert_eq!(count(&server, "branches"), Some(Value::Int(2)));
+}
+
+#[test]
+fn nobody_adds_branches_to_what_says_all_of_them() {
+    let machine = Machine::new(Disk::new(1));
+    let server = Server::start(&machine, options()).expect("a server");
+    let steps = json!([{ "action": "http://127.0.0.1:1/x" }]);
+    let message = json!({ "gid": "g", "trans_type": "msg", "steps": steps });
+    assert_eq!(server.post("prepare", &message).0, 200);
+    let branch = json!({
+        "gid": "g", "trans_type": "workflow", "branch_id": "01", "op": "action",
+        "status": "succeed",
+    });
+    assert_eq!(server.post("registerBranch", &branch).0, 409);
+}
