@@ -84,9 +84,13 @@ pub(super) fn index_of(table: &Table, index: Option<usize>) -> Option<&Index> {
     }
 }
 
+/// A table is thought to have so many rows at least when a path is chosen. A plan outlives many
+/// rows: one that reads a whole table because that is still empty would do so for ever, while an
+/// index of a small table costs next to nothing.
+const ROWS_MIN: u64 = 1000;
+
 fn candidate(request: &Request, at: Option<usize>) -> Choice {
     let table = request.table;
-    let rows = request.rows.max(1) as f64;
     let index = index_of(table, at);
     let alternatives =
         index.map_or_else(Vec::new, |index| alternatives(table, index, request.known));
@@ -96,7 +100,11 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         }
         _ => false,
     };
-    let estimate = estimate(rows, index, &alternatives);
+    let reads = |rows: u64| estimate(rows as f64, index, &alternatives);
+    let (estimate, thought) = (
+        reads(request.rows.max(1)),
+        reads(request.rows.max(ROWS_MIN)),
+    );
     let covering = at.is_some()
         && !request.rows_needed
         && index.is_some_and(|i| covers(table, i, request.wanted));
@@ -120,10 +128,10 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         (Some(_), true) => 0.9,
         (Some(_), false) => 3.0,
     };
-    let mut cost = estimate * per_row;
+    let mut cost = thought * per_row;
     if request.order.is_some() {
         if !ordered {
-            cost += estimate * 0.5 * (estimate + 2.0).log2();
+            cost += thought * 0.5 * (thought + 2.0).log2();
         } else if request.limit {
             cost = cost.min(30.0 * per_row + cost * 0.01);
         }
