@@ -6,7 +6,7 @@ use crate::{
     limits,
     scheduler::{Class, Rules, Scheduler, Threads, waits},
 };
-use cohort_engine::{env::processors, types::Value};
+use cohort_engine::types::Value;
 use cohort_sql::{
     Instance,
     state::{Group, Pool, Queued, WaitClass},
@@ -37,11 +37,6 @@ pub fn threads(name: &'static str) -> Threads {
         stack: STACK,
         max: *limits::THREADS,
     }
-}
-
-/// The machine's cores.
-pub fn cores() -> usize {
-    processors()
 }
 
 /// The limits of statements, from the global variables.

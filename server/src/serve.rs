@@ -14,7 +14,7 @@ use crate::{
     scheduler::{Rules, Scheduler, waits::Waits},
 };
 use cohort_engine::{
-    env::Env,
+    env::{Env, processors},
     txn::{Engine, EngineOptions},
     types::Value,
 };
@@ -184,7 +184,7 @@ pub(crate) fn database(
         configure("bind_address", Value::Bytes(address.clone().into_bytes()))?;
     }
     if settings.thread_pool_size.is_none() {
-        let slots = pool::cores() * pool::SLOTS_PER_CORE;
+        let slots = processors() * pool::SLOTS_PER_CORE;
         configure("thread_pool_size", Value::UInt(slots as u64))?;
     }
     if !settings.variables.contains_key("thread_pool_max_threads") {
@@ -193,7 +193,7 @@ pub(crate) fn database(
     }
     let waits = Arc::new(Waits::default());
     let rules = pool::rules(&instance);
-    let crowd = pool::cores() * pool::CROWD_PER_CORE;
+    let crowd = processors() * pool::CROWD_PER_CORE;
     Ok(Database {
         scheduler: Scheduler::new(rules, crowd, Arc::clone(&waits), pool::threads("worker")),
         waits,
@@ -227,7 +227,7 @@ pub(crate) fn connections(
     let waits = Arc::clone(&database.waits);
     // Logins hash passwords: as many at once as there are cores, and nobody goes before others.
     let lane = Rules {
-        size: pool::cores(),
+        size: processors(),
         oversubscribe: 0,
         kickup: 0,
         threads: usize::MAX,

@@ -10,7 +10,7 @@
 
 use super::{
     Coordinator,
-    call::{Caller, Guard, shortened},
+    call::{Caller, Guard, is_http, shortened},
     decide::Transaction,
 };
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub(super) struct Alerting {
 
 /// A queue of alerts for this URL; what is wrong with it.
 pub(super) fn channel(url: &str) -> Result<(Queue, Alerting), String> {
-    if !(url.starts_with("http://") || url.starts_with("https://")) {
+    if !is_http(url) {
         return Err(format!(
             "coordinator-alert-webhook: http://… or https://… is expected, not {url}"
         ));

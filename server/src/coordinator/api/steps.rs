@@ -35,26 +35,25 @@ pub(in crate::coordinator) struct Submission {
     pub extra: Map<String, Value>,
 }
 
-/// A field as `read` has it; `None` if it is not there or null. What is something else is refused:
-/// nobody's steps are left out because they are written in an unexpected way.
-fn typed<'a, T>(
+/// A field as `read` has it, or its type's default if it is not there or null. What is something
+/// else is refused: nobody's steps are left out because they are written in an unexpected way.
+fn typed<'a, T: Default>(
     fields: &'a Map<String, Value>,
     name: &str,
     wanted: &str,
     read: impl FnOnce(&'a Value) -> Option<T>,
-) -> Result<Option<T>> {
+) -> Result<T> {
     match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => match read(value) {
-            Some(read) => Ok(Some(read)),
-            None => Err(Refusal::Bad(format!("{name}: {wanted} is expected"))),
-        },
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(value) => {
+            let expected = || Refusal::Bad(format!("{name}: {wanted} is expected"));
+            read(value).ok_or_else(expected)
+        }
     }
 }
 
 fn number(fields: &Map<String, Value>, name: &str) -> Result<f64> {
-    let number = typed(fields, name, "a number", Value::as_f64)?;
-    Ok(number.unwrap_or(0.0))
+    typed(fields, name, "a number", Value::as_f64)
 }
 
 fn seconds(fields: &Map<String, Value>, name: &str) -> Result<Seconds> {
@@ -62,8 +61,7 @@ fn seconds(fields: &Map<String, Value>, name: &str) -> Result<Seconds> {
 }
 
 fn flag(fields: &Map<String, Value>, name: &str) -> Result<bool> {
-    let flag = typed(fields, name, "true or false", Value::as_bool)?;
-    Ok(flag.unwrap_or(false))
+    typed(fields, name, "true or false", Value::as_bool)
 }
 
 /// A list whose elements are all what `read` wants.
@@ -74,7 +72,7 @@ fn list<'a, T>(
     read: impl Fn(&'a Value) -> Option<T>,
 ) -> Result<Vec<T>> {
     let all = |list: &'a Value| list.as_array()?.iter().map(read).collect();
-    Ok(typed(fields, name, wanted, all)?.unwrap_or_default())
+    typed(fields, name, wanted, all)
 }
 
 /// A payload, which goes to its branch as it is; null is none.
@@ -89,8 +87,7 @@ fn headers(fields: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
     let header =
         |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
     let all = |map: &Value| map.as_object()?.iter().map(header).collect();
-    let headers = typed(fields, "branch_headers", "an object of texts", all)?;
-    Ok(headers.unwrap_or_default())
+    typed(fields, "branch_headers", "an object of texts", all)
 }
 
 /// A name without what would break a header or a path.
@@ -121,19 +118,19 @@ impl Submission {
             retry_limit: number(fields, "retry_limit")? as u64,
             pass_results: flag(fields, "pass_results")?,
         };
-        let step = |step: &Value| step.as_object().cloned();
-        let extra = typed(fields, "req_extra", "an object", Value::as_object)?;
+        let object = |value: &Value| value.as_object().cloned();
+        let extra = typed(fields, "req_extra", "an object", object)?;
         let submission = Submission {
             gid: clean(&text(fields, "gid")),
             trans_type: text(fields, "trans_type"),
-            steps: list(fields, "steps", "a list of objects", step)?,
+            steps: list(fields, "steps", "a list of objects", object)?,
             payloads: list(fields, "payloads", "a list of texts", payload)?,
             query_prepared: text(fields, "query_prepared"),
             protocol: text(fields, "protocol"),
             custom_data: text(fields, "custom_data"),
             rollback_reason: text(fields, "rollback_reason"),
             options,
-            extra: extra.cloned().unwrap_or_default(),
+            extra,
         };
         submission.checked()
     }

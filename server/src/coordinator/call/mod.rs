@@ -91,7 +91,7 @@ impl Target {
     }
 }
 
-fn is_http(url: &str) -> bool {
+pub(super) fn is_http(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
