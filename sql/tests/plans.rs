@@ -7,7 +7,7 @@ use cohort_engine::{
     txn::{Engine, EngineOptions},
     types::Value,
 };
-use cohort_sql::{ColumnMeta, Done, Output, Session};
+use cohort_sql::{ColumnMeta, Done, Output, Session, status::Counter};
 use std::{io, path::Path};
 
 /// Collects the columns `type`, `key` and `key_len` of each row.
@@ -102,4 +102,35 @@ fn conditions_become_ranges() {
     let ranges = ["k BETWEEN 1 AND 10"; 10].join(" OR ");
     let sql = format!("EXPLAIN SELECT COUNT(k) FROM t WHERE {ranges}");
     assert_eq!(run(&sql), "range k 4");
+}
+
+#[test]
+fn plans_are_made_anew_when_a_table_has_grown_tenfold() {
+    let mut session = session();
+    let mut run = |sql: &str| {
+        let result = session.query(sql.as_bytes(), false, &mut Paths::default());
+        result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+        session.state().counters().get(Counter::HandlerReadRndNext)
+    };
+    run("CREATE DATABASE d");
+    run("USE d");
+    for table in ["first", "second"] {
+        run(&format!(
+            "CREATE TABLE {table} (id INT PRIMARY KEY, k INT NOT NULL, KEY k (k))"
+        ));
+        run(&format!("INSERT INTO {table} VALUES (1, 1)"));
+    }
+    let join = "SELECT first.id FROM first JOIN second ON first.k = second.k";
+    run(&format!("PREPARE p FROM '{join}'"));
+    for execute in [join, "EXECUTE p"] {
+        run(execute);
+    }
+    for _ in 0..14 {
+        run("INSERT INTO first SELECT id + (SELECT MAX(id) FROM first), k + 1 FROM first");
+    }
+    for execute in [join, "EXECUTE p"] {
+        let before = run("DO 0");
+        let read = run(execute) - before;
+        assert!(read < 10, "{execute} reads {read} rows of the larger table");
+    }
 }

@@ -84,10 +84,18 @@ pub(super) fn index_of(table: &Table, index: Option<usize>) -> Option<&Index> {
     }
 }
 
-/// A table is thought to have so many rows at least when a path is chosen. A plan outlives many
-/// rows: one that reads a whole table because that is still empty would do so for ever, while an
+/// A table is thought to have so many rows at least when a path is chosen: it may grow, and an
 /// index of a small table costs next to nothing.
 const ROWS_MIN: u64 = 1000;
+
+/// How many times larger or smaller a table must become for plans to be made anew.
+const GROWTH: u64 = 10;
+
+/// Whether a table of so many rows is to be read otherwise, perhaps, than when it had `planned`.
+pub(super) fn outgrown(planned: u64, rows: u64) -> bool {
+    let (planned, rows) = (planned.max(ROWS_MIN), rows.max(ROWS_MIN));
+    rows / GROWTH >= planned || planned / GROWTH >= rows
+}
 
 fn candidate(request: &Request, at: Option<usize>) -> Choice {
     let table = request.table;

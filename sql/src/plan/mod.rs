@@ -7,7 +7,8 @@
 //! already in the row. So a lookup by a constant, by a column of a table before and by a column
 //! of the enclosing query are one thing, and so are a point lookup and a join.
 //!
-//! Plans are immutable, shared between sessions, and valid for one version of the dictionary.
+//! Plans are immutable, shared between sessions, and valid for one version of the dictionary and
+//! as long as no table they read grows or shrinks tenfold.
 
 mod access;
 mod aggregate;
@@ -98,6 +99,7 @@ pub fn compile(
         context,
         text: &parsed.text,
         tables: Vec::new(),
+        sizes: Vec::new(),
         virtual_tables: Vec::new(),
         warnings: parsed.warnings.clone(),
         parameters: parsed.parameters,
@@ -171,6 +173,7 @@ pub fn compile(
         columns: columns.into(),
         dictionary: context.dictionary.version(),
         tables: planner.tables,
+        sizes: planner.sizes,
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,
         writes,
@@ -233,6 +236,7 @@ struct Planner<'a> {
     context: &'a CompileContext<'a>,
     text: &'a Text<'a>,
     tables: Vec<Arc<Table>>,
+    sizes: Vec<(Arc<Table>, u64)>,
     virtual_tables: Vec<Arc<Table>>,
     warnings: Vec<SqlError>,
     parameters: u32,

@@ -18,7 +18,7 @@ use crate::{
     expr::{BinaryOp, Expr, ExprType, infer},
 };
 use cohort_engine::types::ColumnType;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// How many rows a computed table is thought to have.
 const COMPUTED_ROWS: u64 = 1000;
@@ -186,6 +186,7 @@ impl Planner<'_> {
             };
             choices.push((choice, hash));
         }
+        self.note_sizes(&from, &choices);
         let mut leaves: Vec<Option<Leaf>> = from.leaves.drain(..).map(Some).collect();
         for (&leaf, (choice, hash)) in order.iter().zip(choices) {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
@@ -203,6 +204,25 @@ impl Planner<'_> {
         };
         placer.put_conditions(block, &from.groups, top);
         Ok(())
+    }
+
+    /// Remembers how large the tables are that the choices were made by. Unique keys find one
+    /// row whatever the size: a plan of nothing else is never made anew.
+    fn note_sizes(&mut self, from: &From, choices: &[(Option<Choice>, Vec<(Expr, Expr)>)]) {
+        let is_point = |(choice, _): &(Option<Choice>, _)| {
+            choice.as_ref().is_some_and(|choice| choice.access.point)
+        };
+        if choices.iter().all(is_point) {
+            return;
+        }
+        for leaf in &from.leaves {
+            if let LeafInput::Stored(table) = &leaf.input
+                && !self.sizes.iter().any(|(known, _)| known.id == table.id)
+            {
+                let rows = self.context.engine.row_estimate(table);
+                self.sizes.push((Arc::clone(table), rows));
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Query expressions, and SELECT with all its clauses.
 
 use super::{
-    Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, columns,
+    Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, access, columns,
     from::From,
     grouping,
     scope::{Aliases, Names, is_desc},
@@ -13,7 +13,7 @@ use crate::{
     output::ColumnMeta,
 };
 use cohort_engine::{
-    txn::{LockMode, OnConflict},
+    txn::{Engine, LockMode, OnConflict},
     types::ColumnType,
 };
 use sqlparser::ast;
@@ -529,5 +529,11 @@ impl Plan {
     #[must_use]
     pub fn returns_rows(&self) -> bool {
         matches!(self.body, super::Body::Select(_) | super::Body::Explain(_))
+    }
+    /// Whether a table has grown or shrunk so much that another plan may be better.
+    #[must_use]
+    pub fn is_outgrown(&self, engine: &Engine) -> bool {
+        let mut sizes = self.sizes.iter();
+        sizes.any(|(table, planned)| access::outgrown(*planned, engine.row_estimate(table)))
     }
 }

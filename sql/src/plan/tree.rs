@@ -25,6 +25,9 @@ pub struct Plan {
     pub dictionary: u64,
     /// The tables it uses, each once.
     pub tables: Vec<Arc<Table>>,
+    /// The stored tables whose size its access paths and join orders were chosen by, with about
+    /// how many rows they had then.
+    pub sizes: Vec<(Arc<Table>, u64)>,
     /// The virtual tables it reads: their rows are computed before it runs.
     pub virtual_tables: Vec<Arc<Table>>,
     /// Warnings of the compilation, which every execution gives.

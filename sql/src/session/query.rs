@@ -286,6 +286,9 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<Outcome, SqlError> {
         self.check_privileges(&plan)?;
+        if plan.is_outgrown(&self.state.instance.engine) {
+            plan = compile(self)?;
+        }
         for _ in 0..ATTEMPTS_MAX {
             let attempted = self.attempt(&plan, text, params, out);
             if !matches!(attempted, Ok(None)) {
