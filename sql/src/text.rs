@@ -73,7 +73,7 @@ fn put_scientific(text: &str, out: &mut Vec<u8>) {
     let digits = || whole.bytes().chain(fraction.bytes());
     let point = exponent + 1;
     let count = 1 + fraction.len() as i32;
-    if !(1 - PLAIN_DIGITS..=PLAIN_DIGITS).contains(&point) {
+    if point < 1 - PLAIN_DIGITS || point > PLAIN_DIGITS.max(count - 1) {
         out.extend_from_slice(whole.as_bytes());
         if !fraction.is_empty() {
             out.push(b'.');
@@ -175,6 +175,7 @@ mod tests {
             (1.5, "1.5"),
             (1200.0, "1200"),
             (999_999_999_999_999e0, "999999999999999"),
+            (1_159_679_703_871_585.5, "1159679703871585.5"),
         ];
         for (x, expected) in of_mysql {
             assert_eq!(text(&Value::Double(x), DECIMALS_NOT_FIXED), expected);

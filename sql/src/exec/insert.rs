@@ -30,6 +30,9 @@ pub(super) fn insert(
             let all = context.eval.params;
             inserter.expected = (rows.len() * times) as u64;
             let single = rows.len() * times == 1;
+            if !single {
+                context.eval.forgive_nulls();
+            }
             let block = Block {
                 slots: plan.table.columns.len() * 2 + 8 * plan.subqueries.len(),
                 ..Block::default()
@@ -48,6 +51,7 @@ pub(super) fn insert(
             Ok(inserter.outcome(single, context))
         }
         InsertRows::Query(query) => {
+            context.eval.forgive_nulls();
             if reads(query, &plan.table) {
                 for mut row in collect(query, context, &[])? {
                     inserter.given_row(&mut row, context)?;
@@ -96,8 +100,10 @@ struct Inserter<'p> {
     row: Vec<Value>,
     image: Vec<u8>,
     auto: Option<usize>,
-    /// Columns that no value is given for.
+    /// Columns that no value is given for, but have a default.
     missing: Vec<usize>,
+    /// Columns that no value is given for and that have no default.
+    required: Vec<usize>,
     /// How many rows are still expected: so many AUTO_INCREMENT values are taken at once.
     expected: u64,
     reserved: std::ops::Range<u64>,
@@ -114,13 +120,18 @@ struct Inserter<'p> {
 impl<'p> Inserter<'p> {
     fn new(plan: &'p Insert, context: &ExecContext) -> Inserter<'p> {
         let columns = plan.table.columns.len();
+        let auto = plan.table.auto_increment_column();
+        let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));
+        let (required, missing) =
+            without.partition(|&c| matches!(plan.defaults.get(c), Some(Default_::None)));
         Inserter {
             plan,
             table: &plan.table,
             row: vec![Value::Null; columns],
             image: Vec::new(),
-            auto: plan.table.auto_increment_column(),
-            missing: (0..columns).filter(|c| !plan.columns.contains(c)).collect(),
+            auto,
+            missing,
+            required,
             expected: 1,
             reserved: 0..0,
             first_generated: 0,
@@ -181,7 +192,6 @@ impl<'p> Inserter<'p> {
                 }
             }
         }
-        // Expressions may refer to columns before theirs, and to defaults.
         self.defaults(context)?;
         for (value, &position) in values.iter().zip(&self.plan.columns) {
             match value {
@@ -204,9 +214,28 @@ impl<'p> Inserter<'p> {
         self.finish_row(context)
     }
 
+    /// The row before values are given to it: expressions may refer to columns before theirs.
     fn defaults(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
         for i in 0..self.missing.len() {
             if let Some(&position) = self.missing.get(i) {
+                self.default_value(position, context)?;
+            }
+        }
+        for &position in &self.required {
+            if let (Some(column), Some(slot)) =
+                (self.table.columns.get(position), self.row.get_mut(position))
+                && !column.nullable
+            {
+                *slot = zero(column);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the values given comes before what is not given.
+    fn check_required(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        for i in 0..self.required.len() {
+            if let Some(&position) = self.required.get(i) {
                 self.default_value(position, context)?;
             }
         }
@@ -312,6 +341,7 @@ impl<'p> Inserter<'p> {
 
     fn finish_row(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
         let columns = self.table.columns.len();
+        self.check_required(context)?;
         self.auto_increment(context)?;
         self.image.clear();
         row::encode(
@@ -406,7 +436,12 @@ impl<'p> Inserter<'p> {
         match context.txn.update(self.table, key, old, &image) {
             Ok(()) => {}
             Err(TxnError::DuplicateKey { index }) => {
-                return Err(duplicate_error(self.table, &index, &both).into());
+                let error = duplicate_error(self.table, &index, &both);
+                if !self.plan.ignore {
+                    return Err(error.into());
+                }
+                context.eval.warnings.warn(error);
+                return Ok(());
             }
             Err(error) => return Err(error.into()),
         }

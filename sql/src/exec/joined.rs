@@ -35,6 +35,7 @@ struct Found {
 pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome, Stop> {
     let warnings_before = context.eval.warnings.count();
     context.eval.ignore = plan.ignore;
+    context.eval.forgive_nulls();
     let found = find(plan, context)?;
     let (mut matched, mut changed) = (0, 0);
     for (target, found) in plan.targets.iter().zip(found) {

@@ -447,7 +447,8 @@ fn plain_moment(text: &[u8]) -> Option<DateTime> {
         month: number(5..7)? as u8,
         day: number(8..10)? as u8,
     };
-    if !date.is_valid() {
+    // Whether a date with zero parts may be compared is for sql_mode to say.
+    if !date.is_valid() || date.has_zero_part() {
         return None;
     }
     if text.len() == 10 {

@@ -110,6 +110,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
     let (mut found, mut changed) = (0, 0);
     let warnings_before = context.eval.warnings.count();
     context.eval.ignore = plan.ignore;
+    context.eval.forgive_nulls();
     context.rereads = context.unlock;
     let mut after = Vec::new();
     each_found(

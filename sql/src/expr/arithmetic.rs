@@ -181,11 +181,12 @@ fn add_subtract_multiply(
     }
     let (x, y) = (a.into_decimal(), b.into_decimal());
     let scale = convert::scale(&x).max(convert::scale(&y));
+    let product_scale = convert::scale(&x) + convert::scale(&y);
     fitting(match op {
-        // The library leaves out the other's digits when one of them is zero.
+        // The library leaves out the other's digits when one of them is zero, or one.
         BinaryOp::Add => (x + y).with_scale(scale),
         BinaryOp::Subtract => (x - y).with_scale(scale),
-        _ => x * y,
+        _ => (x * y).with_scale(product_scale),
     })
 }
 

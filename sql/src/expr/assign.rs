@@ -436,11 +436,13 @@ impl Target<'_, '_> {
     }
 
     fn time(&mut self, value: &Value, fsp: u8) -> Result<Value, SqlError> {
+        let mut had_date = matches!(value, Value::DateTime(_) | Value::Date(_));
         let parsed = match value {
             Value::Time(time) => Some((*time, false)),
-            Value::Bytes(text) => {
-                temporal::parse_time(text).map(|parsed| (parsed.value, parsed.truncated))
-            }
+            Value::Bytes(text) => temporal::parse_time(text).map(|parsed| {
+                had_date = parsed.had_date;
+                (parsed.value, parsed.truncated)
+            }),
             Value::Int(n) => temporal::time_from_number(*n).map(|p| (p.value, p.truncated)),
             Value::UInt(n) => i64::try_from(*n)
                 .ok()
@@ -454,14 +456,7 @@ impl Target<'_, '_> {
             let readable = cut || !matches!(value, Value::Bytes(_));
             self.bad_temporal("time", value, readable)?;
         }
-        let moment = match value {
-            Value::DateTime(_) | Value::Date(_) => true,
-            Value::Bytes(text) => {
-                text.len() >= 12 && temporal::parse(text).is_some_and(|parsed| parsed.has_time)
-            }
-            _ => false,
-        };
-        if moment {
+        if had_date {
             self.part_lost("time", value);
         }
         Ok(Value::Time(time.round(fsp)))

@@ -94,12 +94,17 @@ fn moment(
         Value::Date(date) => Ok(date.at_midnight()),
         Value::Time(time) => Ok(convert::time_to_datetime(*time, context).unwrap_or_default()),
         Value::Bytes(text) => match temporal::parse(text) {
-            Some(parsed) if parsed.value.date.is_valid() => Ok(convert::apply_offset(
-                parsed.value,
-                parsed.offset_seconds,
-                context,
-            )),
-            parsed => {
+            Some(parsed)
+                if parsed.value.date.is_valid()
+                    && (!strict || convert::acceptable(parsed.value.date, context)) =>
+            {
+                Ok(convert::apply_offset(
+                    parsed.value,
+                    parsed.offset_seconds,
+                    context,
+                ))
+            }
+            _ => {
                 let is_date = matches!(with, Value::Date(_));
                 let text = convert::shown(text);
                 if strict {
@@ -109,7 +114,7 @@ fn moment(
                 let kind = if is_date { "date" } else { "datetime" };
                 let lost = SqlError::truncated_wrong_value(kind, text);
                 context.warnings.warn(lost);
-                Ok(parsed.map(|parsed| parsed.value).unwrap_or_default())
+                Ok(DateTime::default())
             }
         },
         _ => Ok(DateTime::default()),

@@ -197,6 +197,12 @@ impl<'a> EvalContext<'a> {
         }
     }
 
+    /// Outside strict mode, NULL in a column that cannot have it becomes the implicit default, as
+    /// under IGNORE: in all statements but an INSERT of one row.
+    pub fn forgive_nulls(&mut self) {
+        self.ignore |= !self.statement.sql_mode.has(SqlMode::STRICT);
+    }
+
     /// Whether data that does not fit is an error rather than a warning.
     #[must_use]
     pub fn is_strict(&self) -> bool {

@@ -224,6 +224,9 @@ pub(super) fn decimal_to_integer(number: &Decimal) -> (Number, bool) {
 pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Number> {
     Some(match value {
         Value::Bytes(text) => text_to_integer(text, context),
+        // A fraction of a second is rounded by the clock: 23:59:59.9 is the next day.
+        Value::DateTime(moment) => Number::Int(moment.round(0).unwrap_or(*moment).to_number()),
+        Value::Time(time) => Number::Int(time.round(0).to_number()),
         other => match number(other, context)? {
             Number::Decimal(n) => {
                 let (integer, clipped) = decimal_to_integer(&n);
@@ -320,17 +323,45 @@ pub(super) fn argument(value: &Value, context: &mut EvalContext<'_>) -> Option<i
     })
 }
 
+/// Which dates a conversion takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// What sql_mode allows.
+    Allowed,
+    /// Also those of which the month or the day is zero: who asks for a part only does not mind.
+    ZeroParts,
+    /// None of which any part is zero: days are counted.
+    Whole,
+}
+
 /// Which temporal values a conversion takes.
 pub(super) fn acceptable(date: Date, context: &EvalContext<'_>) -> bool {
+    accepted(date, Takes::Allowed, context)
+}
+
+fn accepted(date: Date, takes: Takes, context: &EvalContext<'_>) -> bool {
     let mode = context.statement.sql_mode;
     let exists = date.is_valid() || mode.has(super::SqlMode::ALLOW_INVALID_DATES);
-    exists
-        && !(date.is_zero() && mode.has(super::SqlMode::NO_ZERO_DATE))
-        && !(!date.is_zero() && date.has_zero_part() && mode.has(super::SqlMode::NO_ZERO_IN_DATE))
+    let refused = match takes {
+        _ if date.is_zero() => takes == Takes::Whole || mode.has(super::SqlMode::NO_ZERO_DATE),
+        Takes::Allowed => date.has_zero_part() && mode.has(super::SqlMode::NO_ZERO_IN_DATE),
+        Takes::ZeroParts => false,
+        Takes::Whole => date.has_zero_part(),
+    };
+    exists && !refused
 }
 
 /// The value as a date and time; `None` for NULL and, with a warning, for what is none.
 pub(super) fn datetime(value: &Value, context: &mut EvalContext<'_>) -> Option<DateTime> {
+    datetime_of(value, Takes::Allowed, context)
+}
+
+/// The same for who takes other dates.
+pub(super) fn datetime_of(
+    value: &Value,
+    takes: Takes,
+    context: &mut EvalContext<'_>,
+) -> Option<DateTime> {
     let parsed = match value {
         Value::Null => return None,
         Value::DateTime(moment) => return Some(*moment),
@@ -342,7 +373,7 @@ pub(super) fn datetime(value: &Value, context: &mut EvalContext<'_>) -> Option<D
             _ => None,
         },
     };
-    let parsed = parsed.filter(|parsed| acceptable(parsed.value.date, context));
+    let parsed = parsed.filter(|parsed| accepted(parsed.value.date, takes, context));
     match parsed {
         Some(parsed) => {
             if parsed.truncated {
@@ -396,22 +427,30 @@ pub(super) fn time_to_datetime(time: Time, context: &EvalContext<'_>) -> Option<
 }
 
 /// The value as a date; `None` for NULL and, with a warning, for what is none.
-pub(super) fn date(value: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
+pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -> Option<Date> {
     match value {
-        Value::Date(date) => Some(*date),
-        other => datetime(other, context).map(|moment| moment.date),
+        Value::Date(date) => return Some(*date),
+        Value::Bytes(text) => {
+            let parsed = temporal::parse(text);
+            if !parsed.is_some_and(|parsed| accepted(parsed.value.date, takes, context)) {
+                warn_temporal("date", value, context);
+                return None;
+            }
+        }
+        // A number without a month is one of the year 2000, as MySQL has it.
+        Value::Int(day @ 0..=31) => {
+            let date = Date {
+                year: 2000,
+                month: 0,
+                day: *day as u8,
+            };
+            if accepted(date, takes, context) {
+                return Some(date);
+            }
+        }
+        _ => {}
     }
-}
-
-/// The value as a date, as CAST and DATE() say what is wrong with it.
-pub(super) fn cast_to_date(value: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
-    if let Value::Bytes(text) = value
-        && !temporal::parse(text).is_some_and(|parsed| acceptable(parsed.value.date, context))
-    {
-        warn_temporal("date", value, context);
-        return None;
-    }
-    date(value, context)
+    datetime_of(value, takes, context).map(|moment| moment.date)
 }
 
 /// The value as a time; `None` for NULL and, with a warning, for what is none.
@@ -427,9 +466,11 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
             let whole = number.with_scale_round(0, RoundingMode::Down);
             let micros = (number - &whole) * Decimal::from(SECOND);
             let micros = micros.to_i64().unwrap_or(0);
+            // Beyond the range of TIME there is none, other than of a text.
             whole
                 .to_i64()
                 .and_then(temporal::time_from_number)
+                .filter(|parsed| !parsed.truncated)
                 .map(|mut parsed| {
                     parsed.value.micros += micros;
                     parsed
@@ -514,7 +555,9 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
         (ColumnType::Float, other) => {
             double(other, context).map_or(Value::Null, |x| Value::Float(x as f32))
         }
-        (ColumnType::Date, other) => date(other, context).map_or(Value::Null, Value::Date),
+        (ColumnType::Date, other) => {
+            date(other, Takes::Allowed, context).map_or(Value::Null, Value::Date)
+        }
         (ColumnType::Time(_), other) => time(other, context).map_or(Value::Null, Value::Time),
         (ColumnType::DateTime(_) | ColumnType::Timestamp(_), other) => {
             datetime(other, context).map_or(Value::Null, Value::DateTime)

@@ -6,6 +6,7 @@ use super::{
     convert::{self, Number},
     describe::{self, describe},
     functions, infer,
+    resolve::literal,
 };
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, ColumnType, Value, collation};
@@ -208,9 +209,8 @@ impl Expr {
                 }
                 let value = expr.value(row, context)?;
                 let mut with = |end: &Expr| {
-                    let strict = expr.is_literal() || end.is_literal();
                     let end = end.value(row, context)?;
-                    compare_with(&value, &end, *collation, strict, context)
+                    compare(&value, &end, *collation, context)
                 };
                 let above = with(low)?.map(Ordering::is_ge);
                 let below = with(high)?.map(Ordering::is_le);
@@ -227,6 +227,9 @@ impl Expr {
                 Ok(negate_if(*negated, fits))
             }
             other => {
+                if let Some(number) = literal::digits_number(other) {
+                    return Ok(Some(number != 0));
+                }
                 let value = other.value(row, context)?;
                 Ok(truth_of(&value, context))
             }
@@ -329,7 +332,8 @@ fn binary_truth(
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
                 return Ok(Some(a.is_null() && b.is_null()));
             }
-            let strict = left.is_literal() || right.is_literal();
+            let is_text = |value: &Value| matches!(value, Value::Bytes(_));
+            let strict = left.is_literal() && is_text(&a) || right.is_literal() && is_text(&b);
             let order = compare_with(&a, &b, collation, strict, context)?;
             Ok(order.map(|order| op.accepts(order)))
         }

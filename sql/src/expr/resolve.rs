@@ -3,7 +3,7 @@
 
 mod call;
 mod compared;
-mod literal;
+pub(super) mod literal;
 mod predicate;
 
 pub(crate) use literal::type_of;
@@ -210,7 +210,7 @@ fn unary(
         ast::UnaryOperator::Plus => Ok(operand),
         ast::UnaryOperator::Minus => Ok(literal::negate(operand)),
         ast::UnaryOperator::Not | ast::UnaryOperator::BangNot => Ok(Expr::Not(Box::new(operand))),
-        ast::UnaryOperator::BitwiseNot => Ok(Expr::BitNot(Box::new(operand))),
+        ast::UnaryOperator::BitwiseNot => Ok(Expr::BitNot(Box::new(literal::as_number(operand)))),
         other => Err(SqlError::not_supported(other)),
     }
 }
@@ -518,6 +518,9 @@ fn collate(
     let collation = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
+    if matches!(expr, Expr::Literal(Value::Null, _)) {
+        return Err(SqlError::collation_mismatch(name, "binary"));
+    }
     if from.is_string() && from.collation.charset() != collation.charset() {
         return Err(SqlError::collation_mismatch(name, from.collation.charset()));
     }

@@ -308,7 +308,7 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
                     mix_collations(a, b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
                 ExprType::string(length, collation, coercibility)
             }
-            // A number and a date: text.
+            // A number and a date, or a date and a YEAR: text.
             (false, false) => {
                 ExprType::string(length, Collation::Utf8mb40900AiCi, coercibility::LITERAL)
             }
@@ -325,7 +325,11 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
     }
     let floating = |ty: &ExprType| matches!(ty.ty, Some(ColumnType::Double | ColumnType::Float));
     if floating(a) || floating(b) {
-        return ExprType::double();
+        return match (fits_float(a), fits_float(b)) {
+            (true, true) if floating(a) => *a,
+            (true, true) => *b,
+            _ => ExprType::double(),
+        };
     }
     if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {
         return if a.length >= b.length { *a } else { *b };
@@ -340,6 +344,12 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
         };
     }
     ExprType::decimal(a_whole.max(b_whole) + scale, scale)
+}
+
+/// Whether FLOAT holds all values of a type, as MySQL sees it.
+fn fits_float(ty: &ExprType) -> bool {
+    use ColumnType::{Float, MediumInt, SmallInt, TinyInt};
+    matches!(ty.ty, Some(Float | TinyInt | SmallInt | MediumInt))
 }
 
 impl ExprType {

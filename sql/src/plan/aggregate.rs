@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, coercibility, infer},
+    expr::{Expr, ExprType, as_number, coercibility, infer},
 };
 use cohort_engine::types::{Collation, ColumnType};
 use sqlparser::ast;
@@ -149,17 +149,22 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
         _ => return,
     };
     for arg in args {
+        arg.expr = as_number(std::mem::replace(&mut arg.expr, super::walk::null()));
         let own = infer(&arg.expr);
-        let number = own
-            .ty
-            .is_some_and(|ty| !ty.is_string() && !ty.is_temporal());
-        if !number {
-            let expr = std::mem::replace(&mut arg.expr, super::walk::null());
-            arg.expr = Expr::Cast {
-                expr: Box::new(expr),
-                ty: ty.or_null(),
-            };
-        }
+        let (whole, scale) = own.digits();
+        let ty = match own.ty {
+            Some(from) if !from.is_string() && !from.is_temporal() => continue,
+            // Dates and times are summed exactly.
+            Some(from) if from.is_temporal() && ty.ty == Some(ColumnType::Double) => {
+                ExprType::decimal(whole + scale, scale)
+            }
+            _ => ty,
+        };
+        let expr = std::mem::replace(&mut arg.expr, super::walk::null());
+        arg.expr = Expr::Cast {
+            expr: Box::new(expr),
+            ty: ty.or_null(),
+        };
     }
 }
 

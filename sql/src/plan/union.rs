@@ -7,10 +7,9 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, infer},
+    expr::{Expr, ExprType, common_type, infer},
     output::ColumnMeta,
 };
-use cohort_engine::types::ColumnType;
 use sqlparser::ast;
 
 impl Planner<'_> {
@@ -145,57 +144,10 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
             return Err(SqlError::select_column_counts_differ());
         }
         for (ty, output) in types.iter_mut().zip(&block.output) {
-            *ty = common_type(ty, &infer(&output.expr));
+            *ty = common_type(&[*ty, infer(&output.expr)]).computed();
         }
     }
     Ok(types)
-}
-
-/// The type that holds the values of both.
-fn common_type(a: &ExprType, b: &ExprType) -> ExprType {
-    let nullable = a.nullable || b.nullable;
-    let mut ty = match (a.ty, b.ty) {
-        (None, _) => *b,
-        (_, None) => *a,
-        (Some(x), Some(y)) if x == y && a.unsigned == b.unsigned && !a.is_string() => {
-            let mut ty = *a;
-            ty.length = a.length.max(b.length);
-            ty
-        }
-        (Some(x), Some(y)) => {
-            let number =
-                |t: ColumnType| !t.is_string() && (!t.is_temporal() || t == ColumnType::Year);
-            if number(x) && number(y) {
-                common_number(a, b)
-            } else if a.is_temporal() && b.is_temporal() {
-                ExprType::temporal(ColumnType::DateTime(a.decimals.max(b.decimals).min(6)))
-            } else {
-                let string = if a.is_string() { a } else { b };
-                let length = a.length.max(b.length);
-                ExprType::string(length, string.collation, string.coercibility)
-            }
-        }
-    };
-    ty.nullable = nullable;
-    ty
-}
-
-fn common_number(a: &ExprType, b: &ExprType) -> ExprType {
-    let floating = |t: &ExprType| matches!(t.ty, Some(ColumnType::Float | ColumnType::Double));
-    if floating(a) || floating(b) {
-        return ExprType::double();
-    }
-    if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {
-        return ExprType::bigint(a.unsigned);
-    }
-    let digits = |t: &ExprType| match t.ty {
-        Some(ColumnType::Decimal { precision, scale }) => {
-            (u32::from(precision - scale), u32::from(scale))
-        }
-        _ => (20, 0),
-    };
-    let ((aw, asc), (bw, bsc)) = (digits(a), digits(b));
-    ExprType::decimal(aw.max(bw) + asc.max(bsc), asc.max(bsc))
 }
 
 fn cast_to(expr: &mut Expr, ty: &ExprType) {

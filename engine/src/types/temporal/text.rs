@@ -25,6 +25,8 @@ pub struct ParsedTime {
     pub value: Time,
     /// Whether something followed, or the time was out of range and was cut.
     pub truncated: bool,
+    /// It was a date with a time, of which the time was taken.
+    pub had_date: bool,
 }
 
 struct Cursor<'a> {
@@ -235,6 +237,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     cursor.skip_spaces();
     if cursor.rest.len() >= 12
         && cursor.peek() != Some(b'-')
+        && may_be_datetime(cursor.rest)
         && let Some(parsed) = parse(cursor.rest)
         && parsed.has_time
     {
@@ -244,6 +247,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         return Some(ParsedTime {
             value,
             truncated: parsed.truncated,
+            had_date: true,
         });
     }
     let negative = cursor.peek() == Some(b'-');
@@ -293,7 +297,16 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
             micros: if negative { -magnitude } else { magnitude },
         },
         truncated: !cursor.rest.is_empty() || micros > TIME_MAX,
+        had_date: false,
     })
+}
+
+/// Whether a text where a TIME is wanted may be a date with a time: then something stands between
+/// the two, or it is digits only. (`10:11:12.500` has the parts of a date, too.)
+fn may_be_datetime(text: &[u8]) -> bool {
+    let mut bytes = text.trim_ascii_end().iter();
+    text.iter().take(12).all(u8::is_ascii_digit)
+        || bytes.any(|&byte| byte == b'T' || byte.is_ascii_whitespace())
 }
 
 /// `:mm[:ss]` after the hours.
@@ -356,12 +369,14 @@ pub fn time_from_number(number: i64) -> Option<ParsedTime> {
             return Some(ParsedTime {
                 value,
                 truncated: false,
+                had_date: true,
             });
         }
         let micros = if number < 0 { -TIME_MAX } else { TIME_MAX };
         return Some(ParsedTime {
             value: Time { micros },
             truncated: true,
+            had_date: false,
         });
     }
     let (hours, minutes, seconds) = (magnitude / 10_000, magnitude / 100 % 100, magnitude % 100);
@@ -375,6 +390,7 @@ pub fn time_from_number(number: i64) -> Option<ParsedTime> {
     Some(ParsedTime {
         value,
         truncated: false,
+        had_date: false,
     })
 }
 

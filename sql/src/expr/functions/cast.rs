@@ -4,11 +4,11 @@ use crate::{
     error::SqlError,
     expr::{
         EvalContext, ExprType,
-        convert::{self, Number},
+        convert::{self, Number, Takes},
         types::NOT_FIXED,
     },
 };
-use cohort_engine::types::{Collation, ColumnType, Value, temporal};
+use cohort_engine::types::{Collation, ColumnType, Date, Value, temporal};
 
 /// Converts a value of the type `from` to the type `to`.
 pub(in crate::expr) fn cast(
@@ -23,6 +23,11 @@ pub(in crate::expr) fn cast(
     if value.is_null() {
         return Ok(Value::Null);
     }
+    let first_day = match column_type {
+        ColumnType::Date | ColumnType::DateTime(_) => first_day(value, from),
+        _ => None,
+    };
+    let value = first_day.as_ref().unwrap_or(value);
     Ok(match column_type {
         ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
             text(value, from, column_type, to.collation, context)
@@ -32,7 +37,7 @@ pub(in crate::expr) fn cast(
         ColumnType::Float => {
             convert::double(value, context).map_or(Value::Null, |x| Value::Float(x as f32))
         }
-        ColumnType::Date => convert::cast_to_date(value, context)
+        ColumnType::Date => convert::date(value, Takes::Allowed, context)
             .filter(|date| convert::acceptable(*date, context))
             .map_or(Value::Null, Value::Date),
         ColumnType::Time(fsp) => {
@@ -57,6 +62,18 @@ pub(in crate::expr) fn cast(
             None => Value::Null,
         },
     })
+}
+
+/// A YEAR where a date is wanted: its first day.
+pub(in crate::expr) fn first_day(value: &Value, from: &ExprType) -> Option<Value> {
+    let (Some(ColumnType::Year), Value::UInt(year)) = (from.ty, value) else {
+        return None;
+    };
+    Some(Value::Date(Date {
+        year: u16::try_from(*year).ok()?,
+        month: 1,
+        day: 1,
+    }))
 }
 
 fn text(

@@ -3,7 +3,8 @@
 use crate::{
     error::SqlError,
     expr::{
-        EvalContext, Expr, ExprType, convert,
+        EvalContext, Expr, ExprType,
+        convert::{self, Takes},
         types::{NOT_FIXED, coercibility},
     },
 };
@@ -122,6 +123,12 @@ impl Unit {
             self,
             Unit::Day | Unit::Week | Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth
         )
+    }
+
+    /// Whether it has days or more among its parts: added to a TIME, it makes a DATETIME.
+    #[must_use]
+    pub fn has_days(self) -> bool {
+        self.is_date() || self.parts().first() == Some(&DAY)
     }
 
     /// Whether it has a fraction of a second.
@@ -264,10 +271,13 @@ pub(super) fn result_type(typing: &super::Typing<'_>) -> ExprType {
     };
     match from.ty {
         Some(ColumnType::Date) if unit.is_date() => ExprType::temporal(ColumnType::Date),
-        Some(ColumnType::Date | ColumnType::DateTime(_) | ColumnType::Timestamp(_)) => {
-            ExprType::temporal(ColumnType::DateTime(fsp))
-        }
-        Some(ColumnType::Time(_)) if !unit.is_date() => ExprType::temporal(ColumnType::Time(fsp)),
+        Some(
+            ColumnType::Date
+            | ColumnType::DateTime(_)
+            | ColumnType::Timestamp(_)
+            | ColumnType::Year,
+        ) => ExprType::temporal(ColumnType::DateTime(fsp)),
+        Some(ColumnType::Time(_)) if !unit.has_days() => ExprType::temporal(ColumnType::Time(fsp)),
         Some(ColumnType::Time(_)) => ExprType::temporal(ColumnType::DateTime(fsp)),
         _ => ExprType::string(29, typing.collation, coercibility::LITERAL),
     }
@@ -281,8 +291,8 @@ pub(super) fn add(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     let unit = Unit::of_argument(args.args.get(2));
-    let start = args.value(0, context)?;
-    let amount = args.value(1, context)?;
+    let start = args.dated(0, context)?;
+    let amount = args.numeric(1, context)?;
     if start.is_null() || amount.is_null() {
         return Ok(Value::Null);
     }
@@ -294,7 +304,7 @@ pub(super) fn add(
     };
     let interval = if negate { interval.negated() } else { interval };
     if let (Value::Time(time), Interval::Micros(micros), false) =
-        (&*start, interval, unit.is_date())
+        (&*start, interval, unit.has_days())
     {
         let sum = time.micros.saturating_add(micros);
         if sum.abs() > TIME_MAX {
@@ -303,7 +313,7 @@ pub(super) fn add(
         }
         return Ok(Value::Time(Time { micros: sum }));
     }
-    let Some(moment) = convert::datetime(&start, context) else {
+    let Some(moment) = convert::datetime_of(&start, Takes::Whole, context) else {
         return Ok(Value::Null);
     };
     if moment.date.has_zero_part() {

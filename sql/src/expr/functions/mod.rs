@@ -14,8 +14,9 @@ pub(super) use temporal::FULL_YEAR;
 
 use super::{
     EvalContext, Expr, ExprType,
-    convert::{self, Number},
+    convert::{self, Number, Takes},
     infer,
+    resolve::literal,
     types::{NOT_FIXED, coercibility, mix_collations},
 };
 use crate::error::SqlError;
@@ -131,6 +132,16 @@ impl Typing<'_> {
             _ => 6,
         }
     }
+    /// The same of an argument that is taken for a number: a text has as many as there can be.
+    fn number_fsp(&self, i: usize) -> u8 {
+        if self.args.get(i).and_then(literal::digits_number).is_some() {
+            0
+        } else if self.ty(i).is_string() {
+            6
+        } else {
+            self.fsp(i)
+        }
+    }
 }
 
 /// The arguments of a call, not evaluated yet.
@@ -181,17 +192,38 @@ impl<'a> Args<'a> {
             }
         })
     }
+    /// The value of an argument where a number is wanted: of a hexadecimal or bit literal, its own.
+    fn numeric<'x, 'c: 'x>(
+        &'x self,
+        i: usize,
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        match self.args.get(i).and_then(literal::digits_number) {
+            Some(number) => Ok(Cow::Owned(Value::UInt(number))),
+            None => self.value(i, context),
+        }
+    }
+    /// The value of an argument where a date is wanted: of a YEAR, its first day.
+    fn dated<'x, 'c: 'x>(
+        &'x self,
+        i: usize,
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        let value = self.value(i, context)?;
+        let ty = self.args.get(i).map_or_else(ExprType::null, infer);
+        Ok(cast::first_day(&value, &ty).map_or(value, Cow::Owned))
+    }
     /// An argument as an integer, clipped to 64 bits with sign.
     fn int(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
-        let value = self.value(i, context)?;
+        let value = self.numeric(i, context)?;
         Ok(convert::argument(&value, context))
     }
     fn double(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<f64>, SqlError> {
-        let value = self.value(i, context)?;
+        let value = self.numeric(i, context)?;
         Ok(convert::double(&value, context))
     }
     fn number(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Number>, SqlError> {
-        let value = self.value(i, context)?;
+        let value = self.numeric(i, context)?;
         Ok(convert::number(&value, context))
     }
     fn decimal(
@@ -199,19 +231,31 @@ impl<'a> Args<'a> {
         i: usize,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<Decimal>, SqlError> {
-        let value = self.value(i, context)?;
+        let value = self.numeric(i, context)?;
         Ok(convert::decimal(&value, context))
     }
     fn date(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Date>, SqlError> {
-        let value = self.value(i, context)?;
-        Ok(convert::date(&value, context))
+        let value = self.dated(i, context)?;
+        Ok(convert::date(&value, Takes::Allowed, context))
+    }
+    /// The same for who takes other dates.
+    fn date_of(
+        &self,
+        i: usize,
+        takes: Takes,
+        context: &mut EvalContext<'_>,
+    ) -> Result<Option<Date>, SqlError> {
+        let value = self.dated(i, context)?;
+        let date = convert::date(&value, takes, context);
+        // Columns may hold what conversions would not take.
+        Ok(date.filter(|date| takes != Takes::Whole || !date.has_zero_part()))
     }
     fn datetime(
         &self,
         i: usize,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<DateTime>, SqlError> {
-        let value = self.value(i, context)?;
+        let value = self.dated(i, context)?;
         Ok(convert::datetime(&value, context))
     }
     fn time(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Time>, SqlError> {

@@ -47,7 +47,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         round(args, RoundingMode::Down, context)
     }),
     function("mod", (2, 2), mod_type, |args, context| {
-        let (a, b) = (args.value(0, context)?, args.value(1, context)?);
+        let (a, b) = (args.numeric(0, context)?, args.numeric(1, context)?);
         arithmetic::binary(BinaryOp::Modulo, &a, &b, context, || "mod".into())
     }),
     function("pow", (2, 2), double_type, pow),
@@ -141,7 +141,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| ExprType::int(2).nullable_if(t.nullable()),
         |args, context| {
-            let value = args.value(0, context)?;
+            let value = args.numeric(0, context)?;
             Ok(match convert::integer(&value, context) {
                 Some(Number::Int(n)) => Value::Int(n.count_ones().into()),
                 Some(Number::UInt(n)) => Value::Int(n.count_ones().into()),

@@ -8,7 +8,7 @@ use crate::{
     error::SqlError,
     expr::{
         EvalContext, Expr, ExprType, TimeZone,
-        convert::{self, Number},
+        convert::{self, Number, Takes},
         types::coercibility,
     },
 };
@@ -56,13 +56,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "date",
         (1, 1),
         |_| ExprType::temporal(ColumnType::Date).or_null(),
-        |args, context| {
-            Ok({
-                let value = args.value(0, context)?;
-                convert::cast_to_date(&value, context)
-            }
-            .map_or(Value::Null, Value::Date))
-        },
+        |args, context| Ok(args.date(0, context)?.map_or(Value::Null, Value::Date)),
     ),
     function(
         "time",
@@ -85,7 +79,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_| ExprType::temporal(ColumnType::Year).or_null(),
         |args, context| {
             Ok(args
-                .date(0, context)?
+                .date_of(0, Takes::ZeroParts, context)?
                 .map_or(Value::Null, |date| Value::UInt(date.year.into())))
         },
     ),
@@ -145,7 +139,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "sec_to_time",
         (1, 1),
-        |t| ExprType::temporal(ColumnType::Time(t.fsp(0))).or_null(),
+        |t| ExprType::temporal(ColumnType::Time(t.number_fsp(0))).or_null(),
         sec_to_time,
     ),
     function(
@@ -168,7 +162,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "maketime",
         (3, 3),
-        |t| ExprType::temporal(ColumnType::Time(t.fsp(2))).or_null(),
+        |t| ExprType::temporal(ColumnType::Time(t.number_fsp(2))).or_null(),
         maketime,
     ),
     function(
@@ -176,7 +170,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |_| ExprType::temporal(ColumnType::Date).or_null(),
         |args, context| {
-            Ok(match args.date(0, context)? {
+            Ok(match args.date_of(0, Takes::ZeroParts, context)? {
                 Some(date) if date.month > 0 => Value::Date(Date {
                     day: days_in_month(date.year, date.month),
                     ..date
@@ -190,7 +184,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| name_type(t, 9),
         |args, context| {
-            name_of(args, context, |d| {
+            name_of(args, Takes::Whole, context, |d| {
                 Some(calendar::DAYS[usize::from(d.weekday())])
             })
         },
@@ -200,7 +194,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| name_type(t, 9),
         |args, context| {
-            name_of(args, context, |d| {
+            name_of(args, Takes::ZeroParts, context, |d| {
                 calendar::MONTHS
                     .get(usize::from(d.month).checked_sub(1)?)
                     .copied()
@@ -220,7 +214,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |args, context| interval::add(args, true, context),
     ),
     function("datediff", (2, 2), int_type, |args, context| {
-        let (a, b) = (args.date(0, context)?, args.date(1, context)?);
+        let a = args.date_of(0, Takes::Whole, context)?;
+        let b = args.date_of(1, Takes::Whole, context)?;
         Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
             Value::Int(a.day_number() - b.day_number())
         }))
@@ -291,12 +286,23 @@ pub(in crate::expr) static FULL_YEAR: Function =
 fn full_year(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.value(0, context)?.into_owned();
     let short = match &value {
-        Value::Int(n) => u64::try_from(*n).ok().filter(|n| *n > 0),
-        Value::UInt(n) => Some(*n).filter(|n| *n > 0),
+        Value::Date(date) => return Ok(Value::UInt(date.year.into())),
+        Value::DateTime(moment) => return Ok(Value::UInt(moment.date.year.into())),
         Value::Bytes(text) if text.len() <= 2 => std::str::from_utf8(text)
             .ok()
             .and_then(|text| text.parse().ok()),
-        _ => None,
+        Value::Bytes(text) => match temporal::parse(text) {
+            Some(parsed) => return Ok(Value::UInt(parsed.value.date.year.into())),
+            None => None,
+        },
+        Value::Null | Value::Time(_) => None,
+        // Digits after the point are lost in a YEAR, and then the number differs from it.
+        number => match convert::number(number, context) {
+            Some(number) if number.to_f64().fract() == 0.0 => {
+                number.into_decimal().to_u64().filter(|n| *n > 0)
+            }
+            _ => None,
+        },
     };
     Ok(match short {
         Some(year @ 0..70) => Value::UInt(year + 2000),
@@ -359,7 +365,7 @@ fn of_date(
     part: impl FnOnce(Date) -> i64,
 ) -> Result<Value, SqlError> {
     Ok(args
-        .date(0, context)?
+        .date_of(0, Takes::ZeroParts, context)?
         .map_or(Value::Null, |date| Value::Int(part(date))))
 }
 
@@ -369,7 +375,7 @@ fn of_whole_date(
     context: &mut EvalContext<'_>,
     part: impl FnOnce(Date) -> i64,
 ) -> Result<Value, SqlError> {
-    let date = args.date(0, context)?.filter(|date| !date.has_zero_part());
+    let date = args.date_of(0, Takes::Whole, context)?;
     Ok(date.map_or(Value::Null, |date| Value::Int(part(date))))
 }
 
@@ -385,12 +391,12 @@ fn of_time(
 
 fn name_of(
     args: &Args<'_>,
+    takes: Takes,
     context: &mut EvalContext<'_>,
     name: impl FnOnce(Date) -> Option<&'static str>,
 ) -> Result<Value, SqlError> {
-    let date = args.date(0, context)?;
+    let date = args.date_of(0, takes, context)?;
     Ok(date
-        .filter(|date| is_day(*date))
         .and_then(name)
         .map_or(Value::Null, |name| Value::Bytes(name.as_bytes().to_vec())))
 }
@@ -568,11 +574,16 @@ fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<
 
 fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let unit = Unit::of_argument(args.args.get(1));
-    let value = args.value(0, context)?;
     if unit.is_date() {
-        let date = convert::date(&value, context);
-        return Ok(date.map_or(Value::Null, |date| {
-            interval::extract(date.at_midnight(), Time::default(), unit)
+        let value = args.dated(0, context)?;
+        let moment = match &*value {
+            number @ Value::Int(_) => {
+                convert::date(number, Takes::ZeroParts, context).map(Date::at_midnight)
+            }
+            other => convert::datetime_of(other, Takes::ZeroParts, context),
+        };
+        return Ok(moment.map_or(Value::Null, |moment| {
+            interval::extract(moment, Time::default(), unit)
         }));
     }
     Ok(match clock(args, 0, context)? {
@@ -584,7 +595,8 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
 }
 
 fn date_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let moment = args.datetime(0, context)?;
+    let value = args.dated(0, context)?;
+    let moment = convert::datetime_of(&value, Takes::ZeroParts, context);
     let format = args.string(1, context)?;
     let text = moment
         .zip(format)
@@ -709,7 +721,7 @@ fn from_unixtime_type(typing: &Typing<'_>) -> ExprType {
     if typing.args.len() > 1 {
         return typing.string(1024, &[1]).or_null();
     }
-    ExprType::temporal(ColumnType::DateTime(typing.fsp(0))).or_null()
+    ExprType::temporal(ColumnType::DateTime(typing.number_fsp(0))).or_null()
 }
 
 fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

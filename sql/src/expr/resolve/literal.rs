@@ -139,15 +139,23 @@ fn digits_literal(bytes: Vec<u8>) -> Expr {
     Expr::Literal(value, ty)
 }
 
-/// A hexadecimal or bit literal is a number where one is wanted.
-pub(super) fn as_number(expr: Expr) -> Expr {
+/// The number that a hexadecimal or bit literal stands for, its last eight bytes.
+#[must_use]
+pub(in crate::expr) fn digits_number(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::Literal(Value::Bytes(bytes), ty) if ty.collation.is_binary() && ty.decimals == 0 => {
             let tail = &bytes[bytes.len().saturating_sub(8)..];
-            let number = tail.iter().fold(0_u64, |n, &byte| n << 8 | u64::from(byte));
-            Expr::Literal(Value::UInt(number), ExprType::bigint(true))
+            Some(tail.iter().fold(0_u64, |n, &byte| n << 8 | u64::from(byte)))
         }
-        other => other,
+        _ => None,
+    }
+}
+
+/// A hexadecimal or bit literal is a number where one is wanted.
+pub(crate) fn as_number(expr: Expr) -> Expr {
+    match digits_number(&expr) {
+        Some(number) => Expr::Literal(Value::UInt(number), ExprType::bigint(true)),
+        None => expr,
     }
 }
 
@@ -256,10 +264,10 @@ pub(super) fn cast(
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
     let ty = cast_type(data_type, &from, scope.collation())?;
-    let expr = if ty.is_integer() || matches!(ty.ty, Some(ColumnType::Double)) {
-        as_number(expr)
-    } else {
+    let expr = if ty.is_string() || ty.is_temporal() {
         expr
+    } else {
+        as_number(expr)
     };
     // What is no number, date or time in a text becomes NULL for dates only.
     let nullable = from.nullable || ty.is_temporal() || ty.ty == Some(ColumnType::Year);
