@@ -25,6 +25,10 @@ impl Level {
     }
 }
 
+/// What strict mode does not let pass in a statement that stores data: values cut or converted to
+/// what they are not, functions of what they do not take.
+const LOSSES: [u16; 7] = [1260, 1264, 1265, 1292, 1411, 1441, 3020];
+
 /// One condition of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -41,6 +45,8 @@ pub struct Warnings {
     total: u64,
     errors: u64,
     max: usize,
+    strict: bool,
+    raised: Option<SqlError>,
 }
 
 impl Default for Warnings {
@@ -58,6 +64,8 @@ impl Warnings {
             total: 0,
             errors: 0,
             max,
+            strict: false,
+            raised: None,
         }
     }
     /// Forgets everything, at the start of a statement. `max` is max_error_count.
@@ -66,6 +74,17 @@ impl Warnings {
         self.total = 0;
         self.errors = 0;
         self.max = max;
+        self.strict = false;
+        self.raised = None;
+    }
+    /// From here on, what an expression loses is an error of the statement: it stores data in
+    /// strict mode. Evaluation goes on; `take_raised` tells of the first one.
+    pub fn be_strict(&mut self) {
+        self.strict = true;
+    }
+    /// The error that a warning has become.
+    pub fn take_raised(&mut self) -> Option<SqlError> {
+        self.raised.take()
     }
     /// Adds a condition.
     pub fn push(&mut self, level: Level, error: SqlError) {
@@ -77,7 +96,11 @@ impl Warnings {
     }
     /// Adds a warning.
     pub fn warn(&mut self, error: SqlError) {
-        self.push(Level::Warning, error);
+        if self.strict && LOSSES.contains(&error.code) {
+            self.raised.get_or_insert(error);
+        } else {
+            self.push(Level::Warning, error);
+        }
     }
     /// Adds a note.
     pub fn note(&mut self, error: SqlError) {

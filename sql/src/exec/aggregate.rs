@@ -314,7 +314,7 @@ impl State {
                 let whole = n.with_scale_round(0, RoundingMode::HalfUp);
                 whole.to_i128().map_or(u64::MAX, |n| n as u64)
             }
-            other => match double(other).round() {
+            other => match double(other).round_ties_even() {
                 below if below < 0.0 => (below as i64).cast_unsigned(),
                 above => above as u64,
             },

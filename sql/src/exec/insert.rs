@@ -25,6 +25,7 @@ pub(super) fn insert(
 ) -> Result<Outcome, Stop> {
     let mut inserter = Inserter::new(plan, context);
     context.eval.ignore = plan.ignore;
+    context.eval.be_strict();
     match &plan.rows {
         InsertRows::Values(rows) => {
             let all = context.eval.params;
@@ -108,6 +109,8 @@ struct Inserter<'p> {
     expected: u64,
     reserved: std::ops::Range<u64>,
     first_generated: u64,
+    /// Whether any AUTO_INCREMENT value was taken.
+    generated_any: bool,
     /// What was generated for the current row, which may yet update another one.
     generated: u64,
     last_id: u64,
@@ -135,6 +138,7 @@ impl<'p> Inserter<'p> {
             expected: 1,
             reserved: 0..0,
             first_generated: 0,
+            generated_any: false,
             generated: 0,
             last_id: 0,
             affected: 0,
@@ -322,7 +326,14 @@ impl<'p> Inserter<'p> {
             id
         } else {
             if self.reserved.is_empty() {
-                let count = self.expected.saturating_sub(self.records - 1).max(1);
+                // The first time for all rows, as MySQL does, whatever they gave before.
+                let before = if self.generated_any {
+                    self.records - 1
+                } else {
+                    0
+                };
+                let count = self.expected.saturating_sub(before).max(1);
+                self.generated_any = true;
                 let first = context.engine.auto_increment(self.table, count);
                 self.reserved = first..first.saturating_add(count);
             }
@@ -342,6 +353,7 @@ impl<'p> Inserter<'p> {
     fn finish_row(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
         let columns = self.table.columns.len();
         self.check_required(context)?;
+        context.eval.check_losses()?;
         self.auto_increment(context)?;
         self.image.clear();
         row::encode(

@@ -35,6 +35,7 @@ struct Found {
 pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome, Stop> {
     let warnings_before = context.eval.warnings.count();
     context.eval.ignore = plan.ignore;
+    context.eval.be_strict();
     context.eval.forgive_nulls();
     let found = find(plan, context)?;
     let (mut matched, mut changed) = (0, 0);
@@ -56,6 +57,7 @@ pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
 /// Runs a DELETE from several tables.
 pub(super) fn delete(plan: &Joined, context: &mut ExecContext) -> Result<Outcome, Stop> {
     context.eval.ignore = plan.ignore;
+    context.eval.be_strict();
     let mut deleted = 0;
     let mut image = Vec::new();
     let found = find(plan, context)?;

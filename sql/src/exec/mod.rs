@@ -305,7 +305,10 @@ fn atomically(
     }
     context.eval.storing = true;
     let mark = context.txn.savepoint();
-    let result = statement(context);
+    let result = statement(context).and_then(|outcome| {
+        context.eval.check_losses()?;
+        Ok(outcome)
+    });
     // A deadlock has rolled everything back already.
     if let Err(Stop::Error(error)) = &result
         && error.code != 1213

@@ -110,6 +110,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
     let (mut found, mut changed) = (0, 0);
     let warnings_before = context.eval.warnings.count();
     context.eval.ignore = plan.ignore;
+    context.eval.be_strict();
     context.eval.forgive_nulls();
     context.rereads = context.unlock;
     let mut after = Vec::new();
@@ -155,6 +156,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
                     context.txn.disregard_read();
                 }
             }
+            context.eval.check_losses()?;
             if !change {
                 return Ok(());
             }
@@ -289,6 +291,7 @@ pub(super) fn encode_updated(
 pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome, Stop> {
     let mut deleted = 0;
     context.eval.ignore = plan.ignore;
+    context.eval.be_strict();
     each_found(
         &plan.block,
         false,

@@ -203,6 +203,18 @@ impl<'a> EvalContext<'a> {
         self.ignore |= !self.statement.sql_mode.has(SqlMode::STRICT);
     }
 
+    /// Under strict mode, makes what expressions lose from here on errors of the statement.
+    pub fn be_strict(&mut self) {
+        if self.is_strict() {
+            self.warnings.be_strict();
+        }
+    }
+
+    /// The first of these errors, if there are any.
+    pub fn check_losses(&mut self) -> Result<(), SqlError> {
+        self.warnings.take_raised().map_or(Ok(()), Err)
+    }
+
     /// Whether data that does not fit is an error rather than a warning.
     #[must_use]
     pub fn is_strict(&self) -> bool {

@@ -186,7 +186,10 @@ impl Planner<'_> {
             };
             choices.push((choice, hash));
         }
-        self.note_sizes(&from, &choices);
+        let is_point = |choice: &Option<Choice>| choice.as_ref().is_some_and(|c| c.access.point);
+        if !choices.iter().all(|(choice, _)| is_point(choice)) {
+            self.note_sizes(&from);
+        }
         let mut leaves: Vec<Option<Leaf>> = from.leaves.drain(..).map(Some).collect();
         for (&leaf, (choice, hash)) in order.iter().zip(choices) {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
@@ -206,15 +209,9 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Remembers how large the tables are that the choices were made by. Unique keys find one
-    /// row whatever the size: a plan of nothing else is never made anew.
-    fn note_sizes(&mut self, from: &From, choices: &[(Option<Choice>, Vec<(Expr, Expr)>)]) {
-        let is_point = |(choice, _): &(Option<Choice>, _)| {
-            choice.as_ref().is_some_and(|choice| choice.access.point)
-        };
-        if choices.iter().all(is_point) {
-            return;
-        }
+    /// Remembers how large the tables are that paths were chosen by. (Unique keys find one row
+    /// whatever the size: a plan of nothing else is never made anew.)
+    fn note_sizes(&mut self, from: &From) {
         for leaf in &from.leaves {
             if let LeafInput::Stored(table) = &leaf.input
                 && !self.sizes.iter().any(|(known, _)| known.id == table.id)

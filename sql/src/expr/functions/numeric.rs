@@ -7,7 +7,7 @@ use crate::{
         BinaryOp, EvalContext, Expr, ExprType, arithmetic,
         convert::{self, Number},
         describe::call,
-        types::{NOT_FIXED, coercibility},
+        types::coercibility,
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
@@ -222,10 +222,6 @@ fn round_type(typing: &Typing<'_>) -> ExprType {
             let wanted = digits.clamp(0, scale.into()) as u32;
             ExprType::decimal(u32::from(precision - scale) + 1 + wanted, wanted)
         }
-        (Some(ColumnType::Double), Some(digits)) if digits < i64::from(NOT_FIXED) => ExprType {
-            decimals: digits.max(0) as u8,
-            ..ExprType::double()
-        },
         _ => ty,
     }
     .nullable_if(nullable)

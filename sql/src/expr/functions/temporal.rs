@@ -56,7 +56,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "date",
         (1, 1),
         |_| ExprType::temporal(ColumnType::Date).or_null(),
-        |args, context| Ok(args.date(0, context)?.map_or(Value::Null, Value::Date)),
+        |args, context| {
+            let date = args.date(0, context)?;
+            Ok(date
+                .filter(|date| convert::acceptable(*date, context))
+                .map_or(Value::Null, Value::Date))
+        },
     ),
     function(
         "time",
