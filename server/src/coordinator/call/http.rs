@@ -4,10 +4,8 @@ use super::{
     super::model::{Global, Reply},
     Answer, Call, shortened,
 };
-use http_body_util::Full;
 use hyper::{
     Method, Request, StatusCode, Uri,
-    body::Bytes,
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
 };
 
@@ -29,7 +27,7 @@ pub fn url(global: &Global, call: &Call) -> String {
     url
 }
 
-pub fn request(uri: Uri, call: &Call) -> Result<Request<Full<Bytes>>, String> {
+pub fn request(uri: Uri, call: &Call) -> Result<Request<Vec<u8>>, String> {
     let method = if call.post || !call.body.is_empty() {
         Method::POST
     } else {
@@ -44,8 +42,8 @@ pub fn with_headers(
     uri: Uri,
     body: Vec<u8>,
     call: &Call,
-) -> Result<Request<Full<Bytes>>, String> {
-    let mut request = Request::new(Full::new(Bytes::from(body)));
+) -> Result<Request<Vec<u8>>, String> {
+    let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     let headers = request.headers_mut();

@@ -5,8 +5,7 @@ use super::{
     super::model::{Global, Reply},
     Answer, Call, http, shortened,
 };
-use http_body_util::Full;
-use hyper::{Method, Request, StatusCode, Uri, body::Bytes};
+use hyper::{Method, Request, StatusCode, Uri};
 use serde_json::{Map, Value, json};
 
 /// The protocol's codes for "never" and "not yet".
@@ -27,7 +26,7 @@ pub fn request(
     method: &str,
     global: &Global,
     call: &Call,
-) -> Result<Request<Full<Bytes>>, String> {
+) -> Result<Request<Vec<u8>>, String> {
     // A payload that is no object has no names to be merged with.
     let mut params: Map<String, Value> = serde_json::from_slice(&call.body).unwrap_or_default();
     for (name, value) in http::who(global, call) {
