@@ -134,3 +134,41 @@ fn plans_are_made_anew_when_a_table_has_grown_tenfold() {
         assert!(read < 10, "{execute} reads {read} rows of the larger table");
     }
 }
+
+#[test]
+fn expressions_have_the_types_that_mysql_tells() {
+    use cohort_engine::types::ColumnType;
+    let mut session = session();
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (i TINYINT, n INT NOT NULL, c CHAR(5), v VARCHAR(20), x TEXT, f FLOAT)",
+    ] {
+        let result = session.query(sql.as_bytes(), false, &mut Paths::default());
+        result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    }
+    // Lengths in bytes, as MySQL 9.7 has them.
+    for (expression, ty, length) in [
+        ("COALESCE(n)", ColumnType::Int, 11),
+        ("IFNULL(i, 1)", ColumnType::BigInt, 4),
+        ("n = 1", ColumnType::BigInt, 1),
+        ("n & 1", ColumnType::BigInt, 21),
+        ("MONTH(v)", ColumnType::BigInt, 3),
+        ("LENGTH(v)", ColumnType::BigInt, 11),
+        ("MAX(f)", ColumnType::Float, 23),
+        ("ROUND(f, 1)", ColumnType::Double, 23),
+        ("LPAD(v, 5, 'a')", ColumnType::VarChar(5), 20),
+        ("REPEAT(v, 3)", ColumnType::VarChar(60), 240),
+        ("QUOTE(v)", ColumnType::VarChar(42), 168),
+        ("HEX(n)", ColumnType::VarChar(16), 64),
+        ("DATE_ADD(v, INTERVAL 1 DAY)", ColumnType::Char(29), 116),
+        ("GROUP_CONCAT(v)", ColumnType::Text(4), 65_536),
+        ("x", ColumnType::Text(2), 262_140),
+    ] {
+        let sql = format!("SELECT {expression} FROM t");
+        let prepared = session.prepare(sql.as_bytes());
+        let prepared = prepared.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+        let found = prepared.columns.first().map(|c| (c.ty, c.length));
+        assert_eq!(found, Some((Some(ty), length)), "{expression}");
+    }
+}

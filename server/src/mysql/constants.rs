@@ -107,6 +107,8 @@ pub mod column {
     pub const BIT: u8 = 0x10;
     pub const JSON: u8 = 0xf5;
     pub const NEWDECIMAL: u8 = 0xf6;
+    pub const MEDIUM_BLOB: u8 = 0xfa;
+    pub const LONG_BLOB: u8 = 0xfb;
     pub const BLOB: u8 = 0xfc;
     pub const VAR_STRING: u8 = 0xfd;
     pub const STRING: u8 = 0xfe;

@@ -56,7 +56,7 @@ pub struct Kind {
 
 impl Kind {
     fn of(meta: &ColumnMeta) -> Kind {
-        let ty = wire_type(meta.ty);
+        let ty = wire_type(meta);
         let zerofill = meta.flags & flag::ZEROFILL != 0;
         Kind {
             ty,
@@ -70,9 +70,10 @@ impl Kind {
     }
 }
 
-/// The type of a column on the wire.
-fn wire_type(ty: Option<ColumnType>) -> u8 {
-    match ty {
+/// The type of a column on the wire. Long strings that are not from a table tell their size.
+fn wire_type(meta: &ColumnMeta) -> u8 {
+    let computed = meta.original_name.is_empty();
+    match meta.ty {
         None => column::NULL,
         Some(ColumnType::TinyInt) => column::TINY,
         Some(ColumnType::SmallInt) => column::SHORT,
@@ -84,6 +85,8 @@ fn wire_type(ty: Option<ColumnType>) -> u8 {
         Some(ColumnType::Decimal { .. }) => column::NEWDECIMAL,
         Some(ColumnType::Char(_)) => column::STRING,
         Some(ColumnType::VarChar(_)) => column::VAR_STRING,
+        Some(ColumnType::Text(3)) if computed => column::MEDIUM_BLOB,
+        Some(ColumnType::Text(4)) if computed => column::LONG_BLOB,
         Some(ColumnType::Text(_)) => column::BLOB,
         Some(ColumnType::Date) => column::DATE,
         Some(ColumnType::Time(_)) => column::TIME,
@@ -174,7 +177,7 @@ fn put_column(writer: &mut Writer, dialect: Dialect, meta: &ColumnMeta) {
         out,
         collation,
         meta.length,
-        wire_type(meta.ty),
+        wire_type(meta),
         flags,
         meta.decimals,
     );

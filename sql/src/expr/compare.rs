@@ -111,8 +111,11 @@ fn moment(
                     let kind = if is_date { "DATE" } else { "DATETIME" };
                     return Err(SqlError::incorrect_value(kind, text));
                 }
-                let kind = if is_date { "date" } else { "datetime" };
-                let lost = SqlError::truncated_wrong_value(kind, text);
+                let lost = if is_date {
+                    SqlError::truncated_wrong_value("date", text)
+                } else {
+                    SqlError::incorrect_temporal_value("datetime", text)
+                };
                 context.warnings.warn(lost);
                 Ok(DateTime::default())
             }

@@ -73,24 +73,19 @@ impl ExprType {
     /// A BIGINT.
     #[must_use]
     pub fn bigint(unsigned: bool) -> ExprType {
-        ExprType::numeric(
-            ColumnType::BigInt,
-            unsigned,
-            if unsigned { 20 } else { 21 },
-            0,
-        )
+        ExprType::numeric(ColumnType::BigInt, unsigned, 21, 0)
     }
 
-    /// The INT of one digit that comparisons yield.
+    /// The integer of one digit that comparisons yield.
     #[must_use]
     pub fn boolean() -> ExprType {
-        ExprType::numeric(ColumnType::Int, false, 1, 0)
+        ExprType::numeric(ColumnType::BigInt, false, 1, 0)
     }
 
-    /// An INT of so many characters.
+    /// An integer of so many characters.
     #[must_use]
     pub fn int(length: u32) -> ExprType {
-        ExprType::numeric(ColumnType::Int, false, length, 0)
+        ExprType::numeric(ColumnType::BigInt, false, length, 0)
     }
 
     /// A DOUBLE.
@@ -192,8 +187,11 @@ impl ExprType {
     /// The type of a slot that holds the computed value: a TIMESTAMP has become local time.
     #[must_use]
     pub fn computed(mut self) -> ExprType {
-        if let Some(ColumnType::Timestamp(fsp)) = self.ty {
-            self.ty = Some(ColumnType::DateTime(fsp));
+        match self.ty {
+            Some(ColumnType::Timestamp(fsp)) => self.ty = Some(ColumnType::DateTime(fsp)),
+            Some(ColumnType::Float | ColumnType::Double) => self.length = 23,
+            Some(ty) if ty.is_string() => self.decimals = NOT_FIXED,
+            _ => {}
         }
         self
     }
@@ -235,16 +233,12 @@ impl ExprType {
     /// and keys.
     #[must_use]
     pub fn meta(&self, name: &str) -> ColumnMeta {
-        const BLOB: u16 = 16;
         const BINARY: u16 = 128;
-        let blob = matches!(self.ty, Some(ColumnType::Text(_)));
-        let mut flags = 0;
-        if blob {
-            flags |= BLOB;
-        }
-        if self.collation.is_binary() && self.ty.is_some() {
-            flags |= BINARY;
-        }
+        let flags = if self.collation.is_binary() {
+            BINARY
+        } else {
+            0
+        };
         ColumnMeta {
             database: String::new(),
             table: String::new(),
@@ -293,7 +287,7 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
         return ExprType::null();
     };
     known
-        .fold(*first, |a, b| common_of_two(&a, b))
+        .fold(first.computed(), |a, b| common_of_two(&a, b))
         .nullable_if(nullable)
 }
 
@@ -332,7 +326,15 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
         };
     }
     if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {
-        return if a.length >= b.length { *a } else { *b };
+        let wider = if integer_bytes(a) >= integer_bytes(b) {
+            a
+        } else {
+            b
+        };
+        return ExprType {
+            length: a.length.max(b.length),
+            ..*wider
+        };
     }
     let (a_whole, a_scale) = a.digits();
     let (b_whole, b_scale) = b.digits();
@@ -344,6 +346,17 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
         };
     }
     ExprType::decimal(a_whole.max(b_whole) + scale, scale)
+}
+
+fn integer_bytes(ty: &ExprType) -> u8 {
+    match ty.ty {
+        Some(ColumnType::Year) => 0,
+        Some(ColumnType::TinyInt) => 1,
+        Some(ColumnType::SmallInt) => 2,
+        Some(ColumnType::MediumInt) => 3,
+        Some(ColumnType::Int) => 4,
+        _ => 8,
+    }
 }
 
 /// Whether FLOAT holds all values of a type, as MySQL sees it.

@@ -216,7 +216,11 @@ fn aggregate_type(
             } else {
                 collation
             };
-            ExprType::string(1024, collation, coercibility::IMPLICIT).or_null()
+            let length = if collation.is_binary() { 1024 } else { 16_384 };
+            ExprType {
+                ty: Some(ColumnType::Text(4)),
+                ..ExprType::string(length, collation, coercibility::IMPLICIT).or_null()
+            }
         }
     }
 }

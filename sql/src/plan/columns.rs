@@ -1,13 +1,15 @@
 //! The descriptions of result columns that come straight from a table's columns.
 
 use crate::output::ColumnMeta;
-use cohort_engine::types::{ColumnType, Table};
+use cohort_engine::types::{Collation, ColumnType, Table};
 
 const NOT_NULL: u16 = 1;
 const PRI_KEY: u16 = 2;
 const UNIQUE_KEY: u16 = 4;
 const MULTIPLE_KEY: u16 = 8;
+const BLOB: u16 = 16;
 const ZEROFILL: u16 = 64;
+const BINARY: u16 = 128;
 const AUTO_INCREMENT: u16 = 512;
 const TIMESTAMP: u16 = 1024;
 const NO_DEFAULT: u16 = 4096;
@@ -26,8 +28,20 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
     if meta.not_null {
         meta.flags |= NOT_NULL;
     }
-    if column.zerofill {
+    if column.zerofill || column.ty == ColumnType::Year {
         meta.flags |= ZEROFILL;
+    }
+    match column.ty {
+        ColumnType::Text(_) => {
+            meta.flags |= BLOB;
+            // As many characters of the greatest size as there may be bytes.
+            meta.length = column
+                .max_bytes()
+                .saturating_mul(column.collation.max_char_bytes());
+        }
+        ty if ty.is_string() && is_by_code(column.collation) => meta.flags |= BINARY,
+        ty if !ty.is_string() && !ty.is_temporal() => meta.flags &= !BINARY,
+        _ => {}
     }
     if column.auto_increment {
         meta.flags |= AUTO_INCREMENT;
@@ -41,6 +55,14 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
     {
         meta.flags |= NO_DEFAULT;
     }
+}
+
+/// Whether a collation orders by code points, which MySQL flags as binary.
+fn is_by_code(collation: Collation) -> bool {
+    matches!(
+        collation,
+        Collation::Binary | Collation::Utf8mb4Bin | Collation::Utf8mb40900Bin
+    )
 }
 
 fn key_flags(table: &Table, position: usize) -> u16 {

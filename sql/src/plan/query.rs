@@ -12,10 +12,7 @@ use crate::{
     expr::{Expr, ExprType, infer},
     output::ColumnMeta,
 };
-use cohort_engine::{
-    txn::{Engine, LockMode, OnConflict},
-    types::ColumnType,
-};
+use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;
 
 /// How deep queries may nest.
@@ -357,10 +354,6 @@ impl Planner<'_> {
     /// The description of a result column.
     fn meta(&mut self, expr: &Expr, name: &str) -> ColumnMeta {
         let mut meta = infer(expr).meta(name);
-        // So MySQL tells them; in a table made of them they are INT.
-        if meta.ty == Some(ColumnType::Int) && slot(expr).is_none() {
-            meta.ty = Some(ColumnType::BigInt);
-        }
         if let Some(index) = slot(expr) {
             let names = self.names();
             let table = names

@@ -5,7 +5,7 @@ use crate::{
     expr::{
         EvalContext, Expr, ExprType,
         convert::{self, Takes},
-        types::{NOT_FIXED, coercibility},
+        types::NOT_FIXED,
     },
 };
 use bigdecimal::ToPrimitive;
@@ -279,7 +279,7 @@ pub(super) fn result_type(typing: &super::Typing<'_>) -> ExprType {
         ) => ExprType::temporal(ColumnType::DateTime(fsp)),
         Some(ColumnType::Time(_)) if !unit.has_days() => ExprType::temporal(ColumnType::Time(fsp)),
         Some(ColumnType::Time(_)) => ExprType::temporal(ColumnType::DateTime(fsp)),
-        _ => ExprType::string(29, typing.collation, coercibility::LITERAL),
+        _ => typing.moment_text(),
     }
     .or_null()
 }

@@ -115,7 +115,22 @@ impl Typing<'_> {
             .map_or((self.collation, coercibility::LITERAL), |ty| {
                 (ty.collation, ty.coercibility)
             });
-        ExprType::string(length, collation, coercibility).nullable_if(self.nullable())
+        // What is too long for a packet is NULL.
+        ExprType::string(length, collation, coercibility).or_null()
+    }
+    /// A date, a time or both as a text of fixed length, for what takes texts for any of them.
+    fn moment_text(&self) -> ExprType {
+        ExprType {
+            ty: Some(ColumnType::Char(29)),
+            ..ExprType::string(29, self.collation, coercibility::LITERAL)
+        }
+    }
+    /// The number that an argument is, if it is an integer literal.
+    fn literal(&self, i: usize) -> Option<u32> {
+        match self.args.get(i) {
+            Some(Expr::Literal(Value::Int(n), _)) => Some(u32::try_from(*n).unwrap_or(0)),
+            _ => None,
+        }
     }
     /// The digits of a second of an argument that is taken for a time.
     fn fsp(&self, i: usize) -> u8 {

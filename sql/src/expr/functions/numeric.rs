@@ -18,7 +18,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "sign",
         (1, 1),
-        |t| ExprType::int(2).nullable_if(t.nullable()),
+        |t| ExprType::bigint(false).nullable_if(t.nullable()),
         |args, context| {
             Ok(args.double(0, context)?.map_or(Value::Null, |x| {
                 Value::Int(if x > 0.0 {
@@ -139,7 +139,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "bit_count",
         (1, 1),
-        |t| ExprType::int(2).nullable_if(t.nullable()),
+        |t| ExprType::bigint(false).nullable_if(t.nullable()),
         |args, context| {
             let value = args.numeric(0, context)?;
             Ok(match convert::integer(&value, context) {

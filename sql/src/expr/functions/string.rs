@@ -60,17 +60,22 @@ pub(super) const FUNCTIONS: &[Function] = &[
             bytes(strip(&t, b" ", false, true).to_vec())
         }))
     }),
-    function("lpad", (3, 3), long_type, |args, context| {
+    function("lpad", (3, 3), pad_type, |args, context| {
         pad(args, true, context)
     }),
-    function("rpad", (3, 3), long_type, |args, context| {
+    function("rpad", (3, 3), pad_type, |args, context| {
         pad(args, false, context)
     }),
-    function("repeat", (2, 2), long_type, repeat),
-    function("space", (1, 1), long_type, space),
+    function("repeat", (2, 2), repeat_type, repeat),
+    function("space", (1, 1), repeat_type, space),
     function("replace", (3, 3), long_type, replace),
     function("reverse", (1, 1), same_type, reverse),
-    function("insert", (4, 4), long_type, insert),
+    function(
+        "insert",
+        (4, 4),
+        |t| t.string(t.ty(0).length.saturating_add(t.ty(3).length), &[0, 3]),
+        insert,
+    ),
     function("locate", (2, 3), int_type, |args, context| {
         let from = if args.len() == 3 {
             args.int(2, context)?
@@ -82,14 +87,22 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("instr", (2, 2), int_type, |args, context| {
         locate(args, 1, 0, Some(1), context)
     }),
-    function("ascii", (1, 1), int_type, |args, context| {
-        measure(args, context, |text, _| {
-            text.first().copied().unwrap_or(0).into()
-        })
-    }),
-    function("ord", (1, 1), int_type, |args, context| {
-        measure(args, context, ord)
-    }),
+    function(
+        "ascii",
+        (1, 1),
+        |t| ExprType::int(4).nullable_if(t.nullable()),
+        |args, context| {
+            measure(args, context, |text, _| {
+                text.first().copied().unwrap_or(0).into()
+            })
+        },
+    ),
+    function(
+        "ord",
+        (1, 1),
+        |t| ExprType::int(21).nullable_if(t.nullable()),
+        |args, context| measure(args, context, ord),
+    ),
     function(
         "char",
         (1, super::MANY),
@@ -99,15 +112,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
                 Collation::Binary,
                 coercibility::LITERAL,
             )
+            .or_null()
         },
         char_,
     ),
-    function(
-        "hex",
-        (1, 1),
-        |t| t.string(t.ty(0).length.saturating_mul(8), &[]),
-        hex,
-    ),
+    function("hex", (1, 1), hex_type, hex),
     function(
         "unhex",
         (1, 1),
@@ -121,11 +130,21 @@ pub(super) const FUNCTIONS: &[Function] = &[
         },
         unhex,
     ),
-    function("field", (2, super::MANY), |_| ExprType::int(3), field),
+    function("field", (2, super::MANY), |_| ExprType::int(11), field),
     function("find_in_set", (2, 2), int_type, find_in_set),
     function("elt", (2, super::MANY), elt_type, elt),
-    function("strcmp", (2, 2), int_type, strcmp),
-    function("quote", (1, 1), long_type, quote),
+    function(
+        "strcmp",
+        (2, 2),
+        |t| ExprType::int(2).nullable_if(t.nullable()),
+        strcmp,
+    ),
+    function(
+        "quote",
+        (1, 1),
+        |t| t.string(t.ty(0).length.saturating_mul(2).saturating_add(2), &[0]),
+        quote,
+    ),
     function("format", (2, 3), |t| t.string(64, &[]), format),
     function(
         "regexp_like",
@@ -136,7 +155,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 fn int_type(typing: &Typing<'_>) -> ExprType {
-    ExprType::int(10).nullable_if(typing.nullable())
+    ExprType::int(11).nullable_if(typing.nullable())
 }
 
 /// A string no longer than the first argument.
@@ -144,9 +163,34 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
     typing.string(typing.ty(0).length, &[0])
 }
 
-/// A string whose length only the values tell.
+/// The length of a string that only the values tell.
+const LONG: u32 = 16_777_216;
+
 fn long_type(typing: &Typing<'_>) -> ExprType {
-    typing.string(16_777_216, &[0, 1, 2, 3]).or_null()
+    typing.string(LONG, &[0, 1, 2, 3])
+}
+
+fn pad_type(typing: &Typing<'_>) -> ExprType {
+    typing.string(typing.literal(1).unwrap_or(LONG), &[0, 2])
+}
+
+/// The count is the last argument; SPACE repeats one character.
+fn repeat_type(typing: &Typing<'_>) -> ExprType {
+    let (length, of): (u32, &[usize]) = match typing.args.len() {
+        2 => (typing.ty(0).length, &[0]),
+        _ => (1, &[]),
+    };
+    let count = typing.literal(typing.args.len() - 1);
+    typing.string(count.map_or(LONG, |n| length.saturating_mul(n)), of)
+}
+
+/// Two digits for each byte of a string; a number has 64 bits.
+fn hex_type(typing: &Typing<'_>) -> ExprType {
+    let ty = typing.ty(0);
+    let bytes = ty.length.saturating_mul(ty.collation.max_char_bytes());
+    let text = ty.is_string() || ty.is_temporal() || ty.ty.is_none();
+    let length = if text { bytes.saturating_mul(2) } else { 16 };
+    typing.string(length, &[])
 }
 
 fn concat_type(typing: &Typing<'_>) -> ExprType {

@@ -253,6 +253,7 @@ fn between(
     };
     let as_text = compares_as_text(&expr, &[&low, &high]);
     let expr = text_if(as_text, expr);
+    let [expr, low, high] = alike([expr, low, high]);
     let collation = comparison_collation(&[infer(&expr), infer(&low), infer(&high)], "between")?;
     Ok(Expr::Between {
         expr: Box::new(expr),
@@ -260,6 +261,27 @@ fn between(
         high: Box::new(high),
         negated,
         collation,
+    })
+}
+
+/// BETWEEN compares all three as numbers if one of them is one and none is a date.
+fn alike(operands: [Expr; 3]) -> [Expr; 3] {
+    let types = operands.each_ref().map(infer);
+    let mixed = types.iter().any(is_number)
+        && types.iter().any(ExprType::is_string)
+        && !types.iter().any(ExprType::is_temporal);
+    if !mixed {
+        return operands;
+    }
+    operands.map(|operand| {
+        let ty = infer(&operand);
+        if !ty.is_string() {
+            return operand;
+        }
+        Expr::Cast {
+            expr: Box::new(operand),
+            ty: ExprType::double().nullable_if(ty.nullable),
+        }
     })
 }
 
