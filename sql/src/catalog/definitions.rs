@@ -43,6 +43,19 @@ pub(super) const EVENTS: &str = "\
     EVENT_COMMENT varchar(2048)=!, ORIGINATOR int+!, CHARACTER_SET_CLIENT varchar(64)!, \
     COLLATION_CONNECTION varchar(64)!, DATABASE_COLLATION varchar(64)!";
 
+pub(super) const FILES: &str = "\
+    FILE_ID bigint, FILE_NAME text=, FILE_TYPE varchar(256), TABLESPACE_NAME varchar(268)=!, \
+    TABLE_CATALOG varchar(0)!, TABLE_SCHEMA varchar(0), TABLE_NAME varchar(0), \
+    LOGFILE_GROUP_NAME varchar(256), LOGFILE_GROUP_NUMBER bigint, ENGINE varchar(64)!, \
+    FULLTEXT_KEYS varchar(0), DELETED_ROWS varchar(0), UPDATE_COUNT varchar(0), FREE_EXTENTS \
+    bigint, TOTAL_EXTENTS bigint, EXTENT_SIZE bigint, INITIAL_SIZE bigint, MAXIMUM_SIZE bigint, \
+    AUTOEXTEND_SIZE bigint, CREATION_TIME varchar(0), LAST_UPDATE_TIME varchar(0), \
+    LAST_ACCESS_TIME varchar(0), RECOVER_TIME varchar(0), TRANSACTION_COUNTER varchar(0), \
+    VERSION bigint, ROW_FORMAT varchar(256), TABLE_ROWS varchar(0), AVG_ROW_LENGTH varchar(0), \
+    DATA_LENGTH varchar(0), MAX_DATA_LENGTH varchar(0), INDEX_LENGTH varchar(0), DATA_FREE \
+    bigint, CREATE_TIME varchar(0), UPDATE_TIME varchar(0), CHECK_TIME varchar(0), CHECKSUM \
+    varchar(0), STATUS varchar(256), EXTRA varchar(256)";
+
 pub(super) const INNODB_TRX: &str = "\
     trx_id bigint+!, trx_state varchar(13)!, trx_started datetime!, trx_requested_lock_id \
     varchar(126), trx_wait_started datetime, trx_weight bigint+!, trx_mysql_thread_id bigint+!, \

@@ -90,7 +90,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 42] = [
+const ENTRIES: [Entry; 43] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -142,6 +142,7 @@ const ENTRIES: [Entry; 42] = [
     ),
     (INFORMATION, "ENGINES", def::ENGINES, server::engines),
     (INFORMATION, "EVENTS", def::EVENTS, nothing),
+    (INFORMATION, "FILES", def::FILES, nothing),
     (
         INFORMATION,
         "INNODB_TRX",

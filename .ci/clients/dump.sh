@@ -1,0 +1,37 @@
+#!/bin/bash
+# dump.sh PORT: mariadb-dump writes out a database, the command line restores it elsewhere, and a
+# dump of the copy equals the first one.
+set -euo pipefail
+port=$1
+client=(mariadb -h127.0.0.1 -P"$port" -uroot --default-character-set=utf8mb4)
+dump() {
+  # Cohort has no LOCK TABLES: the dump is of one snapshot, and does not lock what it restores.
+  mariadb-dump -h127.0.0.1 -P"$port" -uroot --single-transaction --skip-add-locks \
+    --skip-comments --hex-blob --routines --events --triggers "$1"
+}
+"${client[@]}" <<'SQL'
+CREATE DATABASE dumped;
+CREATE DATABASE restored;
+USE dumped;
+CREATE TABLE items (
+  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  name VARCHAR(50) COLLATE utf8mb4_bin NOT NULL DEFAULT 'ünnamed' COMMENT 'its name''s comment',
+  price DECIMAL(10,2) DEFAULT NULL, size DOUBLE, small TINYINT(1) NOT NULL DEFAULT 0,
+  born DATE, at TIME(3), made DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  seen TIMESTAMP NULL ON UPDATE CURRENT_TIMESTAMP, y YEAR, bytes VARBINARY(20), body TEXT, raw LONGBLOB,
+  UNIQUE KEY name_born (name, born DESC), KEY body (body(10)), KEY made (made) COMMENT 'when'
+) COMMENT='things';
+INSERT INTO items VALUES
+  (1, 'a''b"c\\d\n', 1.50, 1e-300, 1, '2024-02-29', '-01:02:03.004', '2024-01-01 10:11:12.123456', '2024-01-01 00:00:00', 2024, x'00ff27', 'text; -- no comment', x'000102'),
+  (5, '日本語 😀', NULL, NULL, 0, NULL, NULL, '9999-12-31 23:59:59.999999', NULL, NULL, NULL, '', '');
+CREATE TABLE empty_one (a INT, b INT, KEY ab (a, b));
+SQL
+first=$(dump dumped)
+"${client[@]}" restored <<<"$first"
+second=$(dump restored)
+[ "$first" = "$second" ] || { diff <(echo "$first") <(echo "$second"); exit 1; }
+[ "$("${client[@]}" -N -e "SELECT COUNT(*), MAX(id) FROM restored.items")" = $'2\t5' ]
+"${client[@]}" -e "INSERT INTO restored.items (name) VALUES ('next')"
+[ "$("${client[@]}" -N -e "SELECT id FROM restored.items WHERE name = 'next'")" = 6 ]
+"${client[@]}" -e "DROP DATABASE dumped; DROP DATABASE restored"
+echo "dump.sh: what was dumped is what was restored"
