@@ -214,13 +214,15 @@ impl Task {
                 self.let_go(coordinator).await?;
                 return Ok(true);
             }
+            // Calls end by themselves, in time.
+            let is_timed = wait.is_some() || calls.is_empty();
             let pause = Duration::from_micros(wait.unwrap_or(LINGER));
             event = tokio::select! {
                 Some((event, attempt)) = calls.next() => {
                     self.record(&event, attempt);
                     event
                 }
-                () = tokio::time::sleep(pause) => Event::Look,
+                () = tokio::time::sleep(pause), if is_timed => Event::Look,
                 () = signal.received() => {
                     if !self.reload(coordinator, &mut calls).await? {
                         return Ok(false);

@@ -141,8 +141,13 @@ async fn read(
     if head.expects_continue {
         wire.send(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
     }
+    let is_here = wire.has(head.length);
     let body = wire.body(head.length, REQUEST_BYTES_MAX);
-    let refused = match timeout(BODY_TIMEOUT, body).await {
+    let body = match is_here {
+        true => Ok(body.await),
+        false => timeout(BODY_TIMEOUT, body).await,
+    };
+    let refused = match body {
         Ok(Ok(body)) => {
             return Ok(Ok(Request {
                 method: head.what.method,

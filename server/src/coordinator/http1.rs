@@ -206,6 +206,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
+    /// Whether a body of this length can be read without waiting.
+    pub fn has(&self, length: Length) -> bool {
+        matches!(length, Length::Known(count) if count <= self.rest().len() as u64)
+    }
+
     /// A message's body.
     pub async fn body(&mut self, length: Length, bytes_max: usize) -> Result<Vec<u8>, Broken> {
         let body = match length {

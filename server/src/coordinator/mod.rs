@@ -247,15 +247,21 @@ impl Running {
         next_id: &dyn Fn() -> u64,
     ) -> Result<Running, String> {
         let failed = |error: SqlError| format!("the coordinator's tables: {}", error.message);
+        let starting = |error: std::io::Error| format!("the coordinator: {error}");
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(starting)?;
+        let handle = runtime.handle();
         let env = instance.env().clone();
         let store = match options.place.clone() {
-            None => Store::open(instance, next_id),
+            None => Store::open(instance, next_id, handle),
             Some(place) => {
                 let name = listeners
                     .http
                     .local_addr()
                     .map(|address| address.to_string());
-                Store::open_at(place, env.clone(), name.unwrap_or_default())
+                Store::open_at(place, env.clone(), name.unwrap_or_default(), handle)
             }
         };
         let webhook = options.alert_webhook.as_deref();
@@ -275,11 +281,6 @@ impl Running {
             peers: Mutex::default(),
             beaten: AtomicU64::new(0),
         });
-        let starting = |error: std::io::Error| format!("the coordinator: {error}");
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(starting)?;
         let guard = runtime.enter();
         let listen = |listener: TcpListener| {
             listener.set_nonblocking(true)?;

@@ -241,7 +241,8 @@ impl Caller {
             }
             (Target::Grpc(uri), _) => {
                 let request = grpc::client::request(uri, global, call)?;
-                let answer = self.send_grpc(request).await?;
+                // Large: the other calls are smaller without it.
+                let answer = Box::pin(self.send_grpc(request)).await?;
                 Ok(grpc::client::meaning(&call.url, &answer))
             }
         }

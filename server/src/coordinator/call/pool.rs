@@ -42,7 +42,8 @@ pub(super) type Connector = HttpsConnector<HttpConnector<Resolver>>;
 /// Where a connection leads.
 type Place = (Scheme, Authority);
 
-type Connection = Wire<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>;
+/// In a box, for it is large if it can be encrypted, and goes from hand to hand.
+type Connection = Box<Wire<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>>;
 
 /// See the module.
 pub(super) struct Pool {
@@ -88,7 +89,8 @@ impl Pool {
             }
             return self.exchange(place, connection, &bytes).await;
         }
-        let connection = self.connect(uri.clone()).await?;
+        // Rare, and large: calls are smaller without it.
+        let connection = Box::pin(self.connect(uri.clone())).await?;
         self.exchange(place, connection, &bytes).await
     }
 
@@ -113,7 +115,7 @@ impl Pool {
             .map_err(|error| reasons(&*error))?;
         let stream = connector.call(uri).await;
         let stream = stream.map_err(|error| format!("connecting: {}", reasons(&*error)))?;
-        Ok(Wire::new(TokioIo::new(stream)))
+        Ok(Box::new(Wire::new(TokioIo::new(stream))))
     }
 
     /// One request and its answer. Dropped in the middle, it takes the connection with it.

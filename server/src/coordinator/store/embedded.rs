@@ -73,15 +73,15 @@ impl Connection for Embedded {
     fn begin(&mut self) -> Result<(), SqlError> {
         // From the first of these on; what is done before, making the tables, waits.
         self.session.leave_commits();
-        self.text("BEGIN")
+        self.run("BEGIN", &[]).map(drop)
     }
     fn commit(&mut self) -> Result<Committed, SqlError> {
-        self.text("COMMIT")?;
+        self.run("COMMIT", &[])?;
         let placed = self.session.take_placed();
         Ok(placed.map_or(Committed::Durable, Committed::Placed))
     }
     fn rollback(&mut self) {
         // The session forgets the transaction in any case.
-        let _ = self.text("ROLLBACK");
+        let _ = self.run("ROLLBACK", &[]);
     }
 }

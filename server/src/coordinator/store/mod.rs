@@ -44,6 +44,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
+use tokio::runtime::Handle;
 use worker::Workers;
 
 /// Writers gather what arrives at the same time, so one does for all; see `worker`.
@@ -64,20 +65,30 @@ pub fn is_outage(error: &SqlError) -> bool {
 }
 
 impl Store {
-    /// Opens the tables in this server, making what is not there. `next_id` numbers the sessions.
-    pub fn open(instance: &Arc<Instance>, next_id: &dyn Fn() -> u64) -> Result<Store, SqlError> {
+    /// Opens the tables in this server, making what is not there. `next_id` numbers the sessions;
+    /// `runtime` is where they are used.
+    pub fn open(
+        instance: &Arc<Instance>,
+        next_id: &dyn Fn() -> u64,
+        runtime: &Handle,
+    ) -> Result<Store, SqlError> {
         let connect = || Embedded::new(instance, next_id());
         schema::create(&mut connect()?, false)?;
         let readers = (0..READERS).map(|_| connect()).collect::<Result<_, _>>()?;
         let writers = (0..WRITERS).map(|_| connect()).collect::<Result<_, _>>()?;
         Ok(Store {
-            workers: Workers::start(readers, writers)?,
+            workers: Workers::start(readers, writers, runtime)?,
             shared: None,
         })
     }
     /// Opens the tables elsewhere, making what is not there, and takes a seat among the
     /// coordinators. `name` is what people call this one.
-    pub fn open_at(place: Place, env: Env, name: String) -> Result<Store, SqlError> {
+    pub fn open_at(
+        place: Place,
+        env: Env,
+        name: String,
+        runtime: &Handle,
+    ) -> Result<Store, SqlError> {
         let tls = place.tls.as_ref().map(Tls::load).transpose();
         let shared = Arc::new(Shared {
             tls: tls.map_err(SqlError::unknown_error)?,
@@ -92,7 +103,7 @@ impl Store {
         writer.commit()?;
         let readers = (0..READERS).map(|_| Remote::reader(&shared)).collect();
         Ok(Store {
-            workers: Workers::start(readers, vec![writer])?,
+            workers: Workers::start(readers, vec![writer], runtime)?,
             shared: Some(shared),
         })
     }

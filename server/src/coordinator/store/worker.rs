@@ -3,7 +3,8 @@
 //! A connection blocks, so each has a thread; who asks from tokio waits on a channel. Reads are
 //! run one by one. Writes are gathered: all that have arrived while the last ones were written
 //! share one transaction, and with it one commit, and the thread that has placed the commit turns
-//! to the next ones while the log makes it durable. A write that fails takes back what it shared
+//! to the next ones while the log makes it durable. Then tokio's thread is woken once for all of
+//! them, and tells each who asked. A write that fails takes back what it shared
 //! a transaction with, and then each of them has one of its own. What another transaction was in
 //! the way of, or a lost connection, is tried again.
 
@@ -16,7 +17,7 @@ use std::{
     },
     thread::{self, JoinHandle},
 };
-use tokio::sync::oneshot;
+use tokio::{runtime::Handle, sync::oneshot};
 
 /// Writes that share a transaction at most: their locks last as long as all of them.
 const BATCH_MAX: usize = 128;
@@ -70,10 +71,11 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts a thread for each connection.
+    /// Starts a thread for each connection. Who asks does so in `runtime`.
     pub fn start<C: Connection + 'static>(
         readers: Vec<C>,
         writers: Vec<C>,
+        runtime: &Handle,
     ) -> Result<Workers, SqlError> {
         let (reads, queue) = channel::<Read>();
         let queue = Arc::new(Mutex::new(queue));
@@ -89,10 +91,10 @@ impl Workers {
         let (writes, queue) = channel::<Box<dyn Write>>();
         let queue = Arc::new(Mutex::new(queue));
         for mut connection in writers {
-            let queue = Arc::clone(&queue);
+            let (queue, runtime) = (Arc::clone(&queue), runtime.clone());
             threads.push(spawn(move || {
                 while let Some(batch) = gather(&queue) {
-                    write(&mut connection, batch);
+                    write(&mut connection, batch, &runtime);
                 }
             })?);
         }
@@ -171,8 +173,8 @@ fn gather<T>(queue: &Mutex<Receiver<T>>) -> Option<Vec<T>> {
 /// Writes that were not written, and why.
 type Failed = (Vec<Box<dyn Write>>, SqlError);
 
-fn write(connection: &mut dyn Connection, batch: Vec<Box<dyn Write>>) {
-    let Err((batch, error)) = persistently(connection, batch) else {
+fn write(connection: &mut dyn Connection, batch: Vec<Box<dyn Write>>, runtime: &Handle) {
+    let Err((batch, error)) = persistently(connection, batch, runtime) else {
         return;
     };
     // What nobody can write now, nobody can write one by one.
@@ -180,7 +182,7 @@ fn write(connection: &mut dyn Connection, batch: Vec<Box<dyn Write>>) {
         return end_all(batch, &Err(error));
     }
     for write in batch {
-        if let Err((batch, error)) = persistently(connection, vec![write]) {
+        if let Err((batch, error)) = persistently(connection, vec![write], runtime) {
             end_all(batch, &Err(error));
         }
     }
@@ -196,14 +198,15 @@ fn end_all(batch: Vec<Box<dyn Write>>, result: &Result<(), SqlError>) {
 fn persistently(
     connection: &mut dyn Connection,
     mut batch: Vec<Box<dyn Write>>,
+    runtime: &Handle,
 ) -> Result<(), Failed> {
     for _ in 1..TRIES {
-        match together(connection, batch) {
+        match together(connection, batch, runtime) {
             Err((failed, error)) if is_passing(&error) => batch = failed,
             other => return other,
         }
     }
-    together(connection, batch)
+    together(connection, batch, runtime)
 }
 
 /// Whether it may work when it is tried again at once: another transaction was in the way (a
@@ -213,7 +216,11 @@ fn is_passing(error: &SqlError) -> bool {
 }
 
 /// Writes all of them in one transaction, or gives them back with the error of one.
-fn together(connection: &mut dyn Connection, mut batch: Vec<Box<dyn Write>>) -> Result<(), Failed> {
+fn together(
+    connection: &mut dyn Connection,
+    mut batch: Vec<Box<dyn Write>>,
+    runtime: &Handle,
+) -> Result<(), Failed> {
     let written = connection.begin().and_then(|()| {
         batch
             .iter_mut()
@@ -225,7 +232,11 @@ fn together(connection: &mut dyn Connection, mut batch: Vec<Box<dyn Write>>) -> 
     }
     match connection.commit() {
         Ok(committed) => {
-            committed.when_known(move |result| end_all(batch, &result));
+            let runtime = runtime.clone();
+            committed.when_known(move |result| {
+                // Its thread wakes those who wait without a system call for each.
+                runtime.spawn(async move { end_all(batch, &result) });
+            });
             Ok(())
         }
         Err(error) => Err((batch, error)),
@@ -242,6 +253,7 @@ mod tests {
         *,
     };
     use cohort_engine::types::Value;
+    use tokio::runtime::Builder;
 
     /// Notes what is done; a statement `fail` fails.
     #[derive(Clone, Default)]
@@ -309,8 +321,9 @@ mod tests {
     fn written(statements: &[&'static str]) -> (String, Vec<bool>) {
         let mut notes = Notes::default();
         let (batch, receivers): (Vec<_>, Vec<_>) = statements.iter().map(|sql| asked(sql)).unzip();
-        write(&mut notes, batch);
-        let succeeded = |mut receive: Receive| receive.try_recv().unwrap().is_ok();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        write(&mut notes, batch, runtime.handle());
+        let succeeded = |receive: Receive| runtime.block_on(receive).unwrap().is_ok();
         let done = notes.0.lock().unwrap().join(" ");
         (done, receivers.into_iter().map(succeeded).collect())
     }
