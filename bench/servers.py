@@ -135,16 +135,21 @@ class Peer(Server):
 
 
 class Null(Server):
-    """Canned answers: what is left for a database to lose."""
+    """Canned answers, perhaps with a durable log: what is left for a database to lose."""
 
     process = None
 
-    def __init__(self, port):
-        super().__init__("null", port)
+    def __init__(self, name, port, log=None):
+        super().__init__(name, port)
+        self.log = log
 
     def start(self):
-        self.process = subprocess.Popen([TARGET / "release/null-server", str(self.port)],
-                                        stderr=subprocess.DEVNULL, start_new_session=True)
+        command = [TARGET / "release/null-server", str(self.port)]
+        if self.log:
+            shutil.rmtree(self.log, ignore_errors=True)
+            command.append(self.log)
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
         self.wait()
 
     def stop(self):

@@ -17,6 +17,10 @@ class Workload:
     null: bool = True
     writes: bool = False
 
+    def runs_on(self, server):
+        """Whether it can be run on the server of this name, and says something."""
+        return {"null": self.null, "null_log": self.null and self.writes}.get(server, True)
+
 
 def _workloads():
     point, transaction, hot = "oltp_point_select", "transaction.lua", "hot_row.lua"

@@ -5,11 +5,18 @@
 //! select does; everything else gets OK. Statements can be text or prepared. One thread per
 //! connection, blocking reads, one write per reply: what Cohort does.
 //!
-//! `null-server [PORT]`, 3399 by default, on loopback.
+//! `null-server [PORT [DIRECTORY]]`, 3399 by default, on loopback. With a directory a statement
+//! that changes something, and COMMIT, get their OK when a record is durable in a log there: see
+//! [`durable`].
 
+mod durable;
+
+use durable::Commits;
 use std::{
     io::{self, Read, Write},
     net::{TcpListener, TcpStream},
+    path::Path,
+    sync::Arc,
     thread,
 };
 
@@ -29,76 +36,121 @@ const AUTOCOMMIT: u16 = 2;
 const ROW_BYTES: u8 = 120;
 
 fn main() -> io::Result<()> {
-    let port = std::env::args().nth(1).map_or(Ok(3399), |text| {
+    let mut arguments = std::env::args().skip(1);
+    let port = arguments.next().map_or(Ok(3399), |text| {
         text.parse()
-            .map_err(|_| io::Error::other("usage: null-server [PORT]"))
+            .map_err(|_| io::Error::other("usage: null-server [PORT [DIRECTORY]]"))
     })?;
+    let commits = match arguments.next() {
+        Some(directory) => Some(Arc::new(Commits::open(Path::new(&directory))?)),
+        None => None,
+    };
     let listener = TcpListener::bind(("127.0.0.1", port))?;
     eprintln!("null-server: listening on 127.0.0.1:{port}");
     for stream in listener.incoming() {
         let stream = stream?;
         stream.set_nodelay(true)?;
+        let commits = commits.clone();
         thread::Builder::new().stack_size(64 << 10).spawn(move || {
             // A client that hangs up is how every connection ends.
-            let _ = serve(stream);
+            let _ = serve(stream, commits.as_deref());
         })?;
     }
     Ok(())
 }
 
+/// What a statement is to this server.
+#[derive(Clone, Copy)]
+enum Kind {
+    Select,
+    Begin,
+    Change,
+    Commit,
+    Other,
+}
+
+impl Kind {
+    fn of(sql: &[u8]) -> Kind {
+        let begins = |word: &str| {
+            let begin = sql.get(..word.len());
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        match () {
+            () if begins("select") => Kind::Select,
+            () if begins("begin") => Kind::Begin,
+            () if begins("commit") => Kind::Commit,
+            () if ["insert", "update", "delete"].into_iter().any(begins) => Kind::Change,
+            () => Kind::Other,
+        }
+    }
+}
+
 /// Replies to COM_QUERY and COM_STMT_EXECUTE, made once per connection.
 struct Replies {
-    ok: Vec<u8>,
+    ok: Arc<[u8]>,
     text_row: Vec<u8>,
     binary_row: Vec<u8>,
 }
 
-fn serve(mut stream: TcpStream) -> io::Result<()> {
+fn serve(stream: TcpStream, commits: Option<&Commits>) -> io::Result<()> {
+    let shared = Arc::new(stream);
+    let mut stream = &*shared;
     stream.write_all(&packet(0, &greeting()))?;
     let mut packets = Packets::default();
     let capabilities = {
-        let response = packets.next(&mut stream)?;
+        let response = packets.next(stream)?;
         let bytes = response.first_chunk().ok_or(io::ErrorKind::InvalidData)?;
         u32::from_le_bytes(*bytes)
     };
     stream.write_all(&packet(2, &ok(0)))?;
     let eof = capabilities & DEPRECATE_EOF == 0;
     let replies = Replies {
-        ok: packet(1, &ok(0)),
+        ok: packet(1, &ok(0)).into(),
         text_row: result(eof, false),
         binary_row: result(eof, true),
     };
-    let mut selects = Vec::new();
+    let mut kinds = Vec::new();
+    let mut in_transaction = false;
     loop {
-        let command = packets.next(&mut stream)?;
+        let command = packets.next(stream)?;
         let (&code, rest) = command.split_first().ok_or(io::ErrorKind::InvalidData)?;
-        match code {
+        let (kind, row) = match code {
             0x01 => return Ok(()),
-            0x03 if is_select(rest) => stream.write_all(&replies.text_row)?,
+            0x03 => (Kind::of(rest), &replies.text_row),
             0x16 => {
-                selects.push(is_select(rest));
+                let kind = Kind::of(rest);
+                kinds.push(kind);
                 let parameters = rest.iter().filter(|b| **b == b'?').count() as u16;
-                let id = selects.len() as u32;
-                stream.write_all(&prepared(id, parameters, is_select(rest), eof))?;
+                let id = kinds.len() as u32;
+                let select = matches!(kind, Kind::Select);
+                stream.write_all(&prepared(id, parameters, select, eof))?;
+                continue;
             }
             0x17 => {
                 let id = rest.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
-                let select = selects.get(id.wrapping_sub(1)).copied().unwrap_or(false);
-                stream.write_all(if select {
-                    &replies.binary_row
-                } else {
-                    &replies.ok
-                })?;
+                let kind = kinds.get(id.wrapping_sub(1));
+                (kind.copied().unwrap_or(Kind::Other), &replies.binary_row)
             }
-            0x18 | 0x19 => {} // long data and close have no reply
+            0x18 | 0x19 => continue, // long data and close have no reply
+            _ => (Kind::Other, &replies.text_row),
+        };
+        // A transaction is one record, at its COMMIT.
+        let durable = match kind {
+            Kind::Change => !in_transaction,
+            Kind::Commit => true,
+            _ => false,
+        };
+        match kind {
+            Kind::Begin => in_transaction = true,
+            Kind::Commit => in_transaction = false,
+            _ => (),
+        }
+        match (kind, commits) {
+            (Kind::Select, _) => stream.write_all(row)?,
+            (_, Some(commits)) if durable => commits.reply(&shared, &replies.ok)?,
             _ => stream.write_all(&replies.ok)?,
         }
     }
-}
-
-fn is_select(sql: &[u8]) -> bool {
-    sql.get(..6)
-        .is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
 }
 
 /// Reads packets, whole ones of at most 16 MiB.
@@ -110,7 +162,7 @@ struct Packets {
 }
 
 impl Packets {
-    fn next(&mut self, stream: &mut TcpStream) -> io::Result<&[u8]> {
+    fn next(&mut self, stream: &TcpStream) -> io::Result<&[u8]> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
@@ -123,7 +175,7 @@ impl Packets {
         Ok(&self.buffer[from..self.start])
     }
 
-    fn fill(&mut self, stream: &mut TcpStream, wanted: usize) -> io::Result<()> {
+    fn fill(&mut self, mut stream: &TcpStream, wanted: usize) -> io::Result<()> {
         if self.buffer.len() < self.start + wanted {
             self.buffer.resize((self.start + wanted).max(16 << 10), 0);
         }
