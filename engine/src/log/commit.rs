@@ -55,7 +55,6 @@ pub struct Log {
 struct Threads {
     writer: JoinHandle<()>,
     keeper: JoinHandle<()>,
-    teller: JoinHandle<()>,
 }
 
 impl Log {
@@ -105,10 +104,9 @@ impl Log {
 
     fn start(shared: Arc<Shared>, writer: Writer) -> std::io::Result<Log> {
         let start = |name: &str| thread::Builder::new().name(name.into());
-        let (keeper, teller) = (Arc::clone(&shared), Arc::clone(&shared));
+        let keeper = Arc::clone(&shared);
         let threads = Threads {
             keeper: start("log-keeper").spawn(move || keeper.keeper.run(&keeper.files))?,
-            teller: start("log-teller").spawn(move || teller.outbox.run())?,
             writer: start("log").spawn(move || writer.run())?,
         };
         Ok(Log {
@@ -163,8 +161,8 @@ impl Log {
         }
     }
 
-    /// Calls `tell`, soon and by another thread, when it is known what became of the commit. It
-    /// must not block: others are told after it.
+    /// Calls `tell`, mostly by the log thread, when it is known what became of the commit. It must
+    /// be short and not block: others are told after it, and the next group waits.
     pub fn when_known(
         &self,
         ticket: Ticket,
@@ -277,12 +275,7 @@ impl Log {
     }
 
     fn shut(&mut self) {
-        let Some(Threads {
-            writer,
-            keeper,
-            teller,
-        }) = self.threads.take()
-        else {
+        let Some(Threads { writer, keeper }) = self.threads.take() else {
             return;
         };
         // The keeper first: it may be writing zeros where the writer will cut.
@@ -290,9 +283,7 @@ impl Log {
         let kept = keeper.join().is_ok();
         self.shared.ask(|section| section.closing = true);
         let written = writer.join().is_ok();
-        self.shared.outbox.close();
-        let told = teller.join().is_ok();
-        if !(kept && written && told) {
+        if !(kept && written) {
             let error = LogError("a thread of the binary log has panicked".into());
             self.shared.fail(&error);
         }

@@ -86,7 +86,7 @@ impl Group {
         }
     }
 
-    /// Has `tell` called with the outcome: by the thread for that, or at once if it is known.
+    /// Has `tell` called with the outcome: by whoever brings it about, or at once if it is known.
     pub(super) fn when_known(&self, tell: Tell) {
         let mut to_tell = self.to_tell.lock();
         if let Some(to_tell) = &mut *to_tell {

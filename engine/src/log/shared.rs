@@ -5,7 +5,7 @@ use super::{
     files::{Directory, Files},
     group::{InFlight, Open},
     keeper::Keeper,
-    tell::Outbox,
+    tell,
 };
 use crate::Seq;
 use parking_lot::{Condvar, Mutex};
@@ -73,7 +73,6 @@ pub(super) struct Shared {
     /// The log thread's futex: 1 while it sleeps. Written under `section`'s lock.
     pub(super) asleep: AtomicU32,
     pub(super) in_flight: InFlight,
-    pub(super) outbox: Outbox,
     pub(super) visible: Apart<AtomicU64>,
     pub(super) durable: AtomicU64,
     pub(super) reached: Mutex<Reached>,
@@ -117,7 +116,6 @@ impl Shared {
             }),
             asleep: AtomicU32::new(0),
             in_flight: InFlight::default(),
-            outbox: Outbox::default(),
             visible: Apart(AtomicU64::new(last)),
             durable: AtomicU64::new(last),
             reached: Mutex::new(Reached {
@@ -170,7 +168,7 @@ impl Shared {
 
     /// Makes visible what can be, and lets those know who wait for it.
     pub(super) fn publish(&self) {
-        self.outbox.put(self.in_flight.publish(&self.visible.0));
+        tell::tell(self.in_flight.publish(&self.visible.0));
     }
 
     /// Everything up to `seq` is durable.
@@ -193,7 +191,7 @@ impl Shared {
         section.failed = Some(error.clone());
         let told = self.in_flight.fail(&section.open.group);
         drop(section);
-        self.outbox.put(told);
+        tell::tell(told);
         let _reached = self.reached.lock();
         self.progress.notify_all();
     }

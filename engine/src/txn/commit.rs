@@ -52,8 +52,8 @@ impl Placed {
     pub fn wait(self, owner: &Owner) -> Result<Seq, TxnError> {
         self.engine.wait_for_log(owner, self.ticket)
     }
-    /// Has another thread call `tell`, which must not block, when it is durable and visible, or
-    /// has failed.
+    /// Has `tell` called, mostly by the log's thread, when it is durable and visible, or has
+    /// failed. It must be short and never block.
     pub fn when_known(self, tell: impl FnOnce(Result<(), TxnError>) + Send + 'static) {
         let log = &self.engine.log;
         log.when_known(self.ticket, |result| tell(result.map_err(Into::into)));

@@ -263,7 +263,7 @@ impl<B: Backend> Connection<B> {
 
     /// Ends the connection, perhaps with an error as the last word.
     fn end(&mut self, end: End) -> Next {
-        self.wait_for_reply();
+        self.let_reply_go();
         self.shared.backend.release_slot();
         if let End::Error(error) = end {
             reply::put_error(&mut self.wire.writer, &error);
@@ -278,10 +278,21 @@ impl<B: Backend> Connection<B> {
         Next::Over
     }
 
-    /// Waits until the last reply has gone: before the next one, and before the end.
+    /// Waits until the last reply is on its way, for what it told of is visible then: before the
+    /// next command.
     fn wait_for_reply(&self) {
         if let Some(late) = &self.late
             && late.is_pending()
+        {
+            self.shared.backend.release_slot();
+            late.wait();
+        }
+    }
+
+    /// Waits until the last reply has gone: before the next one, and before the end.
+    fn let_reply_go(&self) {
+        if let Some(late) = &self.late
+            && !late.has_gone()
         {
             self.shared.backend.release_slot();
             late.wait();
@@ -368,6 +379,7 @@ impl<B: Backend> Connection<B> {
     /// Sends what was written in a login: it is short, so that a client that cannot take it at
     /// once is not a client. Its next packet continues the numbering.
     fn send_promptly(&mut self) -> Result<(), End> {
+        self.let_reply_go();
         self.wire.reader.sequence = self.wire.writer.sequence;
         let sent = self.wire.writer.flush_promptly(&mut Prompt(&self.stream))?;
         if sent { Ok(()) } else { Err(End::Quiet) }
@@ -390,5 +402,5 @@ fn dialect(login: &handshake::Login<'_>) -> Dialect {
 }
 
 mod commands;
-mod late;
+pub(super) mod late;
 mod login;

@@ -2,6 +2,7 @@
 //! encoded straight into the connection's write buffer.
 
 use super::{
+    connection::late::Late,
     constants::{capability, column},
     packet::{Writer, put_lenenc, put_string},
     stream::{Prompt, Stream},
@@ -222,6 +223,8 @@ pub struct Reply<'a> {
     pub writer: &'a mut Writer,
     /// Where they are sent when they become many.
     pub stream: &'a Stream,
+    /// The reply before this one.
+    pub late: Option<&'a Late>,
     /// Told meanwhile, so that the session gives its slot back.
     pub waiting: &'a dyn Waiting,
     /// How they are encoded.
@@ -278,6 +281,13 @@ impl Reply<'_> {
     fn flush_if_long(&mut self) -> io::Result<()> {
         if self.writer.buffer.len() < FLUSH {
             return Ok(());
+        }
+        if let Some(late) = self.late
+            && !late.has_gone()
+        {
+            self.waiting.pause(WaitFor::Client);
+            late.wait();
+            self.waiting.resume(WaitFor::Client);
         }
         let mut result = self.writer.flush_promptly(&mut Prompt(self.stream));
         if let Ok(false) = result {

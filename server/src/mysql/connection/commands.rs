@@ -91,6 +91,7 @@ impl<B: Backend> Connection<B> {
 
     /// Sends the reply; a client that does not take it at once is waited for without a slot.
     fn send(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
+        self.let_reply_go();
         let writer = &mut self.wire.writer;
         if writer.flush_promptly(&mut Prompt(&self.stream))? {
             return Ok(());
@@ -184,6 +185,7 @@ impl<B: Backend> Connection<B> {
         let mut out = Reply {
             writer: &mut self.wire.writer,
             stream: &self.stream,
+            late: self.late.as_deref(),
             waiting: &*commands.waiting,
             dialect: self.dialect,
             kinds: &mut commands.kinds,

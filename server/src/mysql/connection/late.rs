@@ -4,7 +4,7 @@
 //! left to do but to send a few bytes, and a thread that slept until then would cost two switches
 //! between threads for them. So the reply is left with the commit, and the thread turns to its
 //! client's next command, or to another client. Clients send that command when they have the
-//! reply; one that sends ahead is obeyed when its reply has gone.
+//! reply; one that sends ahead is obeyed when its reply is on its way.
 
 use super::{Backend, Prompt, Shared, Stream, Writer, reply};
 use cohort_engine::txn::{Placed, TxnError};
@@ -14,7 +14,9 @@ use std::{net::Shutdown, sync::Arc, thread, time::Instant};
 
 /// A connection's late reply; there is one at a time.
 #[derive(Default)]
-pub(super) struct Late {
+pub struct Late {
+    /// Locked while the reply is being written.
+    writing: Mutex<()>,
     pending: Mutex<bool>,
     gone: Condvar,
 }
@@ -28,7 +30,7 @@ impl Late {
         packet: Writer,
         placed: Placed,
     ) {
-        *self.pending.lock() = true;
+        self.set_pending(true);
         let (late, shared, stream) = (Arc::clone(self), Arc::clone(shared), Arc::clone(stream));
         let since = Instant::now();
         placed.when_known(move |result| {
@@ -44,32 +46,47 @@ impl Late {
     /// Writes what the socket takes at once, which is everything but for a client that has sent
     /// ahead for long and read nothing: such a one gets a thread.
     fn write(self: Arc<Self>, stream: Arc<Stream>, mut packet: Writer) {
+        let writing = self.writing.lock();
+        // Before it is written: the client's next command may well be here before this thread
+        // runs again.
+        self.set_pending(false);
         // An error means that the client has gone.
         if packet.flush_promptly(&mut Prompt(&stream)).unwrap_or(true) {
-            return self.done();
+            return;
         }
+        self.set_pending(true);
+        drop(writing);
         let (late, slow) = (Arc::clone(&self), Arc::clone(&stream));
         let writing = move || {
             if packet.flush(&mut &*slow).is_err() {
                 slow.shutdown(Shutdown::Both);
             }
-            late.done();
+            late.set_pending(false);
         };
         let name = "late-reply".to_owned();
         if thread::Builder::new().name(name).spawn(writing).is_err() {
             stream.shutdown(Shutdown::Both);
-            self.done();
+            self.set_pending(false);
         }
     }
 
-    fn done(&self) {
-        *self.pending.lock() = false;
-        self.gone.notify_one();
+    fn set_pending(&self, pending: bool) {
+        *self.pending.lock() = pending;
+        if !pending {
+            self.gone.notify_one();
+        }
     }
 
-    /// Whether the reply has not gone yet.
+    /// Whether the reply is not on its way yet.
     pub fn is_pending(&self) -> bool {
         *self.pending.lock()
+    }
+
+    /// Whether the reply has gone, to which another one is to follow. It is only waited for while
+    /// it is being written.
+    pub fn has_gone(&self) -> bool {
+        drop(self.writing.lock());
+        !self.is_pending()
     }
 
     /// Waits until the reply has gone.
