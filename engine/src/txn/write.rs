@@ -264,6 +264,10 @@ impl Txn {
         let mut gone = Vec::new();
         let mut come = Vec::new();
         for index in &table.indexes {
+            let is_same = key::same_parts(table, index, before, after);
+            if !moved && is_same.map_err(|_| malformed(table))? {
+                continue;
+            }
             let old = Entry::derive(table, index, before, key)?;
             let new = Entry::derive(table, index, after, &new_key)?;
             if old.key == new.key {

@@ -2,6 +2,7 @@
 
 use super::{Kind, Mode};
 use cohort_engine::types::{Value, decimal};
+use memchr::memchr2;
 use std::borrow::Cow;
 
 /// The name that a `Word` or `QuotedName` (or a variable, without its `@`s) stands for. Bytes
@@ -50,7 +51,7 @@ pub fn string(text: &[u8], mode: Mode) -> Cow<'_, [u8]> {
         }
         return Cow::Owned(undouble(inner, quote));
     }
-    if !inner.iter().any(|&b| b == quote || b == b'\\') {
+    if memchr2(quote, b'\\', inner).is_none() {
         return Cow::Borrowed(inner);
     }
     Cow::Owned(unescape(inner, quote))

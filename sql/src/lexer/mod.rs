@@ -11,6 +11,8 @@ mod tests;
 pub use fingerprint::Lifted;
 pub use literal::{bits, hints, name, number, string, string_value};
 
+use memchr::{memchr, memchr2};
+
 /// The version that `/*!NNNNN … */` comments are compared with: 9.7.0.
 const VERSION: u32 = 90_700;
 
@@ -301,17 +303,24 @@ impl<'a> Lexer<'a> {
     fn quoted(&mut self, quote: u8, kind: Kind) -> Kind {
         let escapes = kind == Kind::String && !self.mode.no_backslash_escapes;
         self.at += 1;
-        while let Some(&byte) = self.source.get(self.at) {
+        let special = |rest: &[u8]| match escapes {
+            true => memchr2(quote, b'\\', rest),
+            false => memchr(quote, rest),
+        };
+        while let Some(before) = self.source.get(self.at..).and_then(special) {
+            self.at += before;
+            let byte = self.peek(0);
             self.at += 1;
             if byte == quote {
                 if self.peek(0) != quote {
                     return kind;
                 }
                 self.at += 1;
-            } else if byte == b'\\' && escapes {
+            } else {
                 self.at = (self.at + 1).min(self.source.len());
             }
         }
+        self.at = self.source.len();
         Kind::Invalid
     }
 

@@ -176,7 +176,7 @@ impl Session {
         loop {
             let (statement, more) = self.split(rest);
             self.more = more.is_some();
-            let text = Arc::from(String::from_utf8_lossy(statement));
+            let text = as_text(statement);
             self.begin_statement("Query", Some(&text));
             let result = match more {
                 Some(more) if !multi => Err(SqlError::syntax_at(more, 0)),
@@ -285,7 +285,7 @@ impl Session {
 
     /// Compiles one statement.
     fn compile(&mut self, sql: &[u8]) -> Result<Statement, SqlError> {
-        let text = Arc::from(String::from_utf8_lossy(sql));
+        let text = as_text(sql);
         if query::is_query(sql) {
             let query = self.compile_query(sql)?;
             return Ok(Statement {
@@ -539,4 +539,13 @@ impl Drop for Session {
 /// The client went away while its result was sent.
 fn client_gone() -> SqlError {
     SqlError::network_read_error()
+}
+
+/// A statement as text, for people; what is not UTF-8 is replaced.
+fn as_text(statement: &[u8]) -> Arc<str> {
+    // Most are UTF-8, which is checked faster than it is replaced.
+    match str::from_utf8(statement) {
+        Ok(text) => Arc::from(text),
+        Err(_) => Arc::from(String::from_utf8_lossy(statement)),
+    }
 }

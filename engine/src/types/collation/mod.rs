@@ -168,11 +168,13 @@ impl Collation {
     /// The byte position at which `count` characters end, at most the string's length.
     #[must_use]
     pub fn char_offset(self, text: &[u8], count: usize) -> usize {
-        if self.is_binary() {
+        // No character is shorter than a byte.
+        if self.is_binary() || text.len() <= count {
             return text.len().min(count);
         }
-        let mut offset = 0;
-        for _ in 0..count {
+        let is_ascii = |byte: &&u8| byte.is_ascii();
+        let mut offset = text[..count].iter().take_while(is_ascii).count();
+        for _ in offset..count {
             match next_char(&text[offset..]) {
                 Some((_, length)) => offset += length,
                 None => break,
