@@ -31,8 +31,9 @@
 //! end of the open group (`group`). The log thread (`writer`) takes the group, fills in positions,
 //! clocks and checksums (`seal`), writes and syncs it, publishes it, and takes the next one; when
 //! there is none it sleeps, and only then a committer wakes it. All members of a group wait on one
-//! futex, but those who want to be told instead (`tell`). The keeper thread (`keeper`) fills the file with zeros ahead of the writer, prepares the
-//! next file and finishes the last one. `recover` reads it all back.
+//! futex, but those who want to be told instead (`tell`), which the log thread does itself. The
+//! keeper thread (`keeper`) fills the file with zeros ahead of the writer, prepares the next file
+//! and finishes the last one. `recover` reads it all back.
 //!
 //! # What was tried and rejected
 //!
