@@ -102,6 +102,12 @@ impl Warnings {
             self.push(Level::Warning, error);
         }
     }
+    /// Adds a warning, unless the same is there already.
+    pub fn warn_once(&mut self, error: SqlError) {
+        if !self.kept.iter().any(|condition| condition.error == error) {
+            self.warn(error);
+        }
+    }
     /// Adds a note.
     pub fn note(&mut self, error: SqlError) {
         self.push(Level::Note, error);

@@ -25,6 +25,7 @@ pub(super) fn insert(
 ) -> Result<Outcome, Stop> {
     let mut inserter = Inserter::new(plan, context);
     context.eval.ignore = plan.ignore;
+    context.eval.tells_once = true;
     context.eval.be_strict();
     match &plan.rows {
         InsertRows::Values(rows) => {
@@ -498,7 +499,7 @@ pub(super) fn default_value(
             if context.eval.is_strict() {
                 return Err(error.into());
             }
-            context.eval.warnings.warn(error);
+            context.eval.warnings.warn_once(error);
             Ok(if column.nullable {
                 Value::Null
             } else {

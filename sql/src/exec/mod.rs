@@ -184,6 +184,7 @@ impl ExecContext<'_> {
             &mut *self.eval.warnings,
         );
         eval.ignore = self.eval.ignore;
+        eval.tells_once = self.eval.tells_once;
         eval.storing = self.eval.storing;
         eval.row_number = self.eval.row_number;
         ExecContext {

@@ -117,7 +117,11 @@ impl Target<'_, '_> {
         if !self.context.ignore {
             return Err(error);
         }
-        self.context.warnings.warn(error);
+        if self.context.tells_once {
+            self.context.warnings.warn_once(error);
+        } else {
+            self.context.warnings.warn(error);
+        }
         Ok(implicit_default(self.column))
     }
 

@@ -173,6 +173,8 @@ pub struct EvalContext<'a> {
     pub storing: bool,
     /// INSERT IGNORE and the like: assignments warn where they would fail.
     pub ignore: bool,
+    /// INSERT tells only once of each column that cannot be NULL or has no default.
+    pub tells_once: bool,
     /// The states of RAND(seed), by the place of the call.
     pub(super) seeds: Vec<(usize, (u32, u32))>,
 }
@@ -193,6 +195,7 @@ impl<'a> EvalContext<'a> {
             row_number: 1,
             storing: false,
             ignore: false,
+            tells_once: false,
             seeds: Vec::new(),
         }
     }

@@ -17,7 +17,7 @@ use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
 };
-use cohort_engine::types::ColumnType;
+use cohort_engine::types::{Collation, ColumnType};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// How many rows a computed table is thought to have.
@@ -93,8 +93,9 @@ impl Planner<'_> {
         slots
     }
 
-    /// The leaves in the order they are read: as written if there are outer joins or the user
-    /// insists, else the cheapest first, then always the cheapest to add.
+    /// The leaves in the order they are read: as written if the user insists, else the cheapest
+    /// first, then always the cheapest to add. Inner tables of outer joins come last, as written:
+    /// what their ON refers to is there then, and conditions on them can wait.
     fn join_order(
         &mut self,
         from: &From,
@@ -102,13 +103,15 @@ impl Planner<'_> {
         wanted: &BTreeSet<usize>,
     ) -> Result<Vec<usize>, SqlError> {
         let count = from.leaves.len();
-        if count < 2 || from.straight || !from.groups.is_empty() {
+        if count < 2 || from.straight {
             return Ok((0..count).collect());
         }
+        let is_inner = |leaf: &usize| from.groups.iter().any(|g| g.leaves.contains(leaf));
+        let (inner, free): (Vec<usize>, Vec<usize>) = (0..count).partition(is_inner);
         let mut order: Vec<usize> = Vec::with_capacity(count);
-        while order.len() < count {
+        while order.len() < free.len() {
             let mut best: Option<(f64, usize)> = None;
-            for leaf in (0..count).filter(|l| !order.contains(l)) {
+            for &leaf in free.iter().filter(|l| !order.contains(l)) {
                 let choice = self.choose(from, leaf, &order, top, wanted, None, false);
                 let cost = choice.map_or(COMPUTED_ROWS as f64, |c| c.cost);
                 if best.is_none_or(|(least, _)| cost < least) {
@@ -120,6 +123,7 @@ impl Planner<'_> {
                 None => break,
             }
         }
+        order.extend(inner);
         Ok(order)
     }
 
@@ -199,6 +203,12 @@ impl Planner<'_> {
                     .sources
                     .push(source(taken, table, choice, hash, wanted));
             }
+        }
+        // From here on by position: the tables of a group stay together.
+        for group in &mut from.groups {
+            let start = order.iter().position(|leaf| *leaf == group.leaves.start);
+            let start = start.unwrap_or(group.leaves.start);
+            group.leaves = start..start + group.leaves.len();
         }
         let placer = Placer {
             names: self.names(),
@@ -479,8 +489,7 @@ fn sort_columns(block: &Block, order: &[usize], names: &Names) -> Option<Vec<(us
         .collect()
 }
 
-/// Equalities between a leaf and those before it, for a hash table: only of types whose equal
-/// values have equal keys.
+/// Equalities between a leaf and those before it, for a hash table.
 fn hash_keys(
     conditions: &[Expr],
     names: &Names,
@@ -503,8 +512,8 @@ fn hash_keys(
             if !own || leaves_of(probe, names) == 0 || !is_available(probe, names, before) {
                 continue;
             }
-            if hashable(probe, build, ty.collation) {
-                keys.push((probe.as_ref().clone(), build.as_ref().clone()));
+            if let Some(pair) = hashable(probe, build, ty.collation) {
+                keys.push(pair);
                 break;
             }
         }
@@ -512,13 +521,34 @@ fn hash_keys(
     keys
 }
 
-fn hashable(a: &Expr, b: &Expr, collation: cohort_engine::types::Collation) -> bool {
-    let (a, b) = (infer(a), infer(b));
-    if a.is_string() && b.is_string() {
-        return a.collation == collation && b.collation == collation;
+/// Two sides of an equality as keys of a hash table: values that compare as equal have equal keys.
+fn hashable(a: &Expr, b: &Expr, collation: Collation) -> Option<(Expr, Expr)> {
+    let types = [infer(a), infer(b)];
+    let all = |is: fn(&ExprType) -> bool| types.iter().all(is);
+    let exact =
+        |ty: &ExprType| ty.is_integer() || matches!(ty.ty, Some(ColumnType::Decimal { .. }));
+    let date = |ty: &ExprType| {
+        use ColumnType::{Date, DateTime, Timestamp};
+        matches!(ty.ty, Some(Date | DateTime(_) | Timestamp(_)))
+    };
+    let same = if all(ExprType::is_string) {
+        types.iter().all(|ty| ty.collation == collation)
+    } else {
+        all(exact) || all(date)
+    };
+    if same {
+        return Some((a.clone(), b.clone()));
     }
-    let date = |ty: &ExprType| matches!(ty.ty, Some(ColumnType::Date));
-    a.is_integer() && b.is_integer() || date(&a) && date(&b)
+    // Floating point numbers, and texts with numbers, are compared as such.
+    let as_double = |ty: &ExprType| ty.ty.is_some() && !ty.is_temporal();
+    if all(ExprType::is_string) || !all(as_double) {
+        return None;
+    }
+    let double = |expr: &Expr, ty: &ExprType| Expr::Cast {
+        expr: Box::new(expr.clone()),
+        ty: ExprType::double().nullable_if(ty.nullable),
+    };
+    Some((double(a, &types[0]), double(b, &types[1])))
 }
 
 /// Turns outer joins into inner ones where a condition cannot hold for a row of NULLs.

@@ -1,0 +1,21 @@
+-- Outer joins beside inner ones, whose tables are read in another order than they are written; joins on values of different types.
+CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10), f DOUBLE, de DECIMAL(8,2), da DATE);
+INSERT INTO t VALUES (1, 1, '1', 1, 1, '2024-01-01'), (2, 2, '2.0', 2.5, 2.5, '2024-01-02'), (3, NULL, 'x', 0, 0, NULL), (4, 4, '4', -1, 4, '2024-01-04'), (5, 1, NULL, NULL, NULL, '2024-01-01');
+CREATE TABLE u (id INT PRIMARY KEY, a INT, s VARCHAR(10), dt DATETIME, KEY a (a));
+INSERT INTO u VALUES (1, 1, '1', '2024-01-01'), (2, 2, '2', '2024-01-02 10:00:00'), (3, NULL, NULL, NULL), (4, 5, '2.50', '2024-01-04'), (5, 1, '0', '2024-01-01');
+SELECT t.id, u.id, v.id FROM t LEFT JOIN u ON t.a = u.a JOIN t AS v ON v.id = 4 ORDER BY 1, 2, 3;
+SELECT t.id, u.id, v.id FROM t LEFT JOIN u ON t.a = u.a JOIN t AS v ON v.a = u.id ORDER BY 1, 2, 3;
+SELECT t.id, u.id, v.id FROM t LEFT JOIN u ON t.a = u.a JOIN t AS v ON v.a <=> u.id ORDER BY 1, 2, 3;
+SELECT t.id, u.id, v.id FROM t LEFT JOIN u ON t.a = u.a AND u.id > 1 JOIN t AS v ON v.id = t.id AND v.s LIKE '%.%' ORDER BY 1, 2, 3;
+SELECT t.id, u.id, v.id, w.id FROM t LEFT JOIN (u JOIN t AS v ON u.id = v.id) ON t.a = u.a JOIN u AS w ON w.id = t.id WHERE v.id IS NULL OR w.a = 1 ORDER BY 1, 2, 3, 4;
+SELECT t.id, u.id, v.id FROM u RIGHT JOIN t ON t.a = u.a JOIN t AS v ON v.id = t.a + 1 ORDER BY 1, 2, 3;
+SELECT t.id, u.id, v.id, w.id FROM t LEFT JOIN u ON t.a = u.a LEFT JOIN t AS v ON v.id = u.id AND v.id > 1 JOIN u AS w ON w.a = t.a ORDER BY 1, 2, 3, 4;
+SELECT t.id, u.id, v.id FROM t CROSS JOIN t AS v LEFT JOIN u ON u.id = v.id AND t.id = u.a WHERE v.id > 3 AND (u.id IS NULL OR t.a = 1) ORDER BY 1, 2, 3;
+SELECT t.id, u.id FROM t JOIN u ON t.f = u.s ORDER BY 1, 2;
+SELECT t.id, u.id FROM t JOIN u ON t.de = u.s ORDER BY 1, 2;
+SELECT t.id, u.id FROM t JOIN u ON t.de = u.id ORDER BY 1, 2;
+SELECT t.id, u.id FROM t JOIN u ON t.f = u.id ORDER BY 1, 2;
+SELECT t.id, u.id FROM t JOIN u ON t.da = u.dt ORDER BY 1, 2;
+SELECT t.id, v.id FROM t JOIN t AS v ON t.f = v.de ORDER BY 1, 2;
+SELECT t.id, u.id FROM t LEFT JOIN u ON t.de = u.s ORDER BY 1, 2;
+DROP TABLE t, u;
