@@ -39,6 +39,8 @@ pub(super) enum Broken {
     LongBody,
 }
 
+const NO_HTTP: Broken = Broken::Malformed("no HTTP/1.1");
+
 impl From<io::Error> for Broken {
     fn from(error: io::Error) -> Broken {
         Broken::Io(error)
@@ -202,6 +204,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             if let Some(end) = end {
                 return Ok(end);
             }
+            // Who speaks another protocol, such as TLS, waits for us.
+            let first = self.rest().first();
+            if first.is_some_and(|byte| !byte.is_ascii_graphic() && !byte.is_ascii_whitespace()) {
+                return Err(NO_HTTP);
+            }
             self.more().await?;
         }
     }
@@ -321,7 +328,7 @@ fn whole(parsed: httparse::Result<usize>) -> Result<(), Broken> {
         Ok(httparse::Status::Complete(_)) => Ok(()),
         Ok(httparse::Status::Partial) => Err(Broken::Malformed("an empty line too early")),
         Err(httparse::Error::TooManyHeaders) => Err(Broken::LongHead),
-        Err(_) => Err(Broken::Malformed("no HTTP/1.1")),
+        Err(_) => Err(NO_HTTP),
     }
 }
 
@@ -505,6 +512,7 @@ mod tests {
                 "no chunk",
             ),
             ("SSH-2.0-x\r\n\r\n", "no HTTP/1.1"),
+            ("\u{16}\u{3}\u{1}\u{2}", "no HTTP/1.1"),
             (
                 "HTTP/1.1 101 -\r\n\r\n",
                 "another protocol, which nobody asked for",

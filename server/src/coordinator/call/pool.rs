@@ -13,7 +13,6 @@ use super::{
 use hyper::{
     HeaderMap, Method, Request, StatusCode, Uri,
     header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
-    http::uri::{Authority, Scheme},
 };
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
@@ -39,8 +38,8 @@ const IDLE_TIME: Duration = Duration::from_secs(30);
 
 pub(super) type Connector = HttpsConnector<HttpConnector<Resolver>>;
 
-/// Where a connection leads.
-type Place = (Scheme, Authority);
+/// Where a connection leads: `scheme://host:port`.
+type Place = String;
 
 /// In a box, for it is large if it can be encrypted, and goes from hand to hand.
 type Connection = Box<Wire<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>>;
@@ -94,7 +93,7 @@ impl Pool {
         self.exchange(place, connection, &bytes).await
     }
 
-    fn take(&self, place: &Place) -> Option<Connection> {
+    fn take(&self, place: &str) -> Option<Connection> {
         let mut idle = self.idle();
         let (connection, since) = idle.get_mut(place)?.pop()?;
         (since.elapsed() <= IDLE_TIME).then_some(connection)
@@ -186,7 +185,8 @@ fn written(request: &Request<Vec<u8>>) -> Vec<u8> {
 }
 
 fn place(uri: &Uri) -> Result<Place, String> {
-    let place = uri.scheme().cloned().zip(uri.authority().cloned());
+    let place = uri.scheme_str().zip(uri.authority());
+    let place = place.map(|(scheme, authority)| format!("{scheme}://{authority}"));
     place.ok_or_else(|| format!("url {uri}: it has no host"))
 }
 
