@@ -3,11 +3,12 @@
 
 Commits are answered late, by another thread than the commands that follow them. Each client sends
 updates of its own row, reads of it, and reads longer than the server's send buffer, and takes the
-replies only then; some send faster than they read, so that the server's writes must wait.
+replies meanwhile; every other one only after a while, so that the server's writes must wait.
 """
 
 import random
 import threading
+import time
 
 from cohort import Cohort
 from pymysql.connections import MySQLResult
@@ -44,6 +45,8 @@ def run(server, client, failures):
                for text in (b"\x03" + statement.encode() for statement, _ in sent)]
     sender = threading.Thread(target=lambda: connection._sock.sendall(b"".join(packets)))
     sender.start()
+    if client % 2:
+        time.sleep(1)
     for number, (statement, expected) in enumerate(sent):
         connection._next_seq_id = 1
         result = MySQLResult(connection)

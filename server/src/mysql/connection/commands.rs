@@ -83,6 +83,7 @@ impl<B: Backend> Connection<B> {
         let Some(placed) = commands.session.take_placed() else {
             return self.send(commands);
         };
+        self.let_reply_go();
         let late = self.late.get_or_insert_default();
         let packet = self.wire.writer.take();
         late.send(&self.shared, &self.stream, packet, placed);
