@@ -437,12 +437,12 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
                 return None;
             }
         }
-        // A number without a month is one of the year 2000, as MySQL has it.
-        Value::Int(day @ 0..=31) => {
+        // A number of at most one month is one of the year 2000, as MySQL has it.
+        Value::Int(number @ 0..=100) => {
             let date = Date {
                 year: 2000,
-                month: 0,
-                day: *day as u8,
+                month: (number / 100) as u8,
+                day: (number % 100) as u8,
             };
             if accepted(date, takes, context) {
                 return Some(date);

@@ -307,7 +307,7 @@ pub(super) fn add(
         (&*start, interval, unit.has_days())
     {
         let sum = time.micros.saturating_add(micros);
-        if sum.abs() > TIME_MAX {
+        if sum.unsigned_abs() > TIME_MAX.unsigned_abs() {
             context.warnings.warn(SqlError::datetime_overflow("time"));
             return Ok(Value::Null);
         }

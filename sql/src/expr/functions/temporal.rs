@@ -640,7 +640,7 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
     if unit.is_date() {
         let value = args.dated(0, context)?;
         let moment = match &*value {
-            number @ Value::Int(_) => {
+            number @ Value::Int(0) => {
                 convert::date(number, Takes::ZeroParts, context).map(Date::at_midnight)
             }
             other => convert::datetime_of(other, Takes::ZeroParts, context),
