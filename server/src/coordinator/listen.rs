@@ -1,5 +1,6 @@
 //! The two ports: connections come in, with TLS if there is a certificate.
 
+use hyper_util::rt::TokioIo;
 use std::{future::Future, path::Path, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -59,8 +60,8 @@ impl Tls {
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// A connection.
-pub type Connection = Box<dyn Stream>;
+/// A connection, as hyper takes it.
+pub type Connection = TokioIo<Box<dyn Stream>>;
 
 /// Accepts connections for ever, and lets `serve` have each.
 pub async fn accept<F>(
@@ -68,7 +69,7 @@ pub async fn accept<F>(
     tls: Option<TlsAcceptor>,
     serve: impl Fn(Connection) -> F + Clone + Send + 'static,
 ) where
-    F: Future<Output = ()> + Send,
+    F: Future<Output = hyper::Result<()>> + Send,
 {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -81,7 +82,8 @@ pub async fn accept<F>(
                 let (tls, serve) = (tls.clone(), serve.clone());
                 tokio::spawn(async move {
                     if let Some(connection) = open(stream, tls).await {
-                        serve(connection).await;
+                        // The client went away, or sent what is no HTTP: its connection ends.
+                        let _ = serve(connection).await;
                     }
                     drop(place);
                 });
@@ -98,11 +100,12 @@ pub async fn accept<F>(
 async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Option<Connection> {
     // Latency is what small answers need; without it they only come later.
     let _ = stream.set_nodelay(true);
-    Some(match tls {
+    let stream: Box<dyn Stream> = match tls {
         None => Box::new(stream),
         Some(tls) => {
             let agreed = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
             Box::new(agreed.await.ok()?.ok()?)
         }
-    })
+    };
+    Some(TokioIo::new(stream))
 }

@@ -18,8 +18,7 @@
 //! | `store` | the rows in the schema `cohort` |
 //! | `api` | the protocol's endpoints |
 //! | `listen` | the two ports, and TLS |
-//! | `http` | requests over HTTP, and their answers |
-//! | `http1` | messages of HTTP/1.1, as bytes |
+//! | `http` | bytes to requests, answers to bytes |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
 mod alert;
@@ -32,7 +31,6 @@ mod driver;
 mod extras;
 mod grpc;
 mod http;
-mod http1;
 mod lease;
 mod listen;
 mod metrics;

@@ -4,8 +4,10 @@ use super::{
     super::model::{Global, Reply},
     Answer, Call, shortened,
 };
+use http_body_util::Full;
 use hyper::{
     Method, Request, StatusCode, Uri,
+    body::Bytes,
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
 };
 
@@ -27,7 +29,7 @@ pub fn url(global: &Global, call: &Call) -> String {
     url
 }
 
-pub fn request(uri: Uri, call: &Call) -> Result<Request<Vec<u8>>, String> {
+pub fn request(uri: Uri, call: &Call) -> Result<Request<Full<Bytes>>, String> {
     let method = if call.post || !call.body.is_empty() {
         Method::POST
     } else {
@@ -42,8 +44,8 @@ pub fn with_headers(
     uri: Uri,
     body: Vec<u8>,
     call: &Call,
-) -> Result<Request<Vec<u8>>, String> {
-    let mut request = Request::new(body);
+) -> Result<Request<Full<Bytes>>, String> {
+    let mut request = Request::new(Full::new(Bytes::from(body)));
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     let headers = request.headers_mut();

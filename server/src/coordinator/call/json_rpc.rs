@@ -5,7 +5,8 @@ use super::{
     super::model::{Global, Reply},
     Answer, Call, http, shortened,
 };
-use hyper::{Method, Request, StatusCode, Uri};
+use http_body_util::Full;
+use hyper::{Method, Request, StatusCode, Uri, body::Bytes};
 use serde_json::{Map, Value, json};
 
 /// The protocol's codes for "never" and "not yet".
@@ -26,7 +27,7 @@ pub fn request(
     method: &str,
     global: &Global,
     call: &Call,
-) -> Result<Request<Vec<u8>>, String> {
+) -> Result<Request<Full<Bytes>>, String> {
     // A payload that is no object has no names to be merged with.
     let mut params: Map<String, Value> = serde_json::from_slice(&call.body).unwrap_or_default();
     for (name, value) in http::who(global, call) {

@@ -217,9 +217,9 @@ impl Caller {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let request = request
-            .body(body.to_string().into_bytes())
+            .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|error| format!("{url}: {error}"))?;
-        let answer = self.http.send(&request).await;
+        let answer = self.http.send(request).await;
         answer.map_err(|error| format!("{url}: {error}"))
     }
 
@@ -231,12 +231,12 @@ impl Caller {
         };
         match (target, method) {
             (Target::Http(uri), None) => {
-                let answer = self.http.send(&http::request(uri, call)?).await?;
+                let answer = self.http.send(http::request(uri, call)?).await?;
                 Ok(http::meaning(&call.url, &answer))
             }
             (Target::Http(uri), Some(method)) => {
                 let request = json_rpc::request(uri, &method, global, call)?;
-                let answer = self.http.send(&request).await?;
+                let answer = self.http.send(request).await?;
                 Ok(json_rpc::meaning(&call.url, &answer))
             }
             (Target::Grpc(uri), _) => {
@@ -279,15 +279,9 @@ async fn read(response: Response<Incoming>) -> Result<Answer, String> {
     Ok(Answer {
         status: head.status,
         headers: head.headers,
-        body: text(body.to_bytes().into()),
+        body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
         trailers,
     })
-}
-
-/// A body, as far as it is text.
-fn text(body: Vec<u8>) -> String {
-    String::from_utf8(body)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// An error with what caused it.

@@ -1,34 +1,30 @@
 //! Connections over HTTP/1.1, kept alive for the next call to the same place.
 //!
-//! A connection has no task of its own: whoever makes a call writes its request and reads its
-//! answer, and what the other end does to an idle connection is noticed when the next call takes
-//! it. So a call costs no switch between tasks.
+//! A connection has no task of its own: who makes a call drives it meanwhile, and nobody does
+//! while it is idle. So a call costs no switch between tasks: it is written, and whoever waits for
+//! its answer reads it. What the other end does to an idle connection is noticed when the next
+//! call takes it.
 
-use super::{
-    super::http1::{Broken, Wire},
-    ANSWER_BYTES_MAX, Answer,
-    guard::Resolver,
-    reasons, usual_port,
-};
+use super::{Answer, guard::Resolver, read, reasons, usual_port};
+use http_body_util::Full;
 use hyper::{
-    HeaderMap, Method, Request, StatusCode, Uri,
-    header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
+    Request, Uri,
+    body::Bytes,
+    client::conn::http1::{self, SendRequest},
+    header::{HOST, HeaderValue},
+    http::uri::{Authority, PathAndQuery, Scheme},
 };
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
 use std::{
     collections::HashMap,
-    future::poll_fn,
-    io::Write,
-    pin::Pin,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
     sync::{Mutex, MutexGuard, PoisonError},
-    task::Poll,
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
-use tokio::{
-    io::{AsyncRead, ReadBuf},
-    net::TcpStream,
-};
+use tokio::net::TcpStream;
 use tower_service::Service;
 
 /// So many connections to one place are kept.
@@ -36,13 +32,18 @@ const IDLE_MAX: usize = 256;
 /// Those that nobody used for so long are closed.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
+type Body = Full<Bytes>;
 pub(super) type Connector = HttpsConnector<HttpConnector<Resolver>>;
 
-/// Where a connection leads: `scheme://host:port`.
-type Place = String;
+/// Where a connection leads.
+type Place = (Scheme, Authority);
 
-/// In a box, for it is large if it can be encrypted, and goes from hand to hand.
-type Connection = Box<Wire<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>>;
+/// A connection.
+struct Connection {
+    requests: SendRequest<Body>,
+    /// Reads and writes when it is polled; `None`: it is closed.
+    io: Option<Box<http1::Connection<MaybeHttpsStream<TokioIo<TcpStream>>, Body>>>,
+}
 
 /// See the module.
 pub(super) struct Pool {
@@ -78,33 +79,49 @@ impl Pool {
     /// # Errors
     ///
     /// Why there is none.
-    pub async fn send(&self, request: &Request<Vec<u8>>) -> Result<Answer, String> {
-        let uri = request.uri();
-        let place = place(uri)?;
-        let bytes = written(request);
-        while let Some(mut connection) = self.take(&place) {
-            if !is_open(&mut connection).await {
-                continue;
-            }
-            return self.exchange(place, connection, &bytes).await;
+    pub async fn send(&self, mut request: Request<Body>) -> Result<Answer, String> {
+        let uri = std::mem::take(request.uri_mut());
+        let place = place(&uri)?;
+        let path = uri.path_and_query().cloned();
+        *request.uri_mut() = path
+            .unwrap_or_else(|| PathAndQuery::from_static("/"))
+            .into();
+        if !request.headers().contains_key(HOST) {
+            let host = HeaderValue::try_from(host(&uri));
+            let host = host.map_err(|error| error.to_string())?;
+            request.headers_mut().insert(HOST, host);
         }
-        // Rare, and large: calls are smaller without it.
-        let connection = Box::pin(self.connect(uri.clone())).await?;
-        self.exchange(place, connection, &bytes).await
+        while let Some(mut connection) = self.take(&place) {
+            connection.run_once().await;
+            match connection.exchange(request).await {
+                Ok(answer) => return Ok(self.done(place, connection, answer)),
+                Err(Failed::Unsent(unsent)) => request = *unsent,
+                Err(Failed::Lost(why)) => return Err(why),
+            }
+        }
+        let mut connection = self.connect(uri).await?;
+        match connection.exchange(request).await {
+            Ok(answer) => Ok(self.done(place, connection, answer)),
+            Err(Failed::Unsent(_)) => Err("the connection was closed at once".into()),
+            Err(Failed::Lost(why)) => Err(why),
+        }
     }
 
-    fn take(&self, place: &str) -> Option<Connection> {
+    fn take(&self, place: &Place) -> Option<Connection> {
         let mut idle = self.idle();
         let (connection, since) = idle.get_mut(place)?.pop()?;
         (since.elapsed() <= IDLE_TIME).then_some(connection)
     }
 
-    fn keep(&self, place: Place, connection: Connection) {
-        let mut idle = self.idle();
-        let connections = idle.entry(place).or_default();
-        if connections.len() < IDLE_MAX {
-            connections.push((connection, Instant::now()));
+    fn done(&self, place: Place, connection: Connection, answer: Answer) -> Answer {
+        if connection.requests.is_ready() {
+            let mut idle = self.idle();
+            let connections = idle.entry(place).or_default();
+            if connections.len() < IDLE_MAX {
+                connections.push((connection, Instant::now()));
+            }
         }
+        answer
     }
 
     async fn connect(&self, uri: Uri) -> Result<Connection, String> {
@@ -114,79 +131,68 @@ impl Pool {
             .map_err(|error| reasons(&*error))?;
         let stream = connector.call(uri).await;
         let stream = stream.map_err(|error| format!("connecting: {}", reasons(&*error)))?;
-        Ok(Box::new(Wire::new(TokioIo::new(stream))))
-    }
-
-    /// One request and its answer. Dropped in the middle, it takes the connection with it.
-    async fn exchange(
-        &self,
-        place: Place,
-        mut connection: Connection,
-        request: &[u8],
-    ) -> Result<Answer, String> {
-        let lost = |error: std::io::Error| format!("sending the request: {error}");
-        connection.send(request).await.map_err(lost)?;
-        let unread = |broken: Broken| format!("reading the answer: {broken}");
-        let head = connection.answer().await.map_err(unread)?;
-        let status = StatusCode::from_u16(head.what);
-        let status = status.map_err(|error| format!("{}: {error}", head.what))?;
-        let body = connection.body(head.length, ANSWER_BYTES_MAX);
-        let body = body.await.map_err(unread)?;
-        if !head.is_last {
-            self.keep(place, connection);
-        }
-        Ok(Answer {
-            status,
-            headers: HeaderMap::new(),
-            body: super::text(body),
-            trailers: HeaderMap::new(),
+        let (requests, io) = http1::handshake(stream)
+            .await
+            .map_err(|error| reasons(&error))?;
+        Ok(Connection {
+            requests,
+            io: Some(Box::new(io)),
         })
     }
 }
 
-/// Whether an idle connection can take a request: it was not closed meanwhile, and nothing came
-/// that nobody asked for.
-async fn is_open(connection: &mut Connection) -> bool {
-    let Some(stream) = connection.idle() else {
-        return false;
-    };
-    poll_fn(|context| {
-        let mut byte = [0];
-        let read = Pin::new(&mut *stream).poll_read(context, &mut ReadBuf::new(&mut byte));
-        Poll::Ready(read.is_pending())
-    })
-    .await
+/// Why a request has no answer.
+enum Failed {
+    /// It was not sent.
+    Unsent(Box<Request<Body>>),
+    /// Nobody knows what became of it.
+    Lost(String),
 }
 
-/// A request's bytes.
-fn written(request: &Request<Vec<u8>>) -> Vec<u8> {
-    let (uri, headers, body) = (request.uri(), request.headers(), request.body());
-    let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let mut out = Vec::with_capacity(256 + path.len() + body.len());
-    // Nothing fails to be written to memory.
-    let _ = write!(out, "{} {path} HTTP/1.1\r\n", request.method());
-    if !headers.contains_key(HOST) {
-        let _ = write!(out, "host: {}\r\n", host(uri));
-    }
-    for (name, value) in headers {
-        // How long the message is we know best.
-        if ![CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION].contains(name) {
-            let _ = write!(out, "{name}: ");
-            out.extend_from_slice(value.as_bytes());
-            out.extend_from_slice(b"\r\n");
+impl Connection {
+    /// Reads and writes what can be read and written now.
+    fn run(&mut self, context: &mut Context<'_>) {
+        if let Some(io) = &mut self.io
+            && Pin::new(io).poll(context).is_ready()
+        {
+            // Whoever waits for something learns of the end by this.
+            self.io = None;
         }
     }
-    if !body.is_empty() || request.method() != Method::GET {
-        let _ = write!(out, "content-length: {}\r\n", body.len());
+
+    async fn run_once(&mut self) {
+        poll_fn(|context| {
+            self.run(context);
+            Poll::Ready(())
+        })
+        .await;
     }
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(body);
-    out
+
+    async fn exchange(&mut self, request: Request<Body>) -> Result<Answer, Failed> {
+        let sent = self.requests.try_send_request(request);
+        let mut exchange = pin!(async {
+            let response = sent.await.map_err(|mut error| match error.take_message() {
+                Some(request) => Failed::Unsent(Box::new(request)),
+                None => Failed::Lost(reasons(error.error())),
+            })?;
+            read(response).await.map_err(Failed::Lost)
+        });
+        let answer = poll_fn(|context| {
+            if let Poll::Ready(answer) = exchange.as_mut().poll(context) {
+                return Poll::Ready(answer);
+            }
+            self.run(context);
+            exchange.as_mut().poll(context)
+        })
+        .await;
+        // So that it knows that the answer is read, and whether it stays open.
+        self.run_once().await;
+        answer
+    }
 }
 
 fn place(uri: &Uri) -> Result<Place, String> {
-    let place = uri.scheme_str().zip(uri.authority());
-    let place = place.map(|(scheme, authority)| format!("{scheme}://{authority}"));
+    let place = uri.scheme().cloned().zip(uri.authority().cloned());
     place.ok_or_else(|| format!("url {uri}: it has no host"))
 }
 
@@ -214,28 +220,5 @@ mod tests {
         ] {
             assert_eq!(host(&uri.parse().unwrap()), wanted);
         }
-    }
-
-    #[test]
-    fn requests() {
-        let request = |method: &str, uri: &str, body: &str| {
-            let request = Request::builder().method(method).uri(uri);
-            let request = request.header("X-Y", "z").header("Content-Length", "7");
-            let bytes = written(&request.body(body.into()).unwrap());
-            String::from_utf8(bytes).unwrap().replace("\r\n", "|")
-        };
-        let head = "HTTP/1.1|host: a:8|x-y: z|";
-        assert_eq!(
-            request("GET", "http://a:8/b?c=d", ""),
-            format!("GET /b?c=d {head}|")
-        );
-        assert_eq!(
-            request("POST", "http://a:8", ""),
-            format!("POST / {head}content-length: 0||")
-        );
-        assert_eq!(
-            request("POST", "http://a:8", "hi"),
-            format!("POST / {head}content-length: 2||hi")
-        );
     }
 }

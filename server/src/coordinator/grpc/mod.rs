@@ -100,16 +100,11 @@ fn check(coordinator: &Coordinator, head: &Parts) -> Result<(), Status> {
         let message = "this port is for gRPC; HTTP has one of its own";
         return Err(Status::new(Code::InvalidArgument, message));
     }
-    if !is_authorized(coordinator, header_of(&head.headers)) {
+    if !is_authorized(coordinator, &head.headers) {
         let message = "a bearer token is needed";
         return Err(Status::new(Code::Unauthenticated, message));
     }
     Ok(())
-}
-
-/// The way to headers by their names.
-fn header_of<'a>(headers: &'a HeaderMap) -> impl Fn(&'static str) -> Option<&'a str> {
-    |name| headers.get(name)?.to_str().ok()
 }
 
 /// A response that is nothing but the end of a call.
@@ -130,7 +125,7 @@ async fn unary(
     head: &Parts,
     body: Incoming,
 ) -> Result<Vec<u8>, Status> {
-    let trace = trace_of(header_of(&head.headers));
+    let trace = trace_of(&head.headers);
     let path = head.uri.path();
     let method = path
         .strip_prefix('/')
