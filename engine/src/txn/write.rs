@@ -264,7 +264,7 @@ impl Txn {
         let mut gone = Vec::new();
         let mut come = Vec::new();
         for index in &table.indexes {
-            let is_same = key::same_parts(table, index, before, after);
+            let is_same = key::same_columns(table, index, before, after);
             if !moved && is_same.map_err(|_| malformed(table))? {
                 continue;
             }

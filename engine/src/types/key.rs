@@ -162,19 +162,6 @@ fn push_fixed(column: &Column, value: &Value, key: &mut Vec<u8>) {
     }
 }
 
-/// Whether two rows certainly have the same key in an index; false for those, too, whose parts
-/// differ in a way that the key does not show (`a` and `A`).
-pub fn same_parts(
-    table: &Table,
-    index: &Index,
-    image: &[u8],
-    other: &[u8],
-) -> Result<bool, Malformed> {
-    let positions = index.parts.iter().map(|part| part.column);
-    let raw = row::raw_values(table, image, positions.clone())?;
-    Ok(raw == row::raw_values(table, other, positions)?)
-}
-
 /// Appends the parts of `index` of the row with this image. Returns whether any part is NULL.
 pub fn encode_index(
     table: &Table,
