@@ -38,7 +38,7 @@ def commands(client):
 
 
 def run(server, client, failures):
-    """Sends all, while another thread takes the replies."""
+    """Takes the replies, while another thread sends all commands."""
     connection = server.connect(database="test", autocommit=True)
     sent = list(commands(client))
     packets = [len(text).to_bytes(3, "little") + b"\0" + text

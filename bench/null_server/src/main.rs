@@ -60,7 +60,7 @@ fn main() -> io::Result<()> {
 }
 
 /// What a statement is to this server.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Select,
     Begin,
@@ -71,17 +71,20 @@ enum Kind {
 
 impl Kind {
     fn of(sql: &[u8]) -> Kind {
+        const WORDS: [(&str, Kind); 6] = [
+            ("select", Kind::Select),
+            ("begin", Kind::Begin),
+            ("commit", Kind::Commit),
+            ("insert", Kind::Change),
+            ("update", Kind::Change),
+            ("delete", Kind::Change),
+        ];
         let begins = |word: &str| {
             let begin = sql.get(..word.len());
             begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
         };
-        match () {
-            () if begins("select") => Kind::Select,
-            () if begins("begin") => Kind::Begin,
-            () if begins("commit") => Kind::Commit,
-            () if ["insert", "update", "delete"].into_iter().any(begins) => Kind::Change,
-            () => Kind::Other,
-        }
+        let found = WORDS.iter().find(|(word, _)| begins(word));
+        found.map_or(Kind::Other, |(_, kind)| *kind)
     }
 }
 
@@ -122,7 +125,7 @@ fn serve(stream: TcpStream, commits: Option<&Commits>) -> io::Result<()> {
                 kinds.push(kind);
                 let parameters = rest.iter().filter(|b| **b == b'?').count() as u16;
                 let id = kinds.len() as u32;
-                let select = matches!(kind, Kind::Select);
+                let select = kind == Kind::Select;
                 stream.write_all(&prepared(id, parameters, select, eof))?;
                 continue;
             }
@@ -135,16 +138,8 @@ fn serve(stream: TcpStream, commits: Option<&Commits>) -> io::Result<()> {
             _ => (Kind::Other, &replies.text_row),
         };
         // A transaction is one record, at its COMMIT.
-        let durable = match kind {
-            Kind::Change => !in_transaction,
-            Kind::Commit => true,
-            _ => false,
-        };
-        match kind {
-            Kind::Begin => in_transaction = true,
-            Kind::Commit => in_transaction = false,
-            _ => (),
-        }
+        let durable = kind == Kind::Commit || kind == Kind::Change && !in_transaction;
+        in_transaction = kind == Kind::Begin || in_transaction && kind != Kind::Commit;
         match (kind, commits) {
             (Kind::Select, _) => stream.write_all(row)?,
             (_, Some(commits)) if durable => commits.reply(&shared, &replies.ok)?,

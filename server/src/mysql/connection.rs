@@ -281,18 +281,17 @@ impl<B: Backend> Connection<B> {
     /// Waits until the last reply is on its way, for what it told of is visible then: before the
     /// next command.
     fn wait_for_reply(&self) {
-        if let Some(late) = &self.late
-            && late.is_pending()
-        {
-            self.shared.backend.release_slot();
-            late.wait();
-        }
+        self.wait_if(Late::is_pending);
     }
 
     /// Waits until the last reply has gone: before the next one, and before the end.
     fn let_reply_go(&self) {
+        self.wait_if(|late| !late.has_gone());
+    }
+
+    fn wait_if(&self, must_wait: impl FnOnce(&Late) -> bool) {
         if let Some(late) = &self.late
-            && !late.has_gone()
+            && must_wait(late)
         {
             self.shared.backend.release_slot();
             late.wait();

@@ -221,11 +221,7 @@ impl<'p> Inserter<'p> {
 
     /// The row before values are given to it: expressions may refer to columns before theirs.
     fn defaults(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        for i in 0..self.missing.len() {
-            if let Some(&position) = self.missing.get(i) {
-                self.default_value(position, context)?;
-            }
-        }
+        self.default_values(|inserter| &inserter.missing, context)?;
         for &position in &self.required {
             if let (Some(column), Some(slot)) =
                 (self.table.columns.get(position), self.row.get_mut(position))
@@ -239,10 +235,18 @@ impl<'p> Inserter<'p> {
 
     /// What is wrong with the values given comes before what is not given.
     fn check_required(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        for i in 0..self.required.len() {
-            if let Some(&position) = self.required.get(i) {
-                self.default_value(position, context)?;
-            }
+        self.default_values(|inserter| &inserter.required, context)
+    }
+
+    fn default_values(
+        &mut self,
+        of: fn(&Self) -> &[usize],
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        let mut next = 0;
+        while let Some(&position) = of(self).get(next) {
+            self.default_value(position, context)?;
+            next += 1;
         }
         Ok(())
     }

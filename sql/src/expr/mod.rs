@@ -246,3 +246,15 @@ pub enum Expr {
         ty: ExprType,
     },
 }
+
+impl Expr {
+    /// Its value as a DOUBLE.
+    #[must_use]
+    pub(crate) fn into_double(self) -> Expr {
+        let ty = ExprType::double().nullable_if(infer(&self).nullable);
+        Expr::Cast {
+            expr: Box::new(self),
+            ty,
+        }
+    }
+}

@@ -326,11 +326,8 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
         };
     }
     if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {
-        let wider = if integer_bytes(a) >= integer_bytes(b) {
-            a
-        } else {
-            b
-        };
+        let bytes = |ty: &ExprType| ty.ty.map(ColumnType::integer_bytes);
+        let wider = if bytes(a) >= bytes(b) { a } else { b };
         return ExprType {
             length: a.length.max(b.length),
             ..*wider
@@ -346,17 +343,6 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
         };
     }
     ExprType::decimal(a_whole.max(b_whole) + scale, scale)
-}
-
-fn integer_bytes(ty: &ExprType) -> u8 {
-    match ty.ty {
-        Some(ColumnType::Year) => 0,
-        Some(ColumnType::TinyInt) => 1,
-        Some(ColumnType::SmallInt) => 2,
-        Some(ColumnType::MediumInt) => 3,
-        Some(ColumnType::Int) => 4,
-        _ => 8,
-    }
 }
 
 /// Whether FLOAT holds all values of a type, as MySQL sees it.

@@ -544,11 +544,7 @@ fn hashable(a: &Expr, b: &Expr, collation: Collation) -> Option<(Expr, Expr)> {
     if all(ExprType::is_string) || !all(as_double) {
         return None;
     }
-    let double = |expr: &Expr, ty: &ExprType| Expr::Cast {
-        expr: Box::new(expr.clone()),
-        ty: ExprType::double().nullable_if(ty.nullable),
-    };
-    Some((double(a, &types[0]), double(b, &types[1])))
+    Some((a.clone().into_double(), b.clone().into_double()))
 }
 
 /// Turns outer joins into inner ones where a condition cannot hold for a row of NULLs.

@@ -250,8 +250,7 @@ impl<'a> Args<'a> {
         Ok(convert::decimal(&value, context))
     }
     fn date(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Date>, SqlError> {
-        let value = self.dated(i, context)?;
-        Ok(convert::date(&value, Takes::Allowed, context))
+        self.date_of(i, Takes::Allowed, context)
     }
     /// The same for who takes other dates.
     fn date_of(

@@ -88,111 +88,59 @@ pub(super) const FUNCTIONS: &[Function] = &[
                 .map_or(Value::Null, |date| Value::UInt(date.year.into())))
         },
     ),
-    function(
-        "month",
-        (1, 1),
-        |_| digits(3),
-        |args, context| of_date(args, context, |d| i64::from(d.month)),
-    ),
-    function(
-        "day",
-        (1, 1),
-        |_| digits(3),
-        |args, context| of_date(args, context, |d| i64::from(d.day)),
-    ),
-    function(
-        "dayofmonth",
-        (1, 1),
-        |_| digits(3),
-        |args, context| of_date(args, context, |d| i64::from(d.day)),
-    ),
-    function(
-        "quarter",
-        (1, 1),
-        |_| digits(2),
-        |args, context| of_date(args, context, |d| (i64::from(d.month) + 2) / 3),
-    ),
-    function(
-        "dayofweek",
-        (1, 1),
-        |_| digits(2),
-        |args, context| of_whole_date(args, context, |d| (i64::from(d.weekday()) + 1) % 7 + 1),
-    ),
-    function(
-        "weekday",
-        (1, 1),
-        |_| digits(2),
-        |args, context| of_whole_date(args, context, |d| d.weekday().into()),
-    ),
-    function(
-        "dayofyear",
-        (1, 1),
-        |_| digits(4),
-        |args, context| of_whole_date(args, context, Date::day_of_year),
-    ),
-    function(
-        "to_days",
-        (1, 1),
-        |_| digits(8),
-        |args, context| of_whole_date(args, context, Date::day_number),
-    ),
-    function(
-        "week",
-        (1, 2),
-        |_| digits(3),
-        |args, context| {
-            let mode = args.int(1, context)?.unwrap_or(0);
-            of_whole_date(args, context, |d| calendar::week(d, mode).1)
-        },
-    ),
-    function(
-        "weekofyear",
-        (1, 1),
-        |_| digits(3),
-        |args, context| of_whole_date(args, context, |d| calendar::week(d, 3).1),
-    ),
-    function(
-        "yearweek",
-        (1, 2),
-        |_| digits(7),
-        |args, context| {
-            let mode = args.int(1, context)?.unwrap_or(0) | 2;
-            of_whole_date(args, context, |d| {
-                let (year, week) = calendar::week(d, mode);
-                year * 100 + week
-            })
-        },
-    ),
-    function(
-        "hour",
-        (1, 1),
-        |_| digits(4),
-        |args, context| of_time(args, context, |t| t.parts().0.into()),
-    ),
-    function(
-        "minute",
-        (1, 1),
-        |_| digits(3),
-        |args, context| of_time(args, context, |t| t.parts().1.into()),
-    ),
-    function(
-        "second",
-        (1, 1),
-        |_| digits(3),
-        |args, context| of_time(args, context, |t| t.parts().2.into()),
-    ),
-    function(
-        "microsecond",
-        (1, 1),
-        |_| digits(21),
-        |args, context| of_time(args, context, |t| t.parts().3.into()),
-    ),
-    function(
-        "time_to_sec",
-        (1, 1),
-        |_| digits(10),
-        |args, context| of_time(args, context, |t| t.micros / SECOND),
-    ),
+    function("month", (1, 1), digits::<3>, |args, context| {
+        of_date(args, context, |d| i64::from(d.month))
+    }),
+    function("day", (1, 1), digits::<3>, |args, context| {
+        of_date(args, context, |d| i64::from(d.day))
+    }),
+    function("dayofmonth", (1, 1), digits::<3>, |args, context| {
+        of_date(args, context, |d| i64::from(d.day))
+    }),
+    function("quarter", (1, 1), digits::<2>, |args, context| {
+        of_date(args, context, |d| (i64::from(d.month) + 2) / 3)
+    }),
+    function("dayofweek", (1, 1), digits::<2>, |args, context| {
+        of_whole_date(args, context, |d| (i64::from(d.weekday()) + 1) % 7 + 1)
+    }),
+    function("weekday", (1, 1), digits::<2>, |args, context| {
+        of_whole_date(args, context, |d| d.weekday().into())
+    }),
+    function("dayofyear", (1, 1), digits::<4>, |args, context| {
+        of_whole_date(args, context, Date::day_of_year)
+    }),
+    function("to_days", (1, 1), digits::<8>, |args, context| {
+        of_whole_date(args, context, Date::day_number)
+    }),
+    function("week", (1, 2), digits::<3>, |args, context| {
+        let mode = args.int(1, context)?.unwrap_or(0);
+        of_whole_date(args, context, |d| calendar::week(d, mode).1)
+    }),
+    function("weekofyear", (1, 1), digits::<3>, |args, context| {
+        of_whole_date(args, context, |d| calendar::week(d, 3).1)
+    }),
+    function("yearweek", (1, 2), digits::<7>, |args, context| {
+        let mode = args.int(1, context)?.unwrap_or(0) | 2;
+        of_whole_date(args, context, |d| {
+            let (year, week) = calendar::week(d, mode);
+            year * 100 + week
+        })
+    }),
+    function("hour", (1, 1), digits::<4>, |args, context| {
+        of_time(args, context, |t| t.parts().0.into())
+    }),
+    function("minute", (1, 1), digits::<3>, |args, context| {
+        of_time(args, context, |t| t.parts().1.into())
+    }),
+    function("second", (1, 1), digits::<3>, |args, context| {
+        of_time(args, context, |t| t.parts().2.into())
+    }),
+    function("microsecond", (1, 1), digits::<21>, |args, context| {
+        of_time(args, context, |t| t.parts().3.into())
+    }),
+    function("time_to_sec", (1, 1), digits::<10>, |args, context| {
+        of_time(args, context, |t| t.micros / SECOND)
+    }),
     function(
         "sec_to_time",
         (1, 1),
@@ -270,18 +218,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
         interval::result_type,
         |args, context| interval::add(args, true, context),
     ),
-    function(
-        "datediff",
-        (2, 2),
-        |_| digits(8),
-        |args, context| {
-            let a = args.date_of(0, Takes::Whole, context)?;
-            let b = args.date_of(1, Takes::Whole, context)?;
-            Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
-                Value::Int(a.day_number() - b.day_number())
-            }))
-        },
-    ),
+    function("datediff", (2, 2), digits::<8>, |args, context| {
+        let a = args.date_of(0, Takes::Whole, context)?;
+        let b = args.date_of(1, Takes::Whole, context)?;
+        Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
+            Value::Int(a.day_number() - b.day_number())
+        }))
+    }),
     function(
         "timediff",
         (2, 2),
@@ -374,8 +317,8 @@ fn full_year(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sq
 }
 
 /// An integer of at most so many characters, or NULL.
-fn digits(length: u32) -> ExprType {
-    ExprType::int(length).or_null()
+fn digits<const LENGTH: u32>(_: &Typing<'_>) -> ExprType {
+    ExprType::int(LENGTH).or_null()
 }
 
 fn date_type(_: &Typing<'_>) -> ExprType {

@@ -274,13 +274,10 @@ fn alike(operands: [Expr; 3]) -> [Expr; 3] {
         return operands;
     }
     operands.map(|operand| {
-        let ty = infer(&operand);
-        if !ty.is_string() {
-            return operand;
-        }
-        Expr::Cast {
-            expr: Box::new(operand),
-            ty: ExprType::double().nullable_if(ty.nullable),
+        if infer(&operand).is_string() {
+            operand.into_double()
+        } else {
+            operand
         }
     })
 }
