@@ -191,6 +191,16 @@ fn has_null(table: &Table, index: &Index, parts: &[u8]) -> bool {
     false
 }
 
+/// What became of an entry that a locking scan saw.
+enum Locked {
+    /// Its row is locked, and it is there.
+    There,
+    /// It is not there any more.
+    Gone,
+    /// Others have its row locked, and the caller does not wait.
+    Skipped,
+}
+
 /// A position in a scan. It borrows nothing: pass the transaction to every step.
 pub struct Scan {
     window: Window,
@@ -275,6 +285,7 @@ impl Scan {
             let rest_inside = self.look_ahead(txn, &view, passed, limit)?;
             if !rest_inside.is_empty() {
                 // More has come into the range than the caller wants now.
+                rest = self.window.clone();
                 if self.window.reverse {
                     rest.high = rest_inside.high;
                 } else {
@@ -293,8 +304,15 @@ impl Scan {
         let mut value = Vec::new();
         for row in 0..ahead.len() {
             let (key, seen) = ahead.get(row);
-            if self.lock_row(txn, &view, key, seen, &mut value, mode, conflict)? {
-                batch.push(key, &value);
+            match self.lock_row(txn, &view, key, seen, &mut value, mode, conflict)? {
+                Locked::There => batch.push(key, &value),
+                Locked::Skipped => {}
+                Locked::Gone => {
+                    if let Some(again) = self.again_from(key)? {
+                        rest = again;
+                        break;
+                    }
+                }
             }
         }
         self.ahead = ahead;
@@ -358,8 +376,29 @@ impl Scan {
         }
         passed
     }
-    /// Locks the row of an entry and reads the entry's newest version; false: it is gone, or to
-    /// be skipped.
+    /// Where to look again after an entry that was gone when its row was locked: whoever took a
+    /// value out of a unique index may have given it to another row. `None`: nothing can have
+    /// come that the scan does not meet anyway.
+    fn again_from(&self, key: &[u8]) -> Result<Option<Window>, TxnError> {
+        let Some((table, index)) = self.kind.index().filter(|(_, index)| index.unique) else {
+            return Ok(None);
+        };
+        let start = row_key_start(table, index, key)?;
+        let parts = key.get(..start).unwrap_or_default();
+        if has_null(table, index, parts) {
+            return Ok(None);
+        }
+        let mut again = self.window.clone();
+        if again.reverse {
+            if let Some(end) = successor(parts) {
+                again.high = TreeKey::new(again.low.tree(), &end).min(again.high);
+            }
+        } else {
+            again.low = TreeKey::new(again.low.tree(), parts).max(again.low);
+        }
+        Ok(Some(again))
+    }
+    /// Locks the row of an entry and reads the entry's newest version.
     #[expect(clippy::too_many_arguments, reason = "one step of one loop")]
     fn lock_row(
         &self,
@@ -370,7 +409,7 @@ impl Scan {
         value: &mut Vec<u8>,
         mode: LockMode,
         conflict: OnConflict,
-    ) -> Result<bool, TxnError> {
+    ) -> Result<Locked, TxnError> {
         let tree = self.window.low.tree();
         let (row_tree, row_key) = match self.kind.index() {
             None => (tree, key),
@@ -380,13 +419,15 @@ impl Scan {
             }
         };
         if !txn.lock(row_tree, row_key, mode, conflict)? {
-            return Ok(false);
+            return Ok(Locked::Skipped);
         }
-        let exists = read_locked(txn, view, &TreeKey::new(tree, key), seen, value)?;
-        if !exists && txn.reads_committed() {
+        if read_locked(txn, view, &TreeKey::new(tree, key), seen, value)? {
+            return Ok(Locked::There);
+        }
+        if txn.reads_committed() {
             txn.unlock_if_new(row_tree, row_key);
         }
-        Ok(exists)
+        Ok(Locked::Gone)
     }
 }
 
