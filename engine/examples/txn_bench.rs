@@ -142,7 +142,8 @@ impl Bench {
             Load::Insert => {
                 let id = self.rows + self.next.fetch_add(1, Relaxed) as i64;
                 txn.use_table(&self.table).expect("use");
-                txn.insert(&self.table, &image(&self.table, id, id * 7 % 1_000_003))
+                let image = image(&self.table, id, id * 7 % 1_000_003);
+                txn.insert(&self.table, &image, LockMode::Shared)
                     .expect("insert");
             }
             Load::Update => update(&mut txn, &self.table, id, id),
@@ -218,7 +219,8 @@ fn load(engine: &Engine, rows: i64) -> Arc<Table> {
         txn.use_table(&table).expect("use");
         for id in first..(first + 1000).min(rows) {
             let image = image(&table, id, id * 7 % 1_000_003);
-            txn.insert(&table, &image).expect("insert");
+            txn.insert(&table, &image, LockMode::Shared)
+                .expect("insert");
         }
         txn.commit("bench").expect("commit");
     }

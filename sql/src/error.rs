@@ -42,6 +42,7 @@ macro_rules! errors {
 }
 
 errors! {
+    138 b"HY000" snapshot_ignored() "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE READ isolation level.";
     1007 b"HY000" database_exists(name) "Can't create database '{name}'; database exists";
     1008 b"HY000" cannot_drop_database(name) "Can't drop database '{name}'; database doesn't exist";
     1017 b"HY000" file_not_found(name, errno, why) "Can't find file: '{name}' (errno: {errno} - {why})";

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `engine` | the open database |
 //! | `transaction`, `read`, `write` | a transaction: its locks and its end; reading; writing |
+//! | `claim` | the places of new rows: locks, duplicates |
 //! | `writes` | the write set: overlay, undo, changes for the log |
 //! | `commit` | the commit pipeline and back-pressure |
 //! | `prepared` | XA: transactions between their two phases |
@@ -17,6 +18,7 @@
 
 mod build;
 mod checkpoint;
+mod claim;
 mod commit;
 mod ddl;
 mod descriptor;

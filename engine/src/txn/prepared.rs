@@ -31,7 +31,7 @@
 //! no undo in this engine, and none is needed).
 
 use super::{
-    Engine, Isolation, OpenError, TxnError, TxnOptions,
+    Engine, Isolation, LockMode, OpenError, TxnError, TxnOptions,
     descriptor::Descriptor,
     engine::Inner,
     owner::{Owner, Unattended},
@@ -363,7 +363,7 @@ fn redo_rows(
         };
         let first = take_image(&table, &mut images)?;
         if kind == RowsKind::Write {
-            txn.insert_as(&table, first, number)?;
+            txn.insert_as(&table, first, LockMode::Shared, number)?;
             note_auto_increment(txn, &table, first)?;
             continue;
         }

@@ -288,29 +288,31 @@ impl Txn {
         let name = name.into();
         self.locks.held.push(HeldLock { tree, name });
     }
-    /// Locks `name` X for inserting at `position`, waiting for others' range locks there.
+    /// Locks `name` X for inserting at `position`, waiting for others' range locks there. False:
+    /// it would have to wait, and `conflict` is not to.
     pub(super) fn lock_insert(
         &mut self,
         tree: TreeId,
         name: &[u8],
         position: &[u8],
-    ) -> Result<(), TxnError> {
+        conflict: OnConflict,
+    ) -> Result<bool, TxnError> {
         self.descriptor.identify(|| self.engine.locks.now_us());
         let place = self.lock_tree(tree);
         let mut owned = false;
         let mut deadline = None;
         loop {
             let Some(known) = self.locks.trees.get(place) else {
-                return Ok(());
+                return Ok(false);
             };
-            let attempt = known
-                .locks
-                .lock_insert(&self.descriptor, name, position, owned);
-            match attempt {
-                Attempt::Held | Attempt::Refused => return Ok(()),
+            let wait = conflict == OnConflict::Wait;
+            let locks = &known.locks;
+            match locks.lock_insert(&self.descriptor, name, position, owned, wait) {
+                Attempt::Held => return Ok(true),
+                Attempt::Refused => return Ok(false),
                 Attempt::Granted => {
                     self.hold(place, name);
-                    return Ok(());
+                    return Ok(true);
                 }
                 Attempt::Queued(waiter) => {
                     let target = Target::Row(Arc::clone(&known.locks), name.into());
@@ -389,6 +391,39 @@ impl Txn {
             && let Some(known) = self.locks.trees.get(lock.tree)
         {
             known.locks.release(&self.descriptor, &lock.name);
+        }
+    }
+    /// How many locks it has: those taken later come after them.
+    pub(super) fn locks_held(&self) -> usize {
+        self.locks.held.len()
+    }
+    /// Gives back the locks taken after the first `kept`.
+    pub(super) fn release_since(&mut self, kept: usize) {
+        while self.locks.held.len() > kept {
+            self.release_last();
+        }
+    }
+    /// Makes the locks taken after the first `kept` shared.
+    pub(super) fn downgrade_since(&mut self, kept: usize) {
+        for lock in self.locks.held.get(kept..).unwrap_or_default() {
+            if let Some(known) = self.locks.trees.get(lock.tree) {
+                known.locks.downgrade(&self.descriptor, &lock.name);
+            }
+        }
+    }
+    /// Gives back those of the locks taken after the first `kept` where nothing is.
+    pub(super) fn release_vacant(&mut self, kept: usize) {
+        let mut place = kept;
+        while let Some(lock) = self.locks.held.get(place) {
+            let Some(known) = self.locks.trees.get(lock.tree) else {
+                break;
+            };
+            if self.is_vacant(known.locks.tree, &lock.name) {
+                known.locks.release(&self.descriptor, &lock.name);
+                self.locks.held.swap_remove(place);
+            } else {
+                place += 1;
+            }
         }
     }
     /// Releases the lock `name` if this statement took it last.
@@ -506,13 +541,15 @@ impl Txn {
     /// A mark to return to, for SAVEPOINT and for rolling back a failed statement.
     #[must_use]
     pub fn savepoint(&self) -> Savepoint {
-        self.writes.savepoint()
+        self.writes.savepoint(self.locks_held())
     }
-    /// Undoes all changes since the mark. Locks stay (MySQL keeps them too).
+    /// Undoes all changes since the mark. Locks stay but those of what was inserted since (as in
+    /// MySQL).
     pub fn rollback_to(&mut self, mark: &Savepoint) {
         self.writes
             .rollback_to(&mut self.descriptor.overlay.lock(), mark);
         self.note_changes();
+        self.release_vacant(mark.locks);
     }
     pub(super) fn note_changes(&self) {
         let changes = self.writes.len() as u64;

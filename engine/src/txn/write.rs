@@ -1,14 +1,9 @@
 //! Inserting, updating and deleting rows, with their index entries.
 
-use super::{
-    LockMode, OnConflict, TxnError,
-    read::{row_key_start, successor},
-    transaction::Txn,
-};
+use super::{LockMode, OnConflict, TxnError, transaction::Txn};
 use crate::{
-    Seq,
     log::RowsKind,
-    store::{Batch, Cursor, TreeKey, Window},
+    store::TreeKey,
     types::{Index, Table, key},
 };
 use std::sync::{Arc, atomic::Ordering};
@@ -43,7 +38,7 @@ impl Entry {
         })
     }
     /// What its lock is named.
-    fn name(&self) -> &[u8] {
+    pub fn name(&self) -> &[u8] {
         let length = if self.unique {
             self.parts
         } else {
@@ -53,7 +48,7 @@ impl Entry {
     }
 }
 
-fn malformed(table: &Table) -> TxnError {
+pub(super) fn malformed(table: &Table) -> TxnError {
     TxnError::Corrupt(format!("a row that does not fit table {}", table.name))
 }
 
@@ -94,34 +89,43 @@ impl Txn {
         self.note_changes();
         Ok(())
     }
-    /// Inserts a row. On a duplicate the row's key in the conflicting index is looked up with
-    /// `find_duplicate`; nothing was written.
-    pub fn insert(&mut self, table: &Arc<Table>, image: &[u8]) -> Result<(), TxnError> {
-        self.insert_as(table, image, None)
+    /// Inserts a row. On a duplicate nothing was written, and what stands in the way is locked in
+    /// the mode `duplicates`: S keeps it there, X is for who goes on to change it, which is then
+    /// looked up with `find_duplicate`.
+    pub fn insert(
+        &mut self,
+        table: &Arc<Table>,
+        image: &[u8],
+        duplicates: LockMode,
+    ) -> Result<(), TxnError> {
+        self.insert_as(table, image, duplicates, None)
     }
     /// As `insert`; a table without primary key gives the row this hidden number, if there is one.
     pub(super) fn insert_as(
         &mut self,
         table: &Arc<Table>,
         image: &[u8],
+        duplicates: LockMode,
         number: Option<u64>,
     ) -> Result<(), TxnError> {
         self.may_write()?;
         let (used, table) = self.used(table)?;
         let table = &table;
-        let key = match primary_key(table, image)? {
-            Some(key) => {
-                self.claim_row(table, &key)?;
-                key
-            }
-            None => {
-                let number = self.row_number(used, number);
-                let key = hidden_key(number);
-                self.lock_insert(table.rows, &key, &key)?;
-                key
-            }
-        };
-        let entries = self.claim_entries(table, image, &key, None)?;
+        let (key, entries) = self.claiming(|txn| {
+            let key = match primary_key(table, image)? {
+                Some(key) => {
+                    txn.claim_row(table, &key, duplicates)?;
+                    key
+                }
+                None => {
+                    let key = hidden_key(txn.row_number(used, number));
+                    txn.lock_insert(table.rows, &key, &key, OnConflict::Wait)?;
+                    key
+                }
+            };
+            let entries = txn.claim_entries(table, image, &key, duplicates)?;
+            Ok((key, entries))
+        })?;
         let number = hidden_number(table, &key);
         self.writes
             .change(RowsKind::Write, used, &[], image, number);
@@ -142,72 +146,6 @@ impl Txn {
                 number
             }
         }
-    }
-    /// Locks the place of a new row, which must be free.
-    fn claim_row(&mut self, table: &Table, key: &[u8]) -> Result<(), TxnError> {
-        self.lock_insert(table.rows, key, key)?;
-        let mut value = Vec::new();
-        if self.get_newest(&TreeKey::new(table.rows, key), &mut value)? {
-            return Err(TxnError::DuplicateKey {
-                index: "PRIMARY".to_owned(),
-            });
-        }
-        Ok(())
-    }
-    /// Locks the places of a row's new index entries; the unique ones must be free but for
-    /// `replaced`, the key of the row that gives way.
-    fn claim_entries(
-        &mut self,
-        table: &Table,
-        image: &[u8],
-        row_key: &[u8],
-        replaced: Option<&[u8]>,
-    ) -> Result<Vec<Entry>, TxnError> {
-        let mut entries = Vec::with_capacity(table.indexes.len());
-        for index in &table.indexes {
-            let entry = Entry::derive(table, index, image, row_key)?;
-            self.claim_entry(table, index, &entry, replaced)?;
-            entries.push(entry);
-        }
-        Ok(entries)
-    }
-    fn claim_entry(
-        &mut self,
-        table: &Table,
-        index: &Index,
-        entry: &Entry,
-        replaced: Option<&[u8]>,
-    ) -> Result<(), TxnError> {
-        self.lock_insert(index.tree, entry.name(), &entry.key)?;
-        if !entry.unique {
-            return Ok(());
-        }
-        match self.unique_owner(table, index, entry.name())? {
-            Some(owner) if replaced != Some(owner.as_slice()) => Err(TxnError::DuplicateKey {
-                index: index.name.clone(),
-            }),
-            _ => Ok(()),
-        }
-    }
-    /// The key of the row that has these values in a unique index, as of now.
-    fn unique_owner(
-        &mut self,
-        table: &Table,
-        index: &Index,
-        parts: &[u8],
-    ) -> Result<Option<Vec<u8>>, TxnError> {
-        let window = Window::new(index.tree, parts, successor(parts).as_deref(), false);
-        let view = self.engine.views.load_full();
-        let mut batch = Batch::default();
-        let mut cursor = Cursor::new(view, Seq::MAX, window);
-        let newest = self.with_overlay(|overlay| cursor.next(overlay, &mut batch, 1))?;
-        self.note_read(newest);
-        if batch.is_empty() {
-            return Ok(None);
-        }
-        let (key, _) = batch.get(0);
-        let start = row_key_start(table, index, key)?;
-        Ok(Some(key.get(start..).unwrap_or_default().to_vec()))
     }
     /// The key of the row that stands in the way of inserting `image`, locked X: for REPLACE and
     /// ON DUPLICATE KEY UPDATE.
@@ -258,26 +196,29 @@ impl Txn {
         self.lock(table.rows, key, LockMode::Exclusive, OnConflict::Wait)?;
         let new_key = primary_key(table, after)?.unwrap_or_else(|| key.to_vec());
         let moved = new_key != key;
-        if moved {
-            self.claim_row(table, &new_key)?;
-        }
         let mut gone = Vec::new();
         let mut come = Vec::new();
-        for index in &table.indexes {
-            let is_same = key::same_columns(table, index, before, after);
-            if !moved && is_same.map_err(|_| malformed(table))? {
-                continue;
+        self.claiming(|txn| {
+            if moved {
+                txn.claim_row(table, &new_key, LockMode::Shared)?;
             }
-            let old = Entry::derive(table, index, before, key)?;
-            let new = Entry::derive(table, index, after, &new_key)?;
-            if old.key == new.key {
-                continue;
+            for index in &table.indexes {
+                let is_same = key::same_columns(table, index, before, after);
+                if !moved && is_same.map_err(|_| malformed(table))? {
+                    continue;
+                }
+                let old = Entry::derive(table, index, before, key)?;
+                let new = Entry::derive(table, index, after, &new_key)?;
+                if old.key == new.key {
+                    continue;
+                }
+                txn.lock_gone(index, &old)?;
+                txn.claim_entry(table, index, &new, Some(key), LockMode::Shared)?;
+                gone.push((index.tree, old));
+                come.push((index.tree, new));
             }
-            self.lock_gone(index, &old)?;
-            self.claim_entry(table, index, &new, Some(key))?;
-            gone.push((index.tree, old));
-            come.push((index.tree, new));
-        }
+            Ok(())
+        })?;
         let number = hidden_number(table, key);
         self.writes
             .change(RowsKind::Update, used, before, after, number);

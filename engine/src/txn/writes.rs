@@ -44,6 +44,8 @@ pub struct Savepoint {
     undo: usize,
     changes: usize,
     images: usize,
+    /// How many locks the transaction had.
+    pub(super) locks: usize,
 }
 
 /// What a change of the write set takes beyond its bytes, about.
@@ -97,8 +99,10 @@ impl WriteSet {
             statement: self.statement,
         });
     }
-    pub fn savepoint(&self) -> Savepoint {
+    /// A mark here, in a transaction with so many locks.
+    pub fn savepoint(&self, locks: usize) -> Savepoint {
         Savepoint {
+            locks,
             undo: self.undo.len(),
             changes: self.changes.len(),
             images: self.images.len(),

@@ -11,7 +11,7 @@ use crate::{
     plan::{Assigned, Block, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
-    txn::TxnError,
+    txn::{LockMode, OnConflict, Read, TxnError},
     types::{Column, ColumnType, Table, Value, row},
 };
 use std::sync::Arc;
@@ -117,7 +117,11 @@ struct Inserter<'p> {
     last_id: u64,
     affected: u64,
     records: u64,
+    /// IGNORE counts the rows that came to nothing, otherwise those that were changed or replaced
+    /// count.
     duplicates: u64,
+    /// The value that the row itself gives its AUTO_INCREMENT column, if it is more than 0.
+    given: u64,
     warnings_before: u64,
 }
 
@@ -145,6 +149,7 @@ impl<'p> Inserter<'p> {
             affected: 0,
             records: 0,
             duplicates: 0,
+            given: 0,
             warnings_before: context.eval.warnings.count(),
         }
     }
@@ -161,10 +166,10 @@ impl<'p> Inserter<'p> {
         };
         Outcome {
             affected_rows: self.affected,
-            insert_id: if self.first_generated > 0 {
-                self.first_generated
-            } else {
-                self.last_id
+            insert_id: match (self.first_generated, self.affected) {
+                (0, 0) => 0,
+                (0, _) => self.last_id,
+                (first, _) => first,
             },
             generated_id: self.first_generated,
             info,
@@ -178,6 +183,7 @@ impl<'p> Inserter<'p> {
         self.row.truncate(self.table.columns.len());
         self.row.fill(Value::Null);
         self.generated = 0;
+        self.given = 0;
     }
 
     fn values_row(
@@ -314,7 +320,7 @@ impl<'p> Inserter<'p> {
         };
         if let Some(given) = given {
             if given > 0 {
-                context.engine.auto_increment_at_least(self.table, given);
+                self.given = given;
                 // What was reserved may be below it: MySQL goes on above.
                 if self.reserved.contains(&given) {
                     self.reserved.start = given + 1;
@@ -366,11 +372,18 @@ impl<'p> Inserter<'p> {
             self.row.get(..columns).unwrap_or_default(),
             &mut self.image,
         );
+        // Who goes on to change the row that stands in the way wants it X at once.
+        let changes_duplicates = self.plan.replace || self.plan.on_duplicate.is_some();
+        let duplicates = match changes_duplicates {
+            true => LockMode::Exclusive,
+            false => LockMode::Shared,
+        };
         loop {
-            match context.txn.insert(self.table, &self.image) {
+            match context.txn.insert(self.table, &self.image, duplicates) {
                 Ok(()) => {
                     context.handler.write += 1;
                     self.affected += 1;
+                    self.note_given(context);
                     if self.first_generated == 0 {
                         self.first_generated = self.generated;
                     }
@@ -383,6 +396,15 @@ impl<'p> Inserter<'p> {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// The next AUTO_INCREMENT value is above one that came into the table by itself.
+    fn note_given(&self, context: &ExecContext) {
+        if self.given > 0 {
+            context
+                .engine
+                .auto_increment_at_least(self.table, self.given);
         }
     }
 
@@ -401,15 +423,13 @@ impl<'p> Inserter<'p> {
             return Ok(false);
         };
         let mut old = Vec::new();
-        let read = cohort_engine::txn::Read::Locking(
-            cohort_engine::txn::LockMode::Exclusive,
-            cohort_engine::txn::OnConflict::Wait,
-        );
+        let read = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
         context.handler.read_key += 1;
         if !context.txn.get(self.table.rows, &key, read, &mut old)? {
             return Ok(false);
         }
         if self.plan.replace {
+            self.note_given(context);
             context.txn.delete(self.table, &key, &old)?;
             context.handler.delete += 1;
             self.affected += 1;
@@ -428,7 +448,6 @@ impl<'p> Inserter<'p> {
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         let columns = self.table.columns.len();
-        self.duplicates += 1;
         let mut both = row::decode(self.table, old)?;
         both.extend(self.row.drain(..columns));
         // Results of subqueries are in the slots after both rows.
@@ -447,6 +466,7 @@ impl<'p> Inserter<'p> {
         )?;
         if image == old {
             self.affected += u64::from(context.found_rows);
+            self.duplicates += u64::from(context.found_rows || self.plan.ignore);
             self.last_id = 0;
             return Ok(());
         }
@@ -458,12 +478,14 @@ impl<'p> Inserter<'p> {
                     return Err(error.into());
                 }
                 context.eval.warnings.warn(error);
+                self.duplicates += 1;
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         }
         context.handler.update += 1;
         self.affected += 2;
+        self.duplicates += u64::from(!self.plan.ignore);
         if let Some(auto) = self.auto {
             let id = match both.get(auto) {
                 Some(Value::Int(n)) => u64::try_from(*n).unwrap_or(0),

@@ -518,6 +518,15 @@ impl Plan {
     pub fn is_select(&self) -> bool {
         self.returns_rows() || matches!(self.body, super::Body::SelectInto(..))
     }
+    /// Whether it is a SELECT … FOR UPDATE, which a read-only transaction refuses.
+    #[must_use]
+    pub fn locks_exclusively(&self) -> bool {
+        let (super::Body::Select(query) | super::Body::SelectInto(query, _)) = &self.body else {
+            return false;
+        };
+        let mut sources = query.blocks.iter().flat_map(|block| &block.sources);
+        sources.any(|source| matches!(source.lock, Some((LockMode::Exclusive, _))))
+    }
     /// Whether it returns rows.
     #[must_use]
     pub fn returns_rows(&self) -> bool {

@@ -347,7 +347,7 @@ impl Session {
             self.xa_takes_work()?;
             self.enter()?
         };
-        if characteristics.read_only && !is_select {
+        if characteristics.read_only && (!is_select || plan.locks_exclusively()) {
             return Err(SqlError::read_only_transaction());
         }
         let engine = self.transaction.engine.take();

@@ -86,12 +86,9 @@ impl Session {
         let mut characteristics = self.characteristics();
         characteristics.read_only = read_only.unwrap_or(characteristics.read_only);
         self.open(characteristics, true)?;
-        if snapshot
-            && matches!(
-                characteristics.isolation,
-                Isolation::RepeatableRead | Isolation::Serializable
-            )
-        {
+        if snapshot && characteristics.isolation != Isolation::RepeatableRead {
+            self.state.warnings.warn(SqlError::snapshot_ignored());
+        } else if snapshot {
             let mut txn = self.begin_engine(characteristics);
             txn.take_snapshot();
             self.transaction.engine = Some(txn);

@@ -298,13 +298,14 @@ impl TreeLocks {
     }
     /// Locks `name` exclusively for inserting an entry at `position`, which also must not lie in
     /// another transaction's range lock. `owned`: a wait for the name has just ended in this
-    /// call, so that holding it says nothing yet about ranges.
+    /// call, so that holding it says nothing yet about ranges. Queues only if `wait`.
     pub fn lock_insert(
         &self,
         who: &Arc<Descriptor>,
         name: &[u8],
         position: &[u8],
         owned: bool,
+        wait: bool,
     ) -> Attempt {
         let mut state = self.state.lock();
         let held = state.rows.get(name).and_then(|row| row.held_by(who));
@@ -313,6 +314,9 @@ impl TreeLocks {
             return Attempt::Held;
         }
         if !state.ranges.is_empty() && state.range_conflict(who, position) {
+            if !wait {
+                return Attempt::Refused;
+            }
             let waiter = Waiter::new(who);
             state.inserts.push(BlockedInsert {
                 waiter: Arc::clone(&waiter),
@@ -320,7 +324,7 @@ impl TreeLocks {
             });
             return Attempt::Queued(waiter);
         }
-        state.lock_row(who, name, LockMode::Exclusive, true)
+        state.lock_row(who, name, LockMode::Exclusive, wait)
     }
     /// Adds a range lock, unless another transaction holds a row lock X in it (an insert that is
     /// not committed, above all): then returns that lock's name, to be waited for.
@@ -345,6 +349,15 @@ impl TreeLocks {
     /// Adds a range lock whatever is pending in it: no new inserts begin there.
     pub fn bar_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) {
         self.state.lock().add_range(who, low, high);
+    }
+    /// Makes a row lock that `who` holds shared.
+    pub fn downgrade(&self, who: &Arc<Descriptor>, name: &[u8]) {
+        let mut woken = SmallVec::new();
+        if let Some(row) = self.state.lock().rows.get_mut(name) {
+            row.hold(who, LockMode::Shared);
+            row.hand_over(&mut woken);
+        }
+        wake(woken);
     }
     /// Releases one row lock.
     pub fn release(&self, who: &Arc<Descriptor>, name: &[u8]) {

@@ -168,7 +168,7 @@ pub(super) fn use_table(txn: &mut Txn, table: &Arc<Table>) -> Result<Arc<Table>,
 
 pub(super) fn insert(txn: &mut Txn, table: &Arc<Table>, row: Row) -> Result<(), TxnError> {
     let table = use_table(txn, table)?;
-    txn.insert(&table, &image(&table, row))
+    txn.insert(&table, &image(&table, row), LockMode::Shared)
 }
 
 pub(super) fn get(
