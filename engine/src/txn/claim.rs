@@ -22,14 +22,16 @@ use crate::{
 };
 
 impl Txn {
-    /// Claims places; after a duplicate none of them is kept.
+    /// Claims places. After a duplicate none of them is kept, unless the caller goes on because of
+    /// it: that the places before it were free has decided which row it changes.
     pub(super) fn claiming<T>(
         &mut self,
+        duplicates: LockMode,
         claim: impl FnOnce(&mut Txn) -> Result<T, TxnError>,
     ) -> Result<T, TxnError> {
         let before = self.locks_held();
         let claimed = claim(self);
-        if let Err(TxnError::DuplicateKey { .. }) = claimed {
+        if let (Err(TxnError::DuplicateKey { .. }), LockMode::Shared) = (&claimed, duplicates) {
             self.release_vacant(before);
         }
         claimed

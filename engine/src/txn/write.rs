@@ -111,7 +111,7 @@ impl Txn {
         self.may_write()?;
         let (used, table) = self.used(table)?;
         let table = &table;
-        let (key, entries) = self.claiming(|txn| {
+        let (key, entries) = self.claiming(duplicates, |txn| {
             let key = match primary_key(table, image)? {
                 Some(key) => {
                     txn.claim_row(table, &key, duplicates)?;
@@ -198,7 +198,7 @@ impl Txn {
         let moved = new_key != key;
         let mut gone = Vec::new();
         let mut come = Vec::new();
-        self.claiming(|txn| {
+        self.claiming(LockMode::Shared, |txn| {
             if moved {
                 txn.claim_row(table, &new_key, LockMode::Shared)?;
             }

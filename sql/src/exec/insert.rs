@@ -430,6 +430,10 @@ impl<'p> Inserter<'p> {
         }
         if self.plan.replace {
             self.note_given(context);
+            if old == self.image && is_last_unique(self.table, index) {
+                self.affected += 1;
+                return Ok(true);
+            }
             context.txn.delete(self.table, &key, &old)?;
             context.handler.delete += 1;
             self.affected += 1;
@@ -496,6 +500,16 @@ impl<'p> Inserter<'p> {
             self.last_id = id;
         }
         Ok(())
+    }
+}
+
+/// Whether no unique index comes after this one. What REPLACE finds by the last one it updates, so
+/// a row that is the same already counts once.
+fn is_last_unique(table: &Table, index: &str) -> bool {
+    let mut unique = table.indexes.iter().filter(|other| other.unique);
+    match index {
+        "PRIMARY" => unique.next().is_none(),
+        _ => unique.next_back().is_some_and(|last| last.name == index),
     }
 }
 
