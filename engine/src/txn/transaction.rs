@@ -152,7 +152,8 @@ impl Txn {
     }
     /// The shared metadata lock on a table, kept to the end of the transaction, so that no DDL
     /// changes it meanwhile. Fails with `TableChanged` if the snapshot is older than the table,
-    /// and returns the current definition (`None`: it is gone; resolve the name again).
+    /// and returns the current definition (`None`: it is gone, or has another name by now;
+    /// resolve the name again).
     pub fn use_table(&mut self, table: &Arc<Table>) -> Result<Option<Arc<Table>>, TxnError> {
         if let Some(used) = self.tables.iter().find(|used| used.table.id == table.id) {
             return Ok(Some(Arc::clone(&used.table)));
@@ -174,7 +175,11 @@ impl Txn {
             self.descriptor.tables.lock().push(state.id);
             // Only now nothing can change the definition.
             let dictionary = self.engine.dictionary.load();
-            let Some((current, _)) = dictionary.entry(table.id) else {
+            let current = dictionary.entry(table.id).map(|(current, _)| current);
+            let same_name = |current: &&Arc<Table>| {
+                current.name == table.name && current.database == table.database
+            };
+            let Some(current) = current.filter(same_name) else {
                 self.unuse(&state);
                 return Ok(None);
             };
