@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `engine` | the open database |
 //! | `transaction`, `read`, `write` | a transaction: its locks and its end; reading; writing |
+//! | `own` | own changes in plain scans of indexes |
 //! | `claim` | the places of new rows: locks, duplicates |
 //! | `writes` | the write set: overlay, undo, changes for the log |
 //! | `commit` | the commit pipeline and back-pressure |
@@ -27,6 +28,7 @@ mod dirty;
 mod engine;
 mod lock;
 mod meta;
+mod own;
 mod owner;
 mod prepared;
 mod read;

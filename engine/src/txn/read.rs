@@ -256,7 +256,10 @@ impl Scan {
                 let snapshot = txn.snapshot();
                 Cursor::new(Arc::clone(&snapshot.view), snapshot.seq, window.clone())
             });
-            txn.with_overlay(|overlay| cursor.next(overlay, batch, limit))?;
+            match txn.own_entries(cursor.window())? {
+                Some(own) => cursor.next(&own, batch, limit)?,
+                None => txn.with_overlay(|overlay| cursor.next(overlay, batch, limit))?,
+            };
         }
         if txn.has_changes() {
             txn.note_own_read();

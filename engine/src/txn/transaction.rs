@@ -43,6 +43,8 @@ pub struct Txn {
     last_read: Seq,
     /// What was taken back: it matters again when the transaction reads its own writes.
     disregarded: Seq,
+    /// Rows it has changed on top of versions that its snapshot does not see.
+    pub(super) newer: Vec<TreeKey>,
     /// Somebody else has what it held.
     detached: bool,
 }
@@ -113,6 +115,7 @@ impl Txn {
             depends: 0,
             last_read: 0,
             disregarded: 0,
+            newer: Vec::new(),
             detached: false,
         }
     }
@@ -504,6 +507,10 @@ impl Txn {
             0
         };
     }
+    /// Whether it may have met versions that a snapshot taken now does not see.
+    pub(super) fn has_read_newer(&self) -> bool {
+        self.depends.max(self.last_read).max(self.disregarded) > self.engine.log.visible()
+    }
     /// Notes that a read returned something this transaction wrote.
     pub(super) fn note_own_read(&mut self) {
         self.depends = self.depends.max(self.disregarded);
@@ -663,6 +670,7 @@ impl Txn {
             depends: 0,
             last_read: 0,
             disregarded: 0,
+            newer: Vec::new(),
             detached: false,
         }
     }

@@ -126,6 +126,9 @@ impl Txn {
             let entries = txn.claim_entries(table, image, &key, duplicates)?;
             Ok((key, entries))
         })?;
+        if table.primary.is_some() {
+            self.note_newer(table, &key, None)?;
+        }
         let number = hidden_number(table, &key);
         self.writes
             .change(RowsKind::Write, used, &[], image, number);
@@ -219,6 +222,10 @@ impl Txn {
             }
             Ok(())
         })?;
+        self.note_newer(table, key, Some(before))?;
+        if moved {
+            self.note_newer(table, &new_key, None)?;
+        }
         let number = hidden_number(table, key);
         self.writes
             .change(RowsKind::Update, used, before, after, number);
@@ -251,6 +258,7 @@ impl Txn {
             self.lock_gone(index, &entry)?;
             entries.push(entry);
         }
+        self.note_newer(table, key, Some(before))?;
         let number = hidden_number(table, key);
         self.writes
             .change(RowsKind::Delete, used, before, &[], number);
