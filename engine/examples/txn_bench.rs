@@ -95,6 +95,7 @@ fn begin(engine: &Engine, owner: &Arc<Owner>) -> Txn {
         isolation: Isolation::RepeatableRead,
         read_only: false,
         lock_wait_ms: 50_000,
+        table_lock_wait_ms: 60_000,
     };
     engine.begin(owner, options)
 }
@@ -104,7 +105,7 @@ const FOR_UPDATE: Read = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
 fn update(txn: &mut Txn, table: &Arc<Table>, id: i64, k: i64) {
     let key = key_of(table, id);
     let mut before = Vec::new();
-    txn.use_table(table).expect("use");
+    txn.use_table(table, true).expect("use");
     if txn
         .get(table.rows, &key, FOR_UPDATE, &mut before)
         .expect("get")
@@ -141,7 +142,7 @@ impl Bench {
         match load {
             Load::Insert => {
                 let id = self.rows + self.next.fetch_add(1, Relaxed) as i64;
-                txn.use_table(&self.table).expect("use");
+                txn.use_table(&self.table, true).expect("use");
                 let image = image(&self.table, id, id * 7 % 1_000_003);
                 txn.insert(&self.table, &image, LockMode::Shared)
                     .expect("insert");
@@ -149,7 +150,7 @@ impl Bench {
             Load::Update => update(&mut txn, &self.table, id, id),
             Load::Hot => update(&mut txn, &self.table, 0, id),
             Load::Get => {
-                txn.use_table(&self.table).expect("use");
+                txn.use_table(&self.table, true).expect("use");
                 let key = key_of(&self.table, id);
                 txn.get(self.table.rows, &key, Read::Plain, value)
                     .expect("get");
@@ -204,7 +205,7 @@ fn load(engine: &Engine, rows: i64) -> Arc<Table> {
             text: "CREATE".to_owned(),
         };
         engine
-            .change_schema(&owner, change, &statement, 1000)
+            .change_schema(&owner, change, &statement, 1000, None)
             .expect("ddl");
     };
     ddl(SchemaChange::PutDatabase(Database {
@@ -216,7 +217,7 @@ fn load(engine: &Engine, rows: i64) -> Arc<Table> {
     let start = Instant::now();
     for first in (0..rows).step_by(1000) {
         let mut txn = begin(engine, &owner);
-        txn.use_table(&table).expect("use");
+        txn.use_table(&table, true).expect("use");
         for id in first..(first + 1000).min(rows) {
             let image = image(&table, id, id * 7 % 1_000_003);
             txn.insert(&table, &image, LockMode::Shared)

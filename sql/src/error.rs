@@ -92,6 +92,8 @@ errors! {
     1094 b"HY000" unknown_thread(id) "Unknown thread id: {id}";
     1095 b"HY000" kill_denied(id) "You are not owner of thread {id}";
     1096 b"HY000" no_tables_used() "No tables used";
+    1099 b"HY000" table_locked_for_reading(table) "Table '{table}' was locked with a READ lock and can't be updated";
+    1100 b"HY000" table_not_locked(table) "Table '{table}' was not locked with LOCK TABLES";
     1101 b"42000" blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
     1102 b"42000" wrong_database_name(name) "Incorrect database name '{name}'";
     1103 b"42000" wrong_table_name(name) "Incorrect table name '{name}'";
@@ -138,6 +140,7 @@ errors! {
     1220 b"HY000" command_failed(command, why) "Error when executing command {command}: {why}";
     1221 b"HY000" wrong_usage(one, other) "Incorrect usage of {one} and {other}";
     1222 b"21000" select_column_counts_differ() "The used SELECT statements have a different number of columns";
+    1223 b"HY000" read_locked() "Can't execute the query because you have a conflicting read lock";
     1227 b"42000" privilege_needed(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
     1228 b"HY000" session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
     1229 b"HY000" global_variable(name) "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";
@@ -336,6 +339,7 @@ impl From<TxnError> for SqlError {
             TxnError::TooLarge => SqlError::transaction_too_large(),
             TxnError::ReadOnly => SqlError::read_only_transaction(),
             TxnError::TableChanged => SqlError::table_definition_changed(),
+            TxnError::ReadLocked => SqlError::read_locked(),
             TxnError::Killed => SqlError::query_interrupted(),
             TxnError::Storage(why) => SqlError::storage_failed(why),
             TxnError::Corrupt(why) => SqlError::internal(why),

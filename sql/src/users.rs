@@ -237,7 +237,13 @@ pub fn make_first(engine: &Engine) -> Result<bool, SqlError> {
         text: "CREATE USER IF NOT EXISTS 'root'@'localhost'".into(),
     };
     let owner = Owner::new(0, Arc::new(Unattended));
-    engine.change_schema(&owner, SchemaChange::Records(records), &statement, 1000)?;
+    engine.change_schema(
+        &owner,
+        SchemaChange::Records(records),
+        &statement,
+        1000,
+        None,
+    )?;
     Ok(true)
 }
 

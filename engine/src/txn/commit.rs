@@ -69,10 +69,21 @@ impl Txn {
         self.encode(&mut batch)?;
         let counts = self.writes.row_counts(self.tables.len());
         let counts = self.tables.iter().zip(counts);
-        // Locked until it is in the store: see `dirty`.
+        // Locked until it is in the store: see `dirty`, and `table_locks`.
         let mut overlay = self.descriptor.overlay.lock();
+        let passing = if self.engine.read_lock.metadata_lock.bars_writes() {
+            drop(overlay);
+            let wait_ms = self.options.table_lock_wait_ms;
+            let passing = self.engine.pass_read_lock(&self.descriptor, wait_ms)?;
+            overlay = self.descriptor.overlay.lock();
+            Some(passing)
+        } else {
+            None
+        };
         let changes = std::mem::take(&mut *overlay);
-        self.engine.place(batch, changes, counts, || ())
+        let placed = self.engine.place(batch, changes, counts, || ());
+        drop(passing);
+        placed
     }
     /// Writes the changes as log events.
     pub(super) fn encode(&self, batch: &mut Batch) -> Result<(), TxnError> {

@@ -7,11 +7,11 @@
 
 use super::{
     TxnError, build,
-    descriptor::Descriptor,
     dictionary::{self, Dictionary, Record, TableState},
     engine::{Engine, Inner},
-    lock::Target,
+    lock::mdl::TableLock,
     owner::Owner,
+    table_locks::{Request, TableLocks},
     writes::row_numbers_key,
 };
 use crate::{
@@ -25,7 +25,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
 };
 
 /// How a DDL statement is written to the binlog.
@@ -78,44 +77,44 @@ pub enum SchemaChange {
 /// caller of `change_schema` to carry through `TxnError::Conversion`.
 pub type RowConversion = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + Send;
 
-/// The exclusive metadata locks of one DDL; dropping them lets go.
+/// The metadata locks of one DDL; dropping them lets go.
 struct Barred {
-    descriptor: Arc<Descriptor>,
-    owner: Arc<Owner>,
-    tables: Vec<Arc<TableState>>,
+    held: TableLocks,
+    /// The tables that it changes.
+    tables: BTreeSet<TableId>,
 }
 
-impl Drop for Barred {
-    fn drop(&mut self) {
-        for table in &self.tables {
-            table.metadata_lock.release_exclusive(&self.descriptor);
-        }
-        self.descriptor.changes.store(0, Ordering::Relaxed);
-        Arc::clone(&self.descriptor).give_back(&self.owner);
-    }
+/// What a change is in the dictionary.
+struct Records {
+    records: Vec<Record>,
+    /// A table that goes, and the one that takes its place.
+    replaced: Option<(TableId, TableId)>,
 }
 
 impl Engine {
     /// Performs a schema change: takes the exclusive metadata locks, builds what must be built,
     /// logs `statement` as a query event together with the new definitions, and returns when it
     /// is durable. Fails with `TableChanged` if the dictionary is not any more what the change
-    /// takes it to be.
+    /// takes it to be. `locks`: what the session holds by LOCK TABLES; it keeps its locks of
+    /// tables that get a new number.
     pub fn change_schema(
         &self,
         owner: &Arc<Owner>,
         change: SchemaChange,
         statement: &DdlStatement,
         lock_wait_ms: u64,
+        locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
         let inner = &self.inner;
         let barred = inner.bar(owner, &change, statement, lock_wait_ms)?;
+        let descriptor = barred.held.descriptor();
         let mut change = change;
         let mut next_row = None;
         let dictionary = inner.dictionary.load_full();
         match &mut change {
             SchemaChange::AlterInPlace { old, new } => {
                 let (before, _) = unchanged(&dictionary, old)?;
-                build::new_indexes(inner, before, new, &barred.descriptor)?;
+                build::new_indexes(inner, before, new, descriptor)?;
             }
             SchemaChange::Rebuild {
                 old,
@@ -125,7 +124,7 @@ impl Engine {
             } => {
                 let (before, state) = unchanged(&dictionary, old)?;
                 let convert = convert.as_mut();
-                let next = build::rebuild(inner, before, new, convert, &barred.descriptor)?;
+                let next = build::rebuild(inner, before, new, convert, descriptor)?;
                 next_row = Some((new.id, next));
                 // A table that had such a column goes on with its numbers.
                 let had = before.auto_increment_column().is_some();
@@ -142,59 +141,47 @@ impl Engine {
             }
             _ => {}
         }
-        let seq = inner.commit_change(&barred, change, next_row, statement)?;
-        drop(barred);
-        Ok(seq)
+        inner.commit_change(owner, &barred, change, next_row, statement, locks)
     }
 }
 
 impl Inner {
-    /// Takes the exclusive metadata locks that a change needs.
+    /// Takes the metadata locks that a change needs.
     fn bar(
-        &self,
+        self: &Arc<Inner>,
         owner: &Arc<Owner>,
         change: &SchemaChange,
         statement: &DdlStatement,
         lock_wait_ms: u64,
     ) -> Result<Barred, TxnError> {
-        /// A DDL is never a deadlock's victim if a transaction can be.
-        const WEIGHT: u64 = 1 << 62;
-        let descriptor = Descriptor::take(owner, &self.registry);
-        *descriptor.statement.lock() = Some(Arc::from(statement.text.as_str()));
-        descriptor.changes.store(WEIGHT, Ordering::Relaxed);
-        let deadline = Instant::now().checked_add(Duration::from_millis(lock_wait_ms));
-        let mut barred = Barred {
-            descriptor,
-            owner: Arc::clone(owner),
-            tables: Vec::new(),
-        };
+        let held = TableLocks::new(self, owner);
+        let request = Request::new(owner, &held, &statement.text, lock_wait_ms);
+        held.take_for_change(&request)?;
+        held.take(&self.backup_lock, TableLock::Write, &request)?;
         let dictionary = self.dictionary.load_full();
-        for id in affected(&dictionary, change) {
-            let (_, state) = dictionary.entry(id).ok_or(TxnError::TableChanged)?;
-            barred.tables.push(Arc::clone(state));
-            while let Err(waiter) = state.metadata_lock.exclusive_or_wait(&barred.descriptor) {
-                let target = Target::Change(Arc::clone(state));
-                self.locks.wait(&waiter, target, deadline)?;
-            }
+        let tables = affected(&dictionary, change);
+        for id in &tables {
+            let (_, state) = dictionary.entry(*id).ok_or(TxnError::TableChanged)?;
+            held.take(state, TableLock::Exclusive, &request)?;
         }
-        Ok(barred)
+        Ok(Barred { held, tables })
     }
     /// Logs the change and publishes the new dictionary.
     fn commit_change(
         &self,
+        owner: &Owner,
         barred: &Barred,
         change: SchemaChange,
         next_row: Option<(TableId, u64)>,
         statement: &DdlStatement,
+        locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
-        let owner = &barred.owner;
         let _one_at_a_time = self.ddl.lock();
         let before = Arc::clone(&self.placed.lock());
-        let locked: BTreeSet<TableId> = barred.tables.iter().map(|table| table.id).collect();
-        if affected(&before, &change) != locked {
+        if affected(&before, &change) != barred.tables {
             return Err(TxnError::TableChanged);
         }
-        let records = self.records(&before, change)?;
+        let Records { records, replaced } = self.records(&before, change)?;
         let mut after = Dictionary::clone(&before);
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::new(&statement.database, session);
@@ -220,6 +207,14 @@ impl Inner {
         })?;
         ticket.applied();
         let seq = self.wait_for_log(owner, ticket)?;
+        if let Some(locks) = locks {
+            for id in &barred.tables {
+                let new = replaced
+                    .filter(|(old, _)| old == id)
+                    .map_or(*id, |(_, new)| new);
+                locks.follow(*id, after.entry(new).map(|(_, state)| state));
+            }
+        }
         self.dictionary.store(Arc::clone(&after));
         let kept: BTreeSet<TreeId> = after.trees().collect();
         let gone: Vec<TreeId> = before.trees().filter(|tree| !kept.contains(tree)).collect();
@@ -230,11 +225,7 @@ impl Inner {
         Ok(seq)
     }
     /// What the change is in records; checks that it still fits.
-    fn records(
-        &self,
-        dictionary: &Dictionary,
-        change: SchemaChange,
-    ) -> Result<Vec<Record>, TxnError> {
+    fn records(&self, dictionary: &Dictionary, change: SchemaChange) -> Result<Records, TxnError> {
         let table = |id| dictionary.table_by_id(id).ok_or(TxnError::TableChanged);
         let free = |database: &str, name: &str| {
             let known = dictionary.database(database).is_some();
@@ -244,6 +235,7 @@ impl Inner {
             Err(TxnError::TableChanged)
         };
         let mut records = Vec::new();
+        let mut replaced = None;
         match change {
             SchemaChange::PutDatabase(database) => {
                 records.push(dictionary::put_database(&database))
@@ -266,6 +258,7 @@ impl Inner {
             }
             SchemaChange::Truncate(id) => {
                 let new = self.emptied(table(id)?);
+                replaced = Some((id, new.id));
                 records.push(dictionary::drop_table(id));
                 records.push(dictionary::put_table(&new));
             }
@@ -302,6 +295,7 @@ impl Inner {
                     free(&new.database, &new.name)?;
                 }
                 new.since = 0;
+                replaced = Some((old.id, new.id));
                 records.push(dictionary::drop_table(old.id));
                 records.push(dictionary::put_table(&new));
             }
@@ -310,7 +304,7 @@ impl Inner {
                 records.extend(changes.into_iter().map(keyed));
             }
         }
-        Ok(records)
+        Ok(Records { records, replaced })
     }
     /// The same definition with new numbers and without rows.
     fn emptied(&self, table: &Table) -> Table {

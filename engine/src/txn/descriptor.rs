@@ -1,6 +1,9 @@
 //! What others may know of a transaction, and the registry of all of them.
 
-use super::owner::{Owner, Parker, Waiting};
+use super::{
+    lock::mdl::TableLock,
+    owner::{Owner, Parker, Waiting},
+};
 use crate::{
     Seq,
     store::{Horizon, Overlay},
@@ -39,8 +42,8 @@ pub(super) struct Descriptor {
     pub changes: AtomicU64,
     /// Row and range locks taken so far; 0 only if it holds none.
     pub locks: AtomicU64,
-    /// Tables it holds the shared metadata lock of.
-    pub tables: Mutex<SmallVec<[TableId; 4]>>,
+    /// Tables it uses, and how: to read, or to write.
+    pub tables: Mutex<SmallVec<[(TableId, TableLock); 4]>>,
     /// When it took its first lock, in microseconds since 1970.
     pub since_us: AtomicU64,
 }
@@ -51,6 +54,17 @@ impl Descriptor {
     pub fn count_lock(&self) {
         let locks = self.locks.load(Ordering::Relaxed);
         self.locks.store(locks + 1, Ordering::Relaxed);
+    }
+    /// Whether it is of the same session.
+    pub fn is_same(&self, other: &Descriptor) -> bool {
+        Arc::ptr_eq(&self.parker, &other.parker)
+    }
+    /// Whether it uses a table, to write it if `least` is `Write`.
+    pub fn uses(&self, table: TableId, least: TableLock) -> bool {
+        let tables = self.tables.lock();
+        tables
+            .iter()
+            .any(|(id, mode)| *id == table && *mode >= least)
     }
     /// What would be lost with it: the transaction with the least is a deadlock's victim.
     pub fn weight(&self) -> u64 {

@@ -47,7 +47,10 @@ pub(super) struct TableState {
 }
 
 impl TableState {
-    fn new(id: TableId) -> Arc<TableState> {
+    /// The number of what is no table, but can be locked as one is.
+    pub const NO_TABLE: TableId = TableId::MAX;
+
+    pub fn new(id: TableId) -> Arc<TableState> {
         Arc::new(TableState {
             id,
             metadata_lock: MetadataLock::default(),

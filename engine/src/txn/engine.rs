@@ -83,6 +83,10 @@ pub(super) struct Inner {
     pub views: ArcSwap<View>,
     pub registry: Arc<Registry>,
     pub locks: LockManager,
+    /// FLUSH TABLES WITH READ LOCK.
+    pub read_lock: Arc<TableState>,
+    /// LOCK INSTANCE FOR BACKUP.
+    pub backup_lock: Arc<TableState>,
     /// XA: what waits between its two phases.
     pub prepared: Prepared,
     /// What sessions see: as of a durable Seq.

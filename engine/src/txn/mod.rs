@@ -12,6 +12,7 @@
 //! | `lock` | row, range and metadata locks, deadlocks |
 //! | `descriptor` | what others may know of a transaction; snapshots and the pruner's horizon |
 //! | `owner` | sessions and how they wait |
+//! | `table_locks` | LOCK TABLES and the like |
 //! | `dictionary`, `ddl`, `build` | the data dictionary, its changes, bulk builds |
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
 //! | `checkpoint`, `meta`, `recover` | from memory to the Base, and back at a start |
@@ -34,6 +35,7 @@ mod prepared;
 mod read;
 mod recover;
 mod stats;
+mod table_locks;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -51,6 +53,7 @@ pub use prepared::{PreparedInfo, XidClaim};
 pub use read::{KeyRange, Scan};
 pub use recover::OpenError;
 pub use stats::{EngineStats, TransactionInfo};
+pub use table_locks::TableLocks;
 pub use transaction::Txn;
 pub use writes::Savepoint;
 
@@ -122,6 +125,8 @@ pub enum TxnError {
     ReadOnly,
     /// The table was changed since the snapshot: 1412.
     TableChanged,
+    /// The session has the read lock (FLUSH TABLES WITH READ LOCK) and wants to write: 1223.
+    ReadLocked,
     /// KILL: 1317 (query) or 1053 (connection).
     Killed,
     /// The log or the store failed; no more writes until a restart.
@@ -141,4 +146,6 @@ pub struct TxnOptions {
     pub read_only: bool,
     /// innodb_lock_wait_timeout, in milliseconds.
     pub lock_wait_ms: u64,
+    /// lock_wait_timeout, for metadata locks, in milliseconds.
+    pub table_lock_wait_ms: u64,
 }

@@ -193,15 +193,25 @@ impl Engine {
     }
     /// Ends a prepared transaction (XA COMMIT, XA ROLLBACK), from whichever session. False if no
     /// such transaction is prepared, or another session is ending it. Returns when the outcome is
-    /// durable. `database` is the session's, for the log.
+    /// durable. `database` is the session's, for the log; a commit waits so long for others' read
+    /// locks.
     pub fn end_prepared(
         &self,
         owner: &Owner,
         xid: &Xid,
         commit: bool,
         database: &str,
+        lock_wait_ms: u64,
     ) -> Result<bool, TxnError> {
         self.inner.make_room(owner)?;
+        let _passing = if commit {
+            let descriptor = Descriptor::take(owner, &self.inner.registry);
+            let passing = self.inner.pass_read_lock(&descriptor, lock_wait_ms);
+            descriptor.give_back(owner);
+            Some(passing?)
+        } else {
+            None
+        };
         let Some(detached) = self.inner.prepared.take(xid) else {
             return Ok(false);
         };
@@ -319,6 +329,7 @@ fn redo(engine: &Arc<Inner>, events: &[u8]) -> Result<Txn, TxnError> {
         isolation: Isolation::ReadCommitted,
         read_only: false,
         lock_wait_ms: 0,
+        table_lock_wait_ms: 0,
     };
     let mut txn = Txn::new(engine, &owner, options);
     txn.start_statement(&Arc::from("XA PREPARE"));
@@ -348,7 +359,7 @@ fn redo_rows(
     let unknown = || TxnError::Corrupt(format!("rows of an unknown table {id}"));
     let dictionary = txn.engine.dictionary.load_full();
     let (table, _) = dictionary.entry(id).ok_or_else(unknown)?;
-    let table = txn.use_table(table)?.ok_or_else(unknown)?;
+    let table = txn.use_table(table, true)?.ok_or_else(unknown)?;
     while !images.is_empty() {
         let number = match (&table.primary, numbers.split_first_chunk::<8>()) {
             (Some(_), _) => None,

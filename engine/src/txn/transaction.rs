@@ -8,6 +8,7 @@ use super::{
     engine::Inner,
     lock::{
         Target,
+        mdl::TableLock,
         tree::{Attempt, Name, TreeLocks},
     },
     owner::{Owner, WaitFor, Waiter, Woken},
@@ -60,6 +61,8 @@ pub(super) struct Snapshot {
 pub(super) struct Used {
     pub table: Arc<Table>,
     pub state: Arc<TableState>,
+    /// To write it.
+    writes: bool,
 }
 
 /// The row and range locks of a transaction.
@@ -129,9 +132,10 @@ impl Txn {
             self.descriptor.clear_snapshot();
         }
     }
-    /// How long its statements wait for locks from now on.
-    pub fn set_lock_wait_ms(&mut self, lock_wait_ms: u64) {
-        self.options.lock_wait_ms = lock_wait_ms;
+    /// How long its statements wait for row locks and for metadata locks from now on.
+    pub fn set_lock_wait_ms(&mut self, rows: u64, tables: u64) {
+        self.options.lock_wait_ms = rows;
+        self.options.table_lock_wait_ms = tables;
     }
     /// READ COMMITTED or below: a snapshot per statement, no range locks.
     pub(super) fn reads_committed(&self) -> bool {
@@ -153,53 +157,114 @@ impl Txn {
         self.snapshot
             .get_or_insert_with(|| engine.snapshot(descriptor))
     }
-    /// The shared metadata lock on a table, kept to the end of the transaction, so that no DDL
-    /// changes it meanwhile. Fails with `TableChanged` if the snapshot is older than the table,
-    /// and returns the current definition (`None`: it is gone, or has another name by now;
+    /// The metadata lock on a table, to read or to write it, kept to the end of the transaction, so
+    /// that no DDL changes it meanwhile. Fails with `TableChanged` if the snapshot is older than the
+    /// table, and returns the current definition (`None`: it is gone, or has another name by now;
     /// resolve the name again).
-    pub fn use_table(&mut self, table: &Arc<Table>) -> Result<Option<Arc<Table>>, TxnError> {
-        if let Some(used) = self.tables.iter().find(|used| used.table.id == table.id) {
-            return Ok(Some(Arc::clone(&used.table)));
+    pub fn use_table(
+        &mut self,
+        table: &Arc<Table>,
+        writes: bool,
+    ) -> Result<Option<Arc<Table>>, TxnError> {
+        if writes && self.engine.read_lock.metadata_lock.bars_writes() {
+            self.pass_read_lock()?;
         }
-        let deadline = self.deadline();
-        loop {
-            let dictionary = self.engine.dictionary.load();
-            let Some((_, state)) = dictionary.entry(table.id) else {
-                return Ok(None);
-            };
-            let state = Arc::clone(state);
-            drop(dictionary);
-            if !state.metadata_lock.try_shared()
-                && let Err(waiter) = state.metadata_lock.shared_or_wait(&self.descriptor)
-            {
-                self.wait(&waiter, Target::Use(state), deadline)?;
-                continue;
+        let known = self
+            .tables
+            .iter()
+            .position(|used| used.table.id == table.id);
+        if let Some(used) = known.and_then(|place| self.tables.get(place)) {
+            let table = Arc::clone(&used.table);
+            if writes && !used.writes {
+                self.use_to_write(known)?;
             }
-            self.descriptor.tables.lock().push(state.id);
-            // Only now nothing can change the definition.
-            let dictionary = self.engine.dictionary.load();
-            let current = dictionary.entry(table.id).map(|(current, _)| current);
-            let same_name = |current: &&Arc<Table>| {
-                current.name == table.name && current.database == table.database
-            };
-            let Some(current) = current.filter(same_name) else {
-                self.unuse(&state);
-                return Ok(None);
-            };
-            let snapshot = self.snapshot.as_ref();
-            if snapshot.is_some_and(|snapshot| snapshot.seq < current.since) {
-                self.unuse(&state);
-                return Err(TxnError::TableChanged);
-            }
-            let current = Arc::clone(current);
-            let table = Arc::clone(&current);
-            self.tables.push(Used { table, state });
-            return Ok(Some(current));
+            return Ok(Some(table));
         }
+        let dictionary = self.engine.dictionary.load();
+        let Some((_, state)) = dictionary.entry(table.id) else {
+            return Ok(None);
+        };
+        let state = Arc::clone(state);
+        drop(dictionary);
+        if !state.metadata_lock.try_use(writes) {
+            self.wait_to_use(&state, writes, false)?;
+        }
+        let mode = TableLock::of_use(writes);
+        self.descriptor.tables.lock().push((state.id, mode));
+        // Only now nothing can change the definition.
+        let dictionary = self.engine.dictionary.load();
+        let current = dictionary.entry(table.id).map(|(current, _)| current);
+        let same_name = |current: &&Arc<Table>| {
+            current.name == table.name && current.database == table.database
+        };
+        let Some(current) = current.filter(same_name) else {
+            self.unuse(&state, writes);
+            return Ok(None);
+        };
+        let snapshot = self.snapshot.as_ref();
+        if snapshot.is_some_and(|snapshot| snapshot.seq < current.since) {
+            self.unuse(&state, writes);
+            return Err(TxnError::TableChanged);
+        }
+        let current = Arc::clone(current);
+        let table = Arc::clone(&current);
+        self.tables.push(Used {
+            table,
+            state,
+            writes,
+        });
+        Ok(Some(current))
     }
-    fn unuse(&self, state: &TableState) {
-        self.descriptor.tables.lock().retain(|id| *id != state.id);
-        state.metadata_lock.release_shared();
+    /// The transaction uses a table already, and from now on to write it.
+    fn use_to_write(&mut self, place: Option<usize>) -> Result<(), TxnError> {
+        let Some(used) = place.and_then(|place| self.tables.get(place)) else {
+            return Ok(());
+        };
+        let state = Arc::clone(&used.state);
+        if !state.metadata_lock.try_use(true) {
+            self.wait_to_use(&state, true, true)?;
+        }
+        state.metadata_lock.end_use(false);
+        let mut tables = self.descriptor.tables.lock();
+        for (_, mode) in tables.iter_mut().filter(|(id, _)| *id == state.id) {
+            *mode = TableLock::Write;
+        }
+        drop(tables);
+        if let Some(used) = place.and_then(|place| self.tables.get_mut(place)) {
+            used.writes = true;
+        }
+        Ok(())
+    }
+    fn wait_to_use(
+        &mut self,
+        state: &Arc<TableState>,
+        writes: bool,
+        uses: bool,
+    ) -> Result<(), TxnError> {
+        let lock = &state.metadata_lock;
+        let Err(waiter) = lock.use_or_wait(&self.descriptor, writes, uses) else {
+            return Ok(());
+        };
+        let target = Target::Table(Arc::clone(state), TableLock::of_use(writes));
+        let deadline = self.table_deadline();
+        self.wait(&waiter, target, deadline).map(|_| ())
+    }
+    /// Waits until nobody has the read lock any more.
+    fn pass_read_lock(&mut self) -> Result<(), TxnError> {
+        let wait_ms = self.options.table_lock_wait_ms;
+        let passed = self.engine.pass_read_lock(&self.descriptor, wait_ms);
+        let passed = passed.map(|_| ());
+        if matches!(passed, Err(TxnError::Deadlock)) {
+            self.give_up();
+        }
+        passed
+    }
+    fn unuse(&self, state: &TableState, writes: bool) {
+        self.descriptor
+            .tables
+            .lock()
+            .retain(|(id, _)| *id != state.id);
+        state.metadata_lock.end_use(writes);
     }
     /// Position and current definition of a used table. The caller's may be an older one, without
     /// the newest indexes.
@@ -233,6 +298,9 @@ impl Txn {
 
     fn deadline(&self) -> Option<Instant> {
         Instant::now().checked_add(Duration::from_millis(self.options.lock_wait_ms))
+    }
+    fn table_deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(Duration::from_millis(self.options.table_lock_wait_ms))
     }
     /// Sleeps; a deadlock ends the whole transaction.
     fn wait(
@@ -620,7 +688,7 @@ impl Txn {
         if !self.tables.is_empty() {
             self.descriptor.tables.lock().clear();
             for used in self.tables.drain(..) {
-                used.state.metadata_lock.release_shared();
+                used.state.metadata_lock.end_use(used.writes);
             }
         }
         if self.snapshot.take().is_some() {
@@ -656,6 +724,7 @@ impl Txn {
             isolation: Isolation::RepeatableRead,
             read_only: true,
             lock_wait_ms: 0,
+            table_lock_wait_ms: 0,
         };
         Txn {
             engine: Arc::clone(engine),

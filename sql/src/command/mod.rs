@@ -6,12 +6,14 @@
 
 mod account;
 mod cursor;
+mod lock;
 mod parse;
 pub mod reserved;
 mod show;
 mod xa;
 
 pub use cursor::{Cursor, Parsed};
+pub use lock::LockTable;
 pub use parse::parse;
 pub use xa::Xa;
 
@@ -298,7 +300,12 @@ pub enum Command {
         status: bool,
         /// PRIVILEGES, of which nothing is cached.
         privileges: bool,
-        /// TABLES WITH READ LOCK.
+    },
+    /// FLUSH TABLES.
+    FlushTables {
+        /// Which; none for all.
+        names: Vec<TableName>,
+        /// WITH READ LOCK.
         read_lock: bool,
     },
     /// PURGE BINARY LOGS.
@@ -320,9 +327,13 @@ pub enum Command {
     /// DEALLOCATE PREPARE.
     Deallocate(String),
     /// LOCK TABLES.
-    LockTables,
+    LockTables(Vec<LockTable>),
     /// UNLOCK TABLES.
     UnlockTables,
+    /// LOCK INSTANCE FOR BACKUP.
+    LockInstance,
+    /// UNLOCK INSTANCE.
+    UnlockInstance,
     /// A comment and nothing else.
     Empty,
     /// ANALYZE TABLE and the like.
@@ -398,7 +409,8 @@ impl Command {
                 | Command::SetPassword { .. }
                 | Command::Grant { .. }
                 | Command::Revoke(_)
-                | Command::LockTables
+                | Command::FlushTables { .. }
+                | Command::LockTables(_)
         )
     }
     /// The name of its counter, after `Com_`.
@@ -415,14 +427,16 @@ impl Command {
             Command::Use(_) => "change_db",
             Command::Show(show, _) => show.counter(),
             Command::Kill { .. } => "kill",
-            Command::Flush { .. } => "flush",
+            Command::Flush { .. } | Command::FlushTables { .. } => "flush",
             Command::Purge(Purge::To(_)) => "purge",
             Command::Purge(Purge::Before(_)) => "purge_before_date",
             Command::Prepare { .. } => "prepare_sql",
             Command::Execute { .. } => "execute_sql",
             Command::Deallocate(_) => "dealloc_sql",
-            Command::LockTables => "lock_tables",
+            Command::LockTables(_) => "lock_tables",
             Command::UnlockTables => "unlock_tables",
+            Command::LockInstance => "lock_instance",
+            Command::UnlockInstance => "unlock_instance",
             Command::Empty => "empty_query",
             Command::TableAdmin(TableAdmin::Analyze, _) => "analyze",
             Command::TableAdmin(TableAdmin::Check, _) => "check",

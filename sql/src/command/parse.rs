@@ -2,7 +2,7 @@
 
 use super::{
     Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
-    account, show, xa,
+    account, lock, show, xa,
 };
 use crate::{error::SqlError, lexer::Kind};
 use cohort_engine::txn::Isolation;
@@ -120,9 +120,9 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
     } else if c.eat_all(&["DEALLOCATE", "PREPARE"]) || c.eat_all(&["DROP", "PREPARE"]) {
         Command::Deallocate(c.name()?)
     } else if c.eat("LOCK") {
-        lock(c)?
+        lock::lock(c)?
     } else if c.eat("UNLOCK") {
-        unlock(c)?
+        lock::unlock(c)?
     } else if let Some(what) = table_admin(c) {
         let tables = c.list(Cursor::table)?;
         admin_options(c);
@@ -383,24 +383,11 @@ fn names(c: &mut Cursor) -> Parsed<Assignment> {
 
 fn flush(c: &mut Cursor) -> Parsed<Command> {
     let _ = c.eat("NO_WRITE_TO_BINLOG") || c.eat("LOCAL");
-    let (mut logs, mut status, mut read_lock) = (false, false, false);
-    let (mut privileges, mut engine) = (false, false);
-    if c.eat("TABLES") || c.eat("TABLE") {
-        read_lock = c.eat_all(&["WITH", "READ", "LOCK"]);
-        if !c.at_end() {
-            c.list(Cursor::table)?;
-            if c.eat_all(&["WITH", "READ", "LOCK"]) || c.eat_all(&["FOR", "EXPORT"]) {
-                read_lock = true;
-            }
-        }
-        return Ok(Command::Flush {
-            logs,
-            engine,
-            status,
-            privileges,
-            read_lock,
-        });
+    if c.eat_any(&["TABLES", "TABLE"]).is_some() {
+        return lock::flush_tables(c);
     }
+    let (mut logs, mut status) = (false, false);
+    let (mut privileges, mut engine) = (false, false);
     c.list(|c| {
         if c.eat_all(&["BINARY", "LOGS"]) || c.eat("LOGS") {
             logs = true;
@@ -430,7 +417,6 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         engine,
         status,
         privileges,
-        read_lock,
     })
 }
 
@@ -455,24 +441,6 @@ fn prepare(c: &mut Cursor) -> Parsed<Command> {
         PrepareSource::Variable(c.user_variable()?)
     };
     Ok(Command::Prepare { name, source })
-}
-
-fn lock(c: &mut Cursor) -> Parsed<Command> {
-    if c.is("INSTANCE") {
-        return Err(SqlError::not_supported("LOCK INSTANCE"));
-    }
-    if c.eat_any(&["TABLES", "TABLE"]).is_none() {
-        return Err(c.error());
-    }
-    c.take_rest();
-    Ok(Command::LockTables)
-}
-
-fn unlock(c: &mut Cursor) -> Parsed<Command> {
-    if c.eat_any(&["TABLES", "TABLE"]).is_none() {
-        return Err(c.error());
-    }
-    Ok(Command::UnlockTables)
 }
 
 fn table_admin(c: &mut Cursor) -> Option<TableAdmin> {

@@ -96,6 +96,7 @@ fn scan(
         isolation: Isolation::ReadCommitted,
         read_only: true,
         lock_wait_ms: ctx.lock_wait_ms,
+        table_lock_wait_ms: ctx.lock_wait_ms,
     };
     let mut txn = ctx.engine.begin(ctx.owner, options);
     txn.take_snapshot();

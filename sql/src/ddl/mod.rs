@@ -34,11 +34,11 @@ mod tables;
 pub use convert::{Rules, default_expression};
 pub use parse::parse;
 pub use show::{quoted, show_create_database, show_create_table};
-pub use syntax::Statement;
+pub use syntax::{Action, Statement};
 
 use crate::{command::TableName, error::SqlError, output::Done, warnings::Warnings};
 use cohort_engine::{
-    txn::{DdlStatement, Dictionary, Engine, Owner, SchemaChange, TxnError},
+    txn::{DdlStatement, Dictionary, Engine, Owner, SchemaChange, TableLocks, TxnError},
     types::{Collation, Table},
 };
 use std::sync::Arc;
@@ -61,6 +61,8 @@ pub struct DdlContext<'a> {
     pub rules: Rules,
     /// @@lock_wait_timeout, in milliseconds.
     pub lock_wait_ms: u64,
+    /// What the session holds by LOCK TABLES.
+    pub locks: Option<&'a TableLocks>,
     /// Where warnings go.
     pub warnings: &'a mut Warnings,
 }
@@ -146,7 +148,7 @@ impl DdlContext<'_> {
         };
         let lock_wait_ms = self.lock_wait_ms;
         self.engine
-            .change_schema(self.owner, change, &statement, lock_wait_ms)?;
+            .change_schema(self.owner, change, &statement, lock_wait_ms, self.locks)?;
         Ok(())
     }
 

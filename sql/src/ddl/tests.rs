@@ -56,6 +56,7 @@ impl Bench {
                 now_micros: 1_700_000_000_000_000,
             },
             lock_wait_ms: 1000,
+            locks: None,
             warnings: &mut self.warnings,
         };
         execute(&statement, sql, &mut ctx)
@@ -180,7 +181,7 @@ fn a_change_made_meanwhile_is_not_lost() {
     let change = SchemaChange::AlterInPlace { old: stale, new };
     let refused = bench
         .engine
-        .change_schema(&bench.owner, change, &statement, 1000);
+        .change_schema(&bench.owner, change, &statement, 1000, None);
     assert!(
         matches!(refused, Err(TxnError::TableChanged)),
         "{refused:?}"

@@ -27,7 +27,7 @@ use crate::{
     error::SqlError,
     expr::EvalContext,
     output::Output,
-    plan::{Body, Insert, Plan, Query},
+    plan::{Body, Insert, Plan, Query, TableUse},
 };
 use cohort_engine::{
     txn::{Engine, LockMode, OnConflict, Owner, Read, Txn, TxnError},
@@ -211,8 +211,8 @@ impl ExecContext<'_> {
 /// Takes the metadata locks of a plan's tables. `false`: a table was changed since, and the
 /// statement must be compiled again.
 pub fn use_tables(plan: &Plan, txn: &mut Txn) -> Result<bool, SqlError> {
-    for table in &plan.tables {
-        match txn.use_table(table)? {
+    for TableUse { table, writes, .. } in &plan.tables {
+        match txn.use_table(table, *writes)? {
             Some(current) if current.id == table.id && current.since == table.since => {}
             _ => return Ok(false),
         }

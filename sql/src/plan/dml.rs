@@ -33,7 +33,7 @@ impl Planner<'_> {
         if insert.returning.is_some() || insert.partitioned.is_some() {
             return Err(SqlError::not_supported("this clause of INSERT"));
         }
-        let table = self.written_table(name)?;
+        let table = self.written_table(name, None)?;
         let columns = target_columns(&table, insert)?;
         let mut names = Names::new(true);
         add(&mut names, &table, &table.name)?;
@@ -235,7 +235,7 @@ impl Planner<'_> {
         ignore: bool,
     ) -> Result<Update, SqlError> {
         let (name, alias, hints) = single_table(&update.table.relation)?;
-        let table = self.written_table(name)?;
+        let table = self.written_table(name, alias)?;
         let mut names = Names::new(false);
         add(&mut names, &table, alias.unwrap_or(&table.name))?;
         self.stack.push(names);
@@ -283,7 +283,7 @@ impl Planner<'_> {
             return Err(SqlError::internal("DELETE without a table"));
         };
         let (name, alias, hints) = single_table(&from.relation)?;
-        let table = self.written_table(name)?;
+        let table = self.written_table(name, alias)?;
         let mut names = Names::new(false);
         add(&mut names, &table, alias.unwrap_or(&table.name))?;
         self.stack.push(names);

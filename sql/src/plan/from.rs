@@ -1,7 +1,7 @@
 //! FROM: the tables of a block, in order, and which of them are inner tables of outer joins.
 
 use super::{
-    Derived, Planner, Query,
+    Derived, Planner, Query, TableUse,
     cte::{Common, CommonTable},
     scope::dotted,
     walk::conjuncts,
@@ -274,7 +274,8 @@ impl Planner<'_> {
                 if let Some(common) = self.common_table(name).cloned() {
                     return self.common_leaf(common, alias.as_ref(), from);
                 }
-                let input = self.named_table(name)?;
+                let alias_name = alias.as_ref().map(|alias| alias.name.value.as_str());
+                let input = self.named_table(name, alias_name)?;
                 let hints = index_hints.iter().map(hint).collect();
                 self.leaf(input, alias.as_ref(), hints, from)
             }
@@ -377,7 +378,11 @@ impl Planner<'_> {
     }
 
     /// The table of a name, noted as used by the statement.
-    pub(super) fn named_table(&mut self, name: &ast::ObjectName) -> Result<LeafInput, SqlError> {
+    pub(super) fn named_table(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&str>,
+    ) -> Result<LeafInput, SqlError> {
         let parts: Vec<&str> = name
             .0
             .iter()
@@ -393,9 +398,11 @@ impl Planner<'_> {
             _ => return Err(SqlError::wrong_table_name(name)),
         };
         if let Some(table) = self.context.dictionary.table(database, table) {
-            if !self.tables.iter().any(|t| t.id == table.id) {
-                self.tables.push(Arc::clone(table));
-            }
+            self.tables.push(TableUse {
+                table: Arc::clone(table),
+                alias: alias.unwrap_or(&table.name).to_string(),
+                writes: false,
+            });
             return Ok(LeafInput::Stored(Arc::clone(table)));
         }
         if let Some(table) = self.context.virtual_tables.table(database, table) {
@@ -403,6 +410,9 @@ impl Planner<'_> {
                 self.virtual_tables.push(Arc::clone(&table));
             }
             return Ok(LeafInput::Virtual(table));
+        }
+        if self.context.locked {
+            return Err(SqlError::table_not_locked(alias.unwrap_or(table)));
         }
         if self.context.dictionary.database(database).is_none()
             && !self.context.virtual_tables.is_virtual(database)
@@ -412,10 +422,26 @@ impl Planner<'_> {
         Err(SqlError::no_such_table(database, table))
     }
 
+    /// Notes that the statement writes, or locks to write, the table that it has named so.
+    pub(super) fn note_written(&mut self, table: &Table, alias: &str) {
+        let mut named = self.tables.iter_mut().rev();
+        let used = named.find(|used| used.table.id == table.id && used.alias == alias);
+        if let Some(used) = used {
+            used.writes = true;
+        }
+    }
+
     /// The stored table that a statement writes.
-    pub(super) fn written_table(&mut self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
-        match self.named_table(name)? {
-            LeafInput::Stored(table) => Ok(table),
+    pub(super) fn written_table(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&str>,
+    ) -> Result<Arc<Table>, SqlError> {
+        match self.named_table(name, alias)? {
+            LeafInput::Stored(table) => {
+                self.note_written(&table, alias.unwrap_or(&table.name));
+                Ok(table)
+            }
             LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
             LeafInput::Derived(_) | LeafInput::Working(_) => {
                 Err(SqlError::not_supported("this table"))

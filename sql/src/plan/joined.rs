@@ -148,7 +148,9 @@ impl Planner<'_> {
             Some(target) => match &target.input {
                 LeafInput::Stored(table) => {
                     target.lock = Some((LockMode::Exclusive, OnConflict::Wait));
-                    Ok((Arc::clone(table), first_slot))
+                    let table = Arc::clone(table);
+                    self.note_written(&table, &alias.unwrap_or_default());
+                    Ok((table, first_slot))
                 }
                 LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
                 LeafInput::Derived(_) | LeafInput::Working(_) => {

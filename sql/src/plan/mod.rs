@@ -63,6 +63,8 @@ pub struct CompileContext<'a> {
     pub database: &'a str,
     /// The virtual tables.
     pub virtual_tables: &'a dyn VirtualTables,
+    /// The session has locked tables: others are not there for it.
+    pub locked: bool,
     /// The value of a system variable now, for its type; 1193 if there is none.
     pub variable: &'a (dyn Fn(VariableScope, &str) -> Result<Value, SqlError> + Sync),
     /// The type of a user variable's value now, if it is a number.
@@ -235,7 +237,7 @@ pub fn plan_text(
 struct Planner<'a> {
     context: &'a CompileContext<'a>,
     text: &'a Text<'a>,
-    tables: Vec<Arc<Table>>,
+    tables: Vec<TableUse>,
     sizes: Vec<(Arc<Table>, u64)>,
     virtual_tables: Vec<Arc<Table>>,
     warnings: Vec<SqlError>,

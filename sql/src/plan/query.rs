@@ -2,7 +2,7 @@
 
 use super::{
     Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, access, columns,
-    from::From,
+    from::{From, LeafInput},
     grouping,
     scope::{Aliases, Names, is_desc},
     walk::{conjuncts, is_constant, slot, slots},
@@ -14,6 +14,7 @@ use crate::{
 };
 use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;
+use std::sync::Arc;
 
 /// How deep queries may nest.
 const DEPTH_MAX: usize = 60;
@@ -463,11 +464,18 @@ impl Planner<'_> {
             let of = lock.of.as_ref().map(ToString::to_string);
             let of = of.map(|name| name.trim_matches('`').to_string());
             let mut found = of.is_none();
+            let mut written = Vec::new();
             for (table, leaf) in self.names().tables.iter().zip(&mut from.leaves) {
                 if of.as_ref().is_none_or(|of| *of == table.alias) {
                     leaf.lock = Some((mode, conflict));
                     found = true;
+                    if let (LeafInput::Stored(stored), LockMode::Exclusive) = (&leaf.input, mode) {
+                        written.push((Arc::clone(stored), table.alias.clone()));
+                    }
                 }
+            }
+            for (table, alias) in written {
+                self.note_written(&table, &alias);
             }
             if !found {
                 return Err(SqlError::unresolved_table_lock(of.unwrap_or_default()));

@@ -23,8 +23,8 @@ pub struct Plan {
     pub columns: Arc<[ColumnMeta]>,
     /// The version of the dictionary it is valid for.
     pub dictionary: u64,
-    /// The tables it uses, each once.
-    pub tables: Vec<Arc<Table>>,
+    /// The stored tables it uses, once for each time it names them.
+    pub tables: Vec<TableUse>,
     /// The stored tables whose size its access paths and join orders were chosen by, with about
     /// how many rows they had then.
     pub sizes: Vec<(Arc<Table>, u64)>,
@@ -36,6 +36,17 @@ pub struct Plan {
     pub writes: bool,
     /// The hint MAX_EXECUTION_TIME, in milliseconds.
     pub execution_ms_max: Option<u64>,
+}
+
+/// A stored table where a statement names it.
+#[derive(Clone, Debug)]
+pub struct TableUse {
+    /// The table.
+    pub table: Arc<Table>,
+    /// How the statement calls it.
+    pub alias: String,
+    /// Whether it writes it, or locks its rows to write them.
+    pub writes: bool,
 }
 
 /// What a plan does.

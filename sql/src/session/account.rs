@@ -268,7 +268,7 @@ impl Session {
         let wait = self.state.settings().table_lock_wait_ms;
         let change = users::change(put, remove);
         let engine = &self.state.instance.engine;
-        engine.change_schema(&self.state.owner, change, &statement, wait)?;
+        engine.change_schema(&self.state.owner, change, &statement, wait, None)?;
         Ok(())
     }
 }

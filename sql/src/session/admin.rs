@@ -45,9 +45,8 @@ impl Session {
                 engine,
                 status,
                 privileges,
-                read_lock,
             } => {
-                self.flush(*logs, *status, *read_lock)?;
+                self.flush(*logs, *status)?;
                 if *engine {
                     self.checkpoint()?;
                 }
@@ -65,8 +64,12 @@ impl Session {
                 return self.execute_named(name, parameters, out);
             }
             Command::Deallocate(name) => self.deallocate(name)?,
-            Command::LockTables => return Err(SqlError::not_supported("LOCK TABLES")),
-            Command::UnlockTables | Command::Empty => {}
+            Command::FlushTables { names, read_lock } => self.flush_tables(names, *read_lock)?,
+            Command::LockTables(tables) => self.lock_tables(tables)?,
+            Command::UnlockTables => self.unlock_tables()?,
+            Command::LockInstance => self.lock_instance()?,
+            Command::UnlockInstance => self.unlock_instance()?,
+            Command::Empty => {}
             Command::TableAdmin(what, tables) => return self.table_admin(*what, tables, out),
             Command::Do(expressions) => {
                 self.evaluate(expressions, params)?;
@@ -108,11 +111,8 @@ impl Session {
 
     /// FLUSH. Everything committed is durable already; what is left is to begin a new log file
     /// and to set counters back.
-    fn flush(&mut self, logs: bool, status: bool, read_lock: bool) -> Result<(), SqlError> {
+    fn flush(&mut self, logs: bool, status: bool) -> Result<(), SqlError> {
         self.need_privileges("RELOAD")?;
-        if read_lock {
-            return Err(SqlError::not_supported("FLUSH TABLES WITH READ LOCK"));
-        }
         if logs {
             self.state
                 .instance
@@ -202,6 +202,9 @@ impl Session {
                 "performance_schema.processlist",
             ));
         }
+        if let Show::CreateTable(table) = what {
+            self.check_locked_name(table)?;
+        }
         let shown = show::show(&mut self.state, what, filter, params)?;
         self.send(&shown, !keeps, out)
     }
@@ -232,6 +235,11 @@ impl Session {
             let mut say = |kind: &str, message: &str| {
                 rows.push([&full, operation, kind, message].iter().map(text).collect());
             };
+            if let Err(not_locked) = self.check_locked_name(name) {
+                say("Error", &not_locked.message);
+                say("status", "Operation failed");
+                continue;
+            }
             let dictionary = self.state.instance.engine.dictionary();
             if dictionary.table(database, &name.name).is_none() {
                 let missing = SqlError::no_such_table(database, &name.name);

@@ -6,6 +6,7 @@
 
 mod account;
 mod admin;
+mod locked;
 mod prepared;
 mod query;
 mod schema;
@@ -31,6 +32,7 @@ use cohort_engine::{
     txn::{Engine, Owner, Placed, Unattended, Waiting},
     types::Value,
 };
+use locked::Locked;
 use prepared::Statements;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, atomic::AtomicU32};
@@ -68,12 +70,18 @@ enum Compiled {
 }
 
 impl Statement {
-    /// PREPARE, EXECUTE and DEALLOCATE cannot themselves be prepared.
+    /// PREPARE and the like, LOCK TABLES and its kind cannot themselves be prepared.
     fn is_dynamic(&self) -> bool {
         matches!(
             self.what,
             Compiled::Command(
-                Command::Prepare { .. } | Command::Execute { .. } | Command::Deallocate(_)
+                Command::Prepare { .. }
+                    | Command::Execute { .. }
+                    | Command::Deallocate(_)
+                    | Command::LockTables(_)
+                    | Command::UnlockTables
+                    | Command::LockInstance
+                    | Command::UnlockInstance
             )
         )
     }
@@ -83,6 +91,7 @@ impl Statement {
 pub struct Session {
     state: State,
     transaction: Transaction,
+    locked: Locked,
     trail: Trail,
     statements: Statements,
     /// The literals of the last query that came as text; kept for its memory.
@@ -148,6 +157,7 @@ impl Session {
         Session {
             state,
             transaction: Transaction::default(),
+            locked: Locked::default(),
             trail: Trail::default(),
             statements: Statements::default(),
             lifted: Lifted::default(),
@@ -353,6 +363,7 @@ impl Session {
                 self.state.counters().command(change.counter());
                 self.check_schema(change)?;
                 self.commit()?;
+                self.check_locked_schema(change)?;
                 self.change_schema(change, &statement.text, out)
             }
         }
@@ -439,6 +450,7 @@ impl Session {
     pub fn reset(&mut self, who: Option<Identity>) {
         self.rollback();
         self.transaction = Transaction::default();
+        self.locked = Locked::default();
         self.close_all();
         let state = &mut self.state;
         state.variables = state.instance.globals.session();

@@ -110,6 +110,7 @@ impl Session {
             dictionary: &dictionary,
             database,
             virtual_tables: state,
+            locked: self.locked.tables.is_some(),
             variable: &variable,
             user_variable: &|name: &str| state.numeric_type(name),
             literals: lifted.map_or(&[], |lifted| &lifted.values),
@@ -127,6 +128,7 @@ impl Session {
     pub(super) fn compile_query(&mut self, sql: &[u8]) -> Result<Query, SqlError> {
         let database = Arc::clone(&self.state.database);
         let plan = self.plan(sql, &database, None)?;
+        self.check_locked(&plan)?;
         Ok(Query {
             source: sql.into(),
             database,
@@ -290,6 +292,7 @@ impl Session {
             plan = compile(self)?;
         }
         for _ in 0..ATTEMPTS_MAX {
+            self.check_locked(&plan)?;
             let attempted = self.attempt(&plan, text, params, out);
             if !matches!(attempted, Ok(None)) {
                 self.note(&plan, text);
@@ -302,14 +305,22 @@ impl Session {
         Err(SqlError::table_definition_changed())
     }
 
+    /// 1099 and 1100 for tables that are not locked as LOCK TABLES demands.
+    fn check_locked(&self, plan: &Plan) -> Result<(), SqlError> {
+        match &self.locked.tables {
+            Some(locked) => locked.check(&plan.tables),
+            None => Ok(()),
+        }
+    }
+
     /// 1142 for accounts without privileges, unless they look at virtual tables only, and for
     /// statements that change rows and have to do with the server's own tables.
     fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
         let changes = !matches!(plan.body, Body::Select(_) | Body::Explain(_));
         let refused = if !self.state.privileged {
-            plan.tables.first()
+            plan.tables.first().map(|used| &used.table)
         } else if changes && !self.state.internal {
-            let mut tables = plan.tables.iter();
+            let mut tables = plan.tables.iter().map(|used| &used.table);
             tables.find(|table| table.database == OWN_SCHEMA)
         } else {
             None
@@ -352,7 +363,8 @@ impl Session {
         }
         let engine = self.transaction.engine.take();
         let mut txn = engine.unwrap_or_else(|| self.begin_engine(characteristics));
-        txn.set_lock_wait_ms(self.state.settings().row_lock_wait_ms);
+        let settings = self.state.settings();
+        txn.set_lock_wait_ms(settings.row_lock_wait_ms, settings.table_lock_wait_ms);
         txn.start_statement(text);
         match exec::use_tables(plan, &mut txn) {
             Ok(true) => {}

@@ -50,9 +50,11 @@ impl Session {
             collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),
             rules,
             lock_wait_ms,
+            locks: self.locked.tables.as_ref().map(|locked| &locked.held),
             warnings: &mut state.warnings,
         };
         let done = ddl::execute(statement, text, &mut ctx)?;
+        self.follow_schema_change(statement);
         self.after_schema_change(statement);
         self.done(done.affected_rows, done.info, out)
     }

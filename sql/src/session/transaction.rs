@@ -73,6 +73,7 @@ impl Session {
     pub fn holds_locks(&self) -> bool {
         let transaction = self.transaction.engine.as_ref();
         transaction.is_some_and(Txn::holds_locks)
+            || self.locked.is_some()
             || self.state.user_locks_held.load(Ordering::Relaxed) > 0
     }
 
@@ -83,6 +84,7 @@ impl Session {
         snapshot: bool,
     ) -> Result<(), SqlError> {
         self.commit()?;
+        self.locked.tables = None;
         let mut characteristics = self.characteristics();
         characteristics.read_only = read_only.unwrap_or(characteristics.read_only);
         self.open(characteristics, true)?;
@@ -102,6 +104,7 @@ impl Session {
             isolation: characteristics.isolation,
             read_only: characteristics.read_only,
             lock_wait_ms: self.state.settings().row_lock_wait_ms,
+            table_lock_wait_ms: self.state.settings().table_lock_wait_ms,
         };
         self.state.instance.engine.begin(&self.state.owner, options)
     }

@@ -112,7 +112,7 @@ impl Session {
             return Err(SqlError::xa_invalid());
         }
         self.outside_xa()?;
-        if self.transaction.open.is_some() {
+        if self.transaction.open.is_some() || self.locked.tables.is_some() {
             return Err(SqlError::xa_outside());
         }
         let claim = self.state.instance.engine.claim_xid(xid);
@@ -175,7 +175,8 @@ impl Session {
             }
             let state = &self.state;
             let engine = &state.instance.engine;
-            return match engine.end_prepared(&state.owner, xid, commit, &state.database)? {
+            let wait_ms = state.settings().table_lock_wait_ms;
+            return match engine.end_prepared(&state.owner, xid, commit, &state.database, wait_ms)? {
                 true => Ok(()),
                 false => Err(SqlError::xa_unknown()),
             };

@@ -54,6 +54,7 @@ counters! {
     ComInsert "Com_insert";
     ComInsertSelect "Com_insert_select";
     ComKill "Com_kill";
+    ComLockInstance "Com_lock_instance";
     ComLockTables "Com_lock_tables";
     ComOptimize "Com_optimize";
     ComOtherStatements "Com_other_statements";
@@ -106,6 +107,7 @@ counters! {
     ComStmtReset "Com_stmt_reset";
     ComStmtSendLongData "Com_stmt_send_long_data";
     ComTruncate "Com_truncate";
+    ComUnlockInstance "Com_unlock_instance";
     ComUnlockTables "Com_unlock_tables";
     ComUpdate "Com_update";
     ComUpdateMulti "Com_update_multi";

@@ -1,114 +1,284 @@
-//! Metadata locks: shared by the transactions that use a table, exclusive for DDL.
+//! Metadata locks: what transactions, LOCK TABLES and DDL have of a table.
 //!
-//! The shared one is on every statement's path, so it is a counter; who holds it is known by the
-//! descriptors, which are only asked when a DDL waits. A DDL that waits bars new users, so that
-//! it cannot starve.
+//! | mode | who | MySQL's name |
+//! |---|---|---|
+//! | `Read` | a transaction that reads | SHARED_READ |
+//! | `Write` | a transaction that writes, or locks rows to write them | SHARED_WRITE |
+//! | `ReadOnly` | LOCK TABLES … READ: nobody writes | SHARED_READ_ONLY |
+//! | `Exclusive` | LOCK TABLES … WRITE and DDL: nobody else does anything | SHARED_NO_READ_WRITE, EXCLUSIVE |
+//!
+//! The transactions' locks are on every statement's path, so they are *uses*, two counters in one
+//! word; who uses a table is known by the descriptors, which are only asked when somebody waits
+//! for the uses to end. All other locks are *holds*, in a list.
+//!
+//! 1. Who cannot have what it wants queues, and gets it when it conflicts with nobody else's
+//!    hold, with no use, and with nobody before it in the queue. So nobody starves, and who
+//!    conflicts with none of them passes them.
+//! 2. A hold, and a request for one, bars in the word the uses that conflict with it. So the
+//!    counters show for certain who may use the table without asking further, and the word alone
+//!    decides for everybody else.
+//! 3. A session never waits for itself, and who has a hold, or uses the table, passes the queue:
+//!    those in it may be waiting for it. (MySQL lets a transaction that has read a table and now
+//!    writes it wait for a DDL, and finds a deadlock.)
+//! 4. A session's transaction has ended before it asks for a hold.
 
 use super::super::{descriptor::Descriptor, owner::Waiter};
 use parking_lot::Mutex;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-/// Set while a DDL holds the lock or waits for it.
-const BARRED: u64 = 1 << 63;
+/// How a table is locked: see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum TableLock {
+    Read,
+    Write,
+    ReadOnly,
+    Exclusive,
+}
+
+impl TableLock {
+    /// What a statement needs of a table.
+    pub fn of_use(writes: bool) -> TableLock {
+        if writes {
+            TableLock::Write
+        } else {
+            TableLock::Read
+        }
+    }
+    fn conflicts(self, other: TableLock) -> bool {
+        use TableLock::{Exclusive, ReadOnly, Write};
+        matches!(
+            (self, other),
+            (Exclusive, _) | (_, Exclusive) | (ReadOnly, Write) | (Write, ReadOnly)
+        )
+    }
+    /// The uses it bars.
+    fn bars(self) -> u64 {
+        match self {
+            TableLock::Read | TableLock::Write => 0,
+            TableLock::ReadOnly => WRITES_BARRED,
+            TableLock::Exclusive => ALL_BARRED,
+        }
+    }
+}
+
+// The word: 31 bits count the reading uses, 31 the writing ones; two are flags.
+const READER: u64 = 1;
+const WRITER: u64 = 1 << 31;
+const READERS: u64 = WRITER - 1;
+const WRITERS: u64 = READERS << 31;
+const WRITES_BARRED: u64 = 1 << 62;
+const ALL_BARRED: u64 = 1 << 63;
+
+fn one(writes: bool) -> u64 {
+    if writes { WRITER } else { READER }
+}
 
 /// The metadata lock of one table.
 #[derive(Default)]
 pub(in super::super) struct MetadataLock {
-    /// Number of shared holders, and `BARRED`.
     word: AtomicU64,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The DDL that holds it or is next.
-    exclusive: Option<Arc<Descriptor>>,
-    /// The first waits for the shared holders to go, others for `exclusive` to end.
-    waiters: Vec<Arc<Waiter>>,
+    holds: Vec<(Arc<Descriptor>, TableLock)>,
+    queue: VecDeque<Request>,
+}
+
+struct Request {
+    waiter: Arc<Waiter>,
+    mode: TableLock,
+    /// Counted when it is granted, and not listed.
+    is_use: bool,
+    /// Invariant 3.
+    passes: bool,
+}
+
+/// Whom a request waits for.
+pub(in super::super) struct Blockers {
+    /// Those with holds.
+    pub holders: Vec<Arc<Descriptor>>,
+    /// Those who use the table: none, those who write it, or all.
+    pub users: Option<TableLock>,
+    /// Those who stand before it in the queue.
+    pub ahead: Vec<Arc<Descriptor>>,
 }
 
 impl MetadataLock {
-    /// Takes it shared; false: barred.
-    pub fn try_shared(&self) -> bool {
-        if self.word.fetch_add(1, Ordering::AcqRel) & BARRED == 0 {
+    /// Begins a use; false: it is barred.
+    pub fn try_use(&self, writes: bool) -> bool {
+        let barred = if writes {
+            ALL_BARRED | WRITES_BARRED
+        } else {
+            ALL_BARRED
+        };
+        if self.word.fetch_add(one(writes), Ordering::AcqRel) & barred == 0 {
             return true;
         }
-        self.release_shared();
+        self.end_use(writes);
         false
     }
-    /// As `try_shared`, or queues for another try.
-    pub fn shared_or_wait(&self, who: &Arc<Descriptor>) -> Result<(), Arc<Waiter>> {
-        let mut state = self.state.lock();
-        if state.exclusive.is_none() {
-            // Nobody can bar it meanwhile: that takes the mutex.
-            self.word.fetch_add(1, Ordering::AcqRel);
-            return Ok(());
+    /// As `try_use`, or queues; granted it is a use. `passes`: the transaction uses it already.
+    pub fn use_or_wait(
+        &self,
+        who: &Arc<Descriptor>,
+        writes: bool,
+        passes: bool,
+    ) -> Result<(), Arc<Waiter>> {
+        self.request(who, TableLock::of_use(writes), true, passes)
+    }
+    /// Whether somebody keeps others from writing.
+    pub fn bars_writes(&self) -> bool {
+        self.word.load(Ordering::Acquire) & (ALL_BARRED | WRITES_BARRED) != 0
+    }
+    /// Ends a use.
+    pub fn end_use(&self, writes: bool) {
+        let left = self.word.fetch_sub(one(writes), Ordering::AcqRel) - one(writes);
+        let awaited = if writes { WRITERS } else { READERS | WRITERS };
+        if left & (ALL_BARRED | WRITES_BARRED) != 0 && left & awaited == 0 {
+            self.admit(&mut self.state.lock());
         }
+    }
+    /// Takes a hold, or queues for it.
+    pub fn hold_or_wait(&self, who: &Arc<Descriptor>, mode: TableLock) -> Result<(), Arc<Waiter>> {
+        self.request(who, mode, false, false)
+    }
+    fn request(
+        &self,
+        who: &Arc<Descriptor>,
+        mode: TableLock,
+        is_use: bool,
+        passes: bool,
+    ) -> Result<(), Arc<Waiter>> {
+        let mut state = self.state.lock();
         let waiter = Waiter::new(who);
-        state.waiters.push(Arc::clone(&waiter));
-        Err(waiter)
-    }
-    /// Gives back a shared lock.
-    pub fn release_shared(&self) {
-        let before = self.word.fetch_sub(1, Ordering::AcqRel);
-        if before == BARRED | 1 {
-            self.wake_all();
+        let holds = state.holds.iter().any(|(holder, _)| holder.is_same(who));
+        state.queue.push_back(Request {
+            waiter: Arc::clone(&waiter),
+            mode,
+            is_use,
+            passes: passes || holds,
+        });
+        self.admit(&mut state);
+        if waiter.is_granted() {
+            Ok(())
+        } else {
+            Err(waiter)
         }
     }
-    /// Takes it exclusive, or bars new users and queues for another try.
-    pub fn exclusive_or_wait(&self, who: &Arc<Descriptor>) -> Result<(), Arc<Waiter>> {
+    /// Whether a session has this hold.
+    pub fn is_held(&self, who: &Descriptor, mode: TableLock) -> bool {
+        let state = self.state.lock();
+        let mut holds = state.holds.iter();
+        holds.any(|(holder, held)| *held == mode && holder.is_same(who))
+    }
+    /// Gives back a hold.
+    pub fn let_go(&self, who: &Descriptor, mode: TableLock) {
         let mut state = self.state.lock();
-        let mine = match &state.exclusive {
-            None => {
-                state.exclusive = Some(Arc::clone(who));
-                self.word.fetch_or(BARRED, Ordering::AcqRel);
-                true
-            }
-            Some(other) => Arc::ptr_eq(other, who),
+        let mut holds = state.holds.iter();
+        let place = holds.position(|(holder, held)| holder.is_same(who) && *held == mode);
+        if let Some(place) = place {
+            state.holds.swap_remove(place);
+            self.admit(&mut state);
+        }
+    }
+    /// Takes back a request that gave up; true if it was granted before.
+    pub fn cancel(&self, waiter: &Arc<Waiter>) -> bool {
+        let mut state = self.state.lock();
+        let mine = |request: &Request| Arc::ptr_eq(&request.waiter, waiter);
+        state.queue.retain(|request| !mine(request));
+        self.admit(&mut state);
+        waiter.is_granted()
+    }
+    /// Whom a request waits for; nobody if it does not wait.
+    pub fn blockers(&self, waiter: &Arc<Waiter>) -> Blockers {
+        let state = self.state.lock();
+        let mut blockers = Blockers {
+            holders: Vec::new(),
+            users: None,
+            ahead: Vec::new(),
         };
-        if mine && self.word.load(Ordering::Acquire) == BARRED {
-            return Ok(());
-        }
-        let waiter = Waiter::new(who);
-        state.waiters.push(Arc::clone(&waiter));
-        // The last holder may have gone between the look and the queueing; it takes the mutex
-        // to wake, so it has not looked for waiters yet.
-        Err(waiter)
+        let mut queue = state.queue.iter();
+        let Some(place) = queue.position(|other| Arc::ptr_eq(&other.waiter, waiter)) else {
+            return blockers;
+        };
+        let Some(request) = state.queue.get(place) else {
+            return blockers;
+        };
+        let holders = state.holds.iter();
+        let holders = holders.filter(|(holder, mode)| request.waits_for(holder, *mode));
+        blockers.holders = holders.map(|(holder, _)| Arc::clone(holder)).collect();
+        blockers.users = match request.mode {
+            TableLock::Read | TableLock::Write => None,
+            TableLock::ReadOnly => Some(TableLock::Write),
+            TableLock::Exclusive => Some(TableLock::Read),
+        };
+        let ahead = state.queue.iter().take(place);
+        let ahead = ahead.filter(|other| !request.passes && other.mode.conflicts(request.mode));
+        blockers.ahead = ahead
+            .map(|other| Arc::clone(&other.waiter.descriptor))
+            .collect();
+        blockers
     }
-    /// Gives back the exclusive lock, or gives up waiting for it.
-    pub fn release_exclusive(&self, who: &Arc<Descriptor>) {
-        {
-            let mut state = self.state.lock();
-            if !state
-                .exclusive
-                .as_ref()
-                .is_some_and(|holder| Arc::ptr_eq(holder, who))
-            {
-                return;
+    /// Grants what can be granted, in order, and bars what must not be granted elsewhere.
+    fn admit(&self, state: &mut State) {
+        // First, so that no use begins after the look at the counters.
+        self.bar(state);
+        let mut kept: VecDeque<Request> = VecDeque::new();
+        for request in std::mem::take(&mut state.queue) {
+            let who = &request.waiter.descriptor;
+            let mut ahead = kept.iter();
+            let free = (request.passes || !ahead.any(|other| other.mode.conflicts(request.mode)))
+                && !state
+                    .holds
+                    .iter()
+                    .any(|(holder, mode)| request.waits_for(holder, *mode))
+                && self.word.load(Ordering::Acquire) & request.awaited() == 0;
+            if !free {
+                if request.waiter.is_waiting() {
+                    kept.push_back(request);
+                }
+            } else if request.waiter.grant() {
+                if request.is_use {
+                    let one = one(request.mode == TableLock::Write);
+                    self.word.fetch_add(one, Ordering::AcqRel);
+                } else {
+                    state.holds.push((Arc::clone(who), request.mode));
+                }
+                request.waiter.wake();
             }
-            state.exclusive = None;
-            self.word.fetch_and(!BARRED, Ordering::AcqRel);
         }
-        self.wake_all();
+        state.queue = kept;
+        self.bar(state);
     }
-    /// Takes back a waiter that gave up.
-    pub fn cancel(&self, waiter: &Arc<Waiter>) {
-        self.state
-            .lock()
-            .waiters
-            .retain(|other| !Arc::ptr_eq(other, waiter));
+    fn bar(&self, state: &State) {
+        let holds = state.holds.iter().map(|(_, mode)| mode);
+        let modes = holds.chain(state.queue.iter().map(|request| &request.mode));
+        let barred = modes.fold(0, |barred, mode| barred | mode.bars());
+        self.word.fetch_or(barred, Ordering::AcqRel);
+        let free = (ALL_BARRED | WRITES_BARRED) & !barred;
+        self.word.fetch_and(!free, Ordering::AcqRel);
     }
-    fn wake_all(&self) {
-        let waiters = std::mem::take(&mut self.state.lock().waiters);
-        for waiter in waiters {
-            waiter.retry();
+}
+
+impl Request {
+    /// Whether it waits for the end of this hold.
+    fn waits_for(&self, holder: &Descriptor, mode: TableLock) -> bool {
+        mode.conflicts(self.mode) && !holder.is_same(&self.waiter.descriptor)
+    }
+    /// The uses whose end it waits for.
+    fn awaited(&self) -> u64 {
+        match self.mode {
+            TableLock::Read | TableLock::Write => 0,
+            TableLock::ReadOnly => WRITERS,
+            TableLock::Exclusive => READERS | WRITERS,
         }
-    }
-    /// The DDL that holds it or waits for its shared holders to go.
-    pub fn exclusive(&self) -> Option<Arc<Descriptor>> {
-        self.state.lock().exclusive.clone()
     }
 }

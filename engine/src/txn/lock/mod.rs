@@ -23,7 +23,8 @@
 //!   that others hold in the range: pending inserts are among them. Either way one of the two
 //!   sees the other. A locking scan that locks no ranges (READ COMMITTED) waits for these too, for
 //!   rows that are about to come, and then goes on without a range lock.
-//! * Metadata locks are counters with a slow path, see `mdl`.
+//! * Metadata locks, of tables and (FLUSH TABLES WITH READ LOCK, LOCK INSTANCE FOR BACKUP) of the
+//!   whole server, are counters with a slow path, see `mdl`.
 //!
 //! # Invariants
 //!
@@ -54,6 +55,7 @@ use super::{
     owner::{WaitFor, Waiter, Woken},
 };
 use crate::types::{IdMap, TreeId};
+use mdl::TableLock;
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -121,10 +123,18 @@ impl LockInfo {
 pub(super) enum Target {
     /// A row lock, or for range locks at an insert's place.
     Row(Arc<TreeLocks>, Name),
-    /// A table that a DDL bars.
-    Use(Arc<TableState>),
-    /// A table that transactions use, for a DDL.
-    Change(Arc<TableState>),
+    /// A metadata lock.
+    Table(Arc<TableState>, TableLock),
+}
+
+impl Target {
+    /// Whether transactions without any row lock can be in its way.
+    fn awaits_users(&self) -> bool {
+        matches!(
+            self,
+            Target::Table(_, TableLock::ReadOnly | TableLock::Exclusive)
+        )
+    }
 }
 
 struct Wait {
@@ -181,8 +191,9 @@ struct Counters {
     time_us_max: AtomicU64,
     deadlocks: AtomicU64,
     timeouts: AtomicU64,
-    /// DDLs that wait: then even a transaction without row locks can be waited for.
-    ddl_waits: AtomicU64,
+    /// Holds of metadata locks, and those who wait for users of a table to end: then even a
+    /// transaction without row locks can be waited for.
+    holds: AtomicU64,
 }
 
 /// How many deadlocks are remembered.
@@ -254,9 +265,9 @@ impl LockManager {
     ) -> Result<Woken, TxnError> {
         let who = Arc::clone(&waiter.descriptor);
         let is_row = matches!(target, Target::Row(..));
-        let is_ddl = matches!(target, Target::Change(_));
-        if is_ddl {
-            self.counters.ddl_waits.fetch_add(1, Ordering::SeqCst);
+        let awaits_users = target.awaits_users();
+        if awaits_users {
+            self.count_hold();
         }
         if is_row {
             self.counters.waits.fetch_add(1, Ordering::Relaxed);
@@ -272,8 +283,8 @@ impl LockManager {
             who.waiting.resume(WaitFor::Lock);
             woken
         };
-        if is_ddl {
-            self.counters.ddl_waits.fetch_sub(1, Ordering::SeqCst);
+        if awaits_users {
+            self.uncount_hold();
         }
         if is_row {
             self.count_wait(begin.elapsed());
@@ -282,6 +293,30 @@ impl LockManager {
         // Not before the request has left its queue: a search may need the way through it.
         self.waits.lock().remove(&identity(&who));
         result
+    }
+    /// Takes a hold of a metadata lock, waiting for it until `deadline`.
+    pub fn hold(
+        &self,
+        who: &Arc<Descriptor>,
+        table: &Arc<TableState>,
+        mode: TableLock,
+        deadline: Option<Instant>,
+    ) -> Result<(), TxnError> {
+        match table.metadata_lock.hold_or_wait(who, mode) {
+            Ok(()) => Ok(()),
+            Err(waiter) => {
+                let target = Target::Table(Arc::clone(table), mode);
+                self.wait(&waiter, target, deadline).map(|_| ())
+            }
+        }
+    }
+    /// Says that somebody has holds of metadata locks while it runs transactions.
+    pub fn count_hold(&self) {
+        self.counters.holds.fetch_add(1, Ordering::SeqCst);
+    }
+    /// The end of what `count_hold` has said.
+    pub fn uncount_hold(&self) {
+        self.counters.holds.fetch_sub(1, Ordering::SeqCst);
     }
     /// Has somebody told of long waits for row locks; the first one who asks.
     pub fn on_long_wait(&self, listener: LongWaits) {
@@ -330,13 +365,12 @@ impl LockManager {
         } else {
             String::new()
         };
-        match target {
-            Target::Row(tree, name) => {
-                if tree.cancel(waiter, name) {
-                    return Ok(Woken::Granted);
-                }
-            }
-            Target::Use(table) | Target::Change(table) => table.metadata_lock.cancel(waiter),
+        let granted = match target {
+            Target::Row(tree, name) => tree.cancel(waiter, name),
+            Target::Table(table, _) => table.metadata_lock.cancel(waiter),
+        };
+        if granted {
+            return Ok(Woken::Granted);
         }
         Err(match woken {
             Woken::Victim => TxnError::Deadlock,
@@ -347,18 +381,17 @@ impl LockManager {
     fn blockers(&self, waiter: &Arc<Waiter>, target: &Target) -> Vec<Arc<Descriptor>> {
         match target {
             Target::Row(tree, name) => tree.blockers(waiter, name),
-            Target::Use(table) => table.metadata_lock.exclusive().into_iter().collect(),
-            Target::Change(table) => {
-                let me = &waiter.descriptor;
-                let holder = table.metadata_lock.exclusive();
-                if let Some(holder) = holder.filter(|holder| !Arc::ptr_eq(holder, me)) {
-                    return vec![holder];
+            Target::Table(table, _) => {
+                let blockers = table.metadata_lock.blockers(waiter);
+                let mut found = blockers.holders;
+                if let Some(least) = blockers.users {
+                    let me = &waiter.descriptor;
+                    let mut users = self.registry.all();
+                    users.retain(|user| !Arc::ptr_eq(user, me) && user.uses(table.id, least));
+                    found.append(&mut users);
                 }
-                let mut users = self.registry.all();
-                users.retain(|user| {
-                    !Arc::ptr_eq(user, me) && user.tables.lock().contains(&table.id)
-                });
-                users
+                found.extend(blockers.ahead);
+                found
             }
         }
     }
@@ -376,11 +409,11 @@ impl LockManager {
         );
         let followed = match target {
             Target::Row(tree, name) => tree.is_followed(waiter, name),
-            Target::Use(_) | Target::Change(_) => false,
+            Target::Table(..) => true,
         };
         let can_block = followed
             || who.locks.load(Ordering::Relaxed) > 0
-            || self.counters.ddl_waits.load(Ordering::SeqCst) > 0;
+            || self.counters.holds.load(Ordering::SeqCst) > 0;
         if !can_block {
             return;
         }
@@ -451,7 +484,7 @@ impl LockManager {
                     let key: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
                     format!("tree {} key {key}", tree.tree)
                 }
-                Some(Target::Use(table) | Target::Change(table)) => format!("table {}", table.id),
+                Some(Target::Table(table, _)) => format!("table {}", table.id),
                 None => String::new(),
             },
             victim: place == victim,

@@ -26,6 +26,7 @@ fn txn(engine: &Engine, owner: &Arc<Owner>, isolation: Isolation) -> Txn {
         isolation,
         read_only: false,
         lock_wait_ms: 60_000,
+        table_lock_wait_ms: 60_000,
     };
     engine.begin(owner, options)
 }

@@ -266,6 +266,7 @@ impl Runner {
             isolation,
             read_only: false,
             lock_wait_ms: timeout as u64,
+            table_lock_wait_ms: 60_000,
         };
         self.txn = Some(self.engine.begin(&self.owner, options));
     }

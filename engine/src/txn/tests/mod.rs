@@ -49,6 +49,7 @@ pub(super) fn begin(engine: &Engine, isolation: Isolation) -> Txn {
         isolation,
         read_only: false,
         lock_wait_ms: 10_000,
+        table_lock_wait_ms: 60_000,
     };
     engine.begin(&owner(1), options)
 }
@@ -111,7 +112,7 @@ pub(super) fn change(engine: &Engine, change: SchemaChange) -> Result<crate::Seq
         database: "test".to_owned(),
         text: "DDL".to_owned(),
     };
-    engine.change_schema(&owner(99), change, &statement, 10_000)
+    engine.change_schema(&owner(99), change, &statement, 10_000, None)
 }
 
 /// The database `test` with the table `t`.
@@ -163,7 +164,7 @@ pub(super) fn key_of(table: &Table, column: u16, value: i64) -> Vec<u8> {
 }
 
 pub(super) fn use_table(txn: &mut Txn, table: &Arc<Table>) -> Result<Arc<Table>, TxnError> {
-    Ok(txn.use_table(table)?.expect("the table is there"))
+    Ok(txn.use_table(table, true)?.expect("the table is there"))
 }
 
 pub(super) fn insert(txn: &mut Txn, table: &Arc<Table>, row: Row) -> Result<(), TxnError> {

@@ -21,7 +21,7 @@ fn prepare(
 }
 
 fn end(engine: &Engine, n: i64, commit: bool) -> Result<bool, TxnError> {
-    engine.end_prepared(&owner(77), &xid(n), commit, "test")
+    engine.end_prepared(&owner(77), &xid(n), commit, "test", 60_000)
 }
 
 fn names(engine: &Engine) -> Vec<Xid> {
@@ -80,6 +80,7 @@ fn check_prepared(engine: &Engine, t: &Arc<Table>) {
         isolation: Isolation::ReadCommitted,
         read_only: false,
         lock_wait_ms: 0,
+        table_lock_wait_ms: 60_000,
     };
     for u in [1, 2, 4, 100] {
         let mut txn = engine.begin(&owner(5), options);
@@ -211,7 +212,7 @@ fn a_schema_change_waits_for_it_after_a_restart_too() {
             text: "DROP TABLE t".to_owned(),
         };
         let change = SchemaChange::DropTables(vec![t.id]);
-        engine.change_schema(&owner(9), change, &statement, 0)
+        engine.change_schema(&owner(9), change, &statement, 0, None)
     };
     let refused = drop_table(&engine);
     assert!(

@@ -37,7 +37,7 @@ fn an_index_is_built_from_the_rows() {
     change(&engine, with_index(&engine, &t, "a2", 1, false)).unwrap();
     let t = find(&engine, "t");
     check_indexes(&engine, &t);
-    let stale = old.use_table(&t);
+    let stale = old.use_table(&t, true);
     assert!(matches!(stale, Err(TxnError::TableChanged)), "{stale:?}");
     drop(old);
     let refused = change(&engine, with_index(&engine, &t, "unique_a", 1, true));
@@ -190,7 +190,7 @@ fn a_ddl_waits_for_users_and_they_then_see_the_new_table() {
         }
         let late = scope.spawn(|| {
             let mut late = begin(&engine, Isolation::ReadCommitted);
-            late.use_table(&t)
+            late.use_table(&t, true)
         });
         while engine.lock_waits().len() < 2 {
             std::thread::yield_now();
