@@ -1,14 +1,13 @@
 #!/bin/bash
-# dump.sh PORT: mariadb-dump writes out a database, the command line restores it elsewhere, and a
-# dump of the copy equals the first one.
+# dump.sh PORT: mariadb-dump and, where it is installed, MySQL's mysqldump write out a database,
+# the command line restores it elsewhere, and a dump of the copy equals the first one. They lock
+# the tables that they dump (the default), or dump one snapshot; restoring locks them, too.
 set -euo pipefail
 port=$1
-client=(mariadb -h127.0.0.1 -P"$port" -uroot --default-character-set=utf8mb4)
-dump() {
-  # Cohort has no LOCK TABLES: the dump is of one snapshot, and does not lock what it restores.
-  mariadb-dump -h127.0.0.1 -P"$port" -uroot --single-transaction --skip-add-locks \
-    --skip-comments --hex-blob --routines --events --triggers "$1"
-}
+server=(-h127.0.0.1 -P"$port" -uroot --default-character-set=utf8mb4)
+client=(mariadb "${server[@]}")
+same=(--skip-comments --hex-blob --routines --events --triggers)
+sid=${PEERS_ROOT:-/opt/peers-sid}
 "${client[@]}" <<'SQL'
 CREATE DATABASE dumped;
 CREATE DATABASE restored;
@@ -26,12 +25,33 @@ INSERT INTO items VALUES
   (5, '日本語 😀', NULL, NULL, 0, NULL, NULL, '9999-12-31 23:59:59.999999', NULL, NULL, NULL, '', '');
 CREATE TABLE empty_one (a INT, b INT, KEY ab (a, b));
 SQL
-first=$(dump dumped)
-"${client[@]}" restored <<<"$first"
-second=$(dump restored)
-[ "$first" = "$second" ] || { diff <(echo "$first") <(echo "$second"); exit 1; }
-[ "$("${client[@]}" -N -e "SELECT COUNT(*), MAX(id) FROM restored.items")" = $'2\t5' ]
-"${client[@]}" -e "INSERT INTO restored.items (name) VALUES ('next')"
-[ "$("${client[@]}" -N -e "SELECT id FROM restored.items WHERE name = 'next'")" = 6 ]
+# Dumps `dumped` with a command, restores it and compares the copy's dump with it.
+there_and_back() { # COMMAND…
+  local first second
+  first=$("$@" "${same[@]}" dumped)
+  "${client[@]}" restored <<<"$first"
+  second=$("$@" "${same[@]}" restored)
+  [ "$first" = "$second" ] || { diff <(echo "$first") <(echo "$second"); exit 1; }
+  [ "$("${client[@]}" -N -e "SELECT COUNT(*), MAX(id) FROM restored.items")" = $'2\t5' ]
+  "${client[@]}" -e "INSERT INTO restored.items (name) VALUES ('next')"
+  [ "$("${client[@]}" -N -e "SELECT id FROM restored.items WHERE name = 'next'")" = 6 ]
+}
+mariadb_dump=(mariadb-dump "${server[@]}")
+there_and_back "${mariadb_dump[@]}"
+there_and_back "${mariadb_dump[@]}" --single-transaction
+there_and_back "${mariadb_dump[@]}" --lock-all-tables
+[[ $("${mariadb_dump[@]}" dumped) = *'LOCK TABLES `items` WRITE'* ]]
+if [ -x "$sid/usr/bin/mysqldump" ]; then
+  mysqldump=(chroot "$sid" mysqldump "${server[@]}" --set-gtid-purged=OFF)
+  there_and_back "${mysqldump[@]}"
+  there_and_back "${mysqldump[@]}" --single-transaction
+  there_and_back "${mysqldump[@]}" --lock-all-tables
+  # The snapshot's place in the log: nothing was committed since.
+  position=$("${mysqldump[@]}" --single-transaction --source-data=2 dumped |
+    sed -n "s/^-- CHANGE REPLICATION SOURCE TO SOURCE_LOG_FILE='\(.*\)', SOURCE_LOG_POS=\(.*\);/\1 \2/p")
+  [ "$position" = "$("${client[@]}" -N -e "SHOW BINARY LOG STATUS" | cut -f1,2 | tr '\t' ' ')" ]
+else
+  echo "dump.sh: left out, for it is missing: MySQL's mysqldump"
+fi
 "${client[@]}" -e "DROP DATABASE dumped; DROP DATABASE restored"
 echo "dump.sh: what was dumped is what was restored"

@@ -128,7 +128,7 @@ impl Player {
             let waits = engine
                 .lock_waits()
                 .iter()
-                .any(|(session, _)| *session == self.id);
+                .any(|wait| wait.session == self.id);
             seen = if waits { seen + 1 } else { 0 };
             if seen == SEEN_WAITING {
                 return None;

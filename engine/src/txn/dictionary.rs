@@ -47,8 +47,10 @@ pub(super) struct TableState {
 }
 
 impl TableState {
-    /// The number of what is no table, but can be locked as one is.
-    pub const NO_TABLE: TableId = TableId::MAX;
+    /// The number of the read lock, which is no table but is locked as one.
+    pub const READ_LOCK: TableId = TableId::MAX;
+    /// The number of the backup lock.
+    pub const BACKUP_LOCK: TableId = TableId::MAX - 1;
 
     pub fn new(id: TableId) -> Arc<TableState> {
         Arc::new(TableState {

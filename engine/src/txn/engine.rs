@@ -231,8 +231,8 @@ impl Engine {
     pub fn locks(&self) -> Vec<super::LockInfo> {
         self.inner.locks.list()
     }
-    /// Whom each waiting session waits for: (session, sessions that block it).
-    pub fn lock_waits(&self) -> Vec<(u64, Vec<u64>)> {
+    /// Whom each waiting session waits for.
+    pub fn lock_waits(&self) -> Vec<super::LockWait> {
         self.inner.locks.waits()
     }
     /// Has `listener` told of every row lock wait of a millisecond or more, when it is over: the

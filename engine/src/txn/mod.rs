@@ -47,7 +47,7 @@ pub use commit::Placed;
 pub use ddl::{DdlStatement, RowConversion, SchemaChange};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions};
-pub use lock::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockStats};
+pub use lock::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait};
 pub use owner::{Owner, Unattended, WaitFor, Waiting};
 pub use prepared::{PreparedInfo, XidClaim};
 pub use read::{KeyRange, Scan};

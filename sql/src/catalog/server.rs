@@ -7,7 +7,7 @@ use crate::{
 };
 use cohort_engine::{
     env::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, OperationStats},
-    txn::{LockKind, LockMode, WaitFor},
+    txn::{LockKind, LockMode, LockScope, LockWait, WaitFor},
     types::{Collation, DateTime, Table, TreeId, Value},
 };
 use rustc_hash::FxHashMap;
@@ -116,8 +116,8 @@ pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
 
 /// Who waits for whom.
 struct Waits {
-    /// Locks: sessions that wait, and those that hold what they wait for.
-    locks: FxHashMap<u64, Vec<u64>>,
+    /// Sessions that wait for locks.
+    locks: FxHashMap<u64, LockWait>,
     /// Those who wait for a slot, and their priority.
     queued: FxHashMap<u64, u64>,
 }
@@ -126,8 +126,9 @@ impl Waits {
     fn of(session: &State) -> Waits {
         let instance = &session.instance;
         let queued = instance.pool().map_or_else(Vec::new, Pool::queued);
+        let locks = instance.engine.lock_waits().into_iter();
         Waits {
-            locks: instance.engine.lock_waits().into_iter().collect(),
+            locks: locks.map(|wait| (wait.session, wait)).collect(),
             queued: queued.iter().map(|q| (q.connection, q.priority)).collect(),
         }
     }
@@ -141,8 +142,10 @@ impl Waits {
         };
         match entry.owner.waiting.waits_for() {
             Some(WaitFor::Lock) | None if self.locks.contains_key(&entry.id) => {
-                let holders = self.locks.get(&entry.id);
-                for_whom("a lock", holders.map_or(&[], |holders| holders))
+                match self.locks.get(&entry.id) {
+                    Some(wait) => for_whom(lock_name(wait.scope), &wait.blockers),
+                    None => for_whom("a lock", &[]),
+                }
             }
             Some(WaitFor::Lock) => for_whom("a lock", &[]),
             Some(WaitFor::Log) => for_whom("the log", &[]),
@@ -165,6 +168,16 @@ impl Waits {
     }
 }
 
+/// Metadata locks are called as MySQL's process list calls them.
+fn lock_name(scope: LockScope) -> &'static str {
+    match scope {
+        LockScope::Row => "a lock",
+        LockScope::Table => "table metadata lock",
+        LockScope::Read => "global read lock",
+        LockScope::Backup => "backup lock",
+    }
+}
+
 fn moment(session: &State, micros: u64) -> Value {
     let utc = i64::try_from(micros)
         .ok()
@@ -181,7 +194,7 @@ pub(super) fn transactions(session: &State) -> Rows {
     let engine = &session.instance.engine;
     let (locks, waits) = (engine.locks(), engine.lock_waits());
     let row = |info: cohort_engine::txn::TransactionInfo| {
-        let waiting = waits.iter().any(|(waiting, _)| *waiting == info.session);
+        let waiting = waits.iter().any(|wait| wait.session == info.session);
         let held = locks
             .iter()
             .filter(|lock| lock.session == info.session && lock.granted);

@@ -205,8 +205,8 @@ fn report(
                 .map_or(String::new(), |seq| format!(", snapshot {seq}")),
             info.statement
         )?;
-        for (_, holders) in waits.iter().filter(|(waiting, _)| *waiting == info.session) {
-            writeln!(out, "------- WAITS FOR CONNECTIONS {holders:?}")?;
+        for wait in waits.iter().filter(|wait| wait.session == info.session) {
+            writeln!(out, "------- WAITS FOR CONNECTIONS {:?}", wait.blockers)?;
         }
     }
     writeln!(out, "---\nLOG\n---")?;

@@ -118,6 +118,30 @@ impl LockInfo {
     }
 }
 
+/// A wait, for those who look at the lock table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockWait {
+    /// The connection that waits.
+    pub session: u64,
+    /// Those it waits for: who holds the lock, then who stands before it in the queue.
+    pub blockers: Vec<u64>,
+    /// What kind of lock it is.
+    pub scope: LockScope,
+}
+
+/// What kind of lock somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockScope {
+    /// Of a row or a range.
+    Row,
+    /// A table's metadata lock.
+    Table,
+    /// FLUSH TABLES WITH READ LOCK.
+    Read,
+    /// LOCK INSTANCE FOR BACKUP.
+    Backup,
+}
+
 /// What a transaction waits for.
 #[derive(Clone)]
 pub(super) enum Target {
@@ -128,6 +152,16 @@ pub(super) enum Target {
 }
 
 impl Target {
+    fn scope(&self) -> LockScope {
+        match self {
+            Target::Row(..) => LockScope::Row,
+            Target::Table(table, _) => match table.id {
+                TableState::READ_LOCK => LockScope::Read,
+                TableState::BACKUP_LOCK => LockScope::Backup,
+                _ => LockScope::Table,
+            },
+        }
+    }
     /// Whether transactions without any row lock can be in its way.
     fn awaits_users(&self) -> bool {
         matches!(
@@ -513,17 +547,20 @@ impl LockManager {
         }
         found
     }
-    /// Whom each waiting session waits for: (session, sessions that block it).
-    pub fn waits(&self) -> Vec<(u64, Vec<u64>)> {
+    /// Whom each waiting session waits for, by session.
+    pub fn waits(&self) -> Vec<LockWait> {
         let waits = self.waits.lock();
         let waiting = waits.values().filter(|wait| wait.waiter.is_waiting());
         let edges = waiting.map(|wait| {
             let blockers = self.blockers(&wait.waiter, &wait.target);
-            let sessions = blockers.iter().map(|who| who.session).collect();
-            (wait.waiter.descriptor.session, sessions)
+            LockWait {
+                session: wait.waiter.descriptor.session,
+                blockers: blockers.iter().map(|who| who.session).collect(),
+                scope: wait.target.scope(),
+            }
         });
-        let mut edges: Vec<(u64, Vec<u64>)> = edges.collect();
-        edges.sort();
+        let mut edges: Vec<LockWait> = edges.collect();
+        edges.sort_by_key(|wait| wait.session);
         edges
     }
     /// The counters.

@@ -77,3 +77,120 @@ fn a_request_on_its_way_into_the_map_hides_no_cycle() {
     story.enters(&on_its_way, "hot");
     assert!(on_its_way.is_victim());
 }
+
+mod tables {
+    //! Metadata locks: who has what, and who goes next.
+
+    use super::*;
+    use crate::txn::lock::mdl::{MetadataLock, TableLock};
+    use TableLock::{Exclusive, ReadOnly};
+
+    fn waiting(request: Result<(), Arc<Waiter>>) -> Arc<Waiter> {
+        let waiter = request.expect_err("it must wait");
+        assert!(waiter.is_waiting());
+        waiter
+    }
+
+    #[test]
+    fn holds_keep_out_what_conflicts_with_them_and_nothing_else() {
+        let mut story = Story::new();
+        let [a, b] = [1, 2].map(|session| story.transaction(session));
+        let lock = MetadataLock::default();
+        assert!(lock.hold_or_wait(&a, ReadOnly).is_ok());
+        assert!(lock.hold_or_wait(&b, ReadOnly).is_ok());
+        assert!(lock.try_use(false) && !lock.try_use(true));
+        lock.let_go(&a, ReadOnly);
+        assert!(!lock.try_use(true), "one of two is left");
+        lock.let_go(&b, ReadOnly);
+        assert!(lock.try_use(true));
+        lock.end_use(true);
+        lock.end_use(false);
+        assert!(lock.hold_or_wait(&a, Exclusive).is_ok());
+        assert!(!lock.try_use(false) && !lock.try_use(true));
+        lock.let_go(&a, Exclusive);
+        assert!(lock.try_use(false));
+    }
+
+    #[test]
+    fn who_waits_bars_those_who_come_later_and_is_not_passed_over() {
+        let mut story = Story::new();
+        let [a, b, c, d] = [1, 2, 3, 4].map(|session| story.transaction(session));
+        let lock = MetadataLock::default();
+        assert!(lock.try_use(false), "a reads");
+        let first = waiting(lock.hold_or_wait(&b, Exclusive));
+        let reader = waiting(lock.use_or_wait(&c, false, false));
+        let second = waiting(lock.hold_or_wait(&d, ReadOnly));
+        assert!(lock.use_or_wait(&a, true, true).is_ok(), "it reads already");
+        lock.end_use(false);
+        assert!(first.is_waiting(), "a still writes");
+        lock.end_use(true);
+        assert!(first.is_granted() && reader.is_waiting() && second.is_waiting());
+        lock.let_go(&b, Exclusive);
+        assert!(reader.is_granted() && second.is_granted());
+        assert!(!lock.try_use(true) && lock.try_use(false));
+    }
+
+    #[test]
+    fn readers_pass_those_who_only_wait_for_writers() {
+        let mut story = Story::new();
+        let [a, b] = [1, 2].map(|session| story.transaction(session));
+        let lock = MetadataLock::default();
+        assert!(lock.try_use(true));
+        let read_only = waiting(lock.hold_or_wait(&a, ReadOnly));
+        assert!(lock.try_use(false));
+        let writer = waiting(lock.use_or_wait(&b, true, false));
+        lock.end_use(true);
+        assert!(read_only.is_granted() && writer.is_waiting());
+        lock.let_go(&a, ReadOnly);
+        assert!(writer.is_granted());
+    }
+
+    #[test]
+    fn a_request_that_is_taken_back_bars_nobody() {
+        let mut story = Story::new();
+        let [a, b] = [1, 2].map(|session| story.transaction(session));
+        let lock = MetadataLock::default();
+        assert!(lock.try_use(false));
+        let exclusive = waiting(lock.hold_or_wait(&a, Exclusive));
+        let reader = waiting(lock.use_or_wait(&b, false, false));
+        assert!(!lock.cancel(&exclusive), "it was not granted");
+        assert!(reader.is_granted() && lock.try_use(true));
+        assert!(lock.cancel(&reader), "granted before it was taken back");
+    }
+
+    #[test]
+    fn a_session_never_waits_for_itself() {
+        let mut story = Story::new();
+        let [a, b] = [1, 2].map(|session| story.transaction(session));
+        let lock = MetadataLock::default();
+        assert!(lock.hold_or_wait(&a, Exclusive).is_ok());
+        let other = waiting(lock.hold_or_wait(&b, Exclusive));
+        assert!(lock.use_or_wait(&a, true, false).is_ok());
+        lock.end_use(true);
+        assert!(lock.hold_or_wait(&a, Exclusive).is_ok(), "its DDL");
+        lock.let_go(&a, Exclusive);
+        assert!(lock.is_held(&a, Exclusive) && other.is_waiting());
+        lock.let_go(&a, Exclusive);
+        assert!(other.is_granted());
+    }
+
+    #[test]
+    fn a_use_that_gives_up_at_once_loses_no_wake_up() {
+        let mut story = Story::new();
+        let [a, b] = [1, 2].map(|session| story.transaction(session));
+        let lock = Arc::new(MetadataLock::default());
+        for _ in 0..200 {
+            assert!(lock.try_use(true));
+            let waiter = waiting(lock.hold_or_wait(&a, Exclusive));
+            let others = std::thread::spawn({
+                let lock = Arc::clone(&lock);
+                move || (0..50).all(|_| !lock.try_use(false))
+            });
+            lock.end_use(true);
+            assert!(others.join().expect("it ends"), "barred all the time");
+            assert!(waiter.is_granted());
+            lock.let_go(&a, Exclusive);
+        }
+        assert!(lock.hold_or_wait(&b, Exclusive).is_ok());
+    }
+}

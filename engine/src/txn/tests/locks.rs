@@ -96,10 +96,10 @@ impl Script {
             let waits = self.engine.lock_waits();
             let blockers = waits
                 .into_iter()
-                .find(|(session, _)| *session == client.session);
+                .find(|wait| wait.session == client.session);
             let names: Vec<String> = blockers
                 .into_iter()
-                .flat_map(|(_, blockers)| blockers)
+                .flat_map(|wait| wait.blockers)
                 .map(|session| self.name_of(session))
                 .collect();
             writeln!(out, "{} waits for {}", words[0], names.join(", ")).unwrap();
@@ -126,9 +126,8 @@ impl Script {
                     settled = false;
                     continue;
                 }
-                let blocked = |(session, blockers): &(u64, Vec<u64>)| {
-                    *session == client.session && !blockers.is_empty()
-                };
+                let blocked =
+                    |wait: &LockWait| wait.session == client.session && !wait.blockers.is_empty();
                 settled &= waits.iter().any(blocked) && !client.owner.is_killed();
             }
             if settled {
