@@ -214,43 +214,47 @@ fn play(script: &str, database: &str) -> String {
 fn sessions_behave_as_in_mysql() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
     let only = std::env::var("SESSIONS").ok();
-    let mut count = 0;
-    let mut differences = String::new();
+    let mut scripts = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder of scripts") {
         let path = entry.expect("an entry").path();
-        let name = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let wanted_now = only.as_ref().is_none_or(|only| *only == name);
-        if path.extension().is_none_or(|e| e != "txt") || !wanted_now {
-            continue;
-        }
-        let script = fs::read_to_string(&path).expect("a script");
-        let wanted = fs::read_to_string(path.with_extension("out")).expect("an .out file");
-        let wanted = wanted.split_once('\n').map_or("", |(_, rest)| rest);
-        let got = play(&script, &name);
-        count += 1;
-        if got != wanted {
-            let first = wanted
-                .lines()
-                .zip(got.lines())
-                .position(|(w, g)| w != g)
-                .unwrap_or(0);
-            let around = |text: &str| -> String {
-                let lines = text.lines().skip(first.saturating_sub(6)).take(12);
-                lines.collect::<Vec<_>>().join("\n")
-            };
-            let _ = write!(
-                differences,
-                "\n{name}, line {}:\n--- MySQL\n{}\n--- Cohort\n{}\n",
-                first + 2,
-                around(wanted),
-                around(&got)
-            );
+        if path.extension().is_some_and(|e| e == "txt") && wanted_now {
+            scripts.push((path.clone(), name.into_owned()));
         }
     }
-    assert!(count > 0, "no script was run");
+    assert!(!scripts.is_empty(), "no script was found");
+    // Each has a server of its own, and mostly waits.
+    let differences: String = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (path, name) in &scripts {
+            threads.push(scope.spawn(move || difference(path, name)));
+        }
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended.map(|end| end.expect("no panic")).collect()
+    });
     assert!(differences.is_empty(), "{differences}");
+}
+
+/// How a script differs from what MySQL answered; empty if it does not.
+fn difference(path: &Path, name: &str) -> String {
+    let script = fs::read_to_string(path).expect("a script");
+    let wanted = fs::read_to_string(path.with_extension("out")).expect("an .out file");
+    let wanted = wanted.split_once('\n').map_or("", |(_, rest)| rest);
+    let got = play(&script, name);
+    if got == wanted {
+        return String::new();
+    }
+    let mut lines = wanted.lines().zip(got.lines());
+    let first = lines.position(|(w, g)| w != g).unwrap_or(0);
+    let around = |text: &str| -> String {
+        let lines = text.lines().skip(first.saturating_sub(6)).take(12);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    format!(
+        "\n{name}, line {}:\n--- MySQL\n{}\n--- Cohort\n{}\n",
+        first + 2,
+        around(wanted),
+        around(&got)
+    )
 }

@@ -14,7 +14,7 @@ import threading
 
 import pymysql
 
-BLOCKED_S = 1.0
+BLOCKED_S = 0.5
 
 
 class Session:
