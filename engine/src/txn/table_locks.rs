@@ -68,11 +68,15 @@ impl Engine {
             let dictionary = self.inner.dictionary.load_full();
             let (_, state) = dictionary.entry(id).ok_or(TxnError::TableChanged)?;
             locks.take(state, mode, &request)?;
-            // Only now nobody can drop it.
-            let there = self.inner.dictionary.load().entry(id).is_some();
-            if !there {
-                return Err(TxnError::TableChanged);
-            }
+        }
+        // Only now nobody can drop or rename them.
+        let dictionary = self.inner.dictionary.load();
+        let same = |table: &Table| {
+            let current = dictionary.table(&table.database, &table.name);
+            current.is_some_and(|current| current.id == table.id)
+        };
+        if !tables.iter().all(|(table, _)| same(table)) {
+            return Err(TxnError::TableChanged);
         }
         Ok(locks)
     }
