@@ -491,13 +491,7 @@ impl<'p> Inserter<'p> {
         self.affected += 2;
         self.duplicates += u64::from(!self.plan.ignore);
         if let Some(auto) = self.auto {
-            let id = match both.get(auto) {
-                Some(Value::Int(n)) => u64::try_from(*n).unwrap_or(0),
-                Some(Value::UInt(n)) => *n,
-                _ => 0,
-            };
-            context.engine.auto_increment_at_least(self.table, id);
-            self.last_id = id;
+            self.last_id = super::write::note_auto_increment(self.table, both.get(auto), context);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{
     block::BlockRun,
     insert::{default_value, duplicate_error},
     memory::{self, Memory},
-    write::encode_updated,
+    write::{encode_updated, note_auto_increment},
 };
 use crate::{
     expr::{assign, eval},
@@ -172,6 +172,10 @@ fn update_row(
     }
     match context.txn.update(table, key, &before, &after) {
         Ok(()) => {
+            let auto = table.auto_increment_column();
+            if let Some(auto) = auto.filter(|auto| assigned.contains(auto)) {
+                note_auto_increment(table, row.get(auto), context);
+            }
             context.handler.update += 1;
             Ok(true)
         }

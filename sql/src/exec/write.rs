@@ -113,6 +113,8 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
     context.eval.be_strict();
     context.eval.forgive_nulls();
     context.rereads = context.unlock;
+    let auto = plan.table.auto_increment_column();
+    let auto = auto.filter(|auto| plan.assignments.iter().any(|(column, _)| column == auto));
     let mut after = Vec::new();
     each_found(
         &plan.block,
@@ -172,6 +174,9 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
                 }
                 Err(error) => return Err(error.into()),
             }
+            if let Some(auto) = auto {
+                note_auto_increment(&plan.table, run.row.get(auto), context);
+            }
             context.handler.update += 1;
             changed += 1;
             Ok(())
@@ -183,6 +188,23 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
         info: format!("Rows matched: {found}  Changed: {changed}  Warnings: {warnings}"),
         ..Outcome::default()
     })
+}
+
+/// The next AUTO_INCREMENT value is above one that a row got by an UPDATE, too. Returns this one.
+pub(super) fn note_auto_increment(
+    table: &Table,
+    value: Option<&Value>,
+    context: &ExecContext,
+) -> u64 {
+    let used = match value {
+        Some(Value::Int(value)) => u64::try_from(*value).unwrap_or(0),
+        Some(Value::UInt(value)) => *value,
+        Some(Value::Double(value)) if *value >= 0.0 => *value as u64,
+        Some(Value::Float(value)) if *value >= 0.0 => *value as u64,
+        _ => 0,
+    };
+    context.engine.auto_increment_at_least(table, used);
+    used
 }
 
 fn subqueries_of(assignments: &[(usize, Assigned)]) -> impl Iterator<Item = &[usize]> {

@@ -66,3 +66,16 @@ REPLACE INTO same VALUES (1, 1, 1), (2, 2, NULL), (2, 2, 2);
 ALTER TABLE same DROP PRIMARY KEY, ADD UNIQUE (u);
 REPLACE INTO same VALUES (1, 1, 1);
 REPLACE INTO same SELECT * FROM same;
+
+-- AUTO_INCREMENT goes on above what an UPDATE gave.
+CREATE TABLE moved (id INT AUTO_INCREMENT PRIMARY KEY, v INT);
+INSERT INTO moved VALUES (NULL, 1), (NULL, 2);
+UPDATE moved SET id = 10 WHERE id = 1;
+INSERT INTO moved VALUES (NULL, 3);
+UPDATE moved a JOIN moved b ON a.id = b.id SET a.id = 20 WHERE b.v = 2;
+INSERT INTO moved VALUES (NULL, 4);
+UPDATE moved SET v = 100;
+UPDATE moved SET id = -5 WHERE id = 10;
+INSERT INTO moved VALUES (20, 1) ON DUPLICATE KEY UPDATE id = 30;
+INSERT INTO moved VALUES (NULL, 5);
+SELECT * FROM moved;
