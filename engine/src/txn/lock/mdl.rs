@@ -143,8 +143,13 @@ impl MetadataLock {
         let left = self.word.fetch_sub(one(writes), Ordering::AcqRel) - one(writes);
         let awaited = if writes { WRITERS } else { READERS | WRITERS };
         if left & (ALL_BARRED | WRITES_BARRED) != 0 && left & awaited == 0 {
-            self.admit(&mut self.state.lock());
+            self.admit_next();
         }
+    }
+    /// Apart, so that the function above is small.
+    #[cold]
+    fn admit_next(&self) {
+        self.admit(&mut self.state.lock());
     }
     /// Takes a hold, or queues for it.
     pub fn hold_or_wait(&self, who: &Arc<Descriptor>, mode: TableLock) -> Result<(), Arc<Waiter>> {
