@@ -15,6 +15,8 @@ const HEADER: usize = 4;
 /// What a connection keeps between commands; a larger buffer is given back.
 const KEEP: usize = 64 * 1024;
 const FIRST: usize = 4 * 1024;
+/// Packets other than rows are seldom longer.
+const SHORT: usize = 64;
 
 /// Why no packet could be read.
 #[derive(Debug)]
@@ -236,6 +238,8 @@ impl Writer {
     /// Begins a packet; its payload is what is pushed to `buffer` until `end`.
     pub fn begin(&mut self) {
         self.open = self.buffer.len();
+        // The buffer of a reply left with its commit is a new one: it is to grow once, not often.
+        self.buffer.reserve(SHORT);
         self.buffer.extend_from_slice(&[0; HEADER]);
     }
 

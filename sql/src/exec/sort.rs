@@ -24,13 +24,32 @@ pub(super) struct By {
     pub desc: bool,
 }
 
+/// A row, and the beginning of its first key as a number, for comparing quickly.
+struct Headed {
+    head: u64,
+    row: Vec<Value>,
+}
+
+/// What the heads of rows are made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heads {
+    /// Nothing yet: all first keys were NULL.
+    Nulls,
+    Ints,
+    Texts,
+    /// Other values, or several types: heads tell nothing.
+    Useless,
+}
+
 /// Sorts rows; of many, keeps only as many as are wanted.
 pub(super) struct Sorter<'q> {
     by: Vec<By>,
     /// How many values of a row are handed on; keys follow them that are not among them.
     width: usize,
     beyond: Vec<&'q SortKey>,
-    rows: Vec<Vec<Value>>,
+    rows: Vec<Headed>,
+    heads: Heads,
+    scratch: Vec<u8>,
     /// How many rows will be asked for.
     wanted: usize,
     memory: Memory,
@@ -60,10 +79,17 @@ impl<'q> Sorter<'q> {
             width,
             beyond,
             rows: Vec::new(),
+            heads: Heads::Nulls,
+            scratch: Vec::new(),
             wanted: usize::try_from(wanted).unwrap_or(usize::MAX),
             memory: Memory::default(),
             runs: None,
         }
+    }
+
+    /// How many values a row has with its keys.
+    pub fn row_length(&self) -> usize {
+        self.width + self.beyond.len()
     }
 
     /// Puts the keys of the block's row behind its values.
@@ -83,7 +109,8 @@ impl<'q> Sorter<'q> {
     /// Takes a row, its keys behind it.
     pub fn push(&mut self, row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
         self.memory.take(memory::size(&row))?;
-        self.rows.push(row);
+        let head = self.head(&row);
+        self.rows.push(Headed { head, row });
         if self.rows.len() >= self.wanted.saturating_mul(2).max(1024) {
             self.sort();
         }
@@ -93,11 +120,40 @@ impl<'q> Sorter<'q> {
         Ok(())
     }
 
+    /// If two rows' heads differ, they are in the order of the rows. (NULL, the least of all
+    /// values, has the least head, which others may have too.)
+    fn head(&mut self, row: &[Value]) -> u64 {
+        let Some(by) = self.by.first() else {
+            return 0;
+        };
+        let (kind, head) = match row.get(by.at) {
+            None | Some(Value::Null) => (self.heads, 0),
+            Some(Value::Int(n)) => (Heads::Ints, n.cast_unsigned() ^ 1 << 63),
+            Some(Value::Bytes(text)) => {
+                let head = by.collation.sort_key_head(text, &mut self.scratch);
+                (Heads::Texts, head)
+            }
+            Some(_) => (Heads::Useless, 0),
+        };
+        if self.heads != kind {
+            let first = self.heads == Heads::Nulls;
+            self.heads = if first { kind } else { Heads::Useless };
+        }
+        if by.desc { !head } else { head }
+    }
+
     /// Sorts what is in memory, and forgets what is beyond the rows wanted.
     fn sort(&mut self) {
         let by = &self.by;
-        self.rows.sort_by(|a, b| compare_rows(a, b, by));
-        for row in self.rows.drain(self.wanted.min(self.rows.len())..) {
+        if self.heads == Heads::Useless {
+            self.rows.sort_by(|a, b| compare_rows(&a.row, &b.row, by));
+        } else {
+            self.rows.sort_by(|a, b| {
+                let heads = a.head.cmp(&b.head);
+                heads.then_with(|| compare_rows(&a.row, &b.row, by))
+            });
+        }
+        for Headed { row, .. } in self.rows.drain(self.wanted.min(self.rows.len())..) {
             self.memory.give(memory::size(&row));
         }
     }
@@ -110,7 +166,7 @@ impl<'q> Sorter<'q> {
         }
         if let Some(runs) = &mut self.runs {
             let start = runs.file.end();
-            for row in self.rows.drain(..) {
+            for Headed { row, .. } in self.rows.drain(..) {
                 context.tick()?;
                 runs.file.push(&row)?;
             }
@@ -149,7 +205,7 @@ impl<'q> Sorter<'q> {
             each(context, &mut row)
         };
         let Some(runs) = self.runs else {
-            for row in self.rows {
+            for Headed { row, .. } in self.rows {
                 if hand_on(context, row)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }

@@ -108,6 +108,7 @@ impl<'b> Tail<'b> {
         if plain && !self.wants(context) {
             return Ok(Flow::Continue);
         }
+        self.output.reserve_exact(self.sorter.row_length());
         self.output.resize(block.output.len(), Value::Null);
         for (at, computed) in block.output.iter().enumerate() {
             if self.moved.iter().any(|(moved, _)| *moved == at) {

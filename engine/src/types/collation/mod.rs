@@ -137,6 +137,14 @@ impl Collation {
         sort_key::push_text(self, text, out);
     }
 
+    /// The beginning of the sort key as a number, for comparing quickly: of two strings whose
+    /// numbers differ the one with the lesser number is the lesser; if they are the same,
+    /// `compare` knows. `scratch` is overwritten.
+    #[must_use]
+    pub fn sort_key_head(self, text: &[u8], scratch: &mut Vec<u8>) -> u64 {
+        sort_key::head(self, text, scratch)
+    }
+
     /// The length of the sort key at the start of `key`; `None` if it has no end. `inverted`
     /// keys have all bits flipped.
     #[must_use]
@@ -193,13 +201,12 @@ fn compare_uca(a: &[u8], b: &[u8]) -> Ordering {
             (None, None) => return Ordering::Equal,
             _ => break,
         };
-        match (ranks.get(usize::from(*x)), ranks.get(usize::from(*y))) {
-            (Some(&x), Some(&y)) if x != 0 && y != 0 => {
-                if x != y {
-                    return x.cmp(&y);
-                }
-            }
-            _ => break,
+        let (x, y) = (ranks[usize::from(*x)], ranks[usize::from(*y)]);
+        if x == 0 || y == 0 {
+            break;
+        }
+        if x != y {
+            return x.cmp(&y);
         }
         i += 1;
     }
@@ -362,6 +369,31 @@ mod tests {
                     x.push(0xFF);
                     y.push(0);
                     assert_eq!(order.then(Ordering::Greater), x.cmp(&y));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn heads_are_the_first_bytes_of_sort_keys() {
+        let mut scratch = Vec::new();
+        for collation in Collation::ALL {
+            for (i, first) in SAMPLES.iter().enumerate() {
+                for second in SAMPLES {
+                    // Short ones, and long ones that end in the middle of anything.
+                    let third = SAMPLES[(i * 7 + second.len()) % SAMPLES.len()];
+                    for text in [
+                        first.to_string(),
+                        format!("{first}{second}{third}"),
+                        format!("{first}{second}").repeat(9),
+                    ] {
+                        let mut key = Vec::new();
+                        collation.sort_key(text.as_bytes(), &mut key);
+                        key.resize(key.len().max(8), 0);
+                        let wanted = key.first_chunk().map(|head| u64::from_be_bytes(*head));
+                        let head = collation.sort_key_head(text.as_bytes(), &mut scratch);
+                        assert_eq!(Some(head), wanted, "{collation:?} {text:?}");
+                    }
                 }
             }
         }

@@ -32,8 +32,8 @@ const SPACES_THEN_HIGHER: u8 = 0x23;
 
 /// The one-byte forms of the weights that ASCII characters have.
 pub(super) struct Ranks {
-    /// By ASCII character: its byte in a sort key, 0 if it is ignored.
-    pub ascii: [u8; 128],
+    /// By ASCII character: its byte in a sort key, 0 if it is ignored. No other byte has one.
+    pub ascii: [u8; 256],
     /// The weights that have a byte of their own, ascending.
     weights: SmallVec<[u16; 128]>,
 }
@@ -45,8 +45,8 @@ pub(super) static RANKS: LazyLock<Ranks> = LazyLock::new(|| {
     }
     weights.sort_unstable();
     weights.dedup();
-    let mut ascii = [0; 128];
-    for (code, rank) in (0..).zip(&mut ascii) {
+    let mut ascii = [0; 256];
+    for (code, rank) in (0..128).zip(&mut ascii) {
         uca(code, |weight| {
             *rank = weights
                 .binary_search(&weight)
@@ -78,6 +78,32 @@ pub(super) fn push_text(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// The first bytes of the sort key, as a number: if two strings' differ, they are in the order of
+/// the strings. `scratch` is overwritten.
+pub(super) fn head(collation: Collation, text: &[u8], scratch: &mut Vec<u8>) -> u64 {
+    const BYTES: usize = size_of::<u64>();
+    /// The beginning of most strings gives that many.
+    const ENOUGH: usize = 2 * BYTES;
+    scratch.clear();
+    let begins_char = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xC0 != 0x80);
+    if let Some(end) = (ENOUGH - 3..=ENOUGH).rev().find(begins_char) {
+        let begin = &text[..end];
+        let begin = if collation.pads() {
+            trim_spaces(begin)
+        } else {
+            begin
+        };
+        push_text(collation, begin, scratch);
+    }
+    if scratch.len() < BYTES {
+        scratch.clear();
+        push_text(collation, text, scratch);
+        push_end(collation, scratch);
+    }
+    let head = scratch.iter().chain(&[0; BYTES]).take(BYTES);
+    head.fold(0, |head, byte| head << 8 | u64::from(*byte))
+}
+
 /// Appends the terminator.
 pub(super) fn push_end(collation: Collation, out: &mut Vec<u8>) {
     match collation {
@@ -89,18 +115,19 @@ pub(super) fn push_end(collation: Collation, out: &mut Vec<u8>) {
 
 fn push_uca(text: &[u8], out: &mut Vec<u8>) {
     let ranks = &*RANKS;
-    let rank = |byte: &u8| ranks.ascii.get(usize::from(*byte)).copied().unwrap_or(0);
+    let rank = |byte: &u8| ranks.ascii[usize::from(*byte)];
+    let start = out.len();
+    out.extend(text.iter().map(rank));
+    if !out[start..].contains(&0) {
+        return;
+    }
+    // Something is not ASCII, or does not count, which is rarer.
+    out.truncate(start);
     let mut rest = text;
     loop {
         let ascii = rest.iter().position(|byte| !byte.is_ascii());
         let (plain, beyond) = rest.split_at(ascii.unwrap_or(rest.len()));
-        let start = out.len();
-        out.extend(plain.iter().map(rank));
-        if out[start..].contains(&0) {
-            // Characters that do not count, which are rare.
-            out.truncate(start);
-            out.extend(plain.iter().map(rank).filter(|rank| *rank != 0));
-        }
+        out.extend(plain.iter().map(rank).filter(|rank| *rank != 0));
         rest = beyond;
         let Some((code, length)) = next_char(rest) else {
             break;
