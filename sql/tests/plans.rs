@@ -136,6 +136,95 @@ fn plans_are_made_anew_when_a_table_has_grown_tenfold() {
 }
 
 #[test]
+fn few_rows_are_sorted_and_many_are_read_in_order() {
+    let mut session = session();
+    let mut run = |sql: &str| {
+        let before = reads(&session);
+        let mut out = Firsts::default();
+        let result = session.query(sql.as_bytes(), false, &mut out);
+        result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+        (out.0.join(" "), reads(&session) - before)
+    };
+    run("CREATE DATABASE d");
+    run("USE d");
+    run("CREATE TABLE t (id INT PRIMARY KEY, a INT, k INT NOT NULL, KEY a (a), KEY k (k))");
+    run("INSERT INTO t VALUES (1, 7, 8191)");
+    for _ in 0..13 {
+        run(
+            "INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), a, 8192 - id \
+             - (SELECT MAX(id) FROM t) FROM t",
+        );
+    }
+    // The rows at the end of what `ORDER BY k` reads.
+    run("UPDATE t SET a = 1 WHERE id <= 5");
+    for (statement, found) in [
+        ("SELECT id FROM t WHERE a = 1 ORDER BY k LIMIT 2", "5 4"),
+        (
+            "SELECT id FROM t WHERE a = 7 ORDER BY k LIMIT 2",
+            "8192 8191",
+        ),
+        (
+            "SELECT id FROM t WHERE a = 1 ORDER BY k LIMIT 9",
+            "5 4 3 2 1",
+        ),
+        ("SELECT id FROM t WHERE a = 0 ORDER BY k LIMIT 2", ""),
+        (
+            "SELECT id FROM t WHERE a = 7 ORDER BY k DESC LIMIT 1, 2",
+            "7 8",
+        ),
+        ("SELECT id FROM t WHERE id < 4 ORDER BY k LIMIT 2", "3 2"),
+        (
+            "SELECT id FROM t WHERE id > 4 ORDER BY k LIMIT 2",
+            "8192 8191",
+        ),
+        (
+            "SELECT id FROM t WHERE a = 1 AND id IN (1, 3) ORDER BY k LIMIT 1 FOR UPDATE",
+            "3",
+        ),
+        ("UPDATE t SET a = 2 WHERE a = 1 ORDER BY k LIMIT 2", ""),
+        ("SELECT id FROM t WHERE a = 2 ORDER BY k LIMIT 3", "5 4"),
+        ("DELETE FROM t WHERE a = 7 ORDER BY k LIMIT 1", ""),
+        ("SELECT id FROM t WHERE a = 7 ORDER BY k LIMIT 1", "8191"),
+    ] {
+        let (ids, read) = run(statement);
+        assert_eq!(ids, found, "{statement}");
+        assert!(read < 40, "{statement} reads {read} rows");
+    }
+}
+
+/// How many rows and index entries a session has read.
+fn reads(session: &Session) -> u64 {
+    use Counter::{HandlerReadKey, HandlerReadNext, HandlerReadPrev, HandlerReadRndNext};
+    let counters = [
+        HandlerReadKey,
+        HandlerReadNext,
+        HandlerReadPrev,
+        HandlerReadRndNext,
+    ];
+    let read = |counter| session.state().counters().get(counter);
+    counters.into_iter().map(read).sum()
+}
+
+/// Collects the first column of each row, of numbers.
+#[derive(Default)]
+struct Firsts(Vec<String>);
+
+impl Output for Firsts {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        if let Some(Value::Int(number)) = row.first() {
+            self.0.push(number.to_string());
+        }
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
 fn expressions_have_the_types_that_mysql_tells() {
     use cohort_engine::types::ColumnType;
     let mut session = session();

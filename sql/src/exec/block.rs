@@ -24,6 +24,8 @@ pub(super) struct BlockRun<'b> {
     pub kept: Vec<Kept>,
     /// The outer join that begins at this source is under way: its source is read now.
     entered: Vec<bool>,
+    /// Which of its other ways the first source is read by.
+    pub way: Option<usize>,
 }
 
 /// What is done with each row.
@@ -128,6 +130,7 @@ impl<'b> BlockRun<'b> {
                 .collect(),
             kept: block.subqueries.iter().map(|_| Kept::default()).collect(),
             entered: vec![false; block.sources.len()],
+            way: None,
         }
     }
 
@@ -137,7 +140,11 @@ impl<'b> BlockRun<'b> {
         if !block.early.is_empty() {
             self.run_subqueries(&block.early, context)?;
         }
-        self.all_hold(&block.constant, context)
+        if !self.all_hold(&block.constant, context)? {
+            return Ok(false);
+        }
+        self.choose_way(context)?;
+        Ok(true)
     }
 
     /// Whether rows must be sorted for ORDER BY: not if they are read in that order.
@@ -148,7 +155,7 @@ impl<'b> BlockRun<'b> {
         if !self.block.presorted {
             return Ok(true);
         }
-        Ok(!self.first_bounds_usable(context)?)
+        Ok(self.way.is_some() || !self.first_bounds_usable(context)?)
     }
 
     /// Whether a condition holds for the row.

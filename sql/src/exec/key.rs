@@ -29,6 +29,7 @@ pub(super) struct Found {
 }
 
 /// The ranges to read.
+#[derive(Clone)]
 pub(super) enum Ranges {
     /// Everything.
     All,

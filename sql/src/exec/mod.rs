@@ -18,6 +18,7 @@ mod sort;
 mod subquery;
 mod tail;
 mod temporary;
+mod ways;
 mod write;
 
 pub use derived::Tables;

@@ -33,7 +33,7 @@ pub(super) struct SourceState {
     /// The rows of a computed table.
     rows: Option<Rc<Computed>>,
     /// The ranges of the first source, if they are computed already.
-    ranges: Option<Ranges>,
+    pub ranges: Option<Ranges>,
 }
 
 /// The rows of a derived or virtual table, or of a table that is looked up by hash: of each, the
@@ -59,6 +59,8 @@ impl<'b> BlockRun<'b> {
         };
         match &source.input {
             Input::Table(table, access) if source.hash.is_empty() => {
+                let way = self.way.filter(|_| at == 0);
+                let access = way.and_then(|way| source.ways.get(way)).unwrap_or(access);
                 let mut reader = Reader {
                     source,
                     table,
@@ -273,7 +275,7 @@ fn scan_mode(source: &Source, access: &Access, context: &ExecContext) -> Read {
     read_mode(source, context)
 }
 
-fn index_of<'t>(table: &'t Table, access: &Access) -> Option<&'t Index> {
+pub(super) fn index_of<'t>(table: &'t Table, access: &Access) -> Option<&'t Index> {
     match access.index {
         None => table.primary.as_ref(),
         Some(i) => table.indexes.get(i),

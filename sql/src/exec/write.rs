@@ -40,7 +40,8 @@ fn each_found(
         return Ok(());
     }
     let sorted = run.must_sort(context)?;
-    if !collect && !sorted {
+    // By another way than the plan's, what is changed may be what is read by.
+    if !collect && !sorted && run.way.is_none() {
         let mut left = count;
         run.each_row(context, &mut |run, context| {
             let (key, image) = take_found(run);

@@ -38,23 +38,45 @@ pub(super) struct Choice {
     pub estimate: f64,
     pub cost: f64,
     pub ordered: bool,
+    /// Other paths, which may be better with the values that conditions have: see `Source::ways`.
+    pub ways: Vec<Access>,
 }
 
 /// Chooses how to read a table.
 pub(super) fn choose(request: &Request) -> Choice {
-    let table = request.table;
-    let mut best: Option<Choice> = None;
-    let candidates = std::iter::once(None).chain((0..table.indexes.len()).map(Some));
-    for index in candidates {
-        if !allowed(request, index) {
-            continue;
-        }
-        let choice = candidate(request, index);
-        if best.as_ref().is_none_or(|b| choice.cost < b.cost) {
-            best = Some(choice);
-        }
+    let indexes = std::iter::once(None).chain((0..request.table.indexes.len()).map(Some));
+    let mut candidates: Vec<Choice> = indexes
+        .filter(|index| allowed(request, *index))
+        .map(|index| candidate(request, index))
+        .collect();
+    candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    let mut candidates = candidates.into_iter();
+    let Some(mut best) = candidates.next() else {
+        return candidate(request, None);
+    };
+    let hopes = best.ordered && request.limit;
+    let is_way =
+        |other: &Choice| !other.access.alternatives.is_empty() && !(hopes && other.ordered);
+    if hopes || is_open(request.table, &best.access) {
+        let ways = candidates.filter(is_way).map(|other| other.access);
+        best.ways = ways.take(WAYS_MAX).collect();
     }
-    best.unwrap_or_else(|| candidate(request, None))
+    best
+}
+
+/// So many other ways are weighed at most.
+const WAYS_MAX: usize = 3;
+
+/// Whether it depends on the values how many rows a path reads, of those that conditions bound.
+fn is_open(table: &Table, access: &Access) -> bool {
+    let Some(index) = index_of(table, access.index) else {
+        return false;
+    };
+    let counted = |bounds: &Vec<Bound>| {
+        finds_one(index, bounds)
+            || index.unique && index.parts.len() == 1 && matches!(bounds.as_slice(), [Bound::In(_)])
+    };
+    !access.alternatives.is_empty() && !access.alternatives.iter().all(counted)
 }
 
 fn allowed(request: &Request, index: Option<usize>) -> bool {
@@ -154,6 +176,7 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         estimate,
         cost,
         ordered,
+        ways: Vec::new(),
     }
 }
 

@@ -223,6 +223,17 @@ impl Explainer {
         };
         if let Input::Table(table, access) = &source.input {
             stored(&mut row, table, access);
+            let others = source.ways.iter();
+            let others = others.filter_map(|way| access::index_of(table, way.index));
+            let keys: Vec<&str> = row
+                .possible_keys
+                .iter()
+                .chain(others.map(|index| &index.name))
+                .map(String::as_str)
+                .collect();
+            if !keys.is_empty() {
+                row.possible_keys = Some(keys.join(","));
+            }
             if access.covering {
                 row.extra.push("Using index");
             }

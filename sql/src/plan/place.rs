@@ -6,7 +6,7 @@
 //! join is an inner one.
 
 use super::{
-    Access, Block, Bound, Input, Planner, Source, Subquery, Usage,
+    Block, Bound, Input, Planner, Source, Subquery, Usage,
     access::{self, Choice, Request},
     from::{From, Group, Leaf, LeafInput},
     known,
@@ -176,7 +176,12 @@ impl Planner<'_> {
             let conditions = usable(&from, &top, leaf).to_vec();
             let sort = sort.as_deref().filter(|_| position == 0);
             let limit = block.limit.is_some() && order.len() == 1;
-            let choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
+            let mut choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
+            if position > 0
+                && let Some(choice) = &mut choice
+            {
+                choice.ways.clear();
+            }
             if choice.as_ref().is_some_and(|c| c.ordered) {
                 block.presorted = true;
             }
@@ -238,7 +243,8 @@ fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
     let mut used = BTreeSet::new();
     for source in &block.sources {
         if let Input::Table(_, access) = &source.input {
-            for bound in access.alternatives.iter().flatten() {
+            let ways = std::iter::once(access).chain(&source.ways);
+            for bound in ways.flat_map(|way| way.alternatives.iter().flatten()) {
                 bound_exprs(bound, &mut |e| {
                     walk::slots(e, &mut |slot| {
                         used.insert(slot);
@@ -277,7 +283,7 @@ fn source(
     wanted: &BTreeSet<usize>,
 ) -> Source {
     let estimate = choice.as_ref().map_or(COMPUTED_ROWS, |c| c.estimate as u64);
-    let access = choice.map_or_else(Access::default, |c| c.access);
+    let (access, ways) = choice.map_or_else(Default::default, |c| (c.access, c.ways));
     Source {
         input: match leaf.input {
             LeafInput::Stored(table) => Input::Table(table, access),
@@ -292,6 +298,7 @@ fn source(
         filter: Vec::new(),
         outer_join: None,
         hash,
+        ways,
         lock: leaf.lock,
         estimate,
     }

@@ -1,0 +1,162 @@
+//! Choosing between several ways to the rows of the first table, when the values are known.
+//!
+//! A plan serves all values of its parameters, so it cannot tell which of two conditions leaves
+//! fewer rows, nor whether a condition leaves so few that to sort them is quicker than to read in
+//! the order of ORDER BY until LIMIT is reached. What the values leave is counted here, on all
+//! ways in turn and a little farther each time, until one comes to its end: that one is taken.
+//! So counting takes no longer than a multiple of reading by the best way. If all are long, the
+//! plan's choice stands.
+
+use super::{
+    ExecContext, Stop,
+    block::BlockRun,
+    key::{self, Ranges},
+    scan::index_of,
+    tail::limit_values,
+};
+use crate::plan::{Access, Input, Source};
+use cohort_engine::{
+    txn::{Batch, KeyRange, Read, Scan},
+    types::{Table, TreeId},
+};
+
+/// Every way is followed so far first, ...
+const COUNTED_FIRST: usize = 64;
+/// ... then so many times farther each time, ...
+const FARTHER: usize = 4;
+/// ... at most so far: that takes a millisecond or two.
+const COUNTED_MAX: usize = 4096;
+/// Rows are counted so many at a time.
+const BATCH: usize = 256;
+
+/// A way that is being followed.
+struct Contender {
+    /// Its number among the source's other ways; `None`: the plan's choice.
+    way: Option<usize>,
+    ranges: Ranges,
+    tree: TreeId,
+    /// The ranges to count yet, the first one last.
+    left: Vec<KeyRange>,
+    scan: Option<Scan>,
+    counted: usize,
+}
+
+impl Contender {
+    /// `None` if the way is no use with the values there are.
+    fn new(
+        way: Option<usize>,
+        table: &Table,
+        access: &Access,
+        run: &BlockRun,
+        context: &mut ExecContext,
+    ) -> Result<Option<Contender>, Stop> {
+        let Some(index) = index_of(table, access) else {
+            return Ok(None);
+        };
+        let found = key::ranges(table, index, &access.alternatives, &run.row, context)?;
+        let mut left = match &found.ranges {
+            Ranges::All => return Ok(None),
+            Ranges::Point(prefix) => vec![key::prefix_range(prefix.clone())],
+            Ranges::Some(ranges) => ranges.clone(),
+        };
+        left.reverse();
+        Ok(Some(Contender {
+            way,
+            ranges: found.ranges,
+            tree: access.index.map_or(table.rows, |_| index.tree),
+            left,
+            scan: None,
+            counted: 0,
+        }))
+    }
+
+    /// Counts on, up to `most`: whether it has come to its end.
+    fn ends_within(
+        &mut self,
+        most: usize,
+        read: Read,
+        batch: &mut Batch,
+        context: &mut ExecContext,
+    ) -> Result<bool, Stop> {
+        while self.counted <= most {
+            context.tick()?;
+            let Some(scan) = &mut self.scan else {
+                let Some(range) = self.left.pop() else {
+                    return Ok(true);
+                };
+                self.scan = Some(context.txn.scan(self.tree, range, false, read));
+                continue;
+            };
+            scan.next(context.txn, batch, BATCH.min(most + 1 - self.counted))?;
+            if batch.is_empty() {
+                self.scan = None;
+            }
+            self.counted += batch.len();
+        }
+        Ok(false)
+    }
+}
+
+impl BlockRun<'_> {
+    /// Chooses the way to the rows of the first source, if the plan leaves a choice.
+    pub(super) fn choose_way(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        let Some(source) = self.block.sources.first() else {
+            return Ok(());
+        };
+        let Input::Table(table, planned) = &source.input else {
+            return Ok(());
+        };
+        if source.ways.is_empty() {
+            return Ok(());
+        }
+        let ordered = self.block.presorted && self.block.limit.is_some();
+        let mut contenders = Vec::with_capacity(1 + source.ways.len());
+        if !ordered {
+            contenders.extend(Contender::new(None, table, planned, self, context)?);
+        }
+        for (i, way) in source.ways.iter().enumerate() {
+            contenders.extend(Contender::new(Some(i), table, way, self, context)?);
+        }
+        if !ordered && contenders.len() < 2 {
+            return Ok(());
+        }
+        let most = if ordered {
+            self.most_to_sort(source, context)?
+        } else {
+            COUNTED_MAX
+        };
+        // To count takes no locks.
+        let read = match (source.lock, context.plain_read) {
+            (None, Read::Plain) => Read::Plain,
+            _ => Read::Newest,
+        };
+        let mut batch = Batch::default();
+        let mut far = COUNTED_FIRST.min(most);
+        loop {
+            for contender in &mut contenders {
+                if contender.ends_within(far, read, &mut batch, context)? {
+                    self.way = contender.way;
+                    if let Some(state) = self.sources.first_mut() {
+                        state.ranges = Some(contender.ranges.clone());
+                    }
+                    return Ok(());
+                }
+            }
+            if far >= most {
+                return Ok(());
+            }
+            far = far.saturating_mul(FARTHER).min(most);
+        }
+    }
+
+    /// How many rows are to be sorted rather than read in order until there are enough. If `n` of
+    /// `all` rows meet the conditions, `all * limit / n` are read in order before that: as many as
+    /// are sorted if n² = all * limit.
+    fn most_to_sort(&self, source: &Source, context: &mut ExecContext) -> Result<usize, Stop> {
+        let (count, offset) = limit_values(self.block.limit.as_ref(), context)?;
+        let limit = count.saturating_add(offset);
+        let equal = (limit as f64 * source.estimate as f64).sqrt() as usize;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(equal.clamp(COUNTED_FIRST, COUNTED_MAX.max(limit)))
+    }
+}
