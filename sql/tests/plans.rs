@@ -192,6 +192,55 @@ fn few_rows_are_sorted_and_many_are_read_in_order() {
     }
 }
 
+#[test]
+fn of_two_indexes_the_one_with_fewer_entries_is_read() {
+    let mut session = session();
+    let mut run = |sql: &str| {
+        let before = reads(&session);
+        let mut out = Firsts::default();
+        let result = session.query(sql.as_bytes(), false, &mut out);
+        result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+        (out.0.join(" "), reads(&session) - before)
+    };
+    run("CREATE DATABASE d");
+    run("USE d");
+    run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY a (a), KEY b (b))");
+    run("INSERT INTO t VALUES (1, 1, 1)");
+    for _ in 0..12 {
+        run("INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), a, b FROM t");
+    }
+    run("UPDATE t SET a = 2 WHERE id IN (7, 8)");
+    run("UPDATE t SET b = 2 WHERE id IN (8, 9)");
+    for (statement, found) in [
+        ("SELECT id FROM t WHERE a = 1 AND b = 2", "9"),
+        ("SELECT id FROM t WHERE a = 2 AND b = 1", "7"),
+        ("SELECT id FROM t WHERE a > 1 AND b = 1", "7"),
+        ("SELECT COUNT(*) FROM t WHERE a = 1 AND b > 1", "1"),
+        ("SELECT id FROM t WHERE a = 2 AND b = 1 ORDER BY b", "7"),
+        ("SELECT id FROM t WHERE a = 1 AND b = 2 ORDER BY a", "9"),
+        (
+            "SELECT t.id FROM t JOIN t u USING (id) WHERE t.a = 1 AND t.b = 2",
+            "9",
+        ),
+        (
+            "SELECT t.id FROM (SELECT 1 AS x) d JOIN t ON t.a = d.x WHERE t.b = 2",
+            "9",
+        ),
+        (
+            "SELECT id FROM t WHERE a = 1 AND b IN (2, 3) FOR UPDATE",
+            "9",
+        ),
+        ("UPDATE t SET b = b + 1 WHERE a = 1 AND b >= 2", ""),
+        ("SELECT id FROM t WHERE a = 1 AND b = 3", "9"),
+        ("DELETE FROM t WHERE a = 1 AND b = 3", ""),
+        ("SELECT id FROM t WHERE a IN (1, 2) AND b > 1", "8"),
+    ] {
+        let (ids, read) = run(statement);
+        assert_eq!(ids, found, "{statement}");
+        assert!(read < 10, "{statement} reads {read} rows");
+    }
+}
+
 /// How many rows and index entries a session has read.
 fn reads(session: &Session) -> u64 {
     use Counter::{HandlerReadKey, HandlerReadNext, HandlerReadPrev, HandlerReadRndNext};

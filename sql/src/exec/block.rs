@@ -24,8 +24,6 @@ pub(super) struct BlockRun<'b> {
     pub kept: Vec<Kept>,
     /// The outer join that begins at this source is under way: its source is read now.
     entered: Vec<bool>,
-    /// Which of its other ways the first source is read by.
-    pub way: Option<usize>,
 }
 
 /// What is done with each row.
@@ -130,7 +128,6 @@ impl<'b> BlockRun<'b> {
                 .collect(),
             kept: block.subqueries.iter().map(|_| Kept::default()).collect(),
             entered: vec![false; block.sources.len()],
-            way: None,
         }
     }
 
@@ -143,7 +140,7 @@ impl<'b> BlockRun<'b> {
         if !self.all_hold(&block.constant, context)? {
             return Ok(false);
         }
-        self.choose_way(context)?;
+        self.choose_way(0, context)?;
         Ok(true)
     }
 
@@ -155,7 +152,13 @@ impl<'b> BlockRun<'b> {
         if !self.block.presorted {
             return Ok(true);
         }
-        Ok(self.way.is_some() || !self.first_bounds_usable(context)?)
+        Ok(self.other_way() || !self.first_bounds_usable(context)?)
+    }
+
+    /// Whether the first source is read by another way than the plan's.
+    pub fn other_way(&self) -> bool {
+        let first = self.sources.first();
+        first.is_some_and(|state| state.way.is_some())
     }
 
     /// Whether a condition holds for the row.

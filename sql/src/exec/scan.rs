@@ -34,6 +34,9 @@ pub(super) struct SourceState {
     rows: Option<Rc<Computed>>,
     /// The ranges of the first source, if they are computed already.
     pub ranges: Option<Ranges>,
+    /// Which of its other ways it is read by; whether that is settled.
+    pub way: Option<usize>,
+    pub chosen: bool,
 }
 
 /// The rows of a derived or virtual table, or of a table that is looked up by hash: of each, the
@@ -59,7 +62,8 @@ impl<'b> BlockRun<'b> {
         };
         match &source.input {
             Input::Table(table, access) if source.hash.is_empty() => {
-                let way = self.way.filter(|_| at == 0);
+                self.choose_way(at, context)?;
+                let way = self.sources.get(at).and_then(|state| state.way);
                 let access = way.and_then(|way| source.ways.get(way)).unwrap_or(access);
                 let mut reader = Reader {
                     source,

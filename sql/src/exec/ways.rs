@@ -1,4 +1,4 @@
-//! Choosing between several ways to the rows of the first table, when the values are known.
+//! Choosing between several ways to the rows of a table, when the values are known.
 //!
 //! A plan serves all values of its parameters, so it cannot tell which of two conditions leaves
 //! fewer rows, nor whether a condition leaves so few that to sort them is quicker than to read in
@@ -98,18 +98,28 @@ impl Contender {
 }
 
 impl BlockRun<'_> {
-    /// Chooses the way to the rows of the first source, if the plan leaves a choice.
-    pub(super) fn choose_way(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        let Some(source) = self.block.sources.first() else {
+    /// Chooses the way to the rows of the source at `at`, if the plan leaves a choice. It is kept
+    /// then, although the rows of the tables before will give it other values.
+    pub(super) fn choose_way(&mut self, at: usize, context: &mut ExecContext) -> Result<(), Stop> {
+        let (Some(source), Some(state)) = (self.block.sources.get(at), self.sources.get_mut(at))
+        else {
             return Ok(());
         };
         let Input::Table(table, planned) = &source.input else {
             return Ok(());
         };
-        if source.ways.is_empty() {
+        // A correlated subquery runs too often, and often needs its first row only.
+        if source.ways.is_empty()
+            || !self.block.outer.is_empty()
+            || std::mem::replace(&mut state.chosen, true)
+        {
             return Ok(());
         }
-        let ordered = self.block.presorted && self.block.limit.is_some();
+        let block = self.block;
+        let ends_early = block.limit.is_some()
+            && block.grouping.is_none()
+            && (block.presorted || block.order.is_empty());
+        let ordered = ends_early && block.presorted && at == 0;
         let mut contenders = Vec::with_capacity(1 + source.ways.len());
         if !ordered {
             contenders.extend(Contender::new(None, table, planned, self, context)?);
@@ -117,11 +127,11 @@ impl BlockRun<'_> {
         for (i, way) in source.ways.iter().enumerate() {
             contenders.extend(Contender::new(Some(i), table, way, self, context)?);
         }
-        if !ordered && contenders.len() < 2 {
+        if let [Contender { way: None, .. }] = contenders.as_slice() {
             return Ok(());
         }
-        let most = if ordered {
-            self.most_to_sort(source, context)?
+        let most = if ends_early {
+            self.most_with_limit(source, context)?
         } else {
             COUNTED_MAX
         };
@@ -135,24 +145,33 @@ impl BlockRun<'_> {
         loop {
             for contender in &mut contenders {
                 if contender.ends_within(far, read, &mut batch, context)? {
-                    self.way = contender.way;
-                    if let Some(state) = self.sources.first_mut() {
-                        state.ranges = Some(contender.ranges.clone());
-                    }
+                    self.take_way(at, contender);
                     return Ok(());
                 }
             }
             if far >= most {
-                return Ok(());
+                break;
             }
             far = far.saturating_mul(FARTHER).min(most);
         }
+        // All are long. The first is the planned one, unless that is no use.
+        if !ordered && let Some(first) = contenders.first() {
+            self.take_way(at, first);
+        }
+        Ok(())
     }
 
-    /// How many rows are to be sorted rather than read in order until there are enough. If `n` of
-    /// `all` rows meet the conditions, `all * limit / n` are read in order before that: as many as
-    /// are sorted if n² = all * limit.
-    fn most_to_sort(&self, source: &Source, context: &mut ExecContext) -> Result<usize, Stop> {
+    fn take_way(&mut self, at: usize, contender: &Contender) {
+        if let Some(state) = self.sources.get_mut(at) {
+            state.way = contender.way;
+            state.ranges = Some(contender.ranges.clone());
+        }
+    }
+
+    /// How many rows it is worth to read all of, rather than to go by the planned way until there
+    /// are enough. If `n` of its `all` rows meet the conditions, that takes `all * limit / n` rows:
+    /// as many if n² = all * limit.
+    fn most_with_limit(&self, source: &Source, context: &mut ExecContext) -> Result<usize, Stop> {
         let (count, offset) = limit_values(self.block.limit.as_ref(), context)?;
         let limit = count.saturating_add(offset);
         let equal = (limit as f64 * source.estimate as f64).sqrt() as usize;

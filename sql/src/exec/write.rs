@@ -41,7 +41,7 @@ fn each_found(
     }
     let sorted = run.must_sort(context)?;
     // By another way than the plan's, what is changed may be what is read by.
-    if !collect && !sorted && run.way.is_none() {
+    if !collect && !sorted && !run.other_way() {
         let mut left = count;
         run.each_row(context, &mut |run, context| {
             let (key, image) = take_found(run);

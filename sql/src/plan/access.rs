@@ -3,7 +3,8 @@
 //! Estimates know no values, because a plan serves all values of its parameters: they are rules
 //! of thumb on the number of rows (a unique key finds one, each known part of another index a
 //! hundredth of the rest, a range a twentieth or a third, a list of values or ranges never more
-//! than a third: who lists them means few).
+//! than a third: who lists them means few). Where they may be far off, other ways are left for
+//! execution to choose from: see `exec/ways.rs`.
 
 use super::{
     Access, Bound,

@@ -176,12 +176,7 @@ impl Planner<'_> {
             let conditions = usable(&from, &top, leaf).to_vec();
             let sort = sort.as_deref().filter(|_| position == 0);
             let limit = block.limit.is_some() && order.len() == 1;
-            let mut choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
-            if position > 0
-                && let Some(choice) = &mut choice
-            {
-                choice.ways.clear();
-            }
+            let choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
             if choice.as_ref().is_some_and(|c| c.ordered) {
                 block.presorted = true;
             }

@@ -218,9 +218,9 @@ pub struct Source {
     /// Its rows are looked up in a hash table, by these expressions of the rows before and of
     /// its own.
     pub hash: Vec<(Expr, Expr)>,
-    /// Of the first table: other ways to its rows, one of which may be better with the values that
-    /// the conditions have. If its path gives the order of ORDER BY up to LIMIT: ways to the rows
-    /// that conditions leave, without that order.
+    /// Other ways to its rows, one of which may be better with the values that the conditions have.
+    /// If its path gives the order of ORDER BY up to LIMIT: ways to the rows that conditions leave,
+    /// without that order.
     pub ways: Vec<Access>,
     /// How its rows are locked.
     pub lock: Option<(LockMode, OnConflict)>,
