@@ -169,6 +169,10 @@ fn few_rows_are_sorted_and_many_are_read_in_order() {
         ),
         ("SELECT id FROM t WHERE a = 0 ORDER BY k LIMIT 2", ""),
         (
+            "SELECT id FROM t FORCE INDEX (a) WHERE a = 1 AND id < 3",
+            "1 2",
+        ),
+        (
             "SELECT id FROM t WHERE a = 7 ORDER BY k DESC LIMIT 1, 2",
             "7 8",
         ),

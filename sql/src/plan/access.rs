@@ -56,8 +56,12 @@ pub(super) fn choose(request: &Request) -> Choice {
         return candidate(request, None);
     };
     let hopes = best.ordered && request.limit;
-    let is_way =
-        |other: &Choice| !other.access.alternatives.is_empty() && !(hopes && other.ordered);
+    let forced = is_forced(request);
+    let is_way = |other: &Choice| {
+        !other.access.alternatives.is_empty()
+            && !(hopes && other.ordered)
+            && !(forced && other.access.index.is_none())
+    };
     if hopes || is_open(request.table, &best.access) {
         let ways = candidates.filter(is_way).map(|other| other.access);
         best.ways = ways.take(WAYS_MAX).collect();
@@ -97,6 +101,11 @@ fn allowed(request: &Request, index: Option<usize>) -> bool {
             !named(names)
         }
     })
+}
+
+/// Whether hints say which indexes to use.
+fn is_forced(request: &Request) -> bool {
+    request.hints.iter().any(|(wanted, _)| *wanted)
 }
 
 /// The index of an access path; `None` for a table without a primary key.
@@ -168,8 +177,7 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         }
     }
     // A forced index is used even if the table would be cheaper.
-    let forced = request.hints.iter().any(|(wanted, _)| *wanted);
-    if forced && at.is_none() && !point {
+    if is_forced(request) && at.is_none() && !point {
         cost *= 1e6;
     }
     Choice {
