@@ -58,9 +58,9 @@ pub(super) fn choose(request: &Request) -> Choice {
     let hopes = best.ordered && request.limit;
     let forced = is_forced(request);
     let is_way = |other: &Choice| {
-        !other.access.alternatives.is_empty()
-            && !(hopes && other.ordered)
-            && !(forced && other.access.index.is_none())
+        let in_order = hopes && other.ordered;
+        let unnamed = forced && other.access.index.is_none();
+        !(in_order || unnamed || other.access.alternatives.is_empty())
     };
     if hopes || is_open(request.table, &best.access) {
         let ways = candidates.filter(is_way).map(|other| other.access);
