@@ -1,0 +1,221 @@
+//! Random transactions of several sessions under SERIALIZABLE: whatever they answered, they answer
+//! the same one after the other, in the order of their commits, on a server of their own.
+//!
+//! Statements meet each other on few rows: by the primary key, by unique and other indexes, by
+//! ranges, by rows that are not there, and with duplicates.
+
+use cohort_engine::{
+    env::fake::Disk,
+    txn::{Engine, EngineOptions, Owner, Unattended},
+    types::Value,
+};
+use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity, text};
+use std::{collections::BTreeMap, io, path::Path, sync::Arc, thread};
+
+const SESSIONS: u64 = 6;
+const TRANSACTIONS: u64 = 120;
+const SETUP: [&str; 4] = [
+    "CREATE DATABASE s",
+    "USE s",
+    "CREATE TABLE t (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE (u), KEY (k))",
+    "CREATE TABLE w (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE (k, u))",
+];
+
+/// What a statement came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Answer {
+    rows: Vec<String>,
+    affected: u64,
+    error: u16,
+}
+
+impl Output for Answer {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        let mut line = Vec::new();
+        for value in row {
+            text::put(value, 0, &mut line);
+            line.push(b' ');
+        }
+        self.rows.push(String::from_utf8_lossy(&line).into_owned());
+        Ok(())
+    }
+    fn end(&mut self, done: &Done) -> io::Result<()> {
+        self.affected = done.affected_rows;
+        Ok(())
+    }
+}
+
+fn prepare(session: &mut Session, statements: &[&str]) {
+    for sql in statements {
+        assert_eq!(run(session, sql).error, 0, "{sql}");
+    }
+}
+
+fn run(session: &mut Session, sql: &str) -> Answer {
+    let mut answer = Answer::default();
+    if let Err(error) = session.query(sql.as_bytes(), false, &mut answer) {
+        answer = Answer::default();
+        answer.error = error.code;
+    }
+    answer.rows.sort();
+    answer
+}
+
+/// A server without data, and how to log in.
+fn server() -> impl Fn(u64) -> Session {
+    let disk = Disk::new(1);
+    let options = EngineOptions::default();
+    let engine = Engine::open(&disk.env(), Path::new("/s"), options, &mut |_| {})
+        .expect("a new data directory opens");
+    cohort_sql::users::make_first(&engine).expect("a new data directory takes its first user");
+    let instance = Instance::new(Arc::new(engine));
+    move |id| {
+        let who = Identity {
+            user: "root".into(),
+            host: "localhost".into(),
+            account: None,
+        };
+        Session::new(Arc::clone(&instance), id, who, Arc::new(Unattended), false)
+    }
+}
+
+/// Numbers that look random (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+    fn one_of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        let place = self.below(choices.len() as u64);
+        choices[usize::try_from(place).unwrap()]
+    }
+    fn condition(&mut self) -> String {
+        let (a, b) = (self.below(8), self.below(8));
+        let column = self.one_of(&["id", "u", "k", "k"]);
+        match self.below(6) {
+            0 => format!("{column} > {a}"),
+            1 => format!("{column} BETWEEN {a} AND {}", a + 2),
+            2 => format!("{column} IN ({a}, {b})"),
+            3 => format!("{column} = {a} AND v < {}", 10 * b),
+            _ => format!("{column} = {a}"),
+        }
+    }
+    fn row(&mut self) -> String {
+        let u = match self.below(8) {
+            0 => "NULL".to_string(),
+            u => u.to_string(),
+        };
+        let (id, k, v) = (self.below(8), self.below(8), self.below(90));
+        format!("({id}, {u}, {k}, {v})")
+    }
+    /// A statement whose effect does not depend on the order in which it meets the rows.
+    fn statement(&mut self) -> String {
+        let table = self.one_of(&["t", "t", "w"]);
+        let (a, b) = (self.below(8), self.below(8));
+        let (row, other, condition) = (self.row(), self.row(), self.condition());
+        let verb = self.one_of(&["INSERT", "INSERT IGNORE", "REPLACE"]);
+        match self.below(16) {
+            0..4 => format!("SELECT * FROM {table} WHERE {condition}"),
+            4 => format!("SELECT COUNT(*), SUM(v) FROM {table}"),
+            5 => format!("SELECT * FROM {table} WHERE {condition} FOR UPDATE"),
+            6 => format!("SELECT id FROM {table} ORDER BY id DESC LIMIT 2"),
+            7 => format!("{verb} INTO {table} VALUES {row}"),
+            8 => format!("{verb} INTO {table} VALUES {row}, {other}"),
+            9 => format!("INSERT INTO {table} VALUES {row} ON DUPLICATE KEY UPDATE v = v + 1"),
+            10 => format!("UPDATE {table} SET u = {a} WHERE id = {b}"),
+            11 => format!("UPDATE {table} SET id = {a}, k = {b} WHERE id = {b}"),
+            12 => format!("UPDATE t SET k = {a} WHERE {condition}"),
+            13 => format!("UPDATE {table} SET v = v + 1 WHERE {condition}"),
+            14 => format!("INSERT IGNORE INTO w SELECT id, u, k, v FROM t WHERE {condition}"),
+            _ => format!("DELETE FROM {table} WHERE {condition}"),
+        }
+    }
+}
+
+type Transaction = Vec<(String, Answer)>;
+
+/// Runs a transaction, and returns its place among all that were committed; none for a victim.
+fn transact(session: &mut Session, random: &mut Random, id: u64) -> Option<(u64, Transaction)> {
+    const DEADLOCK: u16 = 1213;
+    let mut done = Vec::new();
+    run(session, "BEGIN");
+    for _ in 0..=random.below(4) {
+        let gives_up = random.below(12) == 0;
+        if gives_up {
+            run(session, "SAVEPOINT s");
+        }
+        let sql = random.statement();
+        let answer = run(session, &sql);
+        if answer.error == DEADLOCK {
+            return None;
+        }
+        if gives_up {
+            run(session, "ROLLBACK TO s");
+        } else {
+            done.push((sql, answer));
+        }
+    }
+    // So that everyone has a place.
+    let noted = run(session, &format!("INSERT INTO journal VALUES ({id})"));
+    assert_eq!((noted.error, noted.affected), (0, 1));
+    run(session, "COMMIT");
+    let placed = session.take_placed().expect("the journal is written");
+    let seq = placed.wait(&Owner::new(0, Arc::new(Unattended)));
+    Some((seq.expect("the fake disk does not fail"), done))
+}
+
+/// All sessions at the same time; returns what was committed, in order.
+fn together(seed: u64) -> BTreeMap<u64, Transaction> {
+    let log_in = server();
+    let mut first = log_in(1);
+    prepare(&mut first, &SETUP);
+    prepare(&mut first, &["CREATE TABLE journal (id INT PRIMARY KEY)"]);
+    let play = |number: u64| {
+        let mut session = log_in(2 + number);
+        run(&mut session, "USE s");
+        run(
+            &mut session,
+            "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+        );
+        session.leave_commits();
+        let mut random = Random(seed * 1_000_003 + number + 1);
+        let ids = number * TRANSACTIONS..(number + 1) * TRANSACTIONS;
+        ids.filter_map(|id| transact(&mut session, &mut random, id))
+            .collect::<Vec<_>>()
+    };
+    thread::scope(|scope| {
+        let play = &play;
+        let players: Vec<_> = (0..SESSIONS)
+            .map(|number| scope.spawn(move || play(number)))
+            .collect();
+        let played = players
+            .into_iter()
+            .flat_map(|player| player.join().unwrap());
+        played.collect()
+    })
+}
+
+#[test]
+fn transactions_answer_as_one_after_the_other() {
+    for seed in 1..=4 {
+        let committed = together(seed);
+        assert!(committed.len() > 100, "hardly anything was committed");
+        let mut alone = server()(1);
+        prepare(&mut alone, &SETUP);
+        for (seq, transaction) in &committed {
+            run(&mut alone, "BEGIN");
+            for (sql, answer) in transaction {
+                let serial = run(&mut alone, sql);
+                assert_eq!(*answer, serial, "seed {seed}, commit {seq}: {sql}");
+            }
+            run(&mut alone, "COMMIT");
+        }
+    }
+}
