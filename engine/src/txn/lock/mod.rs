@@ -15,8 +15,9 @@
 //!
 //! * A row's lock is named by its key. An entry of a unique index is named by its parts without
 //!   the row's key, so that two uncommitted rows with equal values meet; entries of other indexes
-//!   by their whole key. Inserting takes the X lock of the row and of every entry; deleting, of
-//!   the row and of entries of unique indexes.
+//!   by their whole key. Inserting takes the X lock of the row and of every entry, and keeps S
+//!   where it meets a duplicate (see `claim`); deleting, of the row and of entries of unique
+//!   indexes.
 //! * A range lock keeps others from inserting between its ends. Range locks never conflict with
 //!   each other. An insert waits until no other transaction's range covers it, and looks at the
 //!   ranges and takes its row lock in one step. A range locker first waits for the row locks X
