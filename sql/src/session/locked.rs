@@ -13,7 +13,7 @@ use crate::{
     command::{LockTable, TableName},
     ddl::{self, Action},
     error::SqlError,
-    plan::TableUse,
+    plan::{TableUse, VirtualTables},
 };
 use cohort_engine::{
     txn::{TableLocks, TxnError},
@@ -226,15 +226,22 @@ impl Session {
                 return Err(SqlError::no_database());
             }
             self.check_lockable((database, name), table.writes)?;
+            if self.state.table(database, name).is_some() {
+                // It is computed, and needs no lock.
+                continue;
+            }
             let alias = table.alias.as_deref().unwrap_or(name);
             let mut others = names.iter();
             if others.any(|other| other.database == database && other.alias == alias) {
                 return Err(SqlError::not_unique_table(alias));
             }
             let Some(found) = dictionary.table(database, name) else {
-                return Err(match dictionary.database(database) {
-                    Some(_) => SqlError::no_such_table(database, name),
-                    None => SqlError::unknown_database(database),
+                let known =
+                    dictionary.database(database).is_some() || self.state.is_virtual(database);
+                return Err(if known {
+                    SqlError::no_such_table(database, name)
+                } else {
+                    SqlError::unknown_database(database)
                 });
             };
             tables.push((Arc::clone(found), table.writes));
@@ -248,11 +255,13 @@ impl Session {
         Ok((names, tables))
     }
 
-    /// 1044 for tables of the server's own, 1142 for accounts without privileges.
+    /// 1044 for writing tables of the server's own, and for those of information_schema; 1142 for
+    /// accounts without privileges.
     fn check_lockable(&self, table: (&str, &str), writes: bool) -> Result<(), SqlError> {
         let (user, host) = &self.state.account;
-        let own = writes && table.0 == OWN_SCHEMA && !self.state.internal;
-        if own || crate::catalog::is_virtual(table.0) {
+        let is_virtual = crate::catalog::is_virtual(table.0);
+        let own = is_virtual || (table.0 == OWN_SCHEMA && !self.state.internal);
+        if (own && writes) || table.0.eq_ignore_ascii_case("information_schema") {
             return Err(SqlError::database_access_denied(user, host, table.0));
         }
         if self.state.privileged {
