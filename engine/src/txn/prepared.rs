@@ -252,6 +252,12 @@ impl Txn {
         let owner = Arc::clone(&self.owner);
         let engine = Arc::clone(&self.engine);
         engine.make_room(&owner)?;
+        // As a commit: what is prepared before a backup's place in the log is committed after it.
+        let passing = self.has_changes().then(|| {
+            let wait_ms = self.options.table_lock_wait_ms;
+            engine.pass_read_lock(&self.descriptor, wait_ms)
+        });
+        let _passing = passing.transpose()?;
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::prepared(database, session, claim.xid());
         let mut origin = owner.session.to_le_bytes().to_vec();

@@ -42,8 +42,8 @@ pub struct TableLocks {
 
 impl Engine {
     /// LOCK TABLES: each table for writing (`true`) or only for reading, until what is returned is
-    /// dropped. `text` is the statement. The session must have no transaction and no other locks of tables. Fails with
-    /// `TableChanged` if one of the tables is not there any more.
+    /// dropped. `text` is the statement. The session must have no transaction and no other locks of
+    /// tables. Fails with `TableChanged` if one of the tables is not there any more.
     pub fn lock_tables(
         &self,
         owner: &Arc<Owner>,

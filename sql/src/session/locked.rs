@@ -361,10 +361,13 @@ impl Session {
 
     /// 1100 for a table that is looked at by its own name.
     pub(super) fn check_locked_name(&self, table: &TableName) -> Result<(), SqlError> {
-        let locked = self.locked.tables.as_ref();
-        locked.map_or(Ok(()), |locked| {
-            locked.check_named(place(table, &self.state.database))
-        })
+        let (database, name) = place(table, &self.state.database);
+        match &self.locked.tables {
+            Some(locked) if !self.state.is_virtual(database) => {
+                locked.check_named((database, name))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The statement that is running, for those who will wait for what it locks.

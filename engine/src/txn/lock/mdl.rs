@@ -20,7 +20,7 @@
 //! 3. A session never waits for itself, and who has a hold, or uses the table, passes the queue:
 //!    those in it may be waiting for it. (MySQL lets a transaction that has read a table and now
 //!    writes it wait for a DDL, and finds a deadlock.)
-//! 4. A session's transaction has ended before it asks for a hold.
+//! 4. A session's transaction has ended before it asks for a hold of a table.
 
 use super::super::{descriptor::Descriptor, owner::Waiter};
 use parking_lot::Mutex;
