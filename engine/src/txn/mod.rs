@@ -3,7 +3,8 @@
 //! | file | what is inside |
 //! |---|---|
 //! | `engine` | the open database |
-//! | `transaction`, `read`, `write` | a transaction: its locks and its end; reading; writing |
+//! | `transaction`, `read`, `write` | a transaction: its snapshot and its end; reading; writing |
+//! | `held` | the row and range locks of a transaction |
 //! | `own` | own changes in plain scans of indexes |
 //! | `claim` | the places of new rows: locks, duplicates |
 //! | `writes` | the write set: overlay, undo, changes for the log |
@@ -27,6 +28,7 @@ mod descriptor;
 mod dictionary;
 mod dirty;
 mod engine;
+mod held;
 mod lock;
 mod meta;
 mod own;

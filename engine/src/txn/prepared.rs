@@ -34,9 +34,10 @@ use super::{
     Engine, Isolation, LockMode, OpenError, TxnError, TxnOptions,
     descriptor::Descriptor,
     engine::Inner,
+    held::HeldLocks,
     owner::{Owner, Unattended},
     recover::Replaying,
-    transaction::{HeldLocks, Txn, Used},
+    transaction::{Txn, Used},
     write::{hidden_key, primary_key},
     writes::row_numbers,
 };

@@ -1,17 +1,14 @@
-//! A transaction: its snapshot, its locks, its end.
+//! A transaction: its snapshot, its tables, its end.
 
 use super::{
-    Isolation, LockMode, OnConflict, TxnError, TxnOptions,
+    Isolation, TxnError, TxnOptions,
     commit::Placed,
     descriptor::Descriptor,
     dictionary::TableState,
     engine::Inner,
-    lock::{
-        Target,
-        mdl::TableLock,
-        tree::{Attempt, Name, TreeLocks},
-    },
-    owner::{Owner, WaitFor, Waiter, Woken},
+    held::HeldLocks,
+    lock::{Target, mdl::TableLock},
+    owner::{Owner, WaitFor},
     prepared::Detached,
     writes::{Savepoint, WriteSet},
 };
@@ -21,10 +18,7 @@ use crate::{
     types::{Index, Table, TreeId},
 };
 use smallvec::SmallVec;
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 /// A transaction. Dropping it rolls it back.
 pub struct Txn {
@@ -35,9 +29,7 @@ pub struct Txn {
     pub(super) snapshot: Option<Snapshot>,
     pub(super) tables: SmallVec<[Used; 2]>,
     pub(super) writes: WriteSet,
-    locks: HeldLocks,
-    /// How many locks it had when the statement began.
-    statement_locks: usize,
+    pub(super) locks: HeldLocks,
     /// What it met in locking reads and must not tell before it is durable.
     depends: Seq,
     /// The same for the last locking read alone, which the caller may still take back.
@@ -63,26 +55,6 @@ pub(super) struct Used {
     pub state: Arc<TableState>,
     /// To write it.
     writes: bool,
-}
-
-/// The row and range locks of a transaction.
-#[derive(Default)]
-pub(super) struct HeldLocks {
-    held: Vec<HeldLock>,
-    /// The lock tables it used, each once.
-    trees: SmallVec<[LockTree; 4]>,
-}
-
-struct LockTree {
-    locks: Arc<TreeLocks>,
-    /// It has range locks there.
-    ranges: bool,
-}
-
-struct HeldLock {
-    /// Position in `HeldLocks::trees`.
-    tree: usize,
-    name: Name,
 }
 
 /// What a tree holds.
@@ -114,7 +86,6 @@ impl Txn {
             tables: SmallVec::new(),
             writes: WriteSet::default(),
             locks: HeldLocks::default(),
-            statement_locks: 0,
             depends: 0,
             last_read: 0,
             disregarded: 0,
@@ -126,7 +97,7 @@ impl Txn {
     /// `text` is what others are told when they wait for this transaction's locks.
     pub fn start_statement(&mut self, text: &Arc<str>) {
         *self.descriptor.statement.lock() = Some(Arc::clone(text));
-        self.statement_locks = self.locks.held.len();
+        self.locks.start_statement();
         self.writes.start_statement();
         if self.reads_committed() && self.snapshot.take().is_some() {
             self.descriptor.clear_snapshot();
@@ -292,276 +263,6 @@ impl Txn {
             }
         }
         TreeKind::Rows
-    }
-
-    // Locks.
-
-    fn deadline(&self) -> Option<Instant> {
-        Instant::now().checked_add(Duration::from_millis(self.options.lock_wait_ms))
-    }
-    fn table_deadline(&self) -> Option<Instant> {
-        Instant::now().checked_add(Duration::from_millis(self.options.table_lock_wait_ms))
-    }
-    /// Sleeps; a deadlock ends the whole transaction.
-    fn wait(
-        &mut self,
-        waiter: &Arc<Waiter>,
-        target: Target,
-        deadline: Option<Instant>,
-    ) -> Result<Woken, TxnError> {
-        let result = self.engine.locks.wait(waiter, target, deadline);
-        if matches!(result, Err(TxnError::Deadlock)) {
-            self.give_up();
-        }
-        result
-    }
-    fn lock_tree(&mut self, tree: TreeId) -> usize {
-        let found = self
-            .locks
-            .trees
-            .iter()
-            .position(|known| known.locks.tree == tree);
-        found.unwrap_or_else(|| {
-            let locks = self.engine.locks.tree(tree);
-            self.locks.trees.push(LockTree {
-                locks,
-                ranges: false,
-            });
-            self.locks.trees.len() - 1
-        })
-    }
-    /// Locks a row by name. Returns false if others hold it and it is to be skipped.
-    pub(super) fn lock(
-        &mut self,
-        tree: TreeId,
-        name: &[u8],
-        mode: LockMode,
-        conflict: OnConflict,
-    ) -> Result<bool, TxnError> {
-        self.descriptor.identify(|| self.engine.locks.now_us());
-        let place = self.lock_tree(tree);
-        let Some(known) = self.locks.trees.get(place) else {
-            return Ok(false);
-        };
-        let wait = conflict == OnConflict::Wait;
-        match known.locks.lock(&self.descriptor, name, mode, wait) {
-            Attempt::Held => return Ok(true),
-            Attempt::Granted => {}
-            Attempt::Refused if conflict == OnConflict::Fail => return Err(TxnError::Nowait),
-            Attempt::Refused => return Ok(false),
-            Attempt::Queued(waiter) => {
-                let target = Target::Row(Arc::clone(&known.locks), name.into());
-                let deadline = self.deadline();
-                self.wait(&waiter, target, deadline)?;
-            }
-        }
-        self.hold(place, name);
-        Ok(true)
-    }
-    /// Notes a lock that was granted.
-    fn hold(&mut self, tree: usize, name: &[u8]) {
-        self.descriptor.count_lock();
-        let name = name.into();
-        self.locks.held.push(HeldLock { tree, name });
-    }
-    /// Locks `name` X for inserting at `position`, waiting for others' range locks there. False:
-    /// it would have to wait, and `conflict` is not to.
-    pub(super) fn lock_insert(
-        &mut self,
-        tree: TreeId,
-        name: &[u8],
-        position: &[u8],
-        conflict: OnConflict,
-    ) -> Result<bool, TxnError> {
-        self.descriptor.identify(|| self.engine.locks.now_us());
-        let place = self.lock_tree(tree);
-        let mut owned = false;
-        let mut deadline = None;
-        loop {
-            let Some(known) = self.locks.trees.get(place) else {
-                return Ok(false);
-            };
-            let wait = conflict == OnConflict::Wait;
-            let locks = &known.locks;
-            match locks.lock_insert(&self.descriptor, name, position, owned, wait) {
-                Attempt::Held => return Ok(true),
-                Attempt::Refused => return Ok(false),
-                Attempt::Granted => {
-                    self.hold(place, name);
-                    return Ok(true);
-                }
-                Attempt::Queued(waiter) => {
-                    let target = Target::Row(Arc::clone(&known.locks), name.into());
-                    let until = *deadline.get_or_insert_with(|| self.deadline());
-                    if self.wait(&waiter, target, until)? == Woken::Granted {
-                        self.hold(place, name);
-                        owned = true;
-                    }
-                }
-            }
-        }
-    }
-    /// Locks the range `low..high` against inserts, after waiting for pending ones. `conflict`
-    /// says what to do about those.
-    pub(super) fn lock_range(
-        &mut self,
-        tree: TreeId,
-        low: &[u8],
-        high: Option<&[u8]>,
-        conflict: OnConflict,
-    ) -> Result<(), TxnError> {
-        /// So often a range locker lets others insert before it bars them.
-        const PATIENCE: usize = 3;
-        self.descriptor.identify(|| self.engine.locks.now_us());
-        self.descriptor.count_lock();
-        let place = self.lock_tree(tree);
-        let Some(known) = self.locks.trees.get_mut(place) else {
-            return Ok(());
-        };
-        known.ranges = true;
-        let locks = Arc::clone(&known.locks);
-        for round in 0.. {
-            if round == PATIENCE || conflict == OnConflict::Skip {
-                locks.bar_range(&self.descriptor, low, high);
-            }
-            if conflict == OnConflict::Skip {
-                break;
-            }
-            let Err(pending) = locks.lock_range(&self.descriptor, low, high) else {
-                break;
-            };
-            self.wait_for(tree, &pending, conflict)?;
-        }
-        Ok(())
-    }
-    /// Waits until the insert that holds the lock `name` is over: having held it for a moment is
-    /// proof.
-    pub(super) fn wait_for(
-        &mut self,
-        tree: TreeId,
-        name: &[u8],
-        conflict: OnConflict,
-    ) -> Result<(), TxnError> {
-        let before = self.locks.held.len();
-        self.lock(tree, name, LockMode::Shared, conflict)?;
-        if self.locks.held.len() > before {
-            self.release_last();
-        }
-        Ok(())
-    }
-    /// The names of the row locks X that others hold in a range.
-    pub(super) fn foreign_locks(
-        &mut self,
-        tree: TreeId,
-        low: &[u8],
-        high: Option<&[u8]>,
-    ) -> Vec<Name> {
-        let place = self.lock_tree(tree);
-        let known = self.locks.trees.get(place);
-        known.map_or_else(Vec::new, |known| {
-            known.locks.foreign(&self.descriptor, low, high)
-        })
-    }
-    fn release_last(&mut self) {
-        if let Some(lock) = self.locks.held.pop()
-            && let Some(known) = self.locks.trees.get(lock.tree)
-        {
-            known.locks.release(&self.descriptor, &lock.name);
-        }
-    }
-    /// How many locks it has: those taken later come after them.
-    pub(super) fn locks_held(&self) -> usize {
-        self.locks.held.len()
-    }
-    /// Gives back the locks taken after the first `kept`.
-    pub(super) fn release_since(&mut self, kept: usize) {
-        while self.locks.held.len() > kept {
-            self.release_last();
-        }
-    }
-    /// Makes the locks taken after the first `kept` shared.
-    pub(super) fn downgrade_since(&mut self, kept: usize) {
-        for lock in self.locks.held.get(kept..).unwrap_or_default() {
-            if let Some(known) = self.locks.trees.get(lock.tree) {
-                known.locks.downgrade(&self.descriptor, &lock.name);
-            }
-        }
-    }
-    /// Gives back those of the locks taken after the first `kept` where nothing is.
-    pub(super) fn release_vacant(&mut self, kept: usize) {
-        let mut place = kept;
-        while let Some(lock) = self.locks.held.get(place) {
-            let Some(known) = self.locks.trees.get(lock.tree) else {
-                break;
-            };
-            if self.is_vacant(known.locks.tree, &lock.name) {
-                known.locks.release(&self.descriptor, &lock.name);
-                self.locks.held.swap_remove(place);
-            } else {
-                place += 1;
-            }
-        }
-    }
-    /// Releases the lock `name` if this statement took it last.
-    pub(super) fn unlock_if_new(&mut self, tree: TreeId, name: &[u8]) {
-        let Some(last) = self.locks.held.last() else {
-            return;
-        };
-        let mine = self
-            .locks
-            .trees
-            .get(last.tree)
-            .is_some_and(|known| known.locks.tree == tree);
-        if mine && last.name.as_slice() == name && self.locks.held.len() > self.statement_locks {
-            self.release_last();
-        }
-    }
-    /// Gives back the lock of the row that a locking read returned, when the statement's
-    /// condition did not want it: only done under READ COMMITTED and below, and only if this
-    /// statement took it.
-    pub fn unlock_row(&mut self, tree: TreeId, key: &[u8]) {
-        if !self.reads_committed() {
-            return;
-        }
-        let new = self
-            .locks
-            .held
-            .get(self.statement_locks..)
-            .unwrap_or_default();
-        let place = new.iter().rposition(|lock| {
-            let known = self.locks.trees.get(lock.tree);
-            lock.name.as_slice() == key && known.is_some_and(|known| known.locks.tree == tree)
-        });
-        if let Some(place) = place {
-            let last = self.locks.held.len() - 1;
-            self.locks.held.swap(self.statement_locks + place, last);
-            self.release_last();
-        }
-    }
-    fn release_locks(&mut self) {
-        /// So many locks go at once: others wait for the table's mutex meanwhile.
-        const CHUNK: usize = 512;
-        let mut rest = self.locks.held.as_slice();
-        while let Some(first) = rest.first() {
-            let same = rest
-                .iter()
-                .take_while(|lock| lock.tree == first.tree)
-                .count();
-            let (now, later) = rest.split_at(same.min(CHUNK));
-            if let Some(known) = self.locks.trees.get(first.tree) {
-                let names = now.iter().map(|lock| lock.name.as_slice());
-                known.locks.release_all(&self.descriptor, names, false);
-            }
-            rest = later;
-        }
-        for known in self.locks.trees.iter().filter(|known| known.ranges) {
-            known
-                .locks
-                .release_all(&self.descriptor, std::iter::empty(), true);
-        }
-        self.locks.held.clear();
-        self.locks.trees.clear();
-        self.statement_locks = 0;
     }
 
     // Reads that met versions which are not durable yet.
@@ -735,7 +436,6 @@ impl Txn {
             tables: detached.tables,
             writes: WriteSet::default(),
             locks: detached.locks,
-            statement_locks: 0,
             depends: 0,
             last_read: 0,
             disregarded: 0,

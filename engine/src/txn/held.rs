@@ -1,0 +1,316 @@
+//! The row and range locks of a transaction: taking them, waiting for them, giving them back.
+
+use super::{
+    LockMode, OnConflict, TxnError,
+    lock::{
+        Target,
+        tree::{Attempt, Name, TreeLocks},
+    },
+    owner::{Waiter, Woken},
+    transaction::Txn,
+};
+use crate::types::TreeId;
+use smallvec::SmallVec;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// The row and range locks of a transaction.
+#[derive(Default)]
+pub(super) struct HeldLocks {
+    held: Vec<HeldLock>,
+    /// The lock tables it used, each once.
+    trees: SmallVec<[LockTree; 4]>,
+    /// How many of `held` it had when the statement began.
+    statement: usize,
+}
+
+impl HeldLocks {
+    /// The next ones belong to another statement.
+    pub fn start_statement(&mut self) {
+        self.statement = self.held.len();
+    }
+}
+
+struct LockTree {
+    locks: Arc<TreeLocks>,
+    /// It has range locks there.
+    ranges: bool,
+}
+
+struct HeldLock {
+    /// Position in `HeldLocks::trees`.
+    tree: usize,
+    name: Name,
+}
+
+impl Txn {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(Duration::from_millis(self.options.lock_wait_ms))
+    }
+    pub(super) fn table_deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(Duration::from_millis(self.options.table_lock_wait_ms))
+    }
+    /// Sleeps; a deadlock ends the whole transaction.
+    pub(super) fn wait(
+        &mut self,
+        waiter: &Arc<Waiter>,
+        target: Target,
+        deadline: Option<Instant>,
+    ) -> Result<Woken, TxnError> {
+        let result = self.engine.locks.wait(waiter, target, deadline);
+        if matches!(result, Err(TxnError::Deadlock)) {
+            self.give_up();
+        }
+        result
+    }
+    fn lock_tree(&mut self, tree: TreeId) -> usize {
+        let found = self
+            .locks
+            .trees
+            .iter()
+            .position(|known| known.locks.tree == tree);
+        found.unwrap_or_else(|| {
+            let locks = self.engine.locks.tree(tree);
+            self.locks.trees.push(LockTree {
+                locks,
+                ranges: false,
+            });
+            self.locks.trees.len() - 1
+        })
+    }
+    /// Locks a row by name. Returns false if others hold it and it is to be skipped.
+    pub(super) fn lock(
+        &mut self,
+        tree: TreeId,
+        name: &[u8],
+        mode: LockMode,
+        conflict: OnConflict,
+    ) -> Result<bool, TxnError> {
+        self.descriptor.identify(|| self.engine.locks.now_us());
+        let place = self.lock_tree(tree);
+        let Some(known) = self.locks.trees.get(place) else {
+            return Ok(false);
+        };
+        let wait = conflict == OnConflict::Wait;
+        match known.locks.lock(&self.descriptor, name, mode, wait) {
+            Attempt::Held => return Ok(true),
+            Attempt::Granted => {}
+            Attempt::Refused if conflict == OnConflict::Fail => return Err(TxnError::Nowait),
+            Attempt::Refused => return Ok(false),
+            Attempt::Queued(waiter) => {
+                let target = Target::Row(Arc::clone(&known.locks), name.into());
+                let deadline = self.deadline();
+                self.wait(&waiter, target, deadline)?;
+            }
+        }
+        self.hold(place, name);
+        Ok(true)
+    }
+    /// Notes a lock that was granted.
+    fn hold(&mut self, tree: usize, name: &[u8]) {
+        self.descriptor.count_lock();
+        let name = name.into();
+        self.locks.held.push(HeldLock { tree, name });
+    }
+    /// Locks `name` X for inserting at `position`, waiting for others' range locks there. False:
+    /// it would have to wait, and `conflict` is not to.
+    pub(super) fn lock_insert(
+        &mut self,
+        tree: TreeId,
+        name: &[u8],
+        position: &[u8],
+        conflict: OnConflict,
+    ) -> Result<bool, TxnError> {
+        self.descriptor.identify(|| self.engine.locks.now_us());
+        let place = self.lock_tree(tree);
+        let mut owned = false;
+        let mut deadline = None;
+        loop {
+            let Some(known) = self.locks.trees.get(place) else {
+                return Ok(false);
+            };
+            let wait = conflict == OnConflict::Wait;
+            let locks = &known.locks;
+            match locks.lock_insert(&self.descriptor, name, position, owned, wait) {
+                Attempt::Held => return Ok(true),
+                Attempt::Refused => return Ok(false),
+                Attempt::Granted => {
+                    self.hold(place, name);
+                    return Ok(true);
+                }
+                Attempt::Queued(waiter) => {
+                    let target = Target::Row(Arc::clone(&known.locks), name.into());
+                    let until = *deadline.get_or_insert_with(|| self.deadline());
+                    if self.wait(&waiter, target, until)? == Woken::Granted {
+                        self.hold(place, name);
+                        owned = true;
+                    }
+                }
+            }
+        }
+    }
+    /// Locks the range `low..high` against inserts, after waiting for pending ones. `conflict`
+    /// says what to do about those.
+    pub(super) fn lock_range(
+        &mut self,
+        tree: TreeId,
+        low: &[u8],
+        high: Option<&[u8]>,
+        conflict: OnConflict,
+    ) -> Result<(), TxnError> {
+        /// So often a range locker lets others insert before it bars them.
+        const PATIENCE: usize = 3;
+        self.descriptor.identify(|| self.engine.locks.now_us());
+        self.descriptor.count_lock();
+        let place = self.lock_tree(tree);
+        let Some(known) = self.locks.trees.get_mut(place) else {
+            return Ok(());
+        };
+        known.ranges = true;
+        let locks = Arc::clone(&known.locks);
+        for round in 0.. {
+            if round == PATIENCE || conflict == OnConflict::Skip {
+                locks.bar_range(&self.descriptor, low, high);
+            }
+            if conflict == OnConflict::Skip {
+                break;
+            }
+            let Err(pending) = locks.lock_range(&self.descriptor, low, high) else {
+                break;
+            };
+            self.wait_for(tree, &pending, conflict)?;
+        }
+        Ok(())
+    }
+    /// Waits until the insert that holds the lock `name` is over: having held it for a moment is
+    /// proof.
+    pub(super) fn wait_for(
+        &mut self,
+        tree: TreeId,
+        name: &[u8],
+        conflict: OnConflict,
+    ) -> Result<(), TxnError> {
+        let before = self.locks.held.len();
+        self.lock(tree, name, LockMode::Shared, conflict)?;
+        if self.locks.held.len() > before {
+            self.release_last();
+        }
+        Ok(())
+    }
+    /// The names of the row locks X that others hold in a range.
+    pub(super) fn foreign_locks(
+        &mut self,
+        tree: TreeId,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> Vec<Name> {
+        let place = self.lock_tree(tree);
+        let known = self.locks.trees.get(place);
+        known.map_or_else(Vec::new, |known| {
+            known.locks.foreign(&self.descriptor, low, high)
+        })
+    }
+    fn release_last(&mut self) {
+        if let Some(lock) = self.locks.held.pop()
+            && let Some(known) = self.locks.trees.get(lock.tree)
+        {
+            known.locks.release(&self.descriptor, &lock.name);
+        }
+    }
+    /// How many locks it has: those taken later come after them.
+    pub(super) fn locks_held(&self) -> usize {
+        self.locks.held.len()
+    }
+    /// Gives back the locks taken after the first `kept`.
+    pub(super) fn release_since(&mut self, kept: usize) {
+        while self.locks.held.len() > kept {
+            self.release_last();
+        }
+    }
+    /// Makes the locks taken after the first `kept` shared.
+    pub(super) fn downgrade_since(&mut self, kept: usize) {
+        for lock in self.locks.held.get(kept..).unwrap_or_default() {
+            if let Some(known) = self.locks.trees.get(lock.tree) {
+                known.locks.downgrade(&self.descriptor, &lock.name);
+            }
+        }
+    }
+    /// Gives back those of the locks taken after the first `kept` where nothing is.
+    pub(super) fn release_vacant(&mut self, kept: usize) {
+        let mut place = kept;
+        while let Some(lock) = self.locks.held.get(place) {
+            let Some(known) = self.locks.trees.get(lock.tree) else {
+                break;
+            };
+            if self.is_vacant(known.locks.tree, &lock.name) {
+                known.locks.release(&self.descriptor, &lock.name);
+                self.locks.held.swap_remove(place);
+            } else {
+                place += 1;
+            }
+        }
+    }
+    /// Releases the lock `name` if this statement took it last.
+    pub(super) fn unlock_if_new(&mut self, tree: TreeId, name: &[u8]) {
+        let Some(last) = self.locks.held.last() else {
+            return;
+        };
+        let mine = self
+            .locks
+            .trees
+            .get(last.tree)
+            .is_some_and(|known| known.locks.tree == tree);
+        if mine && last.name.as_slice() == name && self.locks.held.len() > self.locks.statement {
+            self.release_last();
+        }
+    }
+    /// Gives back the lock of the row that a locking read returned, when the statement's
+    /// condition did not want it: only done under READ COMMITTED and below, and only if this
+    /// statement took it.
+    pub fn unlock_row(&mut self, tree: TreeId, key: &[u8]) {
+        if !self.reads_committed() {
+            return;
+        }
+        let new = self
+            .locks
+            .held
+            .get(self.locks.statement..)
+            .unwrap_or_default();
+        let place = new.iter().rposition(|lock| {
+            let known = self.locks.trees.get(lock.tree);
+            lock.name.as_slice() == key && known.is_some_and(|known| known.locks.tree == tree)
+        });
+        if let Some(place) = place {
+            let last = self.locks.held.len() - 1;
+            self.locks.held.swap(self.locks.statement + place, last);
+            self.release_last();
+        }
+    }
+    pub(super) fn release_locks(&mut self) {
+        /// So many locks go at once: others wait for the table's mutex meanwhile.
+        const CHUNK: usize = 512;
+        let mut rest = self.locks.held.as_slice();
+        while let Some(first) = rest.first() {
+            let same = rest
+                .iter()
+                .take_while(|lock| lock.tree == first.tree)
+                .count();
+            let (now, later) = rest.split_at(same.min(CHUNK));
+            if let Some(known) = self.locks.trees.get(first.tree) {
+                let names = now.iter().map(|lock| lock.name.as_slice());
+                known.locks.release_all(&self.descriptor, names, false);
+            }
+            rest = later;
+        }
+        for known in self.locks.trees.iter().filter(|known| known.ranges) {
+            known
+                .locks
+                .release_all(&self.descriptor, std::iter::empty(), true);
+        }
+        self.locks.held.clear();
+        self.locks.trees.clear();
+        self.locks.statement = 0;
+    }
+}
