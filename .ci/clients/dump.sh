@@ -46,6 +46,7 @@ if [ -x "$sid/usr/bin/mysqldump" ]; then
   there_and_back "${mysqldump[@]}"
   there_and_back "${mysqldump[@]}" --single-transaction
   there_and_back "${mysqldump[@]}" --lock-all-tables
+  "${mysqldump[@]}" --all-databases >/dev/null
   # The snapshot's place in the log: nothing was committed since.
   position=$("${mysqldump[@]}" --single-transaction --source-data=2 dumped |
     sed -n "s/^-- CHANGE REPLICATION SOURCE TO SOURCE_LOG_FILE='\(.*\)', SOURCE_LOG_POS=\(.*\);/\1 \2/p")
