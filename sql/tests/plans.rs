@@ -138,13 +138,7 @@ fn plans_are_made_anew_when_a_table_has_grown_tenfold() {
 #[test]
 fn few_rows_are_sorted_and_many_are_read_in_order() {
     let mut session = session();
-    let mut run = |sql: &str| {
-        let before = reads(&session);
-        let mut out = Firsts::default();
-        let result = session.query(sql.as_bytes(), false, &mut out);
-        result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
-        (out.0.join(" "), reads(&session) - before)
-    };
+    let mut run = |sql: &str| rows_and_reads(&mut session, sql);
     run("CREATE DATABASE d");
     run("USE d");
     run("CREATE TABLE t (id INT PRIMARY KEY, a INT, k INT NOT NULL, KEY a (a), KEY k (k))");
@@ -199,13 +193,7 @@ fn few_rows_are_sorted_and_many_are_read_in_order() {
 #[test]
 fn of_two_indexes_the_one_with_fewer_entries_is_read() {
     let mut session = session();
-    let mut run = |sql: &str| {
-        let before = reads(&session);
-        let mut out = Firsts::default();
-        let result = session.query(sql.as_bytes(), false, &mut out);
-        result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
-        (out.0.join(" "), reads(&session) - before)
-    };
+    let mut run = |sql: &str| rows_and_reads(&mut session, sql);
     run("CREATE DATABASE d");
     run("USE d");
     run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY a (a), KEY b (b))");
@@ -245,6 +233,72 @@ fn of_two_indexes_the_one_with_fewer_entries_is_read() {
     }
 }
 
+#[test]
+fn min_and_max_are_read_from_the_ends_of_an_index() {
+    let mut session = session();
+    let mut run = |sql: &str| rows_and_reads(&mut session, sql);
+    run("CREATE DATABASE d");
+    run("USE d");
+    run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT NOT NULL, KEY ab (a, b), KEY b (b))");
+    assert_eq!(run("SELECT MIN(id), MAX(b) FROM t").0, "NULL,NULL");
+    run("INSERT INTO t VALUES (1, NULL, 5)");
+    assert_eq!(run("SELECT MIN(a), MAX(a) FROM t").0, "NULL,NULL");
+    for _ in 0..11 {
+        run("INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), id % 9, id * 3 FROM t");
+    }
+    for (statement, found) in [
+        ("SELECT MIN(id), MAX(id) FROM t", "1,2048"),
+        ("SELECT MAX(b), MIN(id), MAX(a) FROM t", "3072,1,8"),
+        ("SELECT MIN(a) FROM t", "0"),
+        ("SELECT MAX(id) + 1 AS next FROM t HAVING next > 5", "2049"),
+        ("SELECT MAX(b), MIN(b) FROM t WHERE a = 4", "3063,12"),
+        ("SELECT MAX(b) FROM t WHERE a = 77", "NULL"),
+        ("SELECT MIN(id) FROM t WHERE id > 100", "101"),
+        (
+            "SELECT MAX(id) FROM t WHERE id BETWEEN 7 AND 9 AND b > 0",
+            "9",
+        ),
+        (
+            "SELECT id FROM t WHERE id = (SELECT MAX(id) FROM t)",
+            "2048",
+        ),
+        (
+            "SELECT (SELECT MIN(b) FROM t u WHERE u.a = t.a) FROM t WHERE id = 2",
+            "3",
+        ),
+    ] {
+        let (rows, read) = run(statement);
+        assert_eq!(rows, found, "{statement}");
+        assert!(read < 10, "{statement} reads {read} rows");
+    }
+}
+
+#[test]
+fn the_column_of_another_row_leads_to_fewer_rows_than_a_value() {
+    let mut session = session();
+    let mut run = |sql: &str| rows_and_reads(&mut session, sql);
+    run("CREATE DATABASE d");
+    run("USE d");
+    run("CREATE TABLE t (id INT PRIMARY KEY, s INT, u INT, KEY s (s), KEY u (u))");
+    run("INSERT INTO t VALUES (1, 1, 0)");
+    for _ in 0..11 {
+        run("INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), s, id FROM t");
+    }
+    let exists = "EXISTS (SELECT 1 FROM t WHERE t.u = o.id AND t.s = 1)";
+    let (rows, read) = run(&format!("SELECT COUNT(*) FROM t o WHERE {exists}"));
+    assert_eq!(rows, "1024");
+    assert!(read < 10_000, "{read}");
+}
+
+/// The rows that a statement returns, and how many it reads.
+fn rows_and_reads(session: &mut Session, sql: &str) -> (String, u64) {
+    let before = reads(session);
+    let mut out = Rows::default();
+    let result = session.query(sql.as_bytes(), false, &mut out);
+    result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    (out.0.join(" "), reads(session) - before)
+}
+
 /// How many rows and index entries a session has read.
 fn reads(session: &Session) -> u64 {
     use Counter::{HandlerReadKey, HandlerReadNext, HandlerReadPrev, HandlerReadRndNext};
@@ -258,18 +312,22 @@ fn reads(session: &Session) -> u64 {
     counters.into_iter().map(read).sum()
 }
 
-/// Collects the first column of each row, of numbers.
+/// Collects rows of numbers.
 #[derive(Default)]
-struct Firsts(Vec<String>);
+struct Rows(Vec<String>);
 
-impl Output for Firsts {
+impl Output for Rows {
     fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
         Ok(())
     }
     fn row(&mut self, row: &[Value]) -> io::Result<()> {
-        if let Some(Value::Int(number)) = row.first() {
-            self.0.push(number.to_string());
-        }
+        let text = |value: &Value| match value {
+            Value::Int(number) => number.to_string(),
+            Value::Null => "NULL".into(),
+            other => format!("{other:?}"),
+        };
+        self.0
+            .push(row.iter().map(text).collect::<Vec<_>>().join(","));
         Ok(())
     }
     fn end(&mut self, _: &Done) -> io::Result<()> {

@@ -3,14 +3,14 @@
 use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::Groups,
-    scan::SourceState,
+    scan::{SourceState, Way},
     subquery::{Kept, RowSink},
     tail::Tail,
 };
 use crate::{
     error::SqlError,
-    expr::holds,
-    plan::{Block, Condition, Input},
+    expr::{eval, holds},
+    plan::{AggregateFunction, Block, Condition, Input},
 };
 use cohort_engine::types::Value;
 
@@ -75,8 +75,10 @@ fn block_rows(
     }
     if block.grouping.is_some() {
         let mut groups = Groups::new(block);
-        if possible {
+        if possible && block.ends.is_empty() {
             run.each_row(context, &mut |run, context| groups.add(run, context))?;
+        } else if possible {
+            run.add_ends(&mut groups, context)?;
         }
         let mut todo = Vec::new();
         loop {
@@ -140,7 +142,9 @@ impl<'b> BlockRun<'b> {
         if !self.all_hold(&block.constant, context)? {
             return Ok(false);
         }
-        self.choose_way(0, context)?;
+        if self.block.ends.is_empty() {
+            self.choose_way(0, context)?;
+        }
         Ok(true)
     }
 
@@ -193,6 +197,32 @@ impl<'b> BlockRun<'b> {
     pub fn each_row(&mut self, context: &mut ExecContext, each: &mut Each<'_, 'b>) -> Flowing {
         let end = self.block.sources.len();
         self.join(context, 0, end, each)
+    }
+
+    /// Adds to the only group the rows that its aggregates, MIN and MAX, have their results from:
+    /// the first of each path that is not NULL.
+    fn add_ends(&mut self, groups: &mut Groups<'b>, context: &mut ExecContext) -> Result<(), Stop> {
+        let block = self.block;
+        let aggregates = block.grouping.iter().flat_map(|g| &g.aggregates);
+        for (number, aggregate) in aggregates.enumerate() {
+            if let Some(state) = self.sources.first_mut() {
+                state.way = Some(Way::End(number));
+                state.chosen = true;
+            }
+            self.each_row(context, &mut |run, context| {
+                groups.add(run, context)?;
+                let value = aggregate.args.first();
+                let value = value.map(|arg| eval(&arg.expr, &run.row, &mut context.eval));
+                let is_null = value.transpose()?.is_none_or(|value| value.is_null());
+                // NULL comes before all others: nothing follows it backwards.
+                Ok(if is_null && aggregate.function == AggregateFunction::Min {
+                    Flow::Continue
+                } else {
+                    Flow::Stop
+                })
+            })?;
+        }
+        Ok(())
     }
 
     /// Reads the sources from `at` to before `end`, and calls `each` for what they make.

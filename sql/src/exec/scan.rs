@@ -24,6 +24,15 @@ use std::{rc::Rc, sync::Arc};
 const BATCH_MIN: usize = 16;
 const BATCH_MAX: usize = 256;
 
+/// Another path than the planned one.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    /// Of the source's other ways, this one.
+    Other(usize),
+    /// The path to this aggregate's result.
+    End(usize),
+}
+
 /// What a source keeps between rows.
 #[derive(Default)]
 pub(super) struct SourceState {
@@ -34,8 +43,8 @@ pub(super) struct SourceState {
     rows: Option<Rc<Computed>>,
     /// The ranges of the first source, if they are computed already.
     pub ranges: Option<Ranges>,
-    /// Which of its other ways it is read by; whether that is settled.
-    pub way: Option<usize>,
+    /// How it is read, if not by the planned path; whether that is settled.
+    pub way: Option<Way>,
     pub chosen: bool,
 }
 
@@ -63,8 +72,12 @@ impl<'b> BlockRun<'b> {
         match &source.input {
             Input::Table(table, access) if source.hash.is_empty() => {
                 self.choose_way(at, context)?;
-                let way = self.sources.get(at).and_then(|state| state.way);
-                let access = way.and_then(|way| source.ways.get(way)).unwrap_or(access);
+                let way = match self.sources.get(at).and_then(|state| state.way) {
+                    None => None,
+                    Some(Way::Other(number)) => source.ways.get(number),
+                    Some(Way::End(number)) => block.ends.get(number),
+                };
+                let access = way.unwrap_or(access);
                 let mut reader = Reader {
                     source,
                     table,

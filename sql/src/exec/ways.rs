@@ -11,7 +11,7 @@ use super::{
     ExecContext, Stop,
     block::BlockRun,
     key::{self, Ranges},
-    scan::index_of,
+    scan::{Way, index_of},
     tail::limit_values,
 };
 use crate::plan::{Access, Input, Source};
@@ -31,8 +31,8 @@ const BATCH: usize = 256;
 
 /// A way that is being followed.
 struct Contender {
-    /// Its number among the source's other ways; `None`: the plan's choice.
-    way: Option<usize>,
+    /// `None`: the plan's choice.
+    way: Option<Way>,
     ranges: Ranges,
     tree: TreeId,
     /// The ranges to count yet, the first one last.
@@ -44,7 +44,7 @@ struct Contender {
 impl Contender {
     /// `None` if the way is no use with the values there are.
     fn new(
-        way: Option<usize>,
+        way: Option<Way>,
         table: &Table,
         access: &Access,
         run: &BlockRun,
@@ -125,7 +125,13 @@ impl BlockRun<'_> {
             contenders.extend(Contender::new(None, table, planned, self, context)?);
         }
         for (i, way) in source.ways.iter().enumerate() {
-            contenders.extend(Contender::new(Some(i), table, way, self, context)?);
+            contenders.extend(Contender::new(
+                Some(Way::Other(i)),
+                table,
+                way,
+                self,
+                context,
+            )?);
         }
         if let [Contender { way: None, .. }] = contenders.as_slice() {
             return Ok(());

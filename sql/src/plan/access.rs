@@ -2,13 +2,14 @@
 //!
 //! Estimates know no values, because a plan serves all values of its parameters: they are rules
 //! of thumb on the number of rows (a unique key finds one, each known part of another index a
-//! hundredth of the rest, a range a twentieth or a third, a list of values or ranges never more
+//! hundredth of the rest, or a thousandth if it is another row's column, a range a twentieth or a third, a list of values or ranges never more
 //! than a third: who lists them means few). Where they may be far off, other ways are left for
 //! execution to choose from: see `exec/ways.rs`.
 
 use super::{
     Access, Bound,
     known::{Facts, Known},
+    walk,
 };
 use cohort_engine::types::{Index, IndexPart, Table, key};
 
@@ -222,6 +223,8 @@ fn estimate_of_one(rows: f64, index: &Index, bounds: &[Bound]) -> f64 {
         return (list.len() as f64).min(rows);
     }
     let share = |bound: &Bound| match bound {
+        // What rows are joined by has many values, mostly.
+        Bound::Equal(e) | Bound::NullSafe(e) if !walk::is_constant(e) => 0.001,
         Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => 0.01,
         Bound::In(list) => (0.01 * list.len() as f64).min(LISTED_SHARE_MAX),
         Bound::Range {

@@ -178,6 +178,10 @@ impl Explainer {
         let mut queries = Vec::new();
         for (i, source) in block.sources.iter().enumerate() {
             let mut row = self.source(source, kind, id);
+            if let (Input::Table(table, _), Some(end)) = (&source.input, block.ends.first()) {
+                stored(&mut row, table, end);
+                row.rows = Some(1);
+            }
             if i == 0 {
                 if block.grouping.as_ref().is_some_and(|g| !g.keys.is_empty()) || block.distinct {
                     row.extra.push("Using temporary");

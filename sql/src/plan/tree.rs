@@ -147,6 +147,9 @@ pub struct Block {
     /// The access path of the first source gives that order, if all its bounds can be used with
     /// the values they have.
     pub presorted: bool,
+    /// The results of the aggregates, all MIN or MAX of columns of the only table, are what is read
+    /// first by these paths, one for each.
+    pub ends: Vec<Access>,
     /// LIMIT.
     pub limit: Option<Limit>,
     /// SQL_CALC_FOUND_ROWS: rows are counted beyond the LIMIT.
