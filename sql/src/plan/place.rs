@@ -222,7 +222,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// See `Block::ends`: the paths, if they all cost less than to read all rows.
+    /// See `Block::ends`: the paths, if none costs more than to read all rows.
     fn ends(
         &mut self,
         block: &Block,
@@ -250,7 +250,7 @@ impl Planner<'_> {
             let order = column.map(|column| [(column, desc)]);
             let order = order.as_ref().map(<[(usize, bool); 1]>::as_slice);
             let end = self.choose(from, leaf, &[], conditions, wanted, order, true);
-            match end.filter(|end| end.ordered && end.cost < cost) {
+            match end.filter(|end| end.ordered && end.cost <= cost) {
                 // Conditions that are not the path's could refuse all that is read.
                 Some(end) if conditions.is_empty() || !end.access.alternatives.is_empty() => {
                     ends.push(end.access);
