@@ -365,6 +365,7 @@ impl<'p> Inserter<'p> {
         let columns = self.table.columns.len();
         self.check_required(context)?;
         context.eval.check_losses()?;
+        let reserved = self.reserved.clone();
         self.auto_increment(context)?;
         self.image.clear();
         row::encode(
@@ -391,6 +392,12 @@ impl<'p> Inserter<'p> {
                 }
                 Err(TxnError::DuplicateKey { index }) => {
                     if self.duplicate(&index, context)? {
+                        // The value of a row that does not come goes to the next one.
+                        if !reserved.is_empty() || self.generated == 0 {
+                            self.reserved = reserved;
+                        } else if self.reserved.start == self.generated + 1 {
+                            self.reserved.start = self.generated;
+                        }
                         return Ok(());
                     }
                 }

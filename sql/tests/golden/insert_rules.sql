@@ -79,3 +79,14 @@ UPDATE moved SET id = -5 WHERE id = 10;
 INSERT INTO moved VALUES (20, 1) ON DUPLICATE KEY UPDATE id = 30;
 INSERT INTO moved VALUES (NULL, 5);
 SELECT * FROM moved;
+
+-- The value of a row that does not come goes to the next row of the statement.
+CREATE TABLE again (id INT AUTO_INCREMENT PRIMARY KEY, u INT UNIQUE);
+INSERT INTO again VALUES (1, 1), (2, 2);
+INSERT IGNORE INTO again VALUES (NULL, 1), (NULL, 3), (NULL, 2), (2, 5), (NULL, 4);
+SELECT * FROM again;
+INSERT INTO again VALUES (NULL, 1), (NULL, 10) ON DUPLICATE KEY UPDATE u = u + 100;
+INSERT INTO again VALUES (NULL, 11);
+INSERT IGNORE INTO again VALUES (NULL, 10), (30, 30), (NULL, 31);
+INSERT IGNORE INTO again VALUES (NULL, 12), (NULL, 10), (33, 10), (NULL, 34);
+SELECT * FROM again ORDER BY id;
