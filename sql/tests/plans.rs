@@ -234,6 +234,64 @@ fn of_two_indexes_the_one_with_fewer_entries_is_read() {
 }
 
 #[test]
+fn the_primary_key_goes_on_where_an_index_ends() {
+    let mut session = session();
+    let mut run = |sql: &str| rows_and_reads(&mut session, sql);
+    run("CREATE DATABASE d");
+    run("USE d");
+    run(
+        "CREATE TABLE t (id INT, n INT, a INT, c CHAR(9), PRIMARY KEY (id, n DESC), KEY a (a), KEY c (c))",
+    );
+    run("INSERT INTO t VALUES (1, 1, 7, 'A')");
+    for _ in 0..11 {
+        run("INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), id % 3, a, 'a' FROM t");
+    }
+    for (statement, found) in [
+        (
+            "SELECT id FROM t WHERE a = 7 AND id > 1000 ORDER BY id LIMIT 2",
+            "1001 1002",
+        ),
+        (
+            "SELECT id FROM t WHERE a = 7 AND id < 1000 ORDER BY id DESC LIMIT 2",
+            "999 998",
+        ),
+        (
+            "SELECT id, n FROM t FORCE INDEX (a) WHERE a = 7 AND id = 10",
+            "10,2",
+        ),
+        (
+            "SELECT id, n FROM t FORCE INDEX (a) WHERE a = 7 AND id = 10 AND n = 2",
+            "10,2",
+        ),
+        (
+            "SELECT id, n FROM t FORCE INDEX (a) WHERE a = 7 AND id = 10 AND n < 2",
+            "",
+        ),
+        (
+            "SELECT id, n FROM t FORCE INDEX (c) WHERE c = 'a' AND id IN (1, 10, 20)",
+            "1,1 10,2 20,1",
+        ),
+        (
+            "SELECT id FROM t FORCE INDEX (c) WHERE c IN ('A', 'b') AND id BETWEEN 5 AND 6 FOR UPDATE",
+            "5 6",
+        ),
+        (
+            "SELECT id FROM t FORCE INDEX (a) WHERE a IS NULL AND id = 5",
+            "",
+        ),
+        ("DELETE FROM t WHERE a = 7 AND id > 2046", ""),
+        (
+            "SELECT MAX(id), COUNT(*) FROM t FORCE INDEX (a) WHERE a = 7 AND id > 2040",
+            "2046,6",
+        ),
+    ] {
+        let (rows, read) = run(statement);
+        assert_eq!(rows, found, "{statement}");
+        assert!(read < 20, "{statement} reads {read} rows");
+    }
+}
+
+#[test]
 fn min_and_max_are_read_from_the_ends_of_an_index() {
     let mut session = session();
     let mut run = |sql: &str| rows_and_reads(&mut session, sql);

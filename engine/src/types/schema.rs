@@ -391,6 +391,13 @@ impl Table {
             .position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
+    /// What the keys in an index's tree consist of: its parts and, in a secondary index, those of
+    /// the primary key.
+    pub fn entry_parts<'t>(&'t self, index: &'t Index) -> impl Iterator<Item = &'t IndexPart> {
+        let primary = self.primary.iter().filter(|p| p.tree != index.tree);
+        index.parts.iter().chain(primary.flat_map(|p| &p.parts))
+    }
+
     /// The index with this name, in any case; `PRIMARY` is the primary key.
     #[must_use]
     pub fn index_named(&self, name: &str) -> Option<&Index> {

@@ -133,7 +133,7 @@ fn compute(
     usable: &mut bool,
 ) -> Result<Ranges, Stop> {
     let mut prefixes = vec![Vec::new()];
-    for (bound, part) in bounds.iter().zip(&index.parts) {
+    for (bound, part) in bounds.iter().zip(table.entry_parts(index)) {
         let Some(column) = table.columns.get(usize::from(part.column)) else {
             break;
         };

@@ -256,11 +256,17 @@ fn alternatives(table: &Table, index: &Index, known: &[Facts]) -> Vec<Vec<Bound>
     found
 }
 
-/// What is known of the first parts of an index: equalities as long as there are any, then one
+/// What is known of the first parts of an index's entries: equalities as long as there are any, then one
 /// range.
 fn bounds(table: &Table, index: &Index, known: &[Known]) -> Vec<Bound> {
     let mut bounds = Vec::new();
-    for part in &index.parts {
+    // A unique key needs no more than its own parts.
+    let own = if index.unique {
+        index.parts.len()
+    } else {
+        usize::MAX
+    };
+    for part in table.entry_parts(index).take(own) {
         let column = usize::from(part.column);
         let of = |wanted: fn(&Bound) -> bool| {
             known
@@ -331,15 +337,12 @@ fn gives_order(
     order: &Order,
 ) -> Option<bool> {
     let index = index?;
-    let primary = table.primary.iter().filter(|_| access.index.is_some());
-    let parts = index.parts.iter().chain(primary.flat_map(|p| &p.parts));
     let bounds = match access.alternatives.as_slice() {
         [bounds] => bounds.as_slice(),
         _ => &[],
     };
-    let equal: Vec<usize> = index
-        .parts
-        .iter()
+    let equal: Vec<usize> = table
+        .entry_parts(index)
         .zip(bounds)
         .filter(|(_, bound)| is_equal(bound))
         .map(|(part, _)| usize::from(part.column))
@@ -347,7 +350,7 @@ fn gives_order(
     let mut reverse = None;
     let mut order = order.iter().filter(|(column, _)| !equal.contains(column));
     let mut next = order.next();
-    for part in parts {
+    for part in table.entry_parts(index) {
         let Some(&(column, desc)) = next else { break };
         if equal.contains(&usize::from(part.column)) {
             continue;

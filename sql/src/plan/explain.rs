@@ -298,9 +298,8 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
 
 /// How many bytes MySQL takes for so many parts of a key.
 fn key_length(table: &Table, index: &Index, parts: usize) -> u32 {
-    index
-        .parts
-        .iter()
+    table
+        .entry_parts(index)
         .take(parts)
         .filter_map(|part| {
             let column = table.columns.get(usize::from(part.column))?;
