@@ -16,6 +16,7 @@ mod cache;
 mod columns;
 mod cte;
 mod dml;
+mod ends;
 mod explain;
 mod from;
 mod grouping;

@@ -6,7 +6,7 @@
 //! join is an inner one.
 
 use super::{
-    Access, AggregateFunction, Block, Bound, Input, Planner, Source, Subquery, Usage,
+    Block, Bound, Input, Planner, Source, Subquery, Usage,
     access::{self, Choice, Request},
     from::{From, Group, Leaf, LeafInput},
     known,
@@ -129,7 +129,7 @@ impl Planner<'_> {
 
     /// The access path of a leaf, given those before it; `None` for a computed table.
     #[allow(clippy::too_many_arguments)]
-    fn choose(
+    pub(super) fn choose(
         &mut self,
         from: &From,
         leaf: usize,
@@ -220,45 +220,6 @@ impl Planner<'_> {
         };
         placer.put_conditions(block, &from.groups, top);
         Ok(())
-    }
-
-    /// See `Block::ends`: the paths, if none costs more than to read all rows.
-    fn ends(
-        &mut self,
-        block: &Block,
-        from: &From,
-        leaf: usize,
-        conditions: &[Expr],
-        wanted: &BTreeSet<usize>,
-        cost: f64,
-    ) -> Vec<Access> {
-        let Some(grouping) = block.grouping.as_ref().filter(|g| !g.explicit) else {
-            return Vec::new();
-        };
-        let mut ends = Vec::with_capacity(grouping.aggregates.len());
-        for aggregate in &grouping.aggregates {
-            let desc = match aggregate.function {
-                AggregateFunction::Min => false,
-                AggregateFunction::Max => true,
-                _ => return Vec::new(),
-            };
-            let slot = aggregate.args.first().and_then(|a| walk::slot(&a.expr));
-            let first = self.names().tables.get(leaf).map(|table| table.first_slot);
-            let column = slot
-                .zip(first)
-                .and_then(|(slot, first)| slot.checked_sub(first));
-            let order = column.map(|column| [(column, desc)]);
-            let order = order.as_ref().map(<[(usize, bool); 1]>::as_slice);
-            let end = self.choose(from, leaf, &[], conditions, wanted, order, true);
-            match end.filter(|end| end.ordered && end.cost <= cost) {
-                // Conditions that are not the path's could refuse all that is read.
-                Some(end) if conditions.is_empty() || !end.access.alternatives.is_empty() => {
-                    ends.push(end.access);
-                }
-                _ => return Vec::new(),
-            }
-        }
-        ends
     }
 
     /// Remembers how large the tables are that paths were chosen by. (Unique keys find one row
