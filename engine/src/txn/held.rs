@@ -45,13 +45,12 @@ struct HeldLock {
     name: Name,
 }
 
+/// When a wait that begins now ends; `None`: never.
+pub(super) fn deadline(wait_ms: u64) -> Option<Instant> {
+    Instant::now().checked_add(Duration::from_millis(wait_ms))
+}
+
 impl Txn {
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        Instant::now().checked_add(Duration::from_millis(self.options.lock_wait_ms))
-    }
-    pub(super) fn table_deadline(&self) -> Option<Instant> {
-        Instant::now().checked_add(Duration::from_millis(self.options.table_lock_wait_ms))
-    }
     /// Sleeps; a deadlock ends the whole transaction.
     pub(super) fn wait(
         &mut self,
@@ -101,7 +100,7 @@ impl Txn {
             Attempt::Refused => return Ok(false),
             Attempt::Queued(waiter) => {
                 let target = Target::Row(Arc::clone(&known.locks), name.into());
-                let deadline = self.deadline();
+                let deadline = deadline(self.options.lock_wait_ms);
                 self.wait(&waiter, target, deadline)?;
             }
         }
@@ -126,7 +125,7 @@ impl Txn {
         self.descriptor.identify(|| self.engine.locks.now_us());
         let place = self.lock_tree(tree);
         let mut owned = false;
-        let mut deadline = None;
+        let mut until = None;
         loop {
             let Some(known) = self.locks.trees.get(place) else {
                 return Ok(false);
@@ -142,7 +141,7 @@ impl Txn {
                 }
                 Attempt::Queued(waiter) => {
                     let target = Target::Row(Arc::clone(&known.locks), name.into());
-                    let until = *deadline.get_or_insert_with(|| self.deadline());
+                    let until = *until.get_or_insert_with(|| deadline(self.options.lock_wait_ms));
                     if self.wait(&waiter, target, until)? == Woken::Granted {
                         self.hold(place, name);
                         owned = true;

@@ -22,6 +22,7 @@ use super::{
     descriptor::Descriptor,
     dictionary::TableState,
     engine::Inner,
+    held::deadline,
     lock::{Target, mdl::TableLock},
     owner::{Owner, WaitFor},
 };
@@ -30,7 +31,7 @@ use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
     sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// The metadata locks that a session holds until it drops this.
@@ -245,8 +246,4 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-fn deadline(lock_wait_ms: u64) -> Option<Instant> {
-    Instant::now().checked_add(Duration::from_millis(lock_wait_ms))
 }

@@ -6,7 +6,7 @@ use super::{
     descriptor::Descriptor,
     dictionary::TableState,
     engine::Inner,
-    held::HeldLocks,
+    held::{HeldLocks, deadline},
     lock::{Target, mdl::TableLock},
     owner::{Owner, WaitFor},
     prepared::Detached,
@@ -217,7 +217,7 @@ impl Txn {
             return Ok(());
         };
         let target = Target::Table(Arc::clone(state), TableLock::of_use(writes));
-        let deadline = self.table_deadline();
+        let deadline = deadline(self.options.table_lock_wait_ms);
         self.wait(&waiter, target, deadline).map(|_| ())
     }
     /// Waits until nobody has the read lock any more.

@@ -39,6 +39,17 @@ pub(super) enum Ranges {
     Some(Vec<KeyRange>),
 }
 
+impl Ranges {
+    /// One by one; `None` for everything.
+    pub fn into_list(self) -> Option<Vec<KeyRange>> {
+        match self {
+            Ranges::All => None,
+            Ranges::Point(prefix) => Some(vec![prefix_range(prefix)]),
+            Ranges::Some(ranges) => Some(ranges),
+        }
+    }
+}
+
 /// A value as a key of a column.
 enum Fit {
     /// It is a value of the column.
@@ -86,10 +97,9 @@ pub(super) fn ranges(
             let mut all = Vec::with_capacity(alternatives.len());
             let mut everything = false;
             for bounds in alternatives {
-                match compute(bounds)? {
-                    Ranges::All => everything = true,
-                    Ranges::Point(prefix) => all.push(prefix_range(prefix)),
-                    Ranges::Some(ranges) => all.extend(ranges),
+                match compute(bounds)?.into_list() {
+                    None => everything = true,
+                    Some(ranges) => all.extend(ranges),
                 }
             }
             if everything {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{Expr, eval, hash_key, infer},
-    plan::{Access, Input, Source},
+    plan::{Access, Input, Source, index_of},
 };
 use cohort_engine::{
     txn::{Batch, KeyRange, Read},
@@ -82,7 +82,7 @@ impl<'b> BlockRun<'b> {
                     source,
                     table,
                     access,
-                    index: index_of(table, access),
+                    index: index_of(table, access.index),
                     at,
                     read: read_mode(source, context),
                     scan: scan_mode(source, access, context),
@@ -103,7 +103,7 @@ impl<'b> BlockRun<'b> {
         let Some(Input::Table(table, access)) = self.block.sources.first().map(|s| &s.input) else {
             return Ok(false);
         };
-        let Some(index) = index_of(table, access).filter(|_| !access.alternatives.is_empty())
+        let Some(index) = index_of(table, access.index).filter(|_| !access.alternatives.is_empty())
         else {
             return Ok(true);
         };
@@ -224,7 +224,7 @@ impl<'b> BlockRun<'b> {
                     source,
                     table,
                     access,
-                    index: index_of(table, access),
+                    index: index_of(table, access.index),
                     at,
                     read: read_mode(source, context),
                     scan: scan_mode(source, access, context),
@@ -290,13 +290,6 @@ fn scan_mode(source: &Source, access: &Access, context: &ExecContext) -> Read {
         return Read::Newest;
     }
     read_mode(source, context)
-}
-
-pub(super) fn index_of<'t>(table: &'t Table, access: &Access) -> Option<&'t Index> {
-    match access.index {
-        None => table.primary.as_ref(),
-        Some(i) => table.indexes.get(i),
-    }
 }
 
 /// What becomes of a row: `None` if it was refused, else whether to go on.

@@ -108,7 +108,9 @@ impl<'b> Tail<'b> {
         if plain && !self.wants(context) {
             return Ok(Flow::Continue);
         }
-        self.output.reserve_exact(self.sorter.row_length());
+        // A new row is to grow once, for its keys, too.
+        let lacking = self.sorter.row_length().saturating_sub(self.output.len());
+        self.output.reserve_exact(lacking);
         self.output.resize(block.output.len(), Value::Null);
         for (at, computed) in block.output.iter().enumerate() {
             if self.moved.iter().any(|(moved, _)| *moved == at) {

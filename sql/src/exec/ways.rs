@@ -11,10 +11,10 @@ use super::{
     ExecContext, Stop,
     block::BlockRun,
     key::{self, Ranges},
-    scan::{Way, index_of},
+    scan::Way,
     tail::limit_values,
 };
-use crate::plan::{Access, Input, Source};
+use crate::plan::{Access, Input, Source, index_of};
 use cohort_engine::{
     txn::{Batch, KeyRange, Read, Scan},
     types::{Table, TreeId},
@@ -50,20 +50,18 @@ impl Contender {
         run: &BlockRun,
         context: &mut ExecContext,
     ) -> Result<Option<Contender>, Stop> {
-        let Some(index) = index_of(table, access) else {
+        let Some(index) = index_of(table, access.index) else {
             return Ok(None);
         };
         let found = key::ranges(table, index, &access.alternatives, &run.row, context)?;
-        let mut left = match &found.ranges {
-            Ranges::All => return Ok(None),
-            Ranges::Point(prefix) => vec![key::prefix_range(prefix.clone())],
-            Ranges::Some(ranges) => ranges.clone(),
+        let Some(mut left) = found.ranges.clone().into_list() else {
+            return Ok(None);
         };
         left.reverse();
         Ok(Some(Contender {
             way,
             ranges: found.ranges,
-            tree: access.index.map_or(table.rows, |_| index.tree),
+            tree: index.tree,
             left,
             scan: None,
             counted: 0,

@@ -2,9 +2,9 @@
 //!
 //! Estimates know no values, because a plan serves all values of its parameters: they are rules
 //! of thumb on the number of rows (a unique key finds one, each known part of another index a
-//! hundredth of the rest, or a thousandth if it is another row's column, a range a twentieth or a third, a list of values or ranges never more
-//! than a third: who lists them means few). Where they may be far off, other ways are left for
-//! execution to choose from: see `exec/ways.rs`.
+//! hundredth of the rest, or a thousandth if it is another row's column, a range a twentieth or a
+//! third, a list of values or ranges never more than a third: who lists them means few). Where they
+//! may be far off, other ways are left for execution to choose from: see `exec/ways.rs`.
 
 use super::{
     Access, Bound,
@@ -110,7 +110,7 @@ fn is_forced(request: &Request) -> bool {
 }
 
 /// The index of an access path; `None` for a table without a primary key.
-pub(super) fn index_of(table: &Table, index: Option<usize>) -> Option<&Index> {
+pub(crate) fn index_of(table: &Table, index: Option<usize>) -> Option<&Index> {
     match index {
         None => table.primary.as_ref(),
         Some(i) => table.indexes.get(i),
@@ -256,8 +256,8 @@ fn alternatives(table: &Table, index: &Index, known: &[Facts]) -> Vec<Vec<Bound>
     found
 }
 
-/// What is known of the first parts of an index's entries: equalities as long as there are any, then one
-/// range.
+/// What is known of the first parts of an index's entries: equalities as long as there are any, then
+/// one range.
 fn bounds(table: &Table, index: &Index, known: &[Known]) -> Vec<Bound> {
     let mut bounds = Vec::new();
     // A unique key needs no more than its own parts.

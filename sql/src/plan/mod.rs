@@ -29,6 +29,7 @@ mod tree;
 mod union;
 mod walk;
 
+pub(crate) use access::index_of;
 pub use cache::PlanCache;
 pub use tree::*;
 

@@ -16,7 +16,7 @@ use crate::{
     plan::{TableUse, VirtualTables},
 };
 use cohort_engine::{
-    txn::{TableLocks, TxnError},
+    txn::{Engine, Owner, TableLocks, TxnError},
     types::Table,
 };
 use std::sync::Arc;
@@ -312,11 +312,7 @@ impl Session {
             return self.lock_tables(&wanted);
         }
         if self.locked.all.is_none() {
-            let state = &self.state;
-            let wait_ms = state.settings().table_lock_wait_ms;
-            let engine = &state.instance.engine;
-            let locks = engine.lock_all_tables(&state.owner, &self.statement_text(), wait_ms)?;
-            self.locked.all = Some(locks);
+            self.locked.all = Some(self.take_locks(Engine::lock_all_tables)?);
         }
         Ok(())
     }
@@ -325,13 +321,19 @@ impl Session {
     pub(super) fn lock_instance(&mut self) -> Result<(), SqlError> {
         self.need_privileges("BACKUP_ADMIN")?;
         if self.locked.definitions.is_none() {
-            let state = &self.state;
-            let wait_ms = state.settings().table_lock_wait_ms;
-            let engine = &state.instance.engine;
-            let locks = engine.lock_definitions(&state.owner, &self.statement_text(), wait_ms)?;
-            self.locked.definitions = Some(locks);
+            self.locked.definitions = Some(self.take_locks(Engine::lock_definitions)?);
         }
         Ok(())
+    }
+
+    fn take_locks(
+        &self,
+        take: fn(&Engine, &Arc<Owner>, &str, u64) -> Result<TableLocks, TxnError>,
+    ) -> Result<TableLocks, SqlError> {
+        let state = &self.state;
+        let wait_ms = state.settings().table_lock_wait_ms;
+        let engine = &state.instance.engine;
+        Ok(take(engine, &state.owner, &self.statement_text(), wait_ms)?)
     }
 
     /// UNLOCK INSTANCE.
