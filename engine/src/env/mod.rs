@@ -14,7 +14,7 @@ mod real;
 mod stats;
 
 pub use disk::{Backend, Handle, Mode};
-pub use parallel::{on_all_processors, processors};
+pub use parallel::{Alone, alone, on_all_processors, processors};
 pub use stats::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, FileStats, OperationStats};
 
 use stats::{Counters, Registry};

@@ -1,7 +1,29 @@
 //! The machine's processors: work that is shared out to all of them.
 
 use parking_lot::Mutex;
-use std::{panic::resume_unwind, sync::LazyLock, thread};
+use std::{cell::Cell, panic::resume_unwind, sync::LazyLock, thread};
+
+thread_local! {
+    /// How many [`Alone`] there are.
+    static ALONE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// As long as one lives, this thread does all its work itself, in order, as if the machine had one
+/// processor: for simulation.
+pub struct Alone(());
+
+/// See [`Alone`].
+#[must_use]
+pub fn alone() -> Alone {
+    ALONE.set(ALONE.get() + 1);
+    Alone(())
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        ALONE.set(ALONE.get() - 1);
+    }
+}
 
 /// Does `work` on each item, on as many threads as there are processors, this one included, and
 /// returns the results in the order of the items. This thread does `first` before it helps.
@@ -38,12 +60,12 @@ pub fn on_all_processors<T: Send, R: Send, F>(
     })
 }
 
-/// How many processors this process may use.
+/// How many processors this thread may use.
 pub fn processors() -> usize {
     // Asking takes long: the system tells it in files.
     static PROCESSORS: LazyLock<usize> =
         LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
-    *PROCESSORS
+    if ALONE.get() > 0 { 1 } else { *PROCESSORS }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The open log: what administrators ask of it.
 
-use super::{EventInfo, FileInfo, Log, LogError, Status, file_name, files::file_number, read};
+use super::{
+    EventInfo, FileInfo, Log, LogError, LogStep, Status, file_name, files::file_number, read,
+};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Log {
@@ -10,8 +12,9 @@ impl Log {
         let number = self.end().file;
         while self.end().file == number {
             self.check()?;
-            shared.keeper.wait_next().map_err(LogError)?;
+            self.wait_next()?;
             shared.ask(|section| section.rotate = true);
+            self.step(LogStep::Write);
             let mut reached = shared.reached.lock();
             if reached.end.file == number {
                 // Short, because the prepared file may have been used by another rotation.
@@ -20,6 +23,13 @@ impl Log {
             }
         }
         Ok(())
+    }
+
+    /// Waits until there is a file to go on in.
+    fn wait_next(&self) -> Result<(), LogError> {
+        let shared = &self.shared;
+        let own = shared.inline.then_some(&shared.files);
+        shared.keeper.wait_next(own).map_err(LogError)
     }
 
     /// PURGE BINARY LOGS TO: removes the files before the named one, as far as recovery can do

@@ -11,6 +11,7 @@ use super::{
     writer::Writer,
 };
 use crate::{Seq, env::Env};
+use parking_lot::Mutex;
 use std::{
     path::Path,
     sync::{Arc, atomic::Ordering::SeqCst},
@@ -49,12 +50,29 @@ impl Drop for Ticket {
 /// The open log.
 pub struct Log {
     pub(super) shared: Arc<Shared>,
-    threads: Option<Threads>,
+    workers: Workers,
 }
 
-struct Threads {
-    writer: JoinHandle<()>,
-    keeper: JoinHandle<()>,
+/// Who does the log's work.
+enum Workers {
+    Threads {
+        writer: JoinHandle<()>,
+        keeper: JoinHandle<()>,
+    },
+    /// Whoever waits for it.
+    Inline(Box<Mutex<Writer>>),
+    /// Nobody any more.
+    Ended,
+}
+
+/// One of the log's two threads. In a log without threads somebody says when each is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStep {
+    /// The log thread: writes what is placed.
+    Write,
+    /// The keeper: does one thing that there is to do or, if there is none, looks for expired
+    /// files.
+    Keep,
 }
 
 impl Log {
@@ -97,6 +115,10 @@ impl Log {
             written: found.last,
             ask_at: 0,
         };
+        if shared.inline {
+            let workers = Workers::Inline(Box::new(Mutex::new(writer)));
+            return Ok(Log { shared, workers });
+        }
         Log::start(shared, writer).map_err(|error| {
             OpenError(format!("cannot start a thread for the binary log: {error}"))
         })
@@ -105,14 +127,26 @@ impl Log {
     fn start(shared: Arc<Shared>, writer: Writer) -> std::io::Result<Log> {
         let start = |name: &str| thread::Builder::new().name(name.into());
         let keeper = Arc::clone(&shared);
-        let threads = Threads {
+        let workers = Workers::Threads {
             keeper: start("log-keeper").spawn(move || keeper.keeper.run(&keeper.files))?,
             writer: start("log").spawn(move || writer.run())?,
         };
-        Ok(Log {
-            shared,
-            threads: Some(threads),
-        })
+        Ok(Log { shared, workers })
+    }
+
+    /// In a log without threads: does what one of them would do next. Otherwise nothing.
+    pub fn step(&self, step: LogStep) {
+        let Workers::Inline(writer) = &self.workers else {
+            return;
+        };
+        match step {
+            LogStep::Write => writer.lock().work_off(),
+            LogStep::Keep => {
+                if !self.shared.keeper.work(&self.shared.files) {
+                    self.shared.keeper.expire(&self.shared.files);
+                }
+            }
+        }
     }
 
     /// Gives a transaction its number and its place. `placed` runs inside the short critical
@@ -154,6 +188,7 @@ impl Log {
     pub fn wait(&self, ticket: Ticket) -> Result<(), LogError> {
         let group = Arc::clone(&ticket.group);
         drop(ticket);
+        self.step(LogStep::Write);
         if group.wait() {
             Ok(())
         } else {
@@ -203,6 +238,7 @@ impl Log {
         });
         let failed = section.failed.clone();
         drop(section);
+        self.step(LogStep::Write);
         let visible = group.is_some_and(|group| group.wait());
         if visible || self.visible() >= seq {
             return Ok(());
@@ -220,6 +256,7 @@ impl Log {
         self.wait_visible(seq)?;
         while self.durable() < seq {
             shared.ask(|section| section.sync = true);
+            self.step(LogStep::Write);
             let mut reached = shared.reached.lock();
             if self.durable() < seq {
                 // The timeout only guards against sync_binlog having changed to 1 meanwhile.
@@ -275,17 +312,29 @@ impl Log {
     }
 
     fn shut(&mut self) {
-        let Some(Threads { writer, keeper }) = self.threads.take() else {
-            return;
-        };
         // The keeper first: it may be writing zeros where the writer will cut.
-        self.shared.keeper.stop();
-        let kept = keeper.join().is_ok();
-        self.shared.ask(|section| section.closing = true);
-        let written = writer.join().is_ok();
-        if !(kept && written) {
-            let error = LogError("a thread of the binary log has panicked".into());
-            self.shared.fail(&error);
+        match std::mem::replace(&mut self.workers, Workers::Ended) {
+            Workers::Ended => {}
+            Workers::Threads { writer, keeper } => {
+                self.shared.keeper.stop();
+                let kept = keeper.join().is_ok();
+                self.shared.ask(|section| section.closing = true);
+                let written = writer.join().is_ok();
+                if !(kept && written) {
+                    let error = LogError("a thread of the binary log has panicked".into());
+                    self.shared.fail(&error);
+                }
+            }
+            Workers::Inline(writer) => {
+                self.shared.keeper.stop();
+                while self.shared.keeper.work(&self.shared.files) {}
+                self.shared.ask(|section| section.closing = true);
+                let mut writer = writer.into_inner();
+                writer.work_off();
+                if self.check().is_ok() {
+                    writer.end();
+                }
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use super::{
     seal,
 };
 use crate::env::{Env, File, Mode};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     io,
     sync::{
@@ -115,6 +115,13 @@ struct Tasks {
     stop: bool,
 }
 
+impl Tasks {
+    fn has_work(&self) -> bool {
+        let more = self.fill.is_some() || matches!(self.next, Next::Wanted);
+        !self.left.is_empty() || more && !self.stop
+    }
+}
+
 /// What the keeper and those who give it work share.
 pub(super) struct Keeper {
     tasks: Mutex<Tasks>,
@@ -181,8 +188,9 @@ impl Keeper {
         }
     }
 
-    /// Asks for the next file and waits for it; the error is the keeper's trouble.
-    pub(super) fn wait_next(&self) -> Result<(), String> {
+    /// Asks for the next file and waits for it; the error is the keeper's trouble. With
+    /// `inline` there is no thread, and who waits does the work on these files.
+    pub(super) fn wait_next(&self, inline: Option<&Files>) -> Result<(), String> {
         let mut tasks = self.tasks.lock();
         let failures = tasks.failures;
         loop {
@@ -193,7 +201,12 @@ impl Keeper {
                 return Ok(());
             }
             self.want_next(&mut tasks);
-            self.changed.wait(&mut tasks);
+            match inline {
+                Some(files) => {
+                    MutexGuard::unlocked(&mut tasks, || self.work(files));
+                }
+                None => self.changed.wait(&mut tasks),
+            }
         }
     }
 
@@ -234,50 +247,74 @@ impl Keeper {
 
     /// The thread.
     pub(super) fn run(&self, files: &Files) {
-        let mut tasks = self.tasks.lock();
         loop {
-            // The files left are finished even when told to stop; the rest can be left.
-            if let Some(left) = tasks.left.pop() {
-                drop(tasks);
-                let result = self.finish(&left, files);
-                tasks = self.tasks.lock();
-                note(&mut tasks, "finish", left.number, unless_purged(result));
-                drop(tasks);
-                self.expire(files);
-                tasks = self.tasks.lock();
-            } else if tasks.stop {
+            if self.work(files) {
+                continue;
+            }
+            let mut tasks = self.tasks.lock();
+            if tasks.has_work() {
+                continue;
+            }
+            if tasks.stop {
                 return;
-            } else if let Some((number, filled, goal)) = tasks.fill.take() {
-                drop(tasks);
-                let handle = self.directory.open(number, Mode::Existing);
-                let result = handle.and_then(|file| filled.fill(&file, goal));
-                tasks = self.tasks.lock();
-                note(&mut tasks, "extend", number, unless_purged(result));
-            } else if matches!(tasks.next, Next::Wanted) {
-                let number = tasks.active + 1;
-                drop(tasks);
-                let prepared = self.prepare(number, files);
-                tasks = self.tasks.lock();
-                tasks.next = match prepared {
-                    Ok(prepared) if !tasks.stop => Next::Ready(prepared),
-                    Ok(_) => Next::Unwanted,
-                    Err(error) => {
-                        tasks.failures += 1;
-                        note(&mut tasks, "prepare", number, Err(error));
-                        Next::Unwanted
-                    }
-                };
-                self.changed.notify_all();
-            } else if self
-                .changed
-                .wait_for(&mut tasks, EXPIRY_INTERVAL)
-                .timed_out()
-            {
-                drop(tasks);
+            }
+            let waited = self.changed.wait_for(&mut tasks, EXPIRY_INTERVAL);
+            drop(tasks);
+            if waited.timed_out() {
                 self.expire(files);
-                tasks = self.tasks.lock();
             }
         }
+    }
+
+    /// Does one thing that there is to do; false if there is none.
+    pub(super) fn work(&self, files: &Files) -> bool {
+        let mut tasks = self.tasks.lock();
+        // The files left are finished even when told to stop; the rest can be left.
+        if let Some(left) = tasks.left.pop() {
+            drop(tasks);
+            let result = self.finish(&left, files);
+            note(
+                &mut self.tasks.lock(),
+                "finish",
+                left.number,
+                unless_purged(result),
+            );
+            self.expire(files);
+            return true;
+        }
+        if tasks.stop {
+            return false;
+        }
+        if let Some((number, filled, goal)) = tasks.fill.take() {
+            drop(tasks);
+            let handle = self.directory.open(number, Mode::Existing);
+            let result = handle.and_then(|file| filled.fill(&file, goal));
+            note(
+                &mut self.tasks.lock(),
+                "extend",
+                number,
+                unless_purged(result),
+            );
+            return true;
+        }
+        if !matches!(tasks.next, Next::Wanted) {
+            return false;
+        }
+        let number = tasks.active + 1;
+        drop(tasks);
+        let prepared = self.prepare(number, files);
+        let mut tasks = self.tasks.lock();
+        tasks.next = match prepared {
+            Ok(prepared) if !tasks.stop => Next::Ready(prepared),
+            Ok(_) => Next::Unwanted,
+            Err(error) => {
+                tasks.failures += 1;
+                note(&mut tasks, "prepare", number, Err(error));
+                Next::Unwanted
+            }
+        };
+        self.changed.notify_all();
+        true
     }
 
     fn prepare(&self, number: u64, files: &Files) -> io::Result<Prepared> {
@@ -305,7 +342,8 @@ impl Keeper {
         Ok(())
     }
 
-    fn expire(&self, files: &Files) {
+    /// Removes expired files.
+    pub(super) fn expire(&self, files: &Files) {
         let seconds = self.expire_seconds.load(Relaxed);
         if seconds == 0 || !self.auto_purge.load(Relaxed) {
             return;
@@ -373,14 +411,14 @@ mod tests {
         let files = Files::new(Vec::new(), Position::default());
         thread::scope(|scope| {
             scope.spawn(|| keeper.run(&files));
-            keeper.wait_next().unwrap();
+            keeper.wait_next(None).unwrap();
             assert_eq!(keeper.take_next().unwrap().number, 2);
             // Asked with the writer between two files: taken is as good as ready.
             keeper.ask_next();
-            keeper.wait_next().unwrap();
+            keeper.wait_next(None).unwrap();
             assert!(keeper.take_next().is_none());
             keeper.left(1, 0);
-            keeper.wait_next().unwrap();
+            keeper.wait_next(None).unwrap();
             assert_eq!(keeper.take_next().unwrap().number, 3);
             keeper.stop();
         });

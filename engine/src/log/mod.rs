@@ -64,7 +64,7 @@ mod writer;
 
 pub use admin::canonical_name;
 pub use batch::{Batch, RowsKind};
-pub use commit::{Log, Ticket};
+pub use commit::{Log, LogStep, Ticket};
 pub use options::{LogError, Options};
 pub use replay::{InOrder, Replay, ReplayError};
 pub use shared::Status;

@@ -19,6 +19,10 @@ pub struct Options {
     pub expire_logs_seconds: u64,
     /// How many bytes of zeros are kept ahead of the last group.
     pub preallocate: u64,
+    /// For simulation: no thread is started. Whoever waits for the log does its work, and
+    /// [`super::Log::step`] does what nobody waits for, so that the same calls give the same
+    /// writes.
+    pub inline: bool,
 }
 
 impl Options {
@@ -33,6 +37,7 @@ impl Options {
             max_binlog_size: 1 << 30,
             expire_logs_seconds: 30 * 24 * 3600,
             preallocate: 16 << 20,
+            inline: false,
         }
     }
 }

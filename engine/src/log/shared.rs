@@ -54,6 +54,13 @@ pub(super) struct Section {
     pub(super) failed: Option<LogError>,
 }
 
+impl Section {
+    /// Whether there is something to do for the log thread.
+    pub(super) fn has_work(&self) -> bool {
+        self.open.commits > 0 || self.rotate || self.sync
+    }
+}
+
 /// Where the log is.
 #[derive(Clone, Copy)]
 pub(super) struct Reached {
@@ -88,6 +95,8 @@ pub(super) struct Shared {
     pub(super) no_delay_count: AtomicU64,
     pub(super) max_size: AtomicU64,
     pub(super) ahead: u64,
+    /// There are no threads: who waits does their work.
+    pub(super) inline: bool,
     pub(super) server_version: String,
     pub(super) server_id: u32,
     pub(super) source: [u8; 16],
@@ -125,6 +134,7 @@ impl Shared {
             progress: Condvar::new(),
             files,
             keeper: Keeper::new(directory, start.file, options.server_id, ahead, expire),
+            inline: options.inline,
             counters: Counters::default(),
             sync_binlog: AtomicU64::new(options.sync_binlog),
             sync_delay: AtomicU64::new(0),

@@ -7,7 +7,7 @@ use super::{
     group::Open,
     keeper::{self, Filled, Prepared},
     seal::{self, Clock},
-    shared::Shared,
+    shared::{Section, Shared},
 };
 use crate::{Seq, env::File};
 use std::{
@@ -51,13 +51,41 @@ impl Writer {
     /// The thread. Ends when told to, or when the log fails.
     pub(super) fn run(mut self) {
         let mut spare = Vec::new();
-        while let Some(mut work) = self.next_work(std::mem::take(&mut spare)) {
-            if let Err(error) = self.perform(&mut work) {
-                self.shared.fail(&error);
-                return;
+        while let Some(work) = self.next_work(std::mem::take(&mut spare)) {
+            match self.complete(work) {
+                Some(buffer) => spare = buffer,
+                None => return,
             }
-            spare = work.open.into_spare();
         }
+        self.end();
+    }
+
+    /// In a log without threads: does what there is to do, for who waits for it.
+    pub(super) fn work_off(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let next = || {
+            let mut section = shared.section.lock();
+            let failed = section.failed.is_some();
+            (!failed).then(|| take_work(&shared, &mut section, Vec::new()))?
+        };
+        while let Some(work) = next() {
+            self.complete(work);
+        }
+    }
+
+    /// Does it, and gives the buffer back; `None`: it failed, and the log with it.
+    fn complete(&mut self, mut work: Work) -> Option<Vec<u8>> {
+        match self.perform(&mut work) {
+            Ok(()) => Some(work.open.into_spare()),
+            Err(error) => {
+                self.shared.fail(&error);
+                None
+            }
+        }
+    }
+
+    /// The clean end, when everything placed is written.
+    pub(super) fn end(&mut self) {
         if let Err(error) = self.stop() {
             self.shared.fail(&error);
         }
@@ -79,18 +107,8 @@ impl Writer {
                 gathered = true;
                 continue;
             }
-            if section.open.commits > 0 || section.rotate || section.sync {
-                let open =
-                    std::mem::replace(&mut section.open, Open::new(Arc::downgrade(shared), spare));
-                if open.commits > 0 {
-                    shared.in_flight.push(&open.group, section.last);
-                }
-                return Some(Work {
-                    open,
-                    last: section.last,
-                    rotate: std::mem::take(&mut section.rotate),
-                    sync: std::mem::take(&mut section.sync),
-                });
+            if section.has_work() {
+                return take_work(shared, &mut section, spare);
             }
             if section.closing {
                 return None;
@@ -280,6 +298,23 @@ impl Writer {
             name.display()
         ))
     }
+}
+
+/// Takes the open group and what else is asked for, if there is any of it.
+fn take_work(shared: &Arc<Shared>, section: &mut Section, spare: Vec<u8>) -> Option<Work> {
+    if !section.has_work() {
+        return None;
+    }
+    let open = std::mem::replace(&mut section.open, Open::new(Arc::downgrade(shared), spare));
+    if open.commits > 0 {
+        shared.in_flight.push(&open.group, section.last);
+    }
+    Some(Work {
+        open,
+        last: section.last,
+        rotate: std::mem::take(&mut section.rotate),
+        sync: std::mem::take(&mut section.sync),
+    })
 }
 
 impl Shared {

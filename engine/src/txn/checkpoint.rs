@@ -112,17 +112,19 @@ impl Checkpointer {
         }
         self.changed.notify_all();
     }
-    /// Sleeps until asked or a tick is over; returns whether it was asked, or `None` to stop.
-    fn sleep(&self) -> Option<bool> {
+    /// Sleeps until asked or a tick is over; false to stop.
+    fn sleep(&self) -> bool {
         let mut state = self.state.lock();
         if !state.requested && !state.stop {
             self.changed.wait_for(&mut state, TICK);
         }
-        if state.stop {
-            return None;
-        }
+        !state.stop
+    }
+    /// Whether a checkpoint was asked for since the last look.
+    fn take_request(&self) -> bool {
+        let mut state = self.state.lock();
         self.asked.store(false, Ordering::Release);
-        Some(std::mem::take(&mut state.requested))
+        std::mem::take(&mut state.requested)
     }
 }
 
@@ -133,18 +135,10 @@ pub(super) fn run(engine: &Weak<Inner>) {
         let Some(inner) = engine.upgrade() else {
             return;
         };
-        let Some(asked) = inner.checkpointer.sleep() else {
+        if !inner.checkpointer.sleep() {
             return;
-        };
-        if inner.checkpointer.failure().is_some() {
-            continue;
         }
-        inner.registry.advance(inner.log.visible());
-        if pace.is_due(&inner) || asked {
-            // The failure is kept; writers get it when the delta is full.
-            let _ = inner.checkpoint_now();
-            pace.completed(&inner);
-        }
+        pace.turn(&inner);
     }
 }
 
@@ -152,7 +146,7 @@ pub(super) fn run(engine: &Weak<Inner>) {
 /// while; and when the log has grown long, as it does while a few hot rows are updated over and
 /// over, since a recovery would have to read all of it.
 #[derive(Default)]
-struct Pace {
+pub(super) struct Pace {
     versions: i64,
     quiet_since_ms: u64,
     log_bytes: u64,
@@ -162,6 +156,19 @@ struct Pace {
 const LOG_PER_DELTA: u64 = 8;
 
 impl Pace {
+    /// One turn of the thread's loop.
+    pub fn turn(&mut self, inner: &Inner) {
+        let asked = inner.checkpointer.take_request();
+        if inner.checkpointer.failure().is_some() {
+            return;
+        }
+        inner.registry.advance(inner.log.visible());
+        if self.is_due(inner) || asked {
+            // The failure is kept; writers get it when the delta is full.
+            let _ = inner.checkpoint_now();
+            self.completed(inner);
+        }
+    }
     fn is_due(&mut self, inner: &Inner) -> bool {
         let now_ms = inner.env.monotonic_nanos() / 1_000_000;
         let delta = Arc::clone(&inner.views.load().active);

@@ -186,6 +186,10 @@ impl Inner {
             return Ok(());
         }
         drop(view);
+        if self.options.inline {
+            // Nobody else makes the room.
+            return self.checkpoint_now();
+        }
         owner.waiting.pause(WaitFor::Store);
         let begin = self.env.monotonic_nanos();
         if used >= limit.saturating_mul(2) {

@@ -2,7 +2,7 @@
 
 use super::{
     TxnError,
-    checkpoint::Checkpointer,
+    checkpoint::{Checkpointer, Pace},
     descriptor::{Descriptor, Registry},
     dictionary::{Dictionary, TableState},
     lock::LockManager,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Seq,
     env::Env,
-    log::Log,
+    log::{Log, LogStep},
     store::{StoreError, View, base::Base},
     types::{Table, TreeId},
 };
@@ -54,6 +54,10 @@ pub struct EngineOptions {
     pub expire_logs_seconds: u64,
     /// How many bytes of zeros the log keeps ahead of its end.
     pub log_preallocate_bytes: u64,
+    /// For simulation: no thread is started, at the opening neither. Whoever waits for a thread's
+    /// work does it, and [`Engine::step`] does what nobody waits for, so that the same calls give
+    /// the same writes.
+    pub inline: bool,
 }
 
 impl Default for EngineOptions {
@@ -69,6 +73,7 @@ impl Default for EngineOptions {
             max_binlog_size: 1 << 30,
             expire_logs_seconds: 2_592_000,
             log_preallocate_bytes: 16 << 20,
+            inline: false,
         }
     }
 }
@@ -141,7 +146,25 @@ impl Inner {
 /// The open database: log, store, locks and data dictionary.
 pub struct Engine {
     pub(super) inner: Arc<Inner>,
-    pub(super) checkpoint_thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    pub(super) checkpoints: Mutex<Checkpoints>,
+}
+
+/// Who looks after checkpoints.
+pub(super) enum Checkpoints {
+    Thread(std::thread::JoinHandle<()>),
+    /// Whoever calls `step`.
+    Inline(Pace),
+    /// Nobody any more.
+    Ended,
+}
+
+/// One of the threads that an engine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// One of the log's.
+    Log(LogStep),
+    /// The checkpoint thread: looks whether a checkpoint is due, and makes it.
+    Checkpoint,
 }
 
 impl Engine {
@@ -255,19 +278,33 @@ impl Engine {
     pub fn checkpoint(&self) -> Result<(), TxnError> {
         self.inner.checkpoint_now()
     }
+    /// In an engine without threads: does what one of them would do next. Otherwise nothing.
+    pub fn step(&self, step: Step) {
+        match step {
+            Step::Log(step) => self.inner.log.step(step),
+            Step::Checkpoint => {
+                if let Checkpoints::Inline(pace) = &mut *self.checkpoints.lock() {
+                    pace.turn(&self.inner);
+                }
+            }
+        }
+    }
     /// Ends the engine: a last checkpoint, then the log's end. Transactions must have ended.
     /// Dropping does the same, without telling errors.
     pub fn close(self) -> Result<(), TxnError> {
         self.shut_down()
     }
     fn shut_down(&self) -> Result<(), TxnError> {
-        let Some(thread) = self.checkpoint_thread.lock().take() else {
+        let checkpoints = std::mem::replace(&mut *self.checkpoints.lock(), Checkpoints::Ended);
+        if matches!(checkpoints, Checkpoints::Ended) {
             return Ok(());
-        };
+        }
         let result = self.inner.checkpoint_now();
         self.inner.checkpointer.stop();
-        // A panic of the thread has been printed where it happened.
-        let _ = thread.join();
+        if let Checkpoints::Thread(thread) = checkpoints {
+            // A panic of the thread has been printed where it happened.
+            let _ = thread.join();
+        }
         result
     }
 }

@@ -48,7 +48,7 @@ pub use crate::store::Batch;
 pub use commit::Placed;
 pub use ddl::{DdlStatement, RowConversion, SchemaChange};
 pub use dictionary::Dictionary;
-pub use engine::{Engine, EngineOptions};
+pub use engine::{Engine, EngineOptions, Step};
 pub use lock::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait};
 pub use owner::{Owner, Unattended, WaitFor, Waiting};
 pub use prepared::{PreparedInfo, XidClaim};

@@ -20,10 +20,10 @@ pub(super) use rows::Replaying;
 
 use super::{
     TxnError,
-    checkpoint::{self, Checkpointer},
+    checkpoint::{self, Checkpointer, Pace},
     descriptor::Registry,
     dictionary::{Dictionary, TableState},
-    engine::{Engine, EngineOptions, Inner},
+    engine::{Checkpoints, Engine, EngineOptions, Inner},
     lock::LockManager,
     meta::{self, Header},
     prepared::{self, ORIGIN, Prepared, Record, Records},
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     Seq,
-    env::{Env, on_all_processors},
+    env::{self, Env, on_all_processors},
     log::{self, Change, Log, Progress, Replay, ReplayError, Replayed, Xa},
     store::{BaseFile, Delta, View, base::Base, merge},
     types::{TableId, TreeId, Xid},
@@ -72,6 +72,7 @@ impl Engine {
         options: EngineOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Engine, OpenError> {
+        let _alone = options.inline.then(env::alone);
         let lock = lock_directory(env, dir)?;
         let server_uuid = server_uuid(env, dir)?;
         let base = open_base(env, dir, &options)?;
@@ -83,6 +84,7 @@ impl Engine {
             max_binlog_size: options.max_binlog_size,
             expire_logs_seconds: options.expire_logs_seconds,
             preallocate: options.log_preallocate_bytes,
+            inline: options.inline,
             ..log::Options::new(&options.server_version, server_uuid)
         };
         let log = Log::open(
@@ -112,6 +114,12 @@ impl Engine {
 fn start(inner: Inner, records: Records) -> Result<Engine, OpenError> {
     let inner = Arc::new(inner);
     prepared::restore(&inner, records)?;
+    if inner.options.inline {
+        return Ok(Engine {
+            inner,
+            checkpoints: Mutex::new(Checkpoints::Inline(Pace::default())),
+        });
+    }
     let weak = Arc::downgrade(&inner);
     let thread = std::thread::Builder::new()
         .name("checkpoint".to_owned())
@@ -119,7 +127,7 @@ fn start(inner: Inner, records: Records) -> Result<Engine, OpenError> {
         .map_err(|error| OpenError(format!("cannot start the checkpoint thread: {error}")))?;
     Ok(Engine {
         inner,
-        checkpoint_thread: Mutex::new(Some(thread)),
+        checkpoints: Mutex::new(Checkpoints::Thread(thread)),
     })
 }
 

@@ -3,6 +3,7 @@
 mod bank;
 mod basics;
 mod crash;
+mod inline;
 mod locks;
 mod prepared;
 mod schema;
