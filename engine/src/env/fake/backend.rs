@@ -188,7 +188,7 @@ impl Handle for FakeFile {
             Outcome::Happens => state.inode(self.inode).sync(),
             Outcome::Fails(_) if state.faults.failed_sync_loses => {
                 let mut noise = Noise::new(state.noise.next_u64());
-                state.inode(self.inode).lose(&mut noise);
+                state.inode(self.inode).lose(&mut noise, true);
             }
             _ => {}
         }

@@ -145,7 +145,13 @@ impl Disk {
     /// The disk after a power failure now (or at `crash_at`). This one stays as it is.
     #[must_use]
     pub fn crash(&self, seed: u64) -> Disk {
-        Disk::of(self.state().crashed(seed))
+        Disk::of(self.state().crashed(seed, true))
+    }
+
+    /// As [`Disk::crash`], but each unsynced write is kept or lost as a whole.
+    #[must_use]
+    pub fn power_loss(&self, seed: u64) -> Disk {
+        Disk::of(self.state().crashed(seed, false))
     }
 
     /// Has a copy made before each of these calls, to be taken with [`Disk::take_copies`].

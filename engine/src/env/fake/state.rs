@@ -23,12 +23,12 @@ impl Change {
         }
     }
 
-    /// What of it a power failure leaves.
-    fn survive(&self, noise: &mut Noise, contents: &mut Contents) {
+    /// What of it a power failure leaves; a write is torn only if `tears`.
+    fn survive(&self, noise: &mut Noise, tears: bool, contents: &mut Contents) {
         let fate = noise.below(4);
         match self {
-            _ if fate == 0 => {}
-            Change::Write { offset, bytes } if fate < 3 => {
+            _ if fate == 0 || !tears && fate == 1 => {}
+            Change::Write { offset, bytes } if tears && fate < 3 => {
                 // Torn: each sector of the disk that the write touches is kept or lost.
                 let mut start = 0;
                 while start < bytes.len() {
@@ -86,16 +86,16 @@ impl Inode {
 
     /// What is not synced gets to the disk, or a part of it, or nothing. It is not dirty any more:
     /// no later sync writes it.
-    pub(super) fn lose(&mut self, noise: &mut Noise) {
+    pub(super) fn lose(&mut self, noise: &mut Noise, tears: bool) {
         for change in std::mem::take(&mut self.unsynced) {
-            change.survive(noise, &mut self.synced);
+            change.survive(noise, tears, &mut self.synced);
         }
     }
 
     /// After a power failure.
-    fn crash(&mut self, noise: &mut Noise) {
+    fn crash(&mut self, noise: &mut Noise, tears: bool) {
         if !self.unsynced.is_empty() {
-            self.lose(noise);
+            self.lose(noise, tears);
         }
         self.current.clone_from(&self.synced);
     }
@@ -266,12 +266,12 @@ impl State {
         }
     }
 
-    /// After a power failure. `kept` of the changes of directories are kept.
-    pub(super) fn crashed(&self, seed: u64) -> State {
+    /// After a power failure.
+    pub(super) fn crashed(&self, seed: u64, tears: bool) -> State {
         let mut noise = Noise::new(seed);
         let mut after = self.fork();
         for inode in after.inodes.values_mut() {
-            Arc::make_mut(inode).crash(&mut noise);
+            Arc::make_mut(inode).crash(&mut noise, tears);
         }
         let kept = noise.below(after.unsynced_names.len() as u64 + 1);
         let namings = std::mem::take(&mut after.unsynced_names);

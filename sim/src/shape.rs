@@ -1,0 +1,254 @@
+//! The tables of a history: a few shapes, their rows, and what the engine makes of them.
+
+use cohort_engine::{
+    env::fake::Noise,
+    txn::Engine,
+    types::{Collation, Column, ColumnType, Index, IndexPart, Table, Value, key, row},
+};
+use std::collections::BTreeMap;
+
+/// How many shapes there are.
+pub const SHAPES: usize = 4;
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// A string.
+    Text(String),
+}
+
+/// A row: its columns in order.
+pub type Row = Vec<Field>;
+
+/// What tells a row from the others of its table: the values of its first columns.
+pub type Ident = Vec<Field>;
+
+/// | shape | columns | keys |
+/// |---|---|---|
+/// | 0 | id INT AUTO_INCREMENT, a INT, u INT | PRIMARY (id), UNIQUE (u), KEY (a) |
+/// | 1 | id INT, a INT | KEY (a); no primary key |
+/// | 2 | a BIGINT, b VARCHAR(20), v INT | PRIMARY (a, b), KEY (v DESC) |
+/// | 3 | k VARCHAR(30), pad TEXT | PRIMARY (k), KEY (pad(8)) |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape(pub usize);
+
+fn column(name: &str, ty: ColumnType, nullable: bool) -> Column {
+    let mut column = Column::new(name, ty);
+    column.nullable = nullable;
+    column
+}
+
+fn part(column: u16) -> IndexPart {
+    IndexPart {
+        column,
+        prefix: None,
+        desc: false,
+    }
+}
+
+/// An index with a new tree.
+pub fn index(engine: &Engine, name: &str, unique: bool, parts: Vec<IndexPart>) -> Index {
+    Index {
+        tree: engine.new_id(),
+        name: name.to_owned(),
+        unique,
+        parts,
+        comment: String::new(),
+        visible: true,
+        using_btree: false,
+    }
+}
+
+impl Shape {
+    /// Any of them.
+    pub fn any(noise: &mut Noise) -> Shape {
+        Shape(noise.below(SHAPES as u64) as usize)
+    }
+    /// Whether its first column counts by itself.
+    pub fn counts(self) -> bool {
+        self.0 == 0
+    }
+    /// How many columns tell its rows apart.
+    fn ident_columns(self) -> usize {
+        if self.0 == 2 { 2 } else { 1 }
+    }
+    /// What tells this row from others.
+    pub fn ident(self, row: &Row) -> Ident {
+        row[..self.ident_columns()].to_vec()
+    }
+    /// A new definition, with new numbers.
+    pub fn table(self, engine: &Engine, database: &str, name: &str) -> Table {
+        let id = engine.new_id();
+        let rows = engine.new_id();
+        let descending = IndexPart {
+            desc: true,
+            ..part(2)
+        };
+        let beginning = IndexPart {
+            prefix: Some(8),
+            ..part(1)
+        };
+        let text = ColumnType::VarChar(20);
+        let (columns, primary, indexes) = match self.0 {
+            0 => (
+                vec![
+                    Column {
+                        auto_increment: true,
+                        ..column("id", ColumnType::Int, false)
+                    },
+                    column("a", ColumnType::Int, true),
+                    column("u", ColumnType::Int, true),
+                ],
+                vec![part(0)],
+                vec![("u", true, part(2)), ("a", false, part(1))],
+            ),
+            1 => (
+                vec![
+                    column("id", ColumnType::Int, false),
+                    column("a", ColumnType::Int, true),
+                ],
+                vec![],
+                vec![("a", false, part(1))],
+            ),
+            2 => (
+                vec![
+                    column("a", ColumnType::BigInt, false),
+                    column("b", text, false),
+                    column("v", ColumnType::Int, true),
+                ],
+                vec![part(0), part(1)],
+                vec![("v", false, descending)],
+            ),
+            _ => (
+                vec![
+                    column("k", ColumnType::VarChar(30), false),
+                    column("pad", ColumnType::Text(2), true),
+                ],
+                vec![part(0)],
+                vec![("pad", false, beginning)],
+            ),
+        };
+        let primary = (!primary.is_empty()).then(|| Index {
+            tree: rows,
+            ..index(engine, "PRIMARY", true, primary)
+        });
+        let indexes = indexes.into_iter();
+        Table {
+            id,
+            database: database.to_owned(),
+            name: name.to_owned(),
+            columns,
+            rows,
+            primary,
+            indexes: indexes
+                .map(|(name, unique, part)| index(engine, name, unique, vec![part]))
+                .collect(),
+            since: 0,
+            collation: Collation::Utf8mb40900AiCi,
+            comment: String::new(),
+            auto_increment_min: 0,
+            options: String::new(),
+            created: 0,
+            map: Default::default(),
+        }
+    }
+    /// One more index on a column that is there.
+    pub fn more_index(self, engine: &Engine, name: &str) -> Index {
+        let column = if self.0 == 2 { 2 } else { 1 };
+        let mut part = part(column);
+        part.prefix = (self.0 == 3).then_some(5);
+        index(engine, name, false, vec![part])
+    }
+    /// A row with this identity.
+    pub fn row(self, ident: &Ident, noise: &mut Noise) -> Row {
+        let mut row = ident.clone();
+        let mut int = |below| match noise.below(below) {
+            0 => Field::Null,
+            value => Field::Int(value as i64 - 5),
+        };
+        match self.0 {
+            0 => row.extend([int(12), int(40)]),
+            1 | 2 => row.push(int(12)),
+            _ => {
+                let length = match noise.below(20) {
+                    0 => 3000,
+                    1..6 => 400,
+                    _ => 12,
+                };
+                let letter = char::from(b'a' + noise.below(26) as u8);
+                row.push(Field::Text(letter.to_string().repeat(length)));
+            }
+        }
+        row
+    }
+    /// Any identity, out of few.
+    pub fn any_ident(self, noise: &mut Noise) -> Ident {
+        let text = |number: u64| Field::Text(format!("k{number}"));
+        match self.0 {
+            0 | 1 => vec![Field::Int(noise.below(60) as i64 + 1)],
+            2 => vec![Field::Int(noise.below(8) as i64 - 4), text(noise.below(6))],
+            _ => vec![text(noise.below(40))],
+        }
+    }
+    /// The values that no two rows may share beside the identity, if none is NULL.
+    pub fn unique(self, row: &Row) -> Option<&Field> {
+        let value = row.get(2).filter(|_| self.0 == 0);
+        value.filter(|value| **value != Field::Null)
+    }
+}
+
+/// The image of a row.
+pub fn image(table: &Table, row: &Row) -> Vec<u8> {
+    let values: Vec<Value> = row
+        .iter()
+        .map(|field| match field {
+            Field::Null => Value::Null,
+            Field::Int(value) => Value::Int(*value),
+            Field::Text(text) => Value::Bytes(text.clone().into_bytes()),
+        })
+        .collect();
+    let mut image = Vec::new();
+    row::encode(table, &values, &mut image);
+    image
+}
+
+/// The row with this image.
+pub fn row_of(table: &Table, image: &[u8]) -> Result<Row, String> {
+    let values = row::decode(table, image);
+    let values = values.map_err(|_| format!("a row of {} is malformed: {image:?}", table.name))?;
+    let field = |value| match value {
+        Value::Null => Ok(Field::Null),
+        Value::Int(value) => Ok(Field::Int(value)),
+        Value::Bytes(bytes) => Ok(Field::Text(String::from_utf8_lossy(&bytes).into_owned())),
+        other => Err(format!("a value of no column: {other:?}")),
+    };
+    values.into_iter().map(field).collect()
+}
+
+fn encode(table: &Table, index: &Index, image: &[u8]) -> Vec<u8> {
+    let mut key = Vec::new();
+    key::encode_index(table, index, image, &mut key).expect("an image that was just made");
+    key
+}
+
+/// The key of a row in a table with a primary key.
+pub fn row_key(table: &Table, row: &Row) -> Option<Vec<u8>> {
+    let primary = table.primary.as_ref()?;
+    Some(encode(table, primary, &image(table, row)))
+}
+
+/// What an index must have, given all rows by their keys.
+pub fn entries(table: &Table, index: &Index, rows: &BTreeMap<Vec<u8>, Row>) -> Vec<Vec<u8>> {
+    let entry = |(key, row): (&Vec<u8>, &Row)| {
+        let mut entry = encode(table, index, &image(table, row));
+        entry.extend_from_slice(key);
+        entry
+    };
+    let mut entries: Vec<Vec<u8>> = rows.iter().map(entry).collect();
+    entries.sort();
+    entries
+}

@@ -1,0 +1,200 @@
+//! The running engine, its sessions, and what is known of it.
+
+use crate::{
+    access,
+    figures::Figures,
+    model::{Model, Own, State},
+};
+use cohort_engine::{
+    Seq,
+    env::fake::{Disk, Noise},
+    log::LogStep,
+    txn::{
+        Engine, EngineOptions, Isolation, OpenError, Owner, Placed, Step, TableLocks, Txn,
+        TxnError, XidClaim,
+    },
+};
+use std::{path::Path, sync::Arc};
+
+/// The data directory.
+pub const DIR: &str = "/data";
+
+/// How many sessions there are.
+pub const SESSIONS: usize = 4;
+
+/// Small files and small memory, so that all of it turns over often.
+pub fn engine_options(seed: u64) -> EngineOptions {
+    let mut noise = Noise::new(seed);
+    EngineOptions {
+        delta_bytes: 4 << 10 << noise.below(4),
+        quiet_checkpoint_ms: 200,
+        base_cache_bytes: 64 << 10,
+        max_binlog_size: 4 << 10 << noise.below(3),
+        expire_logs_seconds: 60,
+        log_preallocate_bytes: 1 << 10 << noise.below(3),
+        inline: true,
+        ..EngineOptions::default()
+    }
+}
+
+/// Opens what the disk has.
+pub fn open(disk: &Disk, options: &EngineOptions) -> Result<Engine, OpenError> {
+    Engine::open(&disk.env(), Path::new(DIR), options.clone(), &mut |_| {})
+}
+
+/// A transaction under way.
+pub struct Live {
+    pub txn: Txn,
+    pub isolation: Isolation,
+    /// What its plain reads see, once one was made.
+    pub snapshot: Option<State>,
+    pub own: Own,
+    /// Its name, if it is to be prepared.
+    pub claim: Option<XidClaim>,
+}
+
+/// A client.
+pub struct Session {
+    pub owner: Arc<Owner>,
+    pub live: Option<Live>,
+    /// Commits that have their place, and were not waited for.
+    pub placed: Vec<(Placed, Seq)>,
+}
+
+/// All there is while the engine runs.
+pub struct World {
+    pub disk: Disk,
+    pub engine: Engine,
+    pub sessions: Vec<Session>,
+    /// FLUSH TABLES WITH READ LOCK or LOCK INSTANCE FOR BACKUP of a session of its own.
+    pub hold: Option<TableLocks>,
+    pub model: Model,
+    pub noise: Noise,
+    pub figures: Figures,
+    /// Something else than a crash was ordered since the engine was opened.
+    pub faulty: bool,
+    /// A number for rows that nothing else tells apart.
+    pub serial: i64,
+    pub verbose: bool,
+}
+
+impl World {
+    /// Around an engine that has just been opened.
+    pub fn new(disk: Disk, engine: Engine, state: State, noise: Noise, verbose: bool) -> World {
+        let sessions = (1..=SESSIONS as u64).map(|number| Session {
+            owner: access::owner(number),
+            live: None,
+            placed: Vec::new(),
+        });
+        World {
+            disk,
+            engine,
+            sessions: sessions.collect(),
+            hold: None,
+            model: Model::new(state),
+            noise,
+            figures: Figures::default(),
+            faulty: false,
+            serial: 1000,
+            verbose,
+        }
+    }
+    /// Tells what happens, if asked to.
+    pub fn say(&self, what: impl FnOnce() -> String) {
+        if self.verbose {
+            println!("  {}", what());
+        }
+    }
+    /// Whether this error may be: the statement is undone then.
+    pub fn tolerate(&mut self, what: &str, error: &TxnError) -> Result<(), String> {
+        self.say(|| format!("{what}: {error:?}"));
+        self.figures.count("statements refused");
+        match error {
+            TxnError::Storage(_) if self.faulty => Ok(()),
+            TxnError::LockWaitTimeout { .. }
+            | TxnError::Deadlock
+            | TxnError::Nowait
+            | TxnError::ReadLocked
+            | TxnError::TableChanged => Ok(()),
+            error => Err(format!("{what}: {error:?}")),
+        }
+    }
+    /// One step of anything.
+    pub fn step(&mut self) -> Result<(), String> {
+        self.figures.count("steps");
+        self.model.forget(self.engine.log().visible());
+        let who = self.noise.below(SESSIONS as u64) as usize;
+        match self.noise.below(100) {
+            0..50 => self.statement(who),
+            50..66 => self.end(who),
+            66..72 => self.wait_for_placed(who),
+            72..80 => self.change_schema(),
+            80..84 => self.end_prepared(),
+            84..98 => self.work(),
+            _ => self.lock_or_unlock(),
+        }
+    }
+    /// What threads and administrators do.
+    fn work(&mut self) -> Result<(), String> {
+        let what = self.noise.below(10);
+        self.say(|| format!("work {what}"));
+        match what {
+            0..2 => self.engine.step(Step::Log(LogStep::Write)),
+            2..5 => self.engine.step(Step::Log(LogStep::Keep)),
+            5 => self.engine.step(Step::Checkpoint),
+            6 => {
+                self.figures.count("checkpoints asked for");
+                if let Err(error) = self.engine.checkpoint() {
+                    self.tolerate("checkpoint", &error)?;
+                }
+            }
+            7 => {
+                self.figures.count("rotations");
+                if let Err(error) = self.engine.log().rotate() {
+                    self.tolerate("rotate", &TxnError::Storage(error.0))?;
+                }
+            }
+            8 => {
+                let files = self.engine.log().files();
+                let file = files.get(self.noise.below(files.len() as u64) as usize);
+                let name = file.map(cohort_engine::log::FileInfo::name);
+                if let Err(error) = self.engine.log().purge_to(&name.unwrap_or_default()) {
+                    self.tolerate("purge", &TxnError::Storage(error.0))?;
+                }
+            }
+            _ => self.disk.advance(30_000_000),
+        }
+        Ok(())
+    }
+    /// Takes or gives back a lock of all tables, or of all definitions.
+    fn lock_or_unlock(&mut self) -> Result<(), String> {
+        if self.hold.take().is_some() {
+            return Ok(());
+        }
+        let owner = access::owner(60);
+        let locks = if self.noise.one_in(2) {
+            let locks = self.engine.lock_all_tables(&owner, "FLUSH TABLES", 0);
+            if locks.is_ok() {
+                // Everything that is committed is visible now.
+                self.model.tell(self.model.latest().seq);
+            }
+            locks
+        } else {
+            self.engine.lock_definitions(&owner, "LOCK INSTANCE", 0)
+        };
+        match locks {
+            Ok(locks) => {
+                self.figures.count("server locks");
+                self.hold = Some(locks);
+                Ok(())
+            }
+            Err(error) => self.tolerate("server lock", &error),
+        }
+    }
+    /// Ends the process without a word to the disk.
+    pub fn kill(self) -> Disk {
+        let disk = self.disk.copy();
+        self.disk.stop();
+        disk
+    }
+}
