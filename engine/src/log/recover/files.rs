@@ -100,29 +100,39 @@ pub(super) fn candidates(
         }
         match look_at(directory, number)? {
             Found::Begun(candidate) => candidates.push(candidate),
-            // The last file may have been prepared, and not begun: its predecessor was.
-            Found::Unbegun(..) if i + 1 == numbers.len() && !has_commits(directory, number)? => {
-                let earlier = candidates.iter().map(|candidate| candidate.number);
-                drop_unbegun(directory, number, earlier)?;
-            }
             Found::Unbegun(..) => {
-                let why = "its header is not whole, but there are later commits";
-                return Err(damage(number, 0, why));
+                let unbegun = numbers.get(i..).unwrap_or_default();
+                let earlier = candidates.iter().map(|candidate| candidate.number);
+                drop_unbegun(directory, unbegun, earlier)?;
+                break;
             }
         }
     }
     Ok(candidates)
 }
 
+/// Removes the last files, which have no commits. The last one may have been prepared and not
+/// begun. The one before it may have been begun without a commit, and its header lost: that
+/// becomes durable with its first commit, or before the next file is begun.
 fn drop_unbegun(
     directory: &Directory,
-    number: u64,
+    unbegun: &[u64],
     earlier: impl Iterator<Item = u64>,
 ) -> Result<(), OpenError> {
-    let removing = io_error(format!("cannot remove {}", file_name(number)));
+    for &number in unbegun {
+        let begun = matches!(look_at(directory, number)?, Found::Begun(_));
+        if begun || has_commits(directory, number)? {
+            let first = unbegun.first().copied().unwrap_or(number);
+            let why = "its header is not whole, but there are later commits";
+            return Err(damage(first, 0, why));
+        }
+    }
+    let removing = io_error("cannot remove a file that was not begun");
     directory.write_index(earlier).map_err(&removing)?;
-    let path = directory.path_of(number);
-    directory.env.remove(&path).map_err(&removing)?;
+    for &number in unbegun {
+        let path = directory.path_of(number);
+        directory.env.remove(&path).map_err(&removing)?;
+    }
     directory.env.sync_dir(&directory.path).map_err(&removing)
 }
 

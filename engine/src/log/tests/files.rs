@@ -1,7 +1,7 @@
 //! Files: rotation, purging, the index, what is shown of them.
 
 use super::*;
-use crate::log::file_name;
+use crate::log::{LogStep, file_name};
 use std::io::ErrorKind;
 
 /// Waits until nothing more happens on the disk; returns how many calls there were.
@@ -360,4 +360,35 @@ fn a_commit_is_visible_only_when_all_before_it_are_applied() {
     log.wait(first).unwrap();
     log.wait(second).unwrap();
     assert_eq!(log.exclusive(|last| last), 2);
+}
+
+/// A file that was begun, and into which nothing was committed, may have lost its header when the
+/// next one was prepared already.
+#[test]
+fn two_files_at_the_end_may_not_have_begun() {
+    let mut lost = 0;
+    for seed in 0..60 {
+        let disk = disk();
+        let options = Options {
+            inline: true,
+            ..options()
+        };
+        let (log, _) = open_from(&disk.env(), options, Position::default(), 0).unwrap();
+        assert_eq!(commit(&log, insert(1, 10)), Ok(1));
+        log.rotate().unwrap();
+        log.shared.keeper.ask_next();
+        log.step(LogStep::Keep);
+        log.step(LogStep::Keep);
+        let index = disk.contents(&Path::new(DIR).join("binlog.index")).unwrap();
+        assert!(index.ends_with(b"./binlog.000003\n"));
+        let after = disk.power_loss(seed);
+        let second = after
+            .contents(&Path::new(DIR).join("binlog.000002"))
+            .unwrap();
+        lost += u32::from(!second.starts_with(b"\xfebin"));
+        let (log, replayed) = open(&after.env()).expect("nothing is damaged");
+        assert_eq!(replayed.len(), 1, "seed {seed}");
+        assert_eq!(commit(&log, insert(2, 10)), Ok(2));
+    }
+    assert!(lost > 5, "{lost}");
 }
