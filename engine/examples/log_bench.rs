@@ -4,7 +4,7 @@
 
 use cohort_engine::{
     env::Env,
-    log::{Batch, InOrder, Log, Options, Position, Replayed},
+    log::{Batch, InOrder, Known, Log, Options, Replayed},
     types::{Collation, Column, ColumnType, Table},
 };
 use std::{
@@ -98,8 +98,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             *replayed += transaction.changes().count() as u64;
         });
         let options = Options::new("9.7.0-cohort", [7; 16]);
-        let from = Position::default();
-        Log::open(&env, &dir, options, from, 0, &mut replay, &mut |_| ()).map_err(|e| e.0)
+        let from = Known::default();
+        Log::open(&env, &dir, options, from, &mut replay, &mut |_| ()).map_err(|e| e.0)
     };
     let log = open(&mut 0)?;
     thread::sleep(Duration::from_millis(500));

@@ -177,7 +177,8 @@ impl Probe<'_> {
         let image = shape::image(&used, &row);
         txn.insert(&used, &image, LockMode::Shared)?;
         if let (true, Some(Field::Int(id))) = (shape.counts(), ident.first()) {
-            self.engine.auto_increment_at_least(&used, id.cast_unsigned());
+            self.engine
+                .auto_increment_at_least(&used, id.cast_unsigned());
         }
         txn.commit("d0")?;
         let written = Written {

@@ -151,7 +151,7 @@ impl World {
             7 => {
                 self.figures.count("rotations");
                 if let Err(error) = self.engine.log().rotate() {
-                    self.tolerate("rotate", &TxnError::Storage(error.0))?;
+                    self.tolerate("rotate", &error.into())?;
                 }
             }
             8 => {
@@ -159,7 +159,7 @@ impl World {
                 let file = files.get(self.noise.below(files.len() as u64) as usize);
                 let name = file.map(cohort_engine::log::FileInfo::name);
                 if let Err(error) = self.engine.log().purge_to(&name.unwrap_or_default()) {
-                    self.tolerate("purge", &TxnError::Storage(error.0))?;
+                    self.tolerate("purge", &error.into())?;
                 }
             }
             _ => self.disk.advance(30_000_000),

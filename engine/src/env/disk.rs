@@ -1,6 +1,6 @@
 //! What a backend of [`super::Env`] must offer: the calls of a disk, a clock, random bytes.
 
-use std::{io, path::Path};
+use std::{io, path::Path, time::Duration};
 
 /// How to open a file. All modes read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub trait Backend: Send + Sync {
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
     fn wall_micros(&self) -> u64;
     fn monotonic_nanos(&self) -> u64;
+    fn sleep(&self, time: Duration);
     fn random(&self, bytes: &mut [u8]) -> io::Result<()>;
 }
 

@@ -21,7 +21,8 @@ use stats::{Counters, Registry};
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 /// A disk, a clock and random bytes. Clones share them.
@@ -29,7 +30,11 @@ use std::{
 pub struct Env {
     backend: Arc<dyn Backend>,
     registry: Arc<Registry>,
+    listener: Arc<OnceLock<Listener>>,
 }
+
+/// Who hears what the engine has to tell an operator.
+type Listener = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Env {
     /// The machine's own.
@@ -44,6 +49,19 @@ impl Env {
         Env {
             backend,
             registry: Arc::default(),
+            listener: Arc::default(),
+        }
+    }
+
+    /// Has `listener` told what an operator must know, a line each. The first one stays.
+    pub fn on_notice(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.listener.set(Box::new(listener));
+    }
+
+    /// Tells something that an operator must know: a line for the server's log.
+    pub fn notice(&self, line: &str) {
+        if let Some(listener) = self.listener.get() {
+            listener(line);
         }
     }
 
@@ -144,6 +162,11 @@ impl Env {
     #[must_use]
     pub fn monotonic_nanos(&self) -> u64 {
         self.backend.monotonic_nanos()
+    }
+
+    /// Sleeps.
+    pub fn sleep(&self, time: Duration) {
+        self.backend.sleep(time);
     }
 
     /// Fills a buffer with random bytes, fit for identifiers and secrets.

@@ -6,7 +6,7 @@ use std::{
     io::{self, Read},
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// Files are readable by their owner only: they hold everybody's rows.
@@ -90,6 +90,10 @@ impl Backend for Machine {
 
     fn monotonic_nanos(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
     }
 
     fn random(&self, bytes: &mut [u8]) -> io::Result<()> {

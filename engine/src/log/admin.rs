@@ -29,7 +29,7 @@ impl Log {
     fn wait_next(&self) -> Result<(), LogError> {
         let shared = &self.shared;
         let own = shared.inline.then_some(&shared.files);
-        shared.keeper.wait_next(own).map_err(LogError)
+        shared.keeper.wait_next(own).map_err(LogError::Failed)
     }
 
     /// PURGE BINARY LOGS TO: removes the files before the named one, as far as recovery can do

@@ -285,7 +285,7 @@ impl Batch {
     pub(super) fn complete(&mut self, source: &[u8; 16], now: u64) -> Result<(), LogError> {
         self.close();
         if self.largest > SIZE_MAX {
-            return Err(LogError(format!(
+            return Err(LogError::Failed(format!(
                 "an event of {} bytes is more than the binary log can hold ({SIZE_MAX})",
                 self.largest
             )));

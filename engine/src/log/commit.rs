@@ -1,7 +1,7 @@
 //! The open log: placing commits and waiting for them.
 
 use super::{
-    Batch, LogError, OpenError, Options, Position, Progress, Replay,
+    Batch, Known, LogError, OpenError, Options, Position, Progress, Replay,
     files::{Directory, Files},
     group::Group,
     keeper::Filled,
@@ -76,15 +76,13 @@ pub enum LogStep {
 }
 
 impl Log {
-    /// Opens the log in `dir`, gives every whole transaction after `applied` to `replay`,
-    /// reading from `from`, cuts a torn tail and begins a new file. `from` and `applied` must
-    /// belong together: all commits before `from` are at most `applied`.
+    /// Opens the log in `dir`, gives every whole transaction that the base does not have to
+    /// `replay`, cuts a torn tail and begins a new file.
     pub fn open<R: Replay>(
         env: &Env,
         dir: &Path,
         options: Options,
-        from: Position,
-        applied: Seq,
+        known: Known,
         replay: &mut R,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Log, OpenError> {
@@ -92,7 +90,7 @@ impl Log {
             env: env.clone(),
             path: dir.to_owned(),
         };
-        let found = recover::recover(&directory, from, applied, replay, progress)?;
+        let found = recover::recover(&directory, &known, replay, progress)?;
         let number = found.number + 1;
         let begun = recover::begin(&directory, &options, number, found.last, &found.files)?;
         let mut files = found.files;
@@ -101,13 +99,13 @@ impl Log {
             file: number,
             offset: begun.position,
         };
-        let files = Files::new(files, from);
+        let files = Files::new(files, known.position);
         let shared = Shared::new(directory, options, files, found.last, start);
         let writer = Writer {
             shared: Arc::clone(&shared),
             number,
             file: begun.file,
-            filled: Filled::new(begun.position),
+            filled: Filled::new(begun.position, begun.length),
             position: begun.position,
             clock: Clock::default(),
             dirty: false,
@@ -162,6 +160,9 @@ impl Log {
         if let Some(error) = &section.failed {
             return Err(error.clone());
         }
+        if let Some(full) = &section.full {
+            return Err(LogError::Full(full.clone()));
+        }
         if section.closing {
             drop(section);
             return Err(shared.failure());
@@ -210,7 +211,7 @@ impl Log {
             let failure = || {
                 let shared = shared.upgrade();
                 shared.map_or_else(
-                    || LogError("the binary log is closed".into()),
+                    || LogError::Failed("the binary log is closed".into()),
                     |s| s.failure(),
                 )
             };
@@ -321,7 +322,7 @@ impl Log {
                 self.shared.ask(|section| section.closing = true);
                 let written = writer.join().is_ok();
                 if !(kept && written) {
-                    let error = LogError("a thread of the binary log has panicked".into());
+                    let error = LogError::Failed("a thread of the binary log has panicked".into());
                     self.shared.fail(&error);
                 }
             }

@@ -136,7 +136,8 @@ impl Files {
         // First the index: a crash then leaves files that nobody names, which recovery removes,
         // and never names without files.
         let kept = list.begun.iter().skip(count).map(|file| file.number);
-        let failed = |error: io::Error| LogError(format!("cannot purge binary logs: {error}"));
+        let failed =
+            |error: io::Error| LogError::Failed(format!("cannot purge binary logs: {error}"));
         directory
             .write_index(kept.chain(list.prepared))
             .map_err(failed)?;

@@ -27,6 +27,9 @@ use std::{
 /// How many zeros are written and synced at once: the log's own fdatasync may have to wait for
 /// them.
 const PIECE: u64 = 1 << 20;
+/// As much of a file in use lies, durably, behind the end of each group before it is written: see
+/// the log's invariant 8.
+pub(super) const MARGIN: u64 = 512;
 /// How often expired files are looked for.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -36,13 +39,17 @@ pub(super) struct Filled {
     end: Mutex<u64>,
     /// A copy of `end` to look at.
     seen: AtomicU64,
+    /// The file is at least so long, durably.
+    length: AtomicU64,
 }
 
 impl Filled {
-    pub(super) fn new(end: u64) -> Arc<Filled> {
+    /// For a file of this length, which is durable, that is written to from `end` on.
+    pub(super) fn new(end: u64, length: u64) -> Arc<Filled> {
         Arc::new(Filled {
             end: Mutex::new(end),
             seen: AtomicU64::new(end),
+            length: AtomicU64::new(length),
         })
     }
 
@@ -50,13 +57,23 @@ impl Filled {
         self.seen.load(Relaxed)
     }
 
-    /// The writer is about to write up to `end`.
-    pub(super) fn claim(&self, end: u64) {
+    /// The writer is about to write up to `end`. Makes the file longer, by `ahead`, if the zeros
+    /// do not reach as far.
+    pub(super) fn claim(&self, file: &File, end: u64, ahead: u64) -> io::Result<()> {
         if self.end() < end {
             let mut filled = self.end.lock();
             *filled = end.max(*filled);
             self.seen.store(*filled, Relaxed);
         }
+        if self.length.load(Relaxed) < end + MARGIN {
+            // Under the lock, so that the keeper's zeros do not make it longer meanwhile.
+            let _filled = self.end.lock();
+            let length = (end + MARGIN + ahead).max(file.len()?);
+            file.set_len(length)?;
+            file.sync_data()?;
+            self.length.fetch_max(length, Relaxed);
+        }
+        Ok(())
     }
 
     /// Writes zeros up to `goal`.
@@ -69,8 +86,10 @@ impl Filled {
             file.write_at(&zeros, *filled)?;
             *filled += length;
             self.seen.store(*filled, Relaxed);
+            let end = *filled;
             drop(filled);
             file.sync_data()?;
+            self.length.fetch_max(end, Relaxed);
         }
         Ok(())
     }
@@ -321,8 +340,8 @@ impl Keeper {
         // It may be there, if preparing it failed half-way before.
         let file = self.directory.open(number, Mode::Create)?;
         file.set_len(0)?;
-        let filled = Filled::new(0);
-        filled.fill(&file, self.ahead)?;
+        let filled = Filled::new(0, 0);
+        filled.fill(&file, self.ahead.max(2 * MARGIN))?;
         self.directory.env.sync_dir(&self.directory.path)?;
         files.prepare(number, &self.directory)?;
         Ok(Prepared {
@@ -334,11 +353,15 @@ impl Keeper {
 
     /// Tells readers where the log goes on, cuts the zeros, and notes that the file is closed.
     fn finish(&self, left: &Left, files: &Files) -> io::Result<()> {
-        let mut rotate = event::rotate(&file_name(left.number + 1));
-        let now = (self.directory.env.wall_micros() / 1_000_000) as u32;
-        seal::events(&mut rotate, left.end, now, self.server_id);
-        close_file(&self.directory, left.number, left.end, &rotate)?;
-        files.set_size(left.number, left.end + rotate.len() as u64);
+        let file = self.directory.open(left.number, Mode::Existing)?;
+        let length = rotate(
+            &self.directory.env,
+            &file,
+            left.number,
+            left.end,
+            self.server_id,
+        )?;
+        files.set_size(left.number, length);
         Ok(())
     }
 
@@ -351,27 +374,38 @@ impl Keeper {
         let now = self.directory.env.wall_micros() / 1_000_000;
         let keep = |_: &FileInfo, closed: u64| closed.saturating_add(seconds) > now;
         if let Err(error) = files.purge(&self.directory, keep) {
-            self.tasks.lock().trouble = Some(error.0);
+            self.tasks.lock().trouble = Some(error.to_string());
         }
     }
 }
 
-/// Ends a file at `end` with a last event, durably.
-pub(super) fn close_file(
-    directory: &Directory,
+/// Ends a file at `end` with an event that names the next one, durably; returns its length.
+pub(super) fn rotate(
+    env: &Env,
+    file: &File,
     number: u64,
     end: u64,
-    last_event: &[u8],
-) -> io::Result<()> {
-    let file = directory.open(number, Mode::Existing)?;
+    server_id: u32,
+) -> io::Result<u64> {
+    let mut rotate = event::rotate(&file_name(number + 1));
+    let now = (env.wall_micros() / 1_000_000) as u32;
+    seal::events(&mut rotate, end, now, server_id);
+    close_file(file, end, &rotate)?;
+    Ok(end + rotate.len() as u64)
+}
+
+/// Ends a file at `end` with a last event, durably.
+pub(super) fn close_file(file: &File, end: u64, last_event: &[u8]) -> io::Result<()> {
     file.write_at(last_event, end)?;
+    // Only a file that has its last event may be short, or closed.
+    file.sync_data()?;
     file.set_len(end + last_event.len() as u64)?;
-    clear_in_use(&file)?;
+    clear_in_use(file)?;
     file.sync_data()
 }
 
 /// Notes in a file's format description that the file is closed. Not yet durable.
-pub(super) fn clear_in_use(file: &File) -> io::Result<()> {
+fn clear_in_use(file: &File) -> io::Result<()> {
     let at = (MAGIC.len() + offset::FLAGS) as u64;
     let mut flags = [0; 2];
     file.read_at(&mut flags, at)?;

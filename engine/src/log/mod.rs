@@ -21,8 +21,11 @@
 //! 6. A GTID event's last_committed is the last commit of its file that was durable when its
 //!    group was begun. (With sync_binlog=1 that is the last one of the group before: MySQL's
 //!    commit-order clock.) Recovery tells a torn tail from damage by it.
-//! 7. The first failed write or sync is the last: it is not known what is on the disk, and a
-//!    second fsync that succeeds would not tell.
+//! 7. The first failed sync is the last, and so is a failed write: it is not known what is on the
+//!    disk, and a second fsync that succeeds would not tell. But a write that failed for want of
+//!    space is tried again, in the same place, until there is some: nothing was synced since.
+//! 8. A file in use is longer, durably, than the end of any group before this is written: a file
+//!    that is shorter was cut.
 //!
 //! # How a commit goes
 //!
@@ -81,6 +84,17 @@ pub struct Position {
     pub file: u64,
     /// Byte offset in the file.
     pub offset: u64,
+}
+
+/// What the base knows of the log: where it goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// Where reading begins; the default is the beginning of the first file.
+    pub position: Position,
+    /// The base has all commits up to this one: those before `position` are not after it.
+    pub applied: Seq,
+    /// The source of the GTIDs in the file of `position`, by which another log is told.
+    pub source: Option<[u8; 16]>,
 }
 
 /// One file of the log.

@@ -42,13 +42,20 @@ impl Options {
     }
 }
 
-/// The log cannot go on (or could not do what was asked); the text says why.
+/// The log could not do what was asked; the text says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogError(pub String);
+pub enum LogError {
+    /// The log cannot go on, or only this request failed.
+    Failed(String),
+    /// The disk is full: nothing more is committed until there is room again.
+    Full(String),
+}
 
 impl fmt::Display for LogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            LogError::Failed(text) | LogError::Full(text) => f.write_str(text),
+        }
     }
 }
 

@@ -80,8 +80,8 @@ impl<'a> Reader<'a> {
 /// Why no whole transaction is at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// ROTATE or STOP: the file ends.
-    End,
+    /// ROTATE or STOP: the file ends with it, at this position.
+    End(u64),
     /// The event at this position is not whole.
     Flaw(u64),
     /// The event at this position is whole, but not what Cohort writes there.
@@ -117,7 +117,7 @@ pub(super) fn transaction_begins(
 ) -> Result<Gtid, Stop> {
     let event = event.map_err(|_| Stop::Flaw(position))?;
     let gtid = match event.kind {
-        kind::ROTATE | kind::STOP => return Err(Stop::End),
+        kind::ROTATE | kind::STOP => return Err(Stop::End(position + event.size as u64)),
         kind::GTID => Gtid::decode(event.body).filter(|g| g.length >= event.size as u64),
         _ => return Err(Stop::Foreign(position, "no transaction begins here")),
     };
@@ -228,7 +228,7 @@ pub(super) fn events(
     limit: usize,
 ) -> Result<Vec<EventInfo>, LogError> {
     let name = file_name(number);
-    let failed = |error: io::Error| LogError(format!("cannot read {name}: {error}"));
+    let failed = |error: io::Error| LogError::Failed(format!("cannot read {name}: {error}"));
     let file = directory.open(number, Mode::Existing).map_err(failed)?;
     let mut reader = Reader::new(&file, from.max(MAGIC.len() as u64), size);
     let mut events = Vec::new();
@@ -238,7 +238,7 @@ pub(super) fn events(
             Ok(event) => event,
             // A caller's position; ours begin where events do.
             Err(_) => {
-                return Err(LogError(format!(
+                return Err(LogError::Failed(format!(
                     "no event begins at position {position} of {name}"
                 )));
             }

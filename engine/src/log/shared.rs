@@ -51,6 +51,8 @@ pub(super) struct Section {
     /// Everything written is to be synced.
     pub(super) sync: bool,
     pub(super) closing: bool,
+    /// Why the log thread waits for room on the disk, if it does.
+    pub(super) full: Option<String>,
     pub(super) failed: Option<LogError>,
 }
 
@@ -121,6 +123,7 @@ impl Shared {
                 rotate: false,
                 sync: false,
                 closing: false,
+                full: None,
                 failed: None,
             }),
             asleep: AtomicU32::new(0),
@@ -207,7 +210,7 @@ impl Shared {
     }
 
     pub(super) fn failure(&self) -> LogError {
-        let closed = || LogError("the binary log is closed".into());
+        let closed = || LogError::Failed("the binary log is closed".into());
         self.section.lock().failed.clone().unwrap_or_else(closed)
     }
 }

@@ -12,11 +12,14 @@ use super::{
 use crate::{Seq, env::File};
 use std::{
     io,
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, atomic::Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
 };
 
+/// How often a write is tried again when the disk is full.
+const STALL: Duration = Duration::from_millis(100);
 /// A delay is slept in so many parts, after each of which the group may be large enough.
 const DELAY_PARTS: u32 = 10;
 
@@ -48,8 +51,17 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The thread. Ends when told to, or when the log fails.
-    pub(super) fn run(mut self) {
+    /// The thread. Ends when told to, or when the log fails: by a panic, too.
+    pub(super) fn run(self) {
+        let shared = Arc::clone(&self.shared);
+        let turns = panic::catch_unwind(AssertUnwindSafe(|| self.turns()));
+        if turns.is_err() {
+            let text = "the log thread has panicked; nothing more is committed: restart the server";
+            shared.fail(&LogError::Failed(text.to_owned()));
+        }
+    }
+
+    fn turns(mut self) {
         let mut spare = Vec::new();
         while let Some(work) = self.next_work(std::mem::take(&mut spare)) {
             match self.complete(work) {
@@ -208,13 +220,56 @@ impl Writer {
             return Ok(());
         }
         let end = self.position + bytes.len() as u64;
-        self.filled.claim(end);
         self.dirty = true;
-        self.file
-            .write_at(bytes, self.position)
-            .map_err(|error| self.failed("write to", &error))?;
+        let write = || {
+            self.filled.claim(&self.file, end, self.shared.ahead)?;
+            self.file.write_at(bytes, self.position)
+        };
+        let mut stalled = None;
+        while let Err(error) = write() {
+            self.stall(&error, &mut stalled)?;
+        }
+        if let Some(since) = stalled {
+            self.resume(since);
+        }
         self.position = end;
         Ok(())
+    }
+
+    /// Waits a moment for room on the disk, during which nothing more can be committed. Any other
+    /// error than the want of it is final, and so is the end of the server.
+    fn stall(&self, error: &io::Error, since: &mut Option<u64>) -> Result<(), LogError> {
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        let failed = self.failed("write to", error);
+        let mut section = self.shared.section.lock();
+        if !full.contains(&error.kind()) || section.closing {
+            return Err(failed);
+        }
+        let env = self.shared.keeper.env();
+        if since.is_none() {
+            *since = Some(env.monotonic_nanos());
+            let name = self.shared.keeper.directory().path_of(self.number);
+            let text = format!(
+                "cannot write to {}: {error}; commits wait, and further ones are refused, until \
+                 there is room on the disk",
+                name.display()
+            );
+            env.notice(&text);
+            section.full = Some(text);
+        }
+        drop(section);
+        env.sleep(STALL);
+        Ok(())
+    }
+
+    /// There is room again.
+    fn resume(&self, since: u64) {
+        self.shared.section.lock().full = None;
+        let env = self.shared.keeper.env();
+        let seconds = env.monotonic_nanos().saturating_sub(since) / 1_000_000_000;
+        env.notice(&format!(
+            "there is room on the disk again: commits go on after {seconds} s"
+        ));
     }
 
     fn sync(&mut self) -> Result<(), LogError> {
@@ -282,7 +337,7 @@ impl Writer {
         let mut stop = event::stop();
         seal::events(&mut stop, self.position, now, shared.server_id);
         // No zeros of the keeper's can come any more: it has stopped.
-        keeper::close_file(shared.keeper.directory(), self.number, self.position, &stop)
+        keeper::close_file(&self.file, self.position, &stop)
             .map_err(|error| self.failed("close", &error))
     }
 
@@ -293,7 +348,7 @@ impl Writer {
         } else {
             "check the disk and restart the server"
         };
-        LogError(format!(
+        LogError::Failed(format!(
             "cannot {what} {}: {error}; nothing more is committed: {advice}",
             name.display()
         ))

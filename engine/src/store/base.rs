@@ -1,28 +1,51 @@
 //! The Base: all rows as of one Seq, in one file of redb, a copy-on-write B-tree.
 //!
-//! Everything redb is in this file, so that it can be exchanged. Each tree is a redb table named
-//! `t` and the tree's number in decimal, so that dropping it frees its pages; `meta` holds what
-//! the engine must know before it has read anything else. Commits are durable, in two phases and
-//! with the allocator's state saved, so that opening after a crash takes no scan of the file.
+//! Everything redb is in this file and in `file`, so that it can be exchanged. Each tree is a redb
+//! table named `t` and the tree's number in decimal, so that dropping it frees its pages; `meta`
+//! holds what the engine must know before it has read anything else. Commits are durable, in two
+//! phases and with the allocator's state saved, so that opening after a crash takes no scan of the
+//! file.
+//!
+//! # After a failure
+//!
+//! A read that fails costs whoever reads, and nobody else. A change that fails leaves everything as
+//! it was, but redb cannot be used for another one: the file must be opened anew ([`Base::mend`]).
+//! Snapshots taken before go on reading what they read; as the file opened anew does not know of
+//! them, it takes no change until they are gone, or have had [`PATIENCE`].
 
-use super::StoreError;
-use crate::types::{IdMap, TreeId};
-use parking_lot::RwLock;
+use super::{
+    StoreError,
+    file::{BaseFile, Fault, Resume, Shared, Writing, writing},
+};
+use crate::{
+    env::Env,
+    types::{IdMap, TreeId},
+};
+use arc_swap::ArcSwap;
+use parking_lot::{Mutex, RwLock};
 use redb::{
     AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
-    ReadableTableMetadata, StorageBackend, Table, TableDefinition, TableError, TableHandle,
-    WriteTransaction,
+    ReadableTableMetadata, Table, TableDefinition, TableError, TableHandle, WriteTransaction,
 };
-use std::{fmt::Display, ops::Bound, sync::Arc};
+use std::{
+    fmt::Display,
+    ops::Bound,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 type Definition<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 type TreeReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 const META: Definition<'static> = TableDefinition::new("meta");
 
-fn failed(error: impl Display) -> StoreError {
-    StoreError(format!("the base file failed: {error}"))
-}
+/// So long a change of a file that was opened anew waits for snapshots from before.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 
 fn tree_name(tree: TreeId) -> String {
     format!("t{tree}")
@@ -31,64 +54,268 @@ fn tree_name(tree: TreeId) -> String {
 /// A key and its value.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
+/// Calls redb to read. What it reports, and what unwinds through it, become errors.
+fn reading<T, E: Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, StoreError> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(StoreError::io(format!("the base file failed: {error}"))),
+        Err(panic) => match panic.downcast::<Fault>() {
+            Ok(fault) => Err(fault.0),
+            // Its message was printed where it happened.
+            Err(_) => Err(StoreError::io("the base's library failed".to_owned())),
+        },
+    }
+}
+
+fn lost() -> StoreError {
+    StoreError::io(
+        "the base was opened anew after a failure, and this transaction, which began before, can \
+         read no more: roll it back and begin another one"
+            .to_owned(),
+    )
+}
+
+/// What a tree is called in errors, like `table d.t`.
+type Names = OnceLock<Box<dyn Fn(TreeId) -> Option<String> + Send + Sync>>;
+
+/// Says in an error which tree was read.
+fn named(names: &Names, tree: Option<TreeId>, error: StoreError) -> StoreError {
+    match (error, tree, names.get()) {
+        (StoreError::Damaged { table: None, place }, Some(tree), Some(name)) => {
+            StoreError::Damaged {
+                table: name(tree),
+                place,
+            }
+        }
+        (error, ..) => error,
+    }
+}
+
+/// A file as redb has it open.
+struct Opened {
+    database: Database,
+    file: Arc<BaseFile>,
+    names: Arc<Names>,
+    /// Snapshots of it read no more: their pages may be written over.
+    lost: AtomicBool,
+}
+
+impl Opened {
+    fn new(file: BaseFile, cache_bytes: usize, names: &Arc<Names>) -> Result<Opened, StoreError> {
+        let file = Arc::new(file);
+        let _writing = writing();
+        let shared = Shared(Arc::clone(&file));
+        let opened = reading(|| {
+            Database::builder()
+                .set_cache_size(cache_bytes)
+                .create_with_backend(shared)
+        });
+        let mut database = opened.map_err(|error| file.failure().unwrap_or(error))?;
+        if file.lost_header {
+            let sound = reading(|| database.check_integrity());
+            sound.map_err(|_| StoreError::Damaged {
+                table: None,
+                place: "one of its two headers is lost, and the other does not fit".to_owned(),
+            })?;
+        }
+        match file.failure() {
+            Some(failure) => Err(failure),
+            None => Ok(Opened {
+                database,
+                file,
+                names: Arc::clone(names),
+                lost: AtomicBool::new(false),
+            }),
+        }
+    }
+    /// Reads from it, for a snapshot.
+    fn read<T, E: Display>(
+        &self,
+        tree: Option<TreeId>,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, StoreError> {
+        if self.lost.load(Ordering::Relaxed) {
+            return Err(lost());
+        }
+        reading(read).map_err(|error| {
+            // It may have been lost meanwhile, and its pages written over.
+            if self.lost.load(Ordering::SeqCst) {
+                lost()
+            } else {
+                named(&self.names, tree, error)
+            }
+        })
+    }
+    fn snapshot(self: &Arc<Opened>) -> Result<BaseSnapshot, StoreError> {
+        Ok(BaseSnapshot {
+            transaction: reading(|| self.database.begin_read())?,
+            trees: RwLock::default(),
+            opened: Arc::clone(self),
+        })
+    }
+}
+
+/// What follows from failed changes.
+enum Health {
+    Sound,
+    /// A change failed: the file must be opened anew, and goes on here.
+    Failed(Resume),
+    /// It was opened anew, but snapshots of the one before may live; since when, in nanoseconds.
+    Mended(Weak<Opened>, u64),
+}
+
 /// The file.
 pub struct Base {
-    database: Arc<Database>,
+    env: Env,
+    path: PathBuf,
+    cache_bytes: usize,
+    opened: ArcSwap<Opened>,
+    health: Mutex<Health>,
+    names: Arc<Names>,
 }
 
 impl Base {
-    /// Opens the file behind `backend`, or begins a new one if it is empty. `cache_bytes` bounds
-    /// the memory for its pages.
-    pub fn open(backend: impl StorageBackend, cache_bytes: usize) -> Result<Base, StoreError> {
-        let database = Database::builder()
-            .set_cache_size(cache_bytes)
-            .create_with_backend(backend)
-            .map_err(|error| {
-                StoreError(format!(
-                    "cannot open the base file: {error}; if the disk is in order, restore the \
-                     data directory from a backup"
-                ))
-            })?;
+    /// Makes a new file, which must not exist, and nothing in it. Durable when something is
+    /// committed and the directory synced.
+    pub fn create(env: &Env, path: &Path, cache_bytes: usize) -> Result<Base, StoreError> {
+        let made = BaseFile::create(env, path);
+        let file = made.map_err(|error| {
+            StoreError::io(format!("cannot create {}: {error}", path.display()))
+        })?;
+        Base::new(env, path, cache_bytes, file)
+    }
+    /// Opens the file. `cache_bytes` bounds the memory for its pages.
+    pub fn open(env: &Env, path: &Path, cache_bytes: usize) -> Result<Base, StoreError> {
+        let file = BaseFile::open(env, path, None)?;
+        Base::new(env, path, cache_bytes, file)
+    }
+    fn new(env: &Env, path: &Path, cache_bytes: usize, file: BaseFile) -> Result<Base, StoreError> {
+        let names = Arc::default();
+        let opened = Opened::new(file, cache_bytes, &names)?;
         Ok(Base {
-            database: Arc::new(database),
+            env: env.clone(),
+            path: path.to_owned(),
+            cache_bytes,
+            opened: ArcSwap::from_pointee(opened),
+            health: Mutex::new(Health::Sound),
+            names,
         })
+    }
+    /// Has errors say what `name` calls a tree. Once.
+    pub fn name_trees(&self, name: impl Fn(TreeId) -> Option<String> + Send + Sync + 'static) {
+        assert!(
+            self.names.set(Box::new(name)).is_ok(),
+            "trees are named once"
+        );
     }
     /// Everything as of the last commit; later commits do not change it.
     pub fn snapshot(&self) -> Result<BaseSnapshot, StoreError> {
-        let transaction = self.database.begin_read().map_err(failed)?;
-        Ok(BaseSnapshot {
-            transaction,
-            trees: RwLock::default(),
-            _database: Arc::clone(&self.database),
-        })
+        self.opened.load().snapshot()
     }
-    /// Begins a change; only one at a time (a second one waits).
-    pub fn write(&self) -> Result<BaseWrite, StoreError> {
-        let mut transaction = self.database.begin_write().map_err(failed)?;
+    /// The same, by reading the file once more: nothing comes from memory. No change must be under
+    /// way. The snapshot sees what `snapshot` would give now, which must be kept as long.
+    pub fn snapshot_from_disk(&self) -> Result<BaseSnapshot, StoreError> {
+        let file = BaseFile::look(&self.env, &self.path)?;
+        file.close();
+        Arc::new(Opened::new(file, 0, &self.names)?).snapshot()
+    }
+    /// After a failed change: opens the file anew. True: it did, so that snapshots should be taken
+    /// anew. An error: changes cannot be made yet, for it fails again, or because of snapshots from
+    /// before.
+    pub fn mend(&self) -> Result<bool, StoreError> {
+        let mut health = self.health.lock();
+        match &*health {
+            Health::Sound => Ok(false),
+            Health::Failed(resume) => {
+                let file = BaseFile::open(&self.env, &self.path, Some(resume))?;
+                let opened = Arc::new(Opened::new(file, self.cache_bytes, &self.names)?);
+                let before = self.opened.swap(opened);
+                let now = self.env.monotonic_nanos();
+                *health = Health::Mended(Arc::downgrade(&before), now);
+                Ok(true)
+            }
+            Health::Mended(before, since) => {
+                let waited = self.env.monotonic_nanos().saturating_sub(*since);
+                match before.upgrade() {
+                    Some(_) if u128::from(waited) < PATIENCE.as_nanos() => {
+                        Err(StoreError::io(format!(
+                            "{} was opened anew after a failure, and transactions from before \
+                             still read it; they have {} seconds to end",
+                            self.path.display(),
+                            PATIENCE.as_secs()
+                        )))
+                    }
+                    before => {
+                        if let Some(before) = before {
+                            before.lost.store(true, Ordering::SeqCst);
+                        }
+                        *health = Health::Sound;
+                        Ok(false)
+                    }
+                }
+            }
+        }
+    }
+    /// Begins a change; only one at a time (a second one waits). After a failed one, `mend` comes
+    /// first.
+    pub fn write(&self) -> Result<BaseWrite<'_>, StoreError> {
+        if !matches!(*self.health.lock(), Health::Sound) {
+            return Err(StoreError::io(format!(
+                "{} is not ready for changes after a failure",
+                self.path.display()
+            )));
+        }
+        let opened = self.opened.load_full();
+        let mut write = BaseWrite {
+            transaction: None,
+            base: self,
+            opened,
+            _writing: writing(),
+        };
+        let mut transaction = write.call(None, || write.opened.database.begin_write())?;
         transaction.set_quick_repair(true);
-        Ok(BaseWrite { transaction })
+        write.transaction = Some(transaction);
+        Ok(write)
+    }
+    /// A change of `opened` has failed.
+    fn failed(&self, opened: &Arc<Opened>) {
+        opened.file.close();
+        let mut health = self.health.lock();
+        if matches!(*health, Health::Sound) && Arc::ptr_eq(&self.opened.load(), opened) {
+            *health = Health::Failed(opened.file.resume());
+        }
     }
 }
 
 /// The Base as of one commit.
 pub struct BaseSnapshot {
+    // Dropped before what it reads.
     transaction: ReadTransaction,
     trees: RwLock<IdMap<Option<Arc<TreeReader>>>>,
-    /// redb reads no more once its database is dropped.
-    _database: Arc<Database>,
+    opened: Arc<Opened>,
 }
 
 impl BaseSnapshot {
+    /// Reads from the file. An error in a tree says in which one.
+    fn read<T, E: Display>(
+        &self,
+        tree: Option<TreeId>,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, StoreError> {
+        self.opened.read(tree, read)
+    }
     fn tree(&self, tree: TreeId) -> Result<Option<Arc<TreeReader>>, StoreError> {
         if let Some(reader) = self.trees.read().get(&tree) {
             return Ok(reader.clone());
         }
         let name = tree_name(tree);
-        let reader = match self.transaction.open_table(Definition::new(&name)) {
-            Ok(reader) => Some(Arc::new(reader)),
-            Err(TableError::TableDoesNotExist(_)) => None,
-            Err(error) => return Err(failed(error)),
-        };
+        let reader = self.read(Some(tree), || {
+            match self.transaction.open_table(Definition::new(&name)) {
+                Ok(reader) => Ok(Some(Arc::new(reader))),
+                Err(TableError::TableDoesNotExist(_)) => Ok(None),
+                Err(error) => Err(error),
+            }
+        })?;
         self.trees.write().insert(tree, reader.clone());
         Ok(reader)
     }
@@ -102,7 +329,7 @@ impl BaseSnapshot {
         let Some(reader) = self.tree(tree)? else {
             return Ok(None);
         };
-        let value = reader.get(key).map_err(failed)?;
+        let value = self.read(Some(tree), || reader.get(key))?;
         Ok(value.map(|value| found(value.value())))
     }
     /// The entries of `low..high` (`None`: to the end), to be taken from either end.
@@ -116,45 +343,56 @@ impl BaseSnapshot {
         let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Included(low), high);
         let empty = matches!(high, Bound::Excluded(high) if high <= low);
         let range = match self.tree(tree)? {
-            Some(reader) if !empty => Some(reader.range::<&[u8]>(bounds).map_err(failed)?),
+            Some(reader) if !empty => {
+                Some(self.read(Some(tree), || reader.range::<&[u8]>(bounds))?)
+            }
             _ => None,
         };
-        Ok(BaseRange { range })
+        Ok(BaseRange {
+            range,
+            tree,
+            opened: Arc::clone(&self.opened),
+        })
     }
     /// How many entries a tree has.
     pub fn tree_len(&self, tree: TreeId) -> Result<u64, StoreError> {
         match self.tree(tree)? {
-            Some(reader) => reader.len().map_err(failed),
+            Some(reader) => self.read(Some(tree), || reader.len()),
             None => Ok(0),
         }
     }
     /// All trees there are.
     pub fn trees(&self) -> Result<Vec<TreeId>, StoreError> {
-        let tables = self.transaction.list_tables().map_err(failed)?;
+        let tables = self.read(None, || self.transaction.list_tables())?;
         Ok(tables
             .filter_map(|table| table.name().strip_prefix('t')?.parse().ok())
             .collect())
     }
     /// All of `meta`.
     pub fn meta(&self) -> Result<Vec<Pair>, StoreError> {
-        let table = match self.transaction.open_table(META) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
+        let pair = |entry: Result<(AccessGuard<'_, &[u8]>, AccessGuard<'_, &[u8]>), _>| {
+            entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()))
         };
-        let range = table.range::<&[u8]>(..).map_err(failed)?;
-        range
-            .map(|entry| {
-                let (key, value) = entry.map_err(failed)?;
-                Ok((key.value().to_vec(), value.value().to_vec()))
-            })
-            .collect()
+        self.read(None, || {
+            let table = match self.transaction.open_table(META) {
+                Ok(table) => table,
+                Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+                Err(error) => return Err(error.to_string()),
+            };
+            let range = table
+                .range::<&[u8]>(..)
+                .map_err(|error| error.to_string())?;
+            let pairs: Result<_, redb::StorageError> = range.map(pair).collect();
+            pairs.map_err(|error| error.to_string())
+        })
     }
 }
 
 /// A part of a tree, in key order.
 pub struct BaseRange {
     range: Option<redb::Range<'static, &'static [u8], &'static [u8]>>,
+    tree: TreeId,
+    opened: Arc<Opened>,
 }
 
 /// An entry of the Base, read in place.
@@ -180,62 +418,122 @@ impl BaseRange {
         let Some(range) = &mut self.range else {
             return Ok(None);
         };
-        let entry = if reverse {
-            range.next_back()
-        } else {
-            range.next()
-        };
-        match entry {
-            None => Ok(None),
-            Some(Ok((key, value))) => Ok(Some(BaseItem { key, value })),
-            Some(Err(error)) => Err(failed(error)),
+        let entry = self.opened.read(Some(self.tree), || {
+            let entry = if reverse {
+                range.next_back()
+            } else {
+                range.next()
+            };
+            entry.transpose()
+        });
+        if entry.is_err() {
+            // Where in the tree it was is not known any more.
+            self.range = None;
         }
+        Ok(entry?.map(|(key, value)| BaseItem { key, value }))
     }
 }
 
 /// A change of the Base, all or nothing. Dropping it without `commit` leaves everything as it was.
-pub struct BaseWrite {
-    transaction: WriteTransaction,
+pub struct BaseWrite<'b> {
+    /// None once it is over.
+    transaction: Option<WriteTransaction>,
+    base: &'b Base,
+    opened: Arc<Opened>,
+    _writing: Writing,
 }
 
 /// A tree being written.
-pub struct TreeWriter<'a>(Table<'a, &'static [u8], &'static [u8]>);
+pub struct TreeWriter<'a> {
+    table: Table<'a, &'static [u8], &'static [u8]>,
+    tree: Option<TreeId>,
+    write: &'a BaseWrite<'a>,
+}
 
-impl BaseWrite {
+impl BaseWrite<'_> {
+    /// Calls redb to change something. After an error, its own or the file's, nothing of this
+    /// change comes to be.
+    fn call<T, E: Display>(
+        &self,
+        tree: Option<TreeId>,
+        call: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, StoreError> {
+        self.check(tree, reading(call))
+    }
+    fn check<T>(
+        &self,
+        tree: Option<TreeId>,
+        result: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let failure = if self.opened.file.is_closed() {
+            self.opened.file.failure()
+        } else {
+            None
+        };
+        let error = match (failure, result) {
+            (None, Ok(value)) => return Ok(value),
+            (Some(failure), _) => failure,
+            (None, Err(error)) => error,
+        };
+        self.base.failed(&self.opened);
+        Err(named(&self.opened.names, tree, error))
+    }
+    fn transaction(&self) -> &WriteTransaction {
+        let transaction = self.transaction.as_ref();
+        transaction.expect("a change has its transaction until it is committed or dropped")
+    }
     /// Opens a tree for writing; it comes into being if need be.
     pub fn tree(&self, tree: TreeId) -> Result<TreeWriter<'_>, StoreError> {
         let name = tree_name(tree);
-        let table = self
-            .transaction
-            .open_table(Definition::new(&name))
-            .map_err(failed)?;
-        Ok(TreeWriter(table))
+        self.open(Some(tree), Definition::new(&name))
     }
     /// `meta`, for writing.
     pub fn meta(&self) -> Result<TreeWriter<'_>, StoreError> {
-        Ok(TreeWriter(
-            self.transaction.open_table(META).map_err(failed)?,
-        ))
+        self.open(None, META)
+    }
+    fn open(
+        &self,
+        tree: Option<TreeId>,
+        definition: Definition<'_>,
+    ) -> Result<TreeWriter<'_>, StoreError> {
+        let table = self.call(tree, || self.transaction().open_table(definition))?;
+        Ok(TreeWriter {
+            table,
+            tree,
+            write: self,
+        })
     }
     /// Removes a tree, if it exists, and frees its pages.
     pub fn drop_tree(&self, tree: TreeId) -> Result<(), StoreError> {
         let name = tree_name(tree);
-        self.transaction
-            .delete_table(Definition::new(&name))
-            .map_err(failed)?;
+        self.call(Some(tree), || {
+            self.transaction().delete_table(Definition::new(&name))
+        })?;
         Ok(())
     }
-    /// Makes it durable.
-    pub fn commit(self) -> Result<(), StoreError> {
-        self.transaction.commit().map_err(failed)
+    /// Makes it durable. After an error the Base has what it had before.
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        let transaction = self.transaction.take();
+        let transaction = transaction.expect("a change is committed once");
+        self.call(None, || transaction.commit())
+    }
+}
+
+impl Drop for BaseWrite<'_> {
+    fn drop(&mut self) {
+        if let Some(transaction) = self.transaction.take() {
+            // An error of this is one of the file, or makes it one.
+            let _ = self.call(None, || transaction.abort());
+        }
     }
 }
 
 impl TreeWriter<'_> {
     /// Puts an entry, replacing one with the same key.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        self.0.insert(key, value).map_err(failed)?;
-        Ok(())
+        let table = &mut self.table;
+        self.write
+            .call(self.tree, || table.insert(key, value).map(|_| ()))
     }
     /// Puts entries in the order of their keys, all above those in the tree. `parts` are an
     /// entry's key and its value.
@@ -244,20 +542,25 @@ impl TreeWriter<'_> {
         entries: impl Iterator<Item = E>,
         parts: impl Fn(&E) -> (&[u8], &[u8]),
     ) -> Result<(), StoreError> {
-        let mut end = self
-            .0
-            .upper_bound_mut(Bound::<&[u8]>::Unbounded)
-            .map_err(failed)?;
-        for entry in entries {
-            let (key, value) = parts(&entry);
-            end.insert_before(key, value).map_err(failed)?;
-        }
-        end.close().map_err(failed)
+        let table = &mut self.table;
+        self.write.call(self.tree, || {
+            let failed = |error: &dyn Display| error.to_string();
+            let end = table.upper_bound_mut(Bound::<&[u8]>::Unbounded);
+            let mut end = end.map_err(|error| failed(&error))?;
+            for entry in entries {
+                let (key, value) = parts(&entry);
+                let put = end.insert_before(key, value);
+                put.map_err(|error| failed(&error))?;
+            }
+            end.close().map_err(|error| failed(&error))
+        })
     }
     /// The last key.
     pub fn last_key(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let last = self.0.last().map_err(failed)?;
-        Ok(last.map(|(last, _)| last.value().to_vec()))
+        self.write.call(self.tree, || {
+            let last = self.table.last()?;
+            Ok::<_, redb::StorageError>(last.map(|(last, _)| last.value().to_vec()))
+        })
     }
     /// Whether all keys are below `key`.
     pub fn is_below(&self, key: &[u8]) -> Result<bool, StoreError> {
@@ -266,25 +569,25 @@ impl TreeWriter<'_> {
     }
     /// Removes an entry, if it exists.
     pub fn remove(&mut self, key: &[u8]) -> Result<(), StoreError> {
-        self.0.remove(key).map_err(failed)?;
-        Ok(())
+        let table = &mut self.table;
+        self.write.call(self.tree, || table.remove(key).map(|_| ()))
     }
     /// The first key at or after `low`, if it begins with `prefix`.
     pub fn has_prefix(&self, prefix: &[u8]) -> Result<bool, StoreError> {
-        let mut range = self.0.range::<&[u8]>(prefix..).map_err(failed)?;
-        match range.next() {
-            None => Ok(false),
-            Some(entry) => {
-                let (key, _) = entry.map_err(failed)?;
-                Ok(key.value().starts_with(prefix))
-            }
-        }
+        self.write.call(self.tree, || {
+            let mut range = self.table.range::<&[u8]>(prefix..)?;
+            let first = range.next().transpose()?;
+            let is_inside = first.is_some_and(|(key, _)| key.value().starts_with(prefix));
+            Ok::<_, redb::StorageError>(is_inside)
+        })
     }
     /// All keys, for removing what is no longer wanted; for small tables only.
     pub fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError> {
-        let range = self.0.range::<&[u8]>(..).map_err(failed)?;
-        range
-            .map(|entry| Ok(entry.map_err(failed)?.0.value().to_vec()))
-            .collect()
+        self.write.call(self.tree, || {
+            let range = self.table.range::<&[u8]>(..)?;
+            let keys: Result<_, redb::StorageError> =
+                range.map(|entry| Ok(entry?.0.value().to_vec())).collect();
+            keys
+        })
     }
 }

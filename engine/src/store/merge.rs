@@ -62,8 +62,9 @@ fn merge_tree<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::fake::Disk;
     use crate::store::{Horizon, Stamp, TreeKey, base::Base};
-    use redb::backends::InMemoryBackend;
+    use std::path::Path;
     use std::{collections::BTreeMap, sync::Arc};
 
     const TREE: TreeId = 7;
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn keys_go_between_others_and_beyond_them() {
-        let base = Base::open(InMemoryBackend::new(), 1 << 20).unwrap();
+        let base = Base::create(&Disk::new(1).env(), Path::new("/base"), 1 << 20).unwrap();
         let mut model = BTreeMap::new();
         // Each round changes keys of the rounds before, and adds some that follow them.
         for round in 0..20_u64 {

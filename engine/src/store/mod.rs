@@ -35,11 +35,12 @@
 //!    while one is being filled.
 //!
 //! Rejected: an LSM tree (reads two to four times slower, stalls at flushes, a hot key slows
-//! ranges; see docs/DESIGN notes), undo records in the Base (nothing uncommitted is ever written,
+//! ranges), undo records in the Base (nothing uncommitted is ever written,
 //! so recovery needs no undo), versions inside the Base (they would have to be collected there).
 
 pub mod base;
 mod delta;
+mod error;
 mod file;
 mod key;
 mod merge;
@@ -47,20 +48,8 @@ mod scan;
 mod view;
 
 pub use delta::{Delta, Horizon, Put, Stamp};
-pub use file::{BaseFile, FrozenFile};
+pub use error::StoreError;
 pub use key::TreeKey;
 pub use merge::merge;
 pub use scan::{Batch, Cursor, Overlay, Window};
 pub use view::View;
-
-/// The disk or the Base file failed or is damaged; the text says which and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreError(pub String);
-
-impl std::fmt::Display for StoreError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for StoreError {}

@@ -329,8 +329,9 @@ impl<'a> Uppers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::fake::Disk;
     use crate::store::{Delta, Horizon, Stamp, base::Base};
-    use redb::backends::InMemoryBackend;
+    use std::path::Path;
 
     /// Random numbers, the same every time.
     struct Random(u64);
@@ -355,7 +356,7 @@ mod tests {
     type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
     fn layers(random: &mut Random, model: &mut Model) -> (Arc<View>, Overlay) {
-        let base = Base::open(InMemoryBackend::new(), 1 << 20).unwrap();
+        let base = Base::create(&Disk::new(1).env(), Path::new("/base"), 1 << 20).unwrap();
         let write = base.write().unwrap();
         {
             let mut tree = write.tree(TREE).unwrap();

@@ -14,12 +14,14 @@ use super::{
     descriptor::Descriptor,
     dictionary::table_trees,
     engine::Inner,
+    meta,
     write::{Entry, hidden_key, primary_key},
 };
 use crate::{
     store::base::{BaseItem, BaseRange},
     types::{Index, Table, TreeId},
 };
+use std::sync::atomic::Ordering;
 
 /// Memory for one tree's sorted chunk, in bytes; tests have several chunks.
 const CHUNK_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
@@ -31,6 +33,8 @@ const KILL_CHECK: u64 = 1024;
 struct TreeBuilder<'a> {
     inner: &'a Inner,
     tree: TreeId,
+    /// The number of the build that it belongs to.
+    build: u64,
     /// Its name, for duplicates.
     name: &'a str,
     bytes: Vec<u8>,
@@ -66,10 +70,11 @@ fn length(bytes: &[u8]) -> Result<u32, TxnError> {
 }
 
 impl<'a> TreeBuilder<'a> {
-    fn new(inner: &'a Inner, tree: TreeId, name: &'a str) -> TreeBuilder<'a> {
+    fn new(rows: &Rows<'a>, tree: TreeId, name: &'a str) -> TreeBuilder<'a> {
         TreeBuilder {
-            inner,
+            inner: rows.inner,
             tree,
+            build: rows.build,
             name,
             bytes: Vec::new(),
             entries: Vec::new(),
@@ -129,7 +134,9 @@ impl<'a> TreeBuilder<'a> {
         }
         if let Some(first) = entries.first() {
             let one_at_a_time = self.inner.checkpointer.exclusive.lock();
+            self.inner.mend_base()?;
             let write = self.inner.base.write()?;
+            meta::write_builds(&write, self.build)?;
             let mut tree = write.tree(self.tree)?;
             let appended = !self.flushed || tree.is_below(self.key(first))?;
             // Of those that are appended only the first can meet one that is there.
@@ -157,30 +164,28 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-fn builders<'a>(
-    inner: &'a Inner,
-    indexes: impl Iterator<Item = &'a Index>,
-) -> Vec<TreeBuilder<'a>> {
+fn builders<'a>(rows: &Rows<'a>, indexes: impl Iterator<Item = &'a Index>) -> Vec<TreeBuilder<'a>> {
     indexes
-        .map(|index| TreeBuilder::new(inner, index.tree, &index.name))
+        .map(|index| TreeBuilder::new(rows, index.tree, &index.name))
         .collect()
 }
 
-/// Builds the indexes of `new` that `old` does not have, from its rows.
+/// Builds the indexes of `new` that `old` does not have, from its rows. Returns the build's number,
+/// if there was anything to build.
 pub(super) fn new_indexes(
     inner: &Inner,
     old: &Table,
     new: &Table,
     descriptor: &Descriptor,
-) -> Result<(), TxnError> {
+) -> Result<Option<u64>, TxnError> {
     let known = |index: &&Index| old.indexes.iter().any(|other| other.tree == index.tree);
     let fresh: Vec<&Index> = new.indexes.iter().filter(|index| !known(index)).collect();
     if fresh.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let trees: Vec<TreeId> = fresh.iter().map(|index| index.tree).collect();
     build(inner, old, &trees, descriptor, |rows| {
-        let mut builders = builders(inner, fresh.iter().copied());
+        let mut builders = builders(rows, fresh.iter().copied());
         while let Some(row) = rows.next()? {
             for (index, builder) in fresh.iter().zip(&mut builders) {
                 builder.push_entry(&Entry::derive(new, index, row.value(), row.key())?)?;
@@ -190,19 +195,20 @@ pub(super) fn new_indexes(
     })
 }
 
-/// Converts all rows of `old` into the trees of `new`. Returns the next hidden row number.
+/// Converts all rows of `old` into the trees of `new`. Returns the next hidden row number, and the
+/// build's number, if there was anything to build.
 pub(super) fn rebuild(
     inner: &Inner,
     old: &Table,
     new: &Table,
     convert: &mut super::RowConversion,
     descriptor: &Descriptor,
-) -> Result<u64, TxnError> {
+) -> Result<(u64, Option<u64>), TxnError> {
     let trees: Vec<TreeId> = table_trees(new).collect();
     let mut next_row = 1;
-    build(inner, old, &trees, descriptor, |rows| {
-        let mut rows_builder = TreeBuilder::new(inner, new.rows, "PRIMARY");
-        let mut builders = builders(inner, new.indexes.iter());
+    let number = build(inner, old, &trees, descriptor, |rows| {
+        let mut rows_builder = TreeBuilder::new(rows, new.rows, "PRIMARY");
+        let mut builders = builders(rows, new.indexes.iter());
         let mut image = Vec::new();
         while let Some(row) = rows.next()? {
             image.clear();
@@ -219,11 +225,13 @@ pub(super) fn rebuild(
         rows_builder.flush()?;
         builders.iter_mut().try_for_each(TreeBuilder::flush)
     })?;
-    Ok(next_row)
+    Ok((next_row, number))
 }
 
 /// The rows of a table, in order, from the Base.
 struct Rows<'a> {
+    inner: &'a Inner,
+    build: u64,
     range: BaseRange,
     item: Option<BaseItem>,
     count: u64,
@@ -244,32 +252,34 @@ impl Rows<'_> {
     }
 }
 
-/// Runs `fill` on the rows of `table`, and publishes what it built, or removes it.
-fn build(
-    inner: &Inner,
+/// Runs `fill` on the rows of `table`, and publishes what it built, or removes it. Returns the
+/// build's number, if there were rows.
+fn build<'a>(
+    inner: &'a Inner,
     table: &Table,
     trees: &[TreeId],
-    descriptor: &Descriptor,
-    fill: impl FnOnce(&mut Rows<'_>) -> Result<(), TxnError>,
-) -> Result<(), TxnError> {
+    descriptor: &'a Descriptor,
+    fill: impl FnOnce(&mut Rows<'a>) -> Result<(), TxnError>,
+) -> Result<Option<u64>, TxnError> {
     inner.checkpoint_now()?;
     let snapshot = inner.base.snapshot()?;
+    let number = inner.builds.fetch_add(1, Ordering::Relaxed) + 1;
     let mut rows = Rows {
+        inner,
+        build: number,
         range: snapshot.range(table.rows, &[], None)?,
         item: None,
         count: 0,
         descriptor,
     };
     let result = fill(&mut rows);
+    let any = rows.count > 1;
     let _one_at_a_time = inner.checkpointer.exclusive.lock();
     match result {
-        Ok(()) => inner.publish_base(None),
+        Ok(()) => inner.publish_base(None).map(|()| any.then_some(number)),
         Err(error) => {
-            let write = inner.base.write()?;
-            for tree in trees {
-                write.drop_tree(*tree)?;
-            }
-            write.commit()?;
+            // With the next checkpoint: the disk may be full now.
+            inner.checkpointer.doom(0, trees.to_vec());
             Err(error)
         }
     }

@@ -10,17 +10,22 @@
 //! 4. merge, and commit the Base together with that Seq, the position and the dictionary as of it;
 //! 5. publish the view without the sealed delta;
 //! 6. let the log purge what recovery no longer needs.
+//!
+//! A checkpoint that fails is tried again, once a second, with the delta that was sealed: until the
+//! disk has room again, say. Meanwhile everything can be read, and commits go on until the active
+//! delta is full, too; then they get the checkpoint's error.
 
 use super::{TxnError, dictionary::Dictionary, engine::Inner, meta, prepared::Records};
 use crate::{
     Seq,
     log::Position,
-    store::{Delta, FrozenFile, View, base::Base, merge},
+    store::{Delta, StoreError, View, merge},
     types::TreeId,
 };
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -31,11 +36,15 @@ use std::{
 /// How often the thread looks whether a quiet delta should be merged.
 const TICK: Duration = Duration::from_millis(500);
 
+/// How long after a failed checkpoint the next one is tried, in milliseconds.
+const RETRY_MS: u64 = 1_000;
+
 #[derive(Default)]
 struct State {
     requested: bool,
     stop: bool,
-    failure: Option<String>,
+    /// Why the last checkpoint failed, if it did.
+    failure: Option<TxnError>,
 }
 
 /// What others ask of the checkpoint thread, and what it tells.
@@ -64,6 +73,8 @@ pub(super) struct Retired {
     dictionary: Option<u64>,
     /// The same for the list of prepared transactions.
     prepared: Option<u64>,
+    /// What was sealed and could not be merged yet.
+    sealed: Option<Sealed>,
 }
 
 impl Checkpointer {
@@ -86,8 +97,8 @@ impl Checkpointer {
             self.changed.wait(&mut state);
         }
     }
-    /// Why there are no checkpoints any more.
-    pub fn failure(&self) -> Option<String> {
+    /// Why the last checkpoint failed, if it did.
+    pub fn failure(&self) -> Option<TxnError> {
         self.state.lock().failure.clone()
     }
     /// Counts a delayed commit.
@@ -95,22 +106,40 @@ impl Checkpointer {
         self.delays.fetch_add(1, Ordering::Relaxed);
         self.delay_us.fetch_add(us, Ordering::Relaxed);
     }
+    /// Leaves a tree in the Base that cannot be dropped. True: it was to be.
+    fn leave(&self, tree: TreeId) -> bool {
+        let mut doomed = self.doomed.lock();
+        let before = doomed.len();
+        doomed.retain(|(_, other)| *other != tree);
+        doomed.len() < before
+    }
     /// The Base loses these trees when it has the commit `seq`.
     pub fn doom(&self, seq: Seq, trees: Vec<TreeId>) {
         let doomed = trees.into_iter().map(|tree| (seq, tree));
         self.doomed.lock().extend(doomed);
     }
-    fn take_doomed(&self, seq: Seq) -> Vec<TreeId> {
-        let mut doomed = self.doomed.lock();
-        let due = |entry: &mut (Seq, TreeId)| entry.0 <= seq;
-        doomed.extract_if(.., due).map(|(_, tree)| tree).collect()
+    fn doomed(&self, seq: Seq) -> Vec<TreeId> {
+        let doomed = self.doomed.lock();
+        let due = doomed.iter().filter(|(gone, _)| *gone <= seq);
+        due.map(|(_, tree)| *tree).collect()
     }
-    fn finished(&self, result: &Result<(), TxnError>) {
+    fn forget_doomed(&self, seq: Seq) {
+        self.doomed.lock().retain(|(gone, _)| *gone > seq);
+    }
+    /// Keeps what became of a checkpoint; what is new of it is returned, to be told.
+    fn finished(&self, result: &Result<(), TxnError>) -> Option<String> {
         let mut state = self.state.lock();
-        if let Err(error) = result {
-            state.failure.get_or_insert_with(|| format!("{error:?}"));
-        }
+        let before = std::mem::replace(&mut state.failure, result.clone().err());
         self.changed.notify_all();
+        match (before, result) {
+            (None, Ok(())) => None,
+            (Some(_), Ok(())) => Some("checkpoints go on".to_owned()),
+            (Some(before), Err(error)) if before == *error => None,
+            (_, Err(error)) => Some(format!(
+                "a checkpoint failed and is tried again every second; commits go on until the \
+                 memory for them is used up: {error}"
+            )),
+        }
     }
     /// Sleeps until asked or a tick is over; false to stop.
     fn sleep(&self) -> bool {
@@ -150,6 +179,8 @@ pub(super) struct Pace {
     versions: i64,
     quiet_since_ms: u64,
     log_bytes: u64,
+    /// When the last one ended.
+    ended_ms: u64,
 }
 
 /// A checkpoint begins when the log has grown by so many times the delta's size.
@@ -159,18 +190,18 @@ impl Pace {
     /// One turn of the thread's loop.
     pub fn turn(&mut self, inner: &Inner) {
         let asked = inner.checkpointer.take_request();
-        if inner.checkpointer.failure().is_some() {
-            return;
-        }
         inner.registry.advance(inner.log.visible());
-        if self.is_due(inner) || asked {
+        if self.is_due(inner, asked) {
             // The failure is kept; writers get it when the delta is full.
             let _ = inner.checkpoint_now();
             self.completed(inner);
         }
     }
-    fn is_due(&mut self, inner: &Inner) -> bool {
+    fn is_due(&mut self, inner: &Inner, asked: bool) -> bool {
         let now_ms = inner.env.monotonic_nanos() / 1_000_000;
+        if inner.checkpointer.failure().is_some() {
+            return now_ms.saturating_sub(self.ended_ms) >= RETRY_MS;
+        }
         let delta = Arc::clone(&inner.views.load().active);
         if delta.versions() != self.versions {
             self.versions = delta.versions();
@@ -179,10 +210,11 @@ impl Pace {
         let quiet_ms = now_ms.saturating_sub(self.quiet_since_ms);
         let grown = inner.log.status().bytes.saturating_sub(self.log_bytes);
         let long = grown / LOG_PER_DELTA > inner.options.delta_bytes as u64;
-        !delta.is_empty() && (long || quiet_ms >= inner.options.quiet_checkpoint_ms)
+        asked || !delta.is_empty() && (long || quiet_ms >= inner.options.quiet_checkpoint_ms)
     }
     fn completed(&mut self, inner: &Inner) {
         self.log_bytes = inner.log.status().bytes;
+        self.ended_ms = inner.env.monotonic_nanos() / 1_000_000;
     }
 }
 
@@ -204,80 +236,88 @@ impl Inner {
     }
     /// As `checkpoint_now`, for a caller that holds the Base's lock.
     pub fn checkpoint_locked(&self, retired: &mut Retired) -> Result<(), TxnError> {
-        if let Some(error) = self.checkpointer.failure() {
-            return Err(TxnError::Storage(error));
+        let steps = catch_unwind(AssertUnwindSafe(|| self.checkpoint_steps(retired)));
+        let result = steps.unwrap_or_else(|_| {
+            // Its message was printed where it happened.
+            Err(TxnError::Storage("a checkpoint panicked".to_owned()))
+        });
+        if let Some(news) = self.checkpointer.finished(&result) {
+            self.env.notice(&news);
+        }
+        retired.deltas.retain(|delta| Arc::strong_count(delta) > 1);
+        result
+    }
+    fn checkpoint_steps(&self, retired: &mut Retired) -> Result<(), TxnError> {
+        self.mend_base()?;
+        if let Some(sealed) = retired.sealed.take() {
+            self.merge_sealed(sealed, retired)?;
         }
         let view = self.views.load();
         let known = self.placed.lock().version();
         let told =
             retired.dictionary == Some(known) && retired.prepared == Some(self.prepared.version());
-        if view.active.is_empty() && view.sealed.is_none() && told {
+        if view.active.is_empty() && told {
             return Ok(());
         }
         drop(view);
-        let result = self
-            .seal(retired)
-            .and_then(|sealed| self.merge(&sealed, retired));
-        if result.is_err() {
-            // If this fails as well, what the Base's cache has can still be read.
-            let _ = self.freeze();
-        }
-        self.checkpointer.finished(&result);
-        retired.deltas.retain(|delta| Arc::strong_count(delta) > 1);
-        result
+        let sealed = self.seal(retired);
+        self.merge_sealed(sealed, retired)
     }
-    /// After a failed write: goes on reading what the Base had before, without writing to it.
-    fn freeze(&self) -> Result<(), TxnError> {
-        let storage = |error: std::io::Error| TxnError::Storage(error.to_string());
-        let path = self.dir.join(super::recover::BASE_FILE);
-        let file = FrozenFile::open(&self.env, &path).map_err(storage)?;
-        let base = Base::open(file, self.options.base_cache_bytes)?;
-        let view = self.views.load_full();
-        self.views.store(Arc::new(View {
-            base: Arc::new(base.snapshot()?),
-            ..View::clone(&view)
-        }));
+    /// Has the Base take changes, if it can after those that failed.
+    pub fn mend_base(&self) -> Result<(), TxnError> {
+        if self.base.mend()? {
+            self.publish_base(None)?;
+            // The next call knows whether anybody still reads what was there before.
+            self.base.mend()?;
+        }
         Ok(())
     }
-    fn seal(&self, retired: &Retired) -> Result<Sealed, TxnError> {
+    /// Merges what was sealed, or keeps it for the next time.
+    fn merge_sealed(&self, sealed: Sealed, retired: &mut Retired) -> Result<(), TxnError> {
+        let durable = self.log.wait_visible(sealed.seq);
+        let durable = durable.and_then(|()| self.log.wait_durable(sealed.seq));
+        let merged = durable
+            .map_err(TxnError::from)
+            .and_then(|()| self.merge(&sealed, retired));
+        if merged.is_err() {
+            retired.sealed = Some(sealed);
+        }
+        merged
+    }
+    fn seal(&self, retired: &Retired) -> Sealed {
         let position = self.log.position();
-        let sealed = {
-            let _gate = self.seal_gate.write();
-            self.log.exclusive(|seq| {
-                let view = self.views.load_full();
-                let delta = Arc::clone(&view.active);
-                self.views.store(Arc::new(View {
-                    active: Arc::new(Delta::new(delta.generation + 1)),
-                    sealed: Some(Arc::clone(&delta)),
-                    base: Arc::clone(&view.base),
-                }));
-                let version = self.prepared.version();
-                Sealed {
-                    delta,
-                    seq,
-                    position,
-                    dictionary: Arc::clone(&self.placed.lock()),
-                    prepared: (retired.prepared != Some(version))
-                        .then(|| (version, self.prepared.records())),
-                }
-            })
-        };
-        self.log.wait_visible(sealed.seq)?;
-        self.log.wait_durable(sealed.seq)?;
-        Ok(sealed)
+        let _gate = self.seal_gate.write();
+        self.log.exclusive(|seq| {
+            let view = self.views.load_full();
+            assert!(view.sealed.is_none(), "one delta is sealed at a time");
+            let delta = Arc::clone(&view.active);
+            self.views.store(Arc::new(View {
+                active: Arc::new(Delta::new(delta.generation + 1)),
+                sealed: Some(Arc::clone(&delta)),
+                base: Arc::clone(&view.base),
+            }));
+            let version = self.prepared.version();
+            Sealed {
+                delta,
+                seq,
+                position,
+                dictionary: Arc::clone(&self.placed.lock()),
+                prepared: (retired.prepared != Some(version))
+                    .then(|| (version, self.prepared.records())),
+            }
+        })
     }
     fn merge(&self, sealed: &Sealed, retired: &mut Retired) -> Result<(), TxnError> {
-        let wanted: HashSet<_> = sealed.dictionary.trees().collect();
+        // Without those that were dropped since: nobody reads them, and they may be damaged.
+        let dropped: HashSet<_> = self.checkpointer.doomed(Seq::MAX).into_iter().collect();
+        let wanted = sealed.dictionary.trees();
+        let wanted: HashSet<_> = wanted.filter(|tree| !dropped.contains(tree)).collect();
         let keys = u64::try_from(sealed.delta.versions()).unwrap_or(0);
         self.checkpointer.keys_total.store(keys, Ordering::Relaxed);
         self.checkpointer.keys_done.store(0, Ordering::Relaxed);
         let write = self.base.write()?;
         let done = &self.checkpointer.keys_done;
         merge(&sealed.delta, &write, |tree| wanted.contains(&tree), done)?;
-        let generation = sealed.delta.generation;
-        for state in sealed.dictionary.states() {
-            state.rows_merged(generation);
-        }
         let version = sealed.dictionary.version();
         if retired.dictionary != Some(version) {
             meta::write_dictionary(&write, &sealed.dictionary)?;
@@ -285,17 +325,32 @@ impl Inner {
         if let Some((_, records)) = &sealed.prepared {
             meta::write_prepared(&write, records)?;
         }
-        for tree in self.checkpointer.take_doomed(sealed.seq) {
-            write.drop_tree(tree)?;
+        for tree in self.checkpointer.doomed(sealed.seq) {
+            match write.drop_tree(tree) {
+                // What is left of it goes with the file. It is nobody's any more.
+                Err(StoreError::Damaged { .. }) if self.checkpointer.leave(tree) => {
+                    return Err(TxnError::Storage(format!(
+                        "the space of dropped tree {tree} is not given back, for it is damaged"
+                    )));
+                }
+                dropped => dropped?,
+            }
         }
         let header = meta::Header {
             format: meta::FORMAT,
             applied: sealed.seq,
             position: sealed.position,
             next_id: self.next_id.load(Ordering::Relaxed),
+            log_source: self.server_uuid.clone(),
         };
-        meta::write_header(&write, &header, &sealed.dictionary)?;
+        meta::write_header(&write, &header)?;
+        meta::write_counters(&write, &sealed.dictionary)?;
         write.commit()?;
+        self.checkpointer.forget_doomed(sealed.seq);
+        let generation = sealed.delta.generation;
+        for state in sealed.dictionary.states() {
+            state.rows_merged(generation);
+        }
         retired.dictionary = Some(version);
         if let Some((version, _)) = sealed.prepared {
             retired.prepared = Some(version);

@@ -180,7 +180,7 @@ impl Inner {
             return Ok(());
         }
         if let Some(error) = self.checkpointer.failure() {
-            return Err(TxnError::Storage(error));
+            return Err(error);
         }
         if view.sealed.is_none() {
             return Ok(());
@@ -203,6 +203,9 @@ impl Inner {
         let waited = self.env.monotonic_nanos().saturating_sub(begin);
         self.checkpointer.count_delay(waited / 1_000);
         owner.waiting.resume(WaitFor::Store);
-        Ok(())
+        match self.checkpointer.failure() {
+            Some(error) if used >= limit.saturating_mul(2) => Err(error),
+            _ => Ok(()),
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     lock::mdl::TableLock,
     owner::Owner,
     table_locks::{Request, TableLocks},
-    writes::row_numbers_key,
+    writes::{BUILD, row_numbers_key},
 };
 use crate::{
     Seq,
@@ -91,6 +91,15 @@ struct Records {
     replaced: Option<(TableId, TableId)>,
 }
 
+/// What a change has built in the Base before it is logged.
+#[derive(Default)]
+struct Built {
+    /// The build's number, if there was one.
+    build: Option<u64>,
+    /// The next hidden row number of a table.
+    next_row: Option<(TableId, u64)>,
+}
+
 impl Engine {
     /// Performs a schema change: takes the exclusive metadata locks, builds what must be built,
     /// logs `statement` as a query event together with the new definitions, and returns when it
@@ -109,12 +118,12 @@ impl Engine {
         let barred = inner.bar(owner, &change, statement, lock_wait_ms)?;
         let descriptor = barred.held.descriptor();
         let mut change = change;
-        let mut next_row = None;
+        let mut built = Built::default();
         let dictionary = inner.dictionary.load_full();
         match &mut change {
             SchemaChange::AlterInPlace { old, new } => {
                 let (before, _) = unchanged(&dictionary, old)?;
-                build::new_indexes(inner, before, new, descriptor)?;
+                built.build = build::new_indexes(inner, before, new, descriptor)?;
             }
             SchemaChange::Rebuild {
                 old,
@@ -124,8 +133,11 @@ impl Engine {
             } => {
                 let (before, state) = unchanged(&dictionary, old)?;
                 let convert = convert.as_mut();
-                let next = build::rebuild(inner, before, new, convert, descriptor)?;
-                next_row = Some((new.id, next));
+                let (next, build) = build::rebuild(inner, before, new, convert, descriptor)?;
+                built = Built {
+                    build,
+                    next_row: Some((new.id, next)),
+                };
                 // A table that had such a column goes on with its numbers.
                 let had = before.auto_increment_column().is_some();
                 let next = if had {
@@ -141,7 +153,7 @@ impl Engine {
             }
             _ => {}
         }
-        inner.commit_change(owner, &barred, change, next_row, statement, locks)
+        inner.commit_change(owner, &barred, change, built, statement, locks)
     }
 }
 
@@ -172,7 +184,7 @@ impl Inner {
         owner: &Owner,
         barred: &Barred,
         change: SchemaChange,
-        next_row: Option<(TableId, u64)>,
+        built: Built,
         statement: &DdlStatement,
         locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
@@ -189,7 +201,10 @@ impl Inner {
             after.apply(key, value.as_deref(), 0)?;
             batch.internal(key, value.as_deref());
         }
-        if let Some((id, next)) = next_row
+        if let Some(build) = built.build {
+            batch.internal(&[BUILD], Some(&build.to_le_bytes()));
+        }
+        if let Some((id, next)) = built.next_row
             && let Some((table, state)) = after.entry(id)
         {
             state.next_row.store(next, Ordering::Relaxed);

@@ -113,6 +113,8 @@ pub struct Dictionary {
     databases: BTreeMap<String, DatabaseEntry>,
     by_id: IdMap<Entry>,
     records: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The highest number that a table or tree ever had: those of dropped ones, too.
+    last_id: u32,
 }
 
 impl Dictionary {
@@ -181,10 +183,21 @@ impl Dictionary {
             .values()
             .flat_map(|entry| table_trees(&entry.table))
     }
-    /// The next free number.
+    /// What a tree is called in errors: `table d.t`, or `index i of table d.t`.
+    pub(super) fn name_of(&self, tree: TreeId) -> Option<String> {
+        self.by_id.values().find_map(|Entry { table, .. }| {
+            let of_table = format!("table {}.{}", table.database, table.name);
+            if table.rows == tree {
+                return Some(of_table);
+            }
+            let index = table.indexes.iter().find(|index| index.tree == tree)?;
+            Some(format!("index {} of {of_table}", index.name))
+        })
+    }
+    /// A number above all that tables and trees ever had as far as it knows: a dropped tree's rows
+    /// may still be in the delta or in the log.
     pub(super) fn next_id(&self) -> u32 {
-        let ids = self.by_id.keys().copied().chain(self.trees());
-        ids.max().map_or(1, |last| last.saturating_add(1))
+        self.last_id + 1
     }
     /// Applies a record of the commit `seq` (0: not known yet, see `stamp`).
     pub(super) fn apply(
@@ -250,6 +263,7 @@ impl Dictionary {
         if table.since == 0 {
             table.since = seq;
         }
+        self.last_id = table_trees(&table).fold(self.last_id.max(id), u32::max);
         let state = old.map_or_else(|| TableState::new(id), |old| old.state);
         state
             .auto_increment

@@ -16,7 +16,7 @@ use crate::{
     Seq,
     env::Env,
     log::{Log, LogStep},
-    store::{StoreError, View, base::Base},
+    store::{View, base::Base},
     types::{Table, TreeId},
 };
 use arc_swap::ArcSwap;
@@ -103,6 +103,8 @@ pub(super) struct Inner {
     /// Sealing a delta waits for transactions that fill it before they have a Seq.
     pub seal_gate: RwLock<()>,
     pub next_id: AtomicU32,
+    /// How many times trees were built straight into the Base.
+    pub builds: AtomicU64,
     pub max_transaction_bytes: AtomicU64,
     pub checkpointer: Checkpointer,
     pub server_uuid: String,
@@ -312,17 +314,5 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         let _ = self.shut_down();
-    }
-}
-
-impl From<StoreError> for TxnError {
-    fn from(error: StoreError) -> TxnError {
-        TxnError::Storage(error.0)
-    }
-}
-
-impl From<crate::log::LogError> for TxnError {
-    fn from(error: crate::log::LogError) -> TxnError {
-        TxnError::Storage(error.0)
     }
 }

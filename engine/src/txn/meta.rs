@@ -3,6 +3,7 @@
 //! | key | value |
 //! |---|---|
 //! | `m` | JSON of [`Header`] |
+//! | `b` | how many times trees were built straight into the Base, 8 bytes little endian |
 //! | `x` xid, as text, and its prepare's Seq, 8 bytes big endian | microseconds since 1970 of the prepare, 8 bytes little endian; its events |
 //! | `c` table number, 4 bytes big endian | next AUTO_INCREMENT value, next hidden row number: 8 bytes little endian each |
 
@@ -25,17 +26,19 @@ use std::{
 
 /// The version of the data directory's format that this program reads and writes.
 ///
-/// 2: prepared transactions are kept.
-pub(super) const FORMAT: u32 = 2;
+/// 2: prepared transactions are kept. 3: the file has checksums, and it is known to which log the
+/// Base belongs and what was built in it.
+pub(super) const FORMAT: u32 = 3;
 
 const HEADER: &[u8] = b"m";
+const BUILDS: &[u8] = b"b";
 const COUNTERS: u8 = b'c';
 const PREPARED: u8 = b'x';
 
 /// What the Base as a whole is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// See `FORMAT`; 0 in a Base that was never written.
+    /// See `FORMAT`.
     pub format: u32,
     /// It holds all commits up to this one and nothing of later ones.
     pub applied: Seq,
@@ -43,10 +46,15 @@ pub(super) struct Header {
     pub position: Position,
     /// The next number for a table or tree.
     pub next_id: u32,
+    /// The source of the GTIDs in the log that `position` is in: the server's UUID at that time.
+    pub log_source: String,
 }
 
 /// Replaces the dictionary.
-pub(super) fn write_dictionary(write: &BaseWrite, dictionary: &Dictionary) -> Result<(), TxnError> {
+pub(super) fn write_dictionary(
+    write: &BaseWrite<'_>,
+    dictionary: &Dictionary,
+) -> Result<(), TxnError> {
     let mut meta = write.meta()?;
     let records = dictionary.to_records();
     let kept: HashSet<&[u8]> = records.iter().map(|(key, _)| key.as_slice()).collect();
@@ -69,10 +77,24 @@ pub(super) fn write_dictionary(write: &BaseWrite, dictionary: &Dictionary) -> Re
     Ok(())
 }
 
-/// Replaces the header and the tables' counters.
-pub(super) fn write_header(
-    write: &BaseWrite,
-    header: &Header,
+/// Replaces the header.
+pub(super) fn write_header(write: &BaseWrite<'_>, header: &Header) -> Result<(), TxnError> {
+    let json = serde_json::to_vec(header)
+        .map_err(|error| TxnError::Corrupt(format!("the base's header: {error}")))?;
+    write.meta()?.put(HEADER, &json)?;
+    Ok(())
+}
+
+/// Notes that a tree was built straight into the Base, for the so manyth time. What such trees hold
+/// is not in the log, so the log says which build it needs.
+pub(super) fn write_builds(write: &BaseWrite<'_>, builds: u64) -> Result<(), TxnError> {
+    write.meta()?.put(BUILDS, &builds.to_le_bytes())?;
+    Ok(())
+}
+
+/// Replaces the tables' counters.
+pub(super) fn write_counters(
+    write: &BaseWrite<'_>,
     dictionary: &Dictionary,
 ) -> Result<(), TxnError> {
     let mut meta = write.meta()?;
@@ -84,14 +106,11 @@ pub(super) fn write_header(
         value.extend_from_slice(&state.next_row.load(Ordering::Relaxed).to_le_bytes());
         meta.put(&key, &value)?;
     }
-    let json = serde_json::to_vec(header)
-        .map_err(|error| TxnError::Corrupt(format!("the base's header: {error}")))?;
-    meta.put(HEADER, &json)?;
     Ok(())
 }
 
 /// Replaces the prepared transactions. Their events never change, so those that are there stay.
-pub(super) fn write_prepared(write: &BaseWrite, records: &Records) -> Result<(), TxnError> {
+pub(super) fn write_prepared(write: &BaseWrite<'_>, records: &Records) -> Result<(), TxnError> {
     let mut meta = write.meta()?;
     let key_of = |(xid, record): (&Xid, &Arc<Record>)| {
         let mut key = vec![PREPARED];
@@ -135,22 +154,35 @@ fn read_prepared(key: &[u8], value: &[u8]) -> Option<(Xid, Arc<Record>)> {
     Some((Xid::parse(xid)?, Arc::new(record)))
 }
 
+/// All that `meta` holds.
+pub(super) struct Meta {
+    pub header: Header,
+    /// How many times trees were built straight into the Base.
+    pub builds: u64,
+    pub dictionary: Dictionary,
+    pub prepared: Records,
+}
+
 /// Reads all of it.
-pub(super) fn read(base: &BaseSnapshot) -> Result<(Header, Dictionary, Records), TxnError> {
-    let mut header = Header::default();
+pub(super) fn read(base: &BaseSnapshot) -> Result<Meta, TxnError> {
+    let corrupt = |what: &str| TxnError::Corrupt(format!("the base's {what} cannot be read"));
+    let mut builds = 0;
+    let mut header = None;
     let mut dictionary = Dictionary::default();
     let mut counters = Vec::new();
     let mut prepared = Records::new();
     for (key, value) in base.meta()? {
         if key == HEADER {
-            header = serde_json::from_slice(&value)
-                .map_err(|error| TxnError::Corrupt(format!("the base's header: {error}")))?;
+            header = Some(serde_json::from_slice(&value).map_err(|_| corrupt("header"))?);
+        } else if key == BUILDS {
+            let number = value.as_slice().try_into().map(u64::from_le_bytes);
+            builds = number.map_err(|_| corrupt("number of builds"))?;
         } else if is_dictionary_key(&key) {
             dictionary.apply(&key, Some(&value), 0)?;
         } else if let Some((&PREPARED, rest)) = key.split_first() {
-            let (xid, record) = read_prepared(rest, &value).ok_or_else(|| {
-                TxnError::Corrupt("the base's record of a prepared transaction".to_owned())
-            })?;
+            let record = read_prepared(rest, &value);
+            let (xid, record) =
+                record.ok_or_else(|| corrupt("record of a prepared transaction"))?;
             prepared.insert(xid, record);
         } else if let Some((&COUNTERS, id)) = key.split_first() {
             counters.push((id.try_into().map_or(0, u32::from_be_bytes), value));
@@ -161,7 +193,12 @@ pub(super) fn read(base: &BaseSnapshot) -> Result<(Header, Dictionary, Records),
             read_counters(state, &value);
         }
     }
-    Ok((header, dictionary, prepared))
+    Ok(Meta {
+        header: header.ok_or_else(|| corrupt("header"))?,
+        builds,
+        dictionary,
+        prepared,
+    })
 }
 
 fn read_counters(state: &Arc<TableState>, value: &[u8]) {

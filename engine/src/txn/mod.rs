@@ -2,7 +2,7 @@
 //!
 //! | file | what is inside |
 //! |---|---|
-//! | `engine` | the open database |
+//! | `engine`, `error` | the open database; why an operation of it failed |
 //! | `transaction`, `read`, `write` | a transaction: its snapshot and its end; reading; writing |
 //! | `held` | the row and range locks of a transaction |
 //! | `own` | own changes in plain scans of indexes |
@@ -28,6 +28,7 @@ mod descriptor;
 mod dictionary;
 mod dirty;
 mod engine;
+mod error;
 mod held;
 mod lock;
 mod meta;
@@ -49,6 +50,7 @@ pub use commit::Placed;
 pub use ddl::{DdlStatement, RowConversion, SchemaChange};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions, Step};
+pub use error::TxnError;
 pub use lock::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait};
 pub use owner::{Owner, Unattended, WaitFor, Waiting};
 pub use prepared::{PreparedInfo, XidClaim};
@@ -102,41 +104,6 @@ pub enum Read {
     Newest,
     /// The newest version, locked.
     Locking(LockMode, OnConflict),
-}
-
-/// Why a transaction's operation failed, by what the caller must do.
-#[derive(Clone, Debug)]
-pub enum TxnError {
-    /// Roll the whole transaction back (already done): 1213.
-    Deadlock,
-    /// Roll the statement back: 1205. `holder` is the statement that holds the lock.
-    LockWaitTimeout {
-        /// Text of the statement of the lock's holder, shortened.
-        holder: String,
-    },
-    /// NOWAIT met a lock: 3572.
-    Nowait,
-    /// 1062, with the name of the index and the position of the row's values in the error text.
-    DuplicateKey {
-        /// The index, `PRIMARY` or its name.
-        index: String,
-    },
-    /// The write set is larger than max_binlog_cache_size: 1197.
-    TooLarge,
-    /// A read-only transaction wrote: 1792.
-    ReadOnly,
-    /// The table was changed since the snapshot: 1412.
-    TableChanged,
-    /// The session has the read lock (FLUSH TABLES WITH READ LOCK) and wants to write: 1223.
-    ReadLocked,
-    /// KILL: 1317 (query) or 1053 (connection).
-    Killed,
-    /// The log or the store failed; no more writes until a restart.
-    Storage(String),
-    /// A stored row that does not fit its table.
-    Corrupt(String),
-    /// A rebuild's row conversion refused a row, with its own words.
-    Conversion(String),
 }
 
 /// How a transaction begins.

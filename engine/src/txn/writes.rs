@@ -56,6 +56,10 @@ const CHANGE_BYTES: usize = 200;
 /// number, 4 bytes big endian.
 pub(super) const ROW_NUMBERS: u8 = b'n';
 
+/// The internal record of a DDL that built trees straight into the Base: this byte; the value is the
+/// build's number, 8 bytes little endian.
+pub(super) const BUILD: u8 = b'b';
+
 impl WriteSet {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()

@@ -9,6 +9,7 @@ use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 /// Calls, as the trace has them (1: a name).
@@ -89,6 +90,10 @@ impl Backend for Disk {
 
     fn monotonic_nanos(&self) -> u64 {
         self.wall_micros() * 1000
+    }
+
+    fn sleep(&self, time: Duration) {
+        self.advance(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
     fn random(&self, bytes: &mut [u8]) -> io::Result<()> {

@@ -202,6 +202,8 @@ pub(super) struct Faults {
     pub(super) fail_reads: Option<(u64, u64, ErrorKind)>,
     pub(super) crash: Option<u64>,
     pub(super) capacity: Option<usize>,
+    /// When the bound of the capacity ends, by the clock.
+    pub(super) room_at: Option<u64>,
     /// A failed sync loses what it was to write.
     pub(super) failed_sync_loses: bool,
 }

@@ -3,13 +3,13 @@
 use super::{damage, io_error};
 use crate::{
     Seq,
-    env::{File, Mode},
+    env::{Env, File, Mode},
     log::{
         OpenError,
         event::{Event, FileHeader, FileHeaderFlaw, Gtid, HEADER, IN_USE, MAGIC, kind, offset},
         file_name,
         files::Directory,
-        keeper,
+        keeper::{self, MARGIN},
         read::{Reader, Stop},
     },
 };
@@ -17,6 +17,8 @@ use std::io;
 
 /// A file's header is shorter.
 const HEADER_MAX: usize = 4096;
+/// How much is read at once, in bytes.
+const PIECE: usize = 1 << 20;
 /// No GTID event is longer.
 const GTID_SIZE_MAX: usize = 128;
 
@@ -28,7 +30,7 @@ pub(super) struct Candidate {
     pub(super) header: FileHeader,
     pub(super) header_length: u64,
     /// It was not closed: a crash ended it.
-    in_use: bool,
+    pub(super) in_use: bool,
 }
 
 /// A file as found.
@@ -100,7 +102,11 @@ pub(super) fn later_group(
 }
 
 /// Cuts what a crash left at the end of a file that recovery needs not read.
-pub(super) fn tidy(candidate: &mut Candidate, next: Option<Seq>) -> Result<(), OpenError> {
+pub(super) fn tidy(
+    env: &Env,
+    candidate: &mut Candidate,
+    next: Option<Seq>,
+) -> Result<(), OpenError> {
     if !candidate.in_use {
         return Ok(());
     }
@@ -115,27 +121,98 @@ pub(super) fn tidy(candidate: &mut Candidate, next: Option<Seq>) -> Result<(), O
             }
             // It is not needed: leave damage to those who read it.
             _ if last != next => return Ok(()),
-            Err(Stop::End) => return close(candidate, candidate.length),
-            Err(_) => {
+            Err(why) => {
                 let end = reader.position();
-                return close(candidate, end);
+                return candidate.close(env, end, why);
             }
         }
     }
 }
 
-/// Cuts a file, and notes that it is closed.
-pub(super) fn close(candidate: &mut Candidate, end: u64) -> Result<(), OpenError> {
-    if end == candidate.length && !candidate.in_use {
-        return Ok(());
+impl Candidate {
+    /// Whether a file that ends with no whole event at `end` is as long as it must be: where a
+    /// group was written, the file went on behind it.
+    pub(super) fn check_length(&self, end: u64) -> Result<(), OpenError> {
+        let shorter = |why: &str| Err(damage(self.number, self.length, why));
+        if !self.in_use {
+            return shorter("it was closed, and its last event is missing");
+        }
+        let left = self.length.saturating_sub(end);
+        if left < MARGIN {
+            return shorter("the file is shorter than it was");
+        }
+        let mut bytes = vec![0; GTID_SIZE_MAX];
+        let reading = io_error(format!("cannot read {}", file_name(self.number)));
+        let got = self.file.read_at(&mut bytes, end).map_err(reading)?;
+        bytes.truncate(got);
+        let event = Event::parse(&bytes, end);
+        let gtid = event.ok().filter(|event| event.kind == kind::GTID);
+        let gtid = gtid.and_then(|event| Gtid::decode(event.body));
+        if gtid.is_some_and(|gtid| gtid.length + MARGIN > left) {
+            return shorter("the file is shorter than it was");
+        }
+        Ok(())
     }
-    let cutting = io_error(format!("cannot cut {}", file_name(candidate.number)));
-    if end < candidate.length {
-        candidate.file.set_len(end).map_err(&cutting)?;
-        candidate.length = end;
+    /// Writes once more what is there.
+    pub(super) fn write_again(&self, start: u64, end: u64) -> Result<(), OpenError> {
+        let writing = io_error(format!("cannot write to {}", file_name(self.number)));
+        let mut buffer = Vec::new();
+        let mut at = start;
+        while at < end {
+            let size = usize::try_from(end - at).unwrap_or(usize::MAX);
+            buffer.resize(size.min(PIECE), 0);
+            let got = self.file.read_at(&mut buffer, at).map_err(&writing)?;
+            let bytes = buffer.get(..got).unwrap_or_default();
+            self.file.write_at(bytes, at).map_err(&writing)?;
+            at += bytes.len().max(1) as u64;
+        }
+        Ok(())
     }
-    if candidate.in_use {
-        keeper::clear_in_use(&candidate.file).map_err(&cutting)?;
+    /// Ends a file that was in use after its last whole transaction, at `end`, as if it had been
+    /// rotated. `why` says what is there. What is cut is told.
+    pub(super) fn close(&mut self, env: &Env, end: u64, why: Stop) -> Result<(), OpenError> {
+        let closing = io_error(format!("cannot close {}", file_name(self.number)));
+        let closed = match why {
+            Stop::End(after) if self.in_use || after < self.length => {
+                let mut last_event = vec![0; usize::try_from(after - end).unwrap_or(0)];
+                let read = self.file.read_at(&mut last_event, end);
+                read.and_then(|_| keeper::close_file(&self.file, end, &last_event))
+                    .map(|()| after)
+            }
+            Stop::End(_) => return Ok(()),
+            _ if !self.in_use => return Ok(()),
+            _ => {
+                self.tell_cut(env, end)?;
+                keeper::rotate(env, &self.file, self.number, end, self.header.server_id)
+            }
+        };
+        self.length = closed.map_err(closing)?;
+        Ok(())
     }
-    candidate.file.sync_data().map_err(&cutting)
+    /// Says what is cut, unless it is nothing but zeros.
+    fn tell_cut(&self, env: &Env, end: u64) -> Result<(), OpenError> {
+        let reading = io_error(format!("cannot read {}", file_name(self.number)));
+        let (mut at, mut last) = (end, end);
+        let mut buffer = vec![0; PIECE];
+        while at < self.length {
+            let got = self.file.read_at(&mut buffer, at).map_err(&reading)?;
+            let bytes = buffer.get(..got).unwrap_or_default();
+            if let Some(place) = bytes.iter().rposition(|byte| *byte != 0) {
+                last = at + place as u64 + 1;
+            }
+            if got == 0 {
+                break;
+            }
+            at += got as u64;
+        }
+        if last > end {
+            env.notice(&format!(
+                "binary log {}: {} bytes after position {end} are cut: a crash left them of \
+                 commits that nobody was told of",
+                file_name(self.number),
+                last - end
+            ));
+        }
+        Ok(())
+    }
 }

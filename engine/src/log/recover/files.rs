@@ -12,6 +12,7 @@ use crate::{
         event::FileHeader,
         file_name,
         files::{Directory, INDEX, INDEX_MAX, parse_index},
+        keeper::MARGIN,
         read::Reader,
     },
 };
@@ -100,6 +101,10 @@ pub(super) fn candidates(
         }
         match look_at(directory, number)? {
             Found::Begun(candidate) => candidates.push(candidate),
+            Found::Unbegun(_, length) if length < MARGIN => {
+                let why = "the file is shorter than it was made";
+                return Err(damage(number, length, why));
+            }
             Found::Unbegun(..) => {
                 let unbegun = numbers.get(i..).unwrap_or_default();
                 let earlier = candidates.iter().map(|candidate| candidate.number);
@@ -141,6 +146,7 @@ pub(in crate::log) struct Begun {
     pub(in crate::log) info: FileInfo,
     pub(in crate::log) file: File,
     pub(in crate::log) position: u64,
+    pub(in crate::log) length: u64,
 }
 
 /// Begins a file, durably, and names it in the index.
@@ -166,6 +172,8 @@ pub(in crate::log) fn begin(
         .open(number, Mode::CreateNew)
         .map_err(&beginning)?;
     file.write_at(&header, 0).map_err(&beginning)?;
+    let length = header.len() as u64 + MARGIN;
+    file.set_len(length).map_err(&beginning)?;
     file.sync_data().map_err(&beginning)?;
     directory
         .env
@@ -184,5 +192,6 @@ pub(in crate::log) fn begin(
         info,
         file,
         position,
+        length,
     })
 }

@@ -18,7 +18,7 @@ mod stretch;
 pub(super) use files::begin;
 
 use super::{
-    FileInfo, OpenError, Position, Progress, Replay, file_name, files::Directory, read::Stop,
+    FileInfo, Known, OpenError, Position, Progress, Replay, file_name, files::Directory, read::Stop,
 };
 use crate::{Seq, env::on_all_processors};
 use candidate::{Candidate, later_group};
@@ -59,14 +59,18 @@ fn missing(number: u64) -> OpenError {
     ))
 }
 
-/// Reads the log from `from`; see `Log::open`.
+/// Reads the log; see `Log::open`.
 pub(super) fn recover<R: Replay>(
     directory: &Directory,
-    from: Position,
-    applied: Seq,
+    known: &Known,
     replay: &mut R,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Found, OpenError> {
+    let Known {
+        position: from,
+        applied,
+        source,
+    } = *known;
     let mut candidates = files::candidates(directory, from)?;
     let wanted = |c: &Candidate| c.number == from.file || from.file == 0;
     let first = match candidates.iter().position(wanted) {
@@ -89,9 +93,11 @@ pub(super) fn recover<R: Replay>(
     let following: Vec<Option<Seq>> = following.chain([None]).collect();
     for (i, (candidate, &next)) in candidates.iter_mut().zip(&following).enumerate() {
         if i < first {
-            candidate::tidy(candidate, next)?;
+            candidate::tidy(&directory.env, candidate, next)?;
         } else {
-            recovery.read(candidate, from, next)?;
+            // A later file may be of a server that was given another UUID.
+            let source = source.filter(|_| i == first);
+            recovery.read(candidate, from, next, source)?;
         }
     }
     let last = recovery.last.unwrap_or(0);
@@ -133,6 +139,7 @@ impl<R: Replay> Recovery<'_, R> {
         candidate: &mut Candidate,
         from: Position,
         next: Option<Seq>,
+        source: Option<[u8; 16]>,
     ) -> Result<(), OpenError> {
         let number = candidate.number;
         let after = candidate.header.after;
@@ -153,18 +160,23 @@ impl<R: Replay> Recovery<'_, R> {
             end: candidate.length,
             last: self.last,
             applied: self.applied,
+            source,
+            doubtful: start,
             stopped: None,
             spare: Vec::new(),
         };
-        let (end, why) = self.transactions(stretches)?;
+        let (end, why, doubtful) = self.transactions(stretches)?;
         self.done += candidate.length;
+        if let (Stop::Flaw(_), None) = (why, next) {
+            candidate.check_length(end)?;
+        }
         match (why, next) {
             (Stop::Foreign(at, why), _) => return Err(damage(number, at, why)),
             (Stop::Gap(at, seq), _) => {
                 let why = format!("commit {seq} is not the next one");
                 return Err(damage(number, at, why));
             }
-            (Stop::Flaw(at), _) if self.last.is_none_or(|last| last < self.applied) => {
+            (Stop::Flaw(at), None) if self.last.is_none_or(|last| last < self.applied) => {
                 let why = "there is no whole event, but the base has later commits";
                 return Err(damage(number, at, why));
             }
@@ -172,7 +184,7 @@ impl<R: Replay> Recovery<'_, R> {
                 let why = "there is no whole event, but the next file has later commits";
                 return Err(damage(number, at, why));
             }
-            (Stop::End, Some(next)) if self.last != Some(next) => {
+            (Stop::End(_), Some(next)) if self.last != Some(next) => {
                 let why =
                     format!("it ends before commit {next}, which the next file says is in it");
                 return Err(damage(number, end, why));
@@ -188,20 +200,32 @@ impl<R: Replay> Recovery<'_, R> {
             }
             _ => {}
         }
-        let whole = matches!(why, Stop::End);
-        candidate::close(candidate, if whole { candidate.length } else { end })
+        if next.is_none() && candidate.in_use {
+            // What an earlier process wrote, but could not sync, may be in the page cache only.
+            let doubtful = if doubtful == candidate.header_length {
+                0
+            } else {
+                doubtful
+            };
+            candidate.write_again(doubtful, end)?;
+        }
+        candidate.close(&self.directory.env, end, why)
     }
 
-    /// Replays transactions as long as they are whole; says where they end, and why. While the
+    /// Replays transactions as long as they are whole; says where they end, and why, and from where
+    /// on they may not be durable. While the
     /// processors check and decode one stretch, the next one is read.
-    fn transactions(&mut self, mut stretches: Stretches<'_>) -> Result<(u64, Stop), OpenError> {
+    fn transactions(
+        &mut self,
+        mut stretches: Stretches<'_>,
+    ) -> Result<(u64, Stop, u64), OpenError> {
         let number = stretches.number;
         let reading = io_error(format!("cannot read {}", file_name(number)));
         let mut ahead = stretches.next().map_err(&reading)?;
         loop {
             let stretch = match ahead {
                 Ok(stretch) => stretch,
-                Err(end) => return Ok(end),
+                Err((end, why)) => return Ok((end, why, stretches.doubtful)),
             };
             let (replay, applied) = (&*self.replay, self.applied);
             let (runs, next) = on_all_processors(
@@ -210,8 +234,8 @@ impl<R: Replay> Recovery<'_, R> {
                 || stretches.next(),
             );
             for run in runs {
-                if let Some(end) = self.apply(run)? {
-                    return Ok(end);
+                if let Some((end, why)) = self.apply(run)? {
+                    return Ok((end, why, stretches.doubtful.min(end)));
                 }
             }
             self.tell(&stretch);

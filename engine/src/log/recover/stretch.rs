@@ -33,6 +33,10 @@ pub(super) struct Stretches<'a> {
     pub(super) last: Option<Seq>,
     /// What the base has.
     pub(super) applied: Seq,
+    /// The source that the GTIDs must have, if it is known.
+    pub(super) source: Option<[u8; 16]>,
+    /// The first transaction of which nothing later says that it is durable.
+    pub(super) doubtful: u64,
     /// Where and why no more transactions follow.
     pub(super) stopped: Option<(u64, Stop)>,
     /// A buffer that is no longer needed: memory that was used before is quicker than fresh one.
@@ -113,7 +117,7 @@ impl Stretches<'_> {
 
     /// The transaction that `bytes` begin with, or why there is none. An error: that takes so
     /// many bytes to say.
-    fn look(&self, bytes: &[u8], position: u64) -> Result<Result<Gtid, Stop>, usize> {
+    fn look(&mut self, bytes: &[u8], position: u64) -> Result<Result<Gtid, Stop>, usize> {
         let left = usize::try_from(self.end - position).unwrap_or(usize::MAX);
         let event = Event::parse(bytes, position);
         if let Err(Flaw::Short(size)) = event
@@ -131,6 +135,15 @@ impl Stretches<'_> {
         }
         if gtid.length > left as u64 {
             return Ok(Err(torn(bytes, position)));
+        }
+        if self.source.is_some_and(|source| source != gtid.source) {
+            let why = "it is of another server than the base belongs to: the base or the binary \
+                       logs are from another data directory";
+            return Ok(Err(Stop::Foreign(position, why)));
+        }
+        // Its group was begun when all before it was durable.
+        if gtid.last_committed + 1 == gtid.sequence_number {
+            self.doubtful = position;
         }
         let is_next = match self.last {
             None => gtid.number <= self.applied + 1,

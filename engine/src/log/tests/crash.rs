@@ -30,7 +30,7 @@ struct Acknowledged {
 fn run(env: &Env, known: &mut Acknowledged) -> Result<(), LogError> {
     let (position, applied) = known.base;
     let opened = open_from(env, small(), position, applied);
-    let (log, replayed) = opened.map_err(|error| LogError(error.0))?;
+    let (log, replayed) = opened.map_err(|error| LogError::Failed(error.0))?;
     check(&replayed, applied, known.last);
     let mut last = log.visible();
     assert!(last >= known.last);
@@ -159,7 +159,8 @@ fn a_torn_last_group_is_cut_whatever_sectors_are_lost() {
     for length in (start..end).step_by(41) {
         let mut cut = contents.clone();
         cut.truncate(length);
-        assert_eq!(with_contents(&disk, cut).unwrap().len(), 2);
+        let error = with_contents(&disk, cut).unwrap_err();
+        assert!(error.0.contains("shorter than it was"), "{}", error.0);
     }
     assert_eq!(with_contents(&disk, contents).unwrap().len(), 3);
 }
@@ -225,7 +226,7 @@ fn damage_before_the_last_group_is_refused_with_its_place() {
     assert!(with_contents(&disk, hole).is_err());
     // A log that ends before what the base has.
     let mut short = contents;
-    short.truncate(ends[2] as usize);
+    short[ends[2] as usize..].fill(0);
     let disk = disk.crash(0);
     disk.put(&Path::new(DIR).join(file_name(1)), short);
     let from = Position {
@@ -244,26 +245,49 @@ fn damage_before_the_last_group_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_disk_that_is_full_stops_writes_until_a_restart_with_space() {
+fn commits_wait_while_the_disk_is_full_and_further_ones_are_refused() {
     let disk = disk();
-    let (log, _) = open(&disk.env()).unwrap();
+    let env = disk.env();
+    let (told, notices) = std::sync::mpsc::channel();
+    env.on_notice(move |line| told.send(line.to_owned()).unwrap());
+    let (log, _) = open(&env).unwrap();
     commit(&log, insert(1, 400)).unwrap();
     disk.set_capacity(12 << 10);
-    let mut last = 1;
-    let error = loop {
-        match commit(&log, insert(last + 1, 400)) {
-            Ok(seq) => last = u32::try_from(seq).unwrap(),
-            Err(error) => break error,
-        }
-    };
-    assert!(error.0.contains("free space"), "{}", error.0);
-    assert!(last > 5);
-    assert_eq!(log.visible(), u64::from(last));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let ids = 2..;
+            ids.map(|id| commit(&log, insert(id, 400)))
+                .find_map(|result| match result {
+                    Err(LogError::Full(_)) => Some(log.visible()),
+                    Err(error) => panic!("{error}"),
+                    Ok(seq) if seq > 60 => Some(seq),
+                    Ok(_) => None,
+                })
+                .unwrap()
+        });
+        let notice = notices
+            .recv_timeout(std::time::Duration::from_secs(20))
+            .unwrap();
+        assert!(
+            notice.contains("until there is room on the disk"),
+            "{notice}"
+        );
+        let before = log.visible();
+        let refused = log.commit(insert(1_000, 10), |_| ()).err();
+        assert!(matches!(refused, Some(LogError::Full(_))), "{refused:?}");
+        assert_eq!(log.visible(), before);
+        disk.set_capacity(usize::MAX);
+        let last = waiting.join().unwrap();
+        assert!(before > 5 && last > before, "{before} {last}");
+        let notice = notices
+            .recv_timeout(std::time::Duration::from_secs(20))
+            .unwrap();
+        assert!(notice.contains("commits go on"), "{notice}");
+    });
+    let last = log.visible();
     drop(log);
-    disk.set_capacity(usize::MAX);
-    let (log, replayed) = open(&disk.env()).unwrap();
-    check(&replayed, 0, u64::from(last));
-    commit(&log, insert(log.visible() as u32 + 1, 400)).unwrap();
+    let (_log, replayed) = open(&disk.env()).unwrap();
+    check(&replayed, 0, last);
 }
 
 #[test]
@@ -301,16 +325,8 @@ fn try_open(disk: &Disk, contents: Vec<u8>) -> Result<usize, OpenError> {
     let mut replay = InOrder(|transaction: &Replayed<'_>| {
         changes += transaction.changes().count();
     });
-    let (from, dir) = (Position::default(), Path::new(DIR));
-    Log::open(
-        &disk.env(),
-        dir,
-        options(),
-        from,
-        0,
-        &mut replay,
-        &mut |_| (),
-    )?;
+    let (from, dir) = (Known::default(), Path::new(DIR));
+    Log::open(&disk.env(), dir, options(), from, &mut replay, &mut |_| ())?;
     Ok(changes)
 }
 

@@ -121,9 +121,9 @@ fn mysqlbinlog_decodes_the_files() {
     }
     let env = Env::real();
     let dir = std::env::temp_dir().join(format!("cohort-mysqlbinlog-{}", std::process::id()));
-    let from = Position::default();
+    let from = Known::default();
     let mut replay = InOrder(|_: &Replayed<'_>| ());
-    let log = Log::open(&env, &dir, options(), from, 0, &mut replay, &mut |_| ()).unwrap();
+    let log = Log::open(&env, &dir, options(), from, &mut replay, &mut |_| ()).unwrap();
     let mut ddl = Batch::new("test", 1);
     ddl.internal(b"table", Some(&[0xff; 300]));
     ddl.query("CREATE TABLE t1 (id INT PRIMARY KEY, data BLOB)");

@@ -6,7 +6,7 @@ mod format;
 mod together;
 
 use super::{
-    Batch, Change, InOrder, Log, LogError, OpenError, Options, Position, Replayed, RowsKind,
+    Batch, Change, InOrder, Known, Log, LogError, OpenError, Options, Position, Replayed, RowsKind,
 };
 use crate::{
     Seq,
@@ -102,7 +102,12 @@ fn open_from(
         replayed.push((transaction.seq, changes));
     });
     let dir = Path::new(DIR);
-    let log = Log::open(env, dir, options, from, applied, &mut replay, &mut |_| ())?;
+    let known = Known {
+        position: from,
+        applied,
+        source: None,
+    };
+    let log = Log::open(env, dir, options, known, &mut replay, &mut |_| ())?;
     Ok((log, replayed))
 }
 

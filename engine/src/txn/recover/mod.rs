@@ -25,15 +25,15 @@ use super::{
     dictionary::{Dictionary, TableState},
     engine::{Checkpoints, Engine, EngineOptions, Inner},
     lock::LockManager,
-    meta::{self, Header},
+    meta::{self, Header, Meta},
     prepared::{self, ORIGIN, Prepared, Record, Records},
-    writes::{ROW_NUMBERS, row_numbers},
+    writes::{BUILD, ROW_NUMBERS, row_numbers},
 };
 use crate::{
     Seq,
     env::{self, Env, on_all_processors},
     log::{self, Change, Log, Progress, Replay, ReplayError, Replayed, Xa},
-    store::{BaseFile, Delta, View, base::Base, merge},
+    store::{Delta, StoreError, View, base::Base, merge},
     types::{TableId, TreeId, Xid},
 };
 use arc_swap::ArcSwap;
@@ -75,9 +75,14 @@ impl Engine {
         let _alone = options.inline.then(env::alone);
         let lock = lock_directory(env, dir)?;
         let server_uuid = server_uuid(env, dir)?;
-        let base = open_base(env, dir, &options)?;
+        let base = open_base(env, dir, &options, &server_uuid)?;
         let mut recovery = Recovery::new(base, &options)?;
         let header = recovery.header.clone();
+        let known = log::Known {
+            position: header.position,
+            applied: header.applied,
+            source: parse_uuid(&header.log_source),
+        };
         let log_options = log::Options {
             server_id: options.server_id,
             sync_binlog: options.sync_binlog,
@@ -87,16 +92,8 @@ impl Engine {
             inline: options.inline,
             ..log::Options::new(&options.server_version, server_uuid)
         };
-        let log = Log::open(
-            env,
-            dir,
-            log_options,
-            header.position,
-            header.applied,
-            &mut recovery,
-            progress,
-        )
-        .map_err(|error| OpenError(error.0))?;
+        let log = Log::open(env, dir, log_options, known, &mut recovery, progress)
+            .map_err(|error| OpenError(error.0))?;
         recovery.load();
         log.set_recovery_floor(header.position);
         let (inner, prepared) = recovery.finish(Parts {
@@ -113,6 +110,11 @@ impl Engine {
 
 fn start(inner: Inner, records: Records) -> Result<Engine, OpenError> {
     let inner = Arc::new(inner);
+    let weak = Arc::downgrade(&inner);
+    inner.base.name_trees(move |tree| {
+        let dictionary = weak.upgrade()?.dictionary.load_full();
+        dictionary.name_of(tree)
+    });
     prepared::restore(&inner, records)?;
     if inner.options.inline {
         return Ok(Engine {
@@ -148,12 +150,54 @@ fn lock_directory(env: &Env, dir: &Path) -> Result<Box<dyn Send + Sync>, OpenErr
     })
 }
 
-fn open_base(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Base, OpenError> {
+/// Opens the Base, or makes one in a new data directory.
+fn open_base(
+    env: &Env,
+    dir: &Path,
+    options: &EngineOptions,
+    server_uuid: &[u8; 16],
+) -> Result<Base, OpenError> {
     let path = dir.join(BASE_FILE);
-    let file = BaseFile::open(env, &path)
-        .map_err(|error| OpenError(format!("cannot open {}: {error}", path.display())))?;
-    Base::open(file, options.base_cache_bytes)
-        .map_err(|error| OpenError(format!("{}: {error}", path.display())))
+    let name = path.display();
+    let failed = |error: &dyn std::fmt::Display| {
+        OpenError(format!(
+            "cannot open the base file: {error}; nothing was changed: restore the data directory \
+             from a backup"
+        ))
+    };
+    if env.exists(&path).map_err(|error| failed(&error))? {
+        return Base::open(env, &path, options.base_cache_bytes).map_err(|error| failed(&error));
+    }
+    let names = env.list(dir).map_err(|error| failed(&error))?;
+    if names.iter().any(|name| name.starts_with("binlog.")) {
+        return Err(OpenError(format!(
+            "{name} is missing, but there are binary logs, which need it; nothing was changed: put \
+             the file back, restore the data directory from a backup, or move the binary logs away"
+        )));
+    }
+    // Under another name until there is something in it.
+    let temporary = dir.join(format!("{BASE_FILE}.tmp"));
+    if env.exists(&temporary).map_err(|error| failed(&error))? {
+        env.remove(&temporary).map_err(|error| failed(&error))?;
+    }
+    let header = Header {
+        format: meta::FORMAT,
+        next_id: 1,
+        log_source: format_uuid(server_uuid),
+        ..Header::default()
+    };
+    let made = Base::create(env, &temporary, options.base_cache_bytes);
+    let made = made.map_err(TxnError::from).and_then(|base| {
+        let write = base.write()?;
+        meta::write_header(&write, &header)?;
+        Ok(write.commit()?)
+    });
+    made.map_err(|error| OpenError(format!("cannot make the base file: {error}")))?;
+    let renamed = env.rename(&temporary, &path);
+    renamed
+        .and_then(|()| env.sync_dir(dir))
+        .map_err(|error| failed(&error))?;
+    Base::open(env, &path, options.base_cache_bytes).map_err(|error| failed(&error))
 }
 
 /// The server's UUID, made on the first start and kept in `auto.cnf`, as MySQL keeps its own.
@@ -212,6 +256,8 @@ fn format_uuid(uuid: &[u8; 16]) -> String {
 struct Recovery {
     base: Base,
     header: Header,
+    /// How many times trees were built straight into the Base.
+    builds: u64,
     dictionary: Dictionary,
     delta: Delta,
     delta_bytes: usize,
@@ -254,7 +300,7 @@ impl Replay for Recovery {
         let failed = |seq| {
             move |error: TxnError| ReplayError {
                 seq,
-                why: format!("{error:?}"),
+                why: error.to_string(),
             }
         };
         let Some(last) = transactions.last() else {
@@ -279,12 +325,18 @@ impl Replay for Recovery {
 
 impl Recovery {
     fn new(base: Base, options: &EngineOptions) -> Result<Recovery, OpenError> {
-        let fail = |error: TxnError| OpenError(format!("cannot read the base file: {error:?}"));
-        let snapshot = base.snapshot().map_err(|error| fail(error.into()))?;
-        let (header, dictionary, prepared) = meta::read(&snapshot).map_err(fail)?;
-        if header.format > meta::FORMAT {
+        let snapshot = base.snapshot().map_err(|error| unreadable(&error))?;
+        let meta = meta::read(&snapshot).map_err(|error| unreadable(&error))?;
+        let Meta {
+            header,
+            builds,
+            dictionary,
+            prepared,
+        } = meta;
+        if header.format != meta::FORMAT {
             return Err(OpenError(format!(
-                "the data directory has format {}, this program knows {}: use a newer one",
+                "the data directory has format {}, this program knows {}: use the program that \
+                 wrote it",
                 header.format,
                 meta::FORMAT
             )));
@@ -294,6 +346,7 @@ impl Recovery {
             base,
             applied: header.applied,
             header,
+            builds,
             dictionary,
             delta: Delta::new(0),
             // A running server's deltas together are smaller, so this is for other cases. The
@@ -340,6 +393,7 @@ impl Recovery {
                         self.note_row_numbers(id, value.unwrap_or_default());
                     }
                     Some((&ORIGIN, [])) => {}
+                    Some((&BUILD, [])) => self.check_build(value.unwrap_or_default())?,
                     _ => self.dictionary.apply(key, value, seq)?,
                 },
                 Change::Query { .. } => {}
@@ -355,6 +409,19 @@ impl Recovery {
             }
         }
         Ok(())
+    }
+    /// Whether the Base has what a DDL built straight into it.
+    fn check_build(&self, number: &[u8]) -> Result<(), TxnError> {
+        let number = number.try_into().map(u64::from_le_bytes);
+        match number {
+            Ok(number) if number <= self.builds => Ok(()),
+            Ok(_) => Err(TxnError::Corrupt(format!(
+                "{BASE_FILE} is older than this: rows or index entries that the statement built \
+                 are not in it; put the newest one back, or restore the data directory from a \
+                 backup"
+            ))),
+            Err(_) => Err(TxnError::Corrupt("a build without its number".to_owned())),
+        }
     }
     fn note_row_numbers(&self, table: TableId, numbers: &[u8]) {
         if let Some((_, state)) = self.dictionary.entry(table) {
@@ -404,8 +471,10 @@ impl Recovery {
             applied: self.applied,
             position: self.header.position,
             next_id: self.header.next_id.max(self.dictionary.next_id()),
+            log_source: self.header.log_source.clone(),
         };
-        meta::write_header(&write, &header, &self.dictionary)?;
+        meta::write_header(&write, &header)?;
+        meta::write_counters(&write, &self.dictionary)?;
         write.commit()?;
         self.header = header;
         self.delta = Delta::new(self.delta.generation + 1);
@@ -413,15 +482,17 @@ impl Recovery {
     }
     /// The engine's shared part, and what it has to restore.
     fn finish(self, parts: Parts) -> Result<(Inner, Records), OpenError> {
-        let fail = |error: TxnError| OpenError(format!("cannot read the base file: {error:?}"));
         let base = self.base;
         // Only now: what an index build left is owned by a table that the log has just told of.
-        drop_orphans(&base, &self.dictionary).map_err(fail)?;
-        let snapshot = base.snapshot().map_err(|error| fail(error.into()))?;
+        drop_orphans(&parts.env, &base, &self.dictionary).map_err(|error| unreadable(&error))?;
+        let snapshot = base.snapshot().map_err(|error| unreadable(&error))?;
         for (table, state) in self.dictionary.entries() {
-            let rows = snapshot
-                .tree_len(table.rows)
-                .map_err(|error| fail(error.into()))?;
+            let rows = match snapshot.tree_len(table.rows) {
+                Ok(rows) => rows,
+                // Statements that need the table will say so.
+                Err(StoreError::Damaged { .. }) => 0,
+                Err(error) => return Err(unreadable(&error)),
+            };
             state.base_rows.store(rows.cast_signed(), Ordering::Relaxed);
         }
         let registry = Registry::new(parts.log.visible());
@@ -442,6 +513,7 @@ impl Recovery {
             ddl: Mutex::new(()),
             seal_gate: RwLock::new(()),
             next_id: AtomicU32::new(next_id),
+            builds: AtomicU64::new(self.builds),
             max_transaction_bytes: AtomicU64::new(parts.options.max_transaction_bytes),
             checkpointer: Checkpointer::default(),
             read_lock: TableState::new(TableState::READ_LOCK),
@@ -468,18 +540,30 @@ struct Parts {
     lock: Box<dyn Send + Sync>,
 }
 
+fn unreadable(error: &dyn std::fmt::Display) -> OpenError {
+    OpenError(format!("cannot read the base file: {error}"))
+}
+
 /// Removes trees that no table owns: of an index build or a rebuild that a crash cut short.
-fn drop_orphans(base: &Base, dictionary: &Dictionary) -> Result<(), TxnError> {
+fn drop_orphans(env: &Env, base: &Base, dictionary: &Dictionary) -> Result<(), StoreError> {
     let owned: HashSet<TreeId> = dictionary.trees().collect();
     let mut orphans = base.snapshot()?.trees()?;
     orphans.retain(|tree| !owned.contains(tree));
     if orphans.is_empty() {
         return Ok(());
     }
-    let write = base.write()?;
-    for tree in orphans {
-        write.drop_tree(tree)?;
-    }
-    write.commit()?;
+    let drop_all = || {
+        let write = base.write()?;
+        orphans.iter().try_for_each(|tree| write.drop_tree(*tree))?;
+        write.commit()
+    };
+    let Err(error) = drop_all() else {
+        return Ok(());
+    };
+    // They are in nobody's way.
+    env.notice(&format!(
+        "the space of index builds that did not end is not given back: {error}"
+    ));
+    while base.mend()? {}
     Ok(())
 }
