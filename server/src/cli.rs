@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::{
+    check,
     config::{self, Settings},
     coordinator, lab, serve,
 };
@@ -34,6 +35,8 @@ enum Command {
         #[command(flatten)]
         settings: Box<Settings>,
     },
+    /// Read a whole data directory and say what is damaged.
+    Check(check::Check),
     /// Look at global transactions, and change them by hand.
     Tx(coordinator::Tx),
     /// Make measurements, of Cohort and of other servers.
@@ -68,6 +71,7 @@ pub fn run() -> Result<(), String> {
             }
             serve::run(&config::complete(*settings, config.as_deref())?)
         }
+        Command::Check(check) => check::run(&check),
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
     }

@@ -132,9 +132,20 @@ fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
         options.server_version,
         directory.display()
     );
+    let env = Env::real();
+    env.on_notice(|line| notice!("{line}"));
+    open_engine(&env, options, directory)
+}
+
+/// Opens the engine, and tells how far recovery is if it takes long.
+pub(crate) fn open_engine(
+    env: &Env,
+    options: EngineOptions,
+    directory: &Path,
+) -> Result<Engine, String> {
     let begun = Instant::now();
     let mut long = false;
-    let engine = Engine::open(&Env::real(), directory, options, &mut |progress| {
+    let engine = Engine::open(env, directory, options, &mut |progress| {
         if begun.elapsed() > Duration::from_secs(1) {
             let percent = progress.bytes * 100 / progress.bytes_total.max(1);
             notice!("recovery: {percent}% of the log, commit {}", progress.seq);

@@ -49,6 +49,7 @@ errors! {
     1022 b"23000" duplicate_key_written(table) "Can't write; duplicate key in table '{table}'";
     1025 b"HY000" rename_failed(from, to, why) "Error on rename of '{from}' to '{to}' ({why})";
     1026 b"HY000" error_on_write(file, why) "Error writing file '{file}' ({why})";
+    1021 b"HY000" disk_full(why) "Disk full; waiting for someone to free some space... ({why})";
     1030 b"HY000" storage_failed(why) "Got error '{why}' from storage engine";
     1031 b"HY000" illegal_alter_option(table) "Table storage engine for '{table}' doesn't have this option";
     1036 b"HY000" table_read_only(table) "Table '{table}' is read only";
@@ -232,6 +233,7 @@ errors! {
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
     1827 b"HY000" wrong_password_hash() "The password hash doesn't have the expected format.";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
+    1877 b"HY000" table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3057 b"42000" wrong_user_lock_name(name) "Incorrect user-level lock name '{name}'. The name is empty, NULL, or can not be expressed in the current character-set.";
@@ -342,6 +344,11 @@ impl From<TxnError> for SqlError {
             TxnError::ReadLocked => SqlError::read_locked(),
             TxnError::Killed => SqlError::query_interrupted(),
             TxnError::Storage(why) => SqlError::storage_failed(why),
+            TxnError::Full(why) => SqlError::disk_full(why),
+            TxnError::Damaged { table, place } => {
+                let table = table.unwrap_or_else(|| "the data dictionary".to_owned());
+                SqlError::table_corrupt(table, place)
+            }
             TxnError::Corrupt(why) => SqlError::internal(why),
             TxnError::Conversion(why) => SqlError::unknown_error(why),
         }

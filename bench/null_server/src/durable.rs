@@ -6,7 +6,7 @@
 
 use cohort_engine::{
     env::Env,
-    log::{Batch, InOrder, Log, Options, Position, Replayed},
+    log::{Batch, InOrder, Known, Log, Options, Replayed},
 };
 use std::{
     io::{self, Write},
@@ -27,13 +27,11 @@ impl Commits {
         std::fs::create_dir_all(directory)?;
         let options = Options::new("9.7.0-null", [7; 16]);
         let mut replay = InOrder(|_: &Replayed<'_>| ());
-        let begin = Position::default();
         Log::open(
             &Env::real(),
             directory,
             options,
-            begin,
-            0,
+            Known::default(),
             &mut replay,
             &mut |_| (),
         )

@@ -9,6 +9,7 @@
 
 mod disk;
 pub mod fake;
+mod overlay;
 mod parallel;
 mod real;
 mod stats;
@@ -62,6 +63,15 @@ impl Env {
     pub fn notice(&self, line: &str) {
         if let Some(listener) = self.listener.get() {
             listener(line);
+        }
+    }
+
+    /// The same files, but what is written stays in memory and is gone with the last clone.
+    #[must_use]
+    pub fn read_only(&self) -> Env {
+        Env {
+            listener: Arc::clone(&self.listener),
+            ..Env::new(Arc::new(overlay::Overlay::new(Arc::clone(&self.backend))))
         }
     }
 

@@ -15,11 +15,13 @@
 //! | `owner` | sessions and how they wait |
 //! | `table_locks` | LOCK TABLES and the like |
 //! | `dictionary`, `ddl`, `build` | the data dictionary, its changes, bulk builds |
+//! | `check` | CHECK TABLE |
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
 //! | `checkpoint`, `meta`, `recover` | from memory to the Base, and back at a start |
 //! | `stats` | what it tells about itself |
 
 mod build;
+mod check;
 mod checkpoint;
 mod claim;
 mod commit;
@@ -46,6 +48,7 @@ mod write;
 mod writes;
 
 pub use crate::store::Batch;
+pub use check::TableReport;
 pub use commit::Placed;
 pub use ddl::{DdlStatement, RowConversion, SchemaChange};
 pub use dictionary::Dictionary;

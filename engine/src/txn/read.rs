@@ -172,7 +172,7 @@ fn is_unique_point(kind: &TreeKind, range: &KeyRange) -> bool {
 }
 
 /// Whether one of the parts of a unique index's key is NULL: then it is not unique.
-fn has_null(table: &Table, index: &Index, parts: &[u8]) -> bool {
+pub(super) fn has_null(table: &Table, index: &Index, parts: &[u8]) -> bool {
     let mut start = 0;
     for (position, part) in index.parts.iter().enumerate() {
         let nullable = table

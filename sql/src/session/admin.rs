@@ -209,9 +209,8 @@ impl Session {
         self.send(&shown, !keeps, out)
     }
 
-    /// ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE. Estimates are always up to date,
-    /// rows are checked by their checksums whenever they are read, and space is reused by
-    /// itself: there is nothing to do but to say so.
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE. Estimates are always up to date, and
+    /// space is reused by itself: there is nothing to do but to say so. CHECK reads everything.
     fn table_admin(
         &mut self,
         what: TableAdmin,
@@ -241,13 +240,27 @@ impl Session {
                 continue;
             }
             let dictionary = self.state.instance.engine.dictionary();
-            if dictionary.table(database, &name.name).is_none() {
+            let Some(table) = dictionary.table(database, &name.name) else {
                 let missing = SqlError::no_such_table(database, &name.name);
                 say("Error", &missing.message);
                 say("status", "Operation failed");
                 continue;
-            }
+            };
             match what {
+                TableAdmin::Check => {
+                    let engine = &self.state.instance.engine;
+                    let wait_ms = self.state.settings().table_lock_wait_ms;
+                    let checked = engine.check_table(&self.state.owner, table, wait_ms, || {});
+                    let problems = checked?.problems;
+                    for problem in &problems {
+                        say("error", problem);
+                    }
+                    if problems.is_empty() {
+                        say("status", "OK");
+                    } else {
+                        say("error", "Corrupt");
+                    }
+                }
                 TableAdmin::Optimize => {
                     say(
                         "note",

@@ -7,7 +7,7 @@ use crate::{
     state::State,
 };
 use cohort_engine::{
-    log::{EventInfo, FileInfo, LogError, file_name},
+    log::{EventInfo, FileInfo, file_name},
     types::{ColumnType, Value},
 };
 
@@ -77,7 +77,7 @@ pub(super) fn events(
     let refused = |why: &str| SqlError::command_failed("SHOW BINLOG EVENTS", why);
     let events = log
         .events(&file, position, wanted)
-        .map_err(|LogError(why)| refused(&why))?;
+        .map_err(|error| refused(&error.to_string()))?;
     let Some(events) = events else {
         return Err(refused("Could not find target log"));
     };

@@ -1,0 +1,229 @@
+//! CHECK TABLE: reads a table and its indexes, and compares them.
+//!
+//! Everything is read as of one moment, and what is on disk is read from there, not from the page
+//! cache of the Base: as long as a good copy of a page is in memory nobody else would notice that
+//! the one on disk is bad.
+//!
+//! That an index has the entries of the rows and no others is found without a look-up for each of
+//! them: entries are hashed, and the sums of the hashes compared, as they would be in any order.
+
+use super::{
+    Engine, Isolation, TxnError, TxnOptions,
+    owner::Owner,
+    read::row_key_start,
+    transaction::Txn,
+    write::{Entry, primary_key},
+};
+use crate::{
+    Seq,
+    store::{Batch, Cursor, Overlay, View, Window},
+    types::{Index, Table, TreeId, row},
+};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+/// Entries of an index, in any order.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Sum {
+    count: u64,
+    hashes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, key: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        self.count += 1;
+        self.hashes = self.hashes.wrapping_add(hasher.finish());
+    }
+}
+
+/// What a check of a table found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableReport {
+    /// How many rows it could read.
+    pub rows: u64,
+    /// What is wrong, a sentence each; none: the table is sound.
+    pub problems: Vec<String>,
+}
+
+impl Engine {
+    /// Reads the table and its indexes as they are now. `pause` is called after each few hundred
+    /// entries. Fails if the session was killed, or the table is gone.
+    pub fn check_table(
+        &self,
+        owner: &Arc<Owner>,
+        table: &Arc<Table>,
+        lock_wait_ms: u64,
+        mut pause: impl FnMut(),
+    ) -> Result<TableReport, TxnError> {
+        let mut txn = self.begin(
+            owner,
+            TxnOptions {
+                isolation: Isolation::RepeatableRead,
+                read_only: true,
+                lock_wait_ms,
+                table_lock_wait_ms: lock_wait_ms,
+            },
+        );
+        let text: Arc<str> = Arc::from(format!("CHECK TABLE {}.{}", table.database, table.name));
+        txn.start_statement(&text);
+        let table = txn.use_table(table, false)?.ok_or(TxnError::TableChanged)?;
+        let mut report = TableReport::default();
+        let (view, seq) = match view_from_disk(&mut txn) {
+            Ok(found) => found,
+            Err(error) => {
+                report.problems.push(error.to_string());
+                return Ok(report);
+            }
+        };
+        let mut check = Check {
+            txn: &txn,
+            table: &table,
+            view,
+            seq,
+            pause: &mut pause,
+            report,
+        };
+        check.table()?;
+        Ok(check.report)
+    }
+}
+
+/// What the transaction sees, the Base's part of it from the disk.
+fn view_from_disk(txn: &mut Txn) -> Result<(Arc<View>, Seq), TxnError> {
+    let engine = Arc::clone(&txn.engine);
+    // No change is under way, so that what is on disk is what the view has.
+    let _no_checkpoint = engine.checkpointer.exclusive.lock();
+    engine.mend_base()?;
+    let snapshot = txn.snapshot().clone();
+    let view = View {
+        base: Arc::new(engine.base.snapshot_from_disk()?),
+        ..View::clone(&snapshot.view)
+    };
+    Ok((Arc::new(view), snapshot.seq))
+}
+
+struct Check<'a> {
+    txn: &'a Txn,
+    table: &'a Table,
+    view: Arc<View>,
+    seq: Seq,
+    pause: &'a mut dyn FnMut(),
+    report: TableReport,
+}
+
+impl Check<'_> {
+    fn problem(&mut self, what: String) {
+        /// A table of which nothing is right need not fill the client's memory.
+        const MAX: usize = 100;
+        if self.report.problems.len() < MAX {
+            self.report.problems.push(what);
+        }
+    }
+    fn table(&mut self) -> Result<(), TxnError> {
+        let table = self.table;
+        let mut expected = vec![Sum::default(); table.indexes.len()];
+        let read = self.scan(table.rows, |check, key, image| {
+            check.report.rows += 1;
+            if let Some(wrong) = row_problem(table, key, image, &mut expected) {
+                check.problem(wrong);
+            }
+        })?;
+        for (index, expected) in table.indexes.iter().zip(expected) {
+            let found = self.index(index)?;
+            // Without all rows it is not known which entries there must be.
+            if let (true, Some(found)) = (read, found.filter(|found| *found != expected)) {
+                let name = &index.name;
+                self.problem(if found.count == expected.count {
+                    format!("index {name} has other entries than the rows")
+                } else {
+                    let (has, rows) = (found.count, expected.count);
+                    format!("index {name} has {has} entries for {rows} rows")
+                });
+            }
+        }
+        Ok(())
+    }
+    /// The entries of an index; `None` if not all could be read.
+    fn index(&mut self, index: &Index) -> Result<Option<Sum>, TxnError> {
+        let table = self.table;
+        let mut sum = Sum::default();
+        let mut before: Vec<u8> = Vec::new();
+        let read = self.scan(index.tree, |check, key, _| {
+            sum.add(key);
+            let name = &index.name;
+            match row_key_start(table, index, key) {
+                Err(error) => check.problem(error.to_string()),
+                Ok(start) => {
+                    let parts = key.get(..start).unwrap_or_default();
+                    let twice = index.unique && !before.is_empty() && parts == before;
+                    if twice && !super::read::has_null(table, index, parts) {
+                        check.problem(format!("unique index {name} has an entry twice"));
+                    }
+                    before.clear();
+                    before.extend_from_slice(parts);
+                }
+            }
+        })?;
+        Ok(read.then_some(sum))
+    }
+    /// Gives all entries of a tree to `look`; false if not all can be read.
+    fn scan(
+        &mut self,
+        tree: TreeId,
+        mut look: impl FnMut(&mut Self, &[u8], &[u8]),
+    ) -> Result<bool, TxnError> {
+        const AT_ONCE: usize = 256;
+        let window = Window::new(tree, &[], None, false);
+        let mut cursor = Cursor::new(Arc::clone(&self.view), self.seq, window);
+        let mut last: Vec<u8> = Vec::new();
+        loop {
+            let mut batch = Batch::default();
+            if let Err(error) = cursor.next(&Overlay::new(), &mut batch, AT_ONCE) {
+                self.problem(TxnError::from(error).to_string());
+                return Ok(false);
+            }
+            if batch.is_empty() {
+                return Ok(true);
+            }
+            for place in 0..batch.len() {
+                let (key, value) = batch.get(place);
+                if !last.is_empty() && *key <= *last {
+                    self.problem("the entries of a tree are not in order".to_owned());
+                }
+                last.clear();
+                last.extend_from_slice(key);
+                look(self, key, value);
+            }
+            self.txn.descriptor.waiting.offer(false);
+            if self.txn.descriptor.is_killed() {
+                return Err(TxnError::Killed);
+            }
+            (self.pause)();
+        }
+    }
+}
+
+/// What is wrong with a row; adds the entries it has in the indexes.
+fn row_problem(table: &Table, key: &[u8], image: &[u8], sums: &mut [Sum]) -> Option<String> {
+    if row::decode(table, image).is_err() {
+        return Some("a row does not fit the table's definition".to_owned());
+    }
+    match primary_key(table, image) {
+        Err(error) => return Some(error.to_string()),
+        Ok(Some(primary)) if primary != key => {
+            return Some("a row is stored under another key than its own".to_owned());
+        }
+        Ok(_) => {}
+    }
+    for (index, sum) in table.indexes.iter().zip(sums) {
+        match Entry::derive(table, index, image, key) {
+            Ok(entry) => sum.add(&entry.key),
+            Err(error) => return Some(error.to_string()),
+        }
+    }
+    None
+}
