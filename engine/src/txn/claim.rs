@@ -130,6 +130,7 @@ impl Txn {
         parts: &[u8],
     ) -> Result<Option<Vec<u8>>, TxnError> {
         let window = Window::new(index.tree, parts, successor(parts).as_deref(), false);
+        self.note_own_in(&window);
         let view = self.engine.views.load_full();
         let mut batch = Batch::default();
         let mut cursor = Cursor::new(view, Seq::MAX, window);

@@ -5,6 +5,7 @@
 //! | `engine`, `error` | the open database; why an operation of it failed |
 //! | `transaction`, `read`, `write` | a transaction: its snapshot and its end; reading; writing |
 //! | `held` | the row and range locks of a transaction |
+//! | `depends` | what a session has met that is not durable yet |
 //! | `own` | own changes in plain scans of indexes |
 //! | `claim` | the places of new rows: locks, duplicates |
 //! | `writes` | the write set: overlay, undo, changes for the log |
@@ -26,6 +27,7 @@ mod checkpoint;
 mod claim;
 mod commit;
 mod ddl;
+mod depends;
 mod descriptor;
 mod dictionary;
 mod dirty;
@@ -67,8 +69,10 @@ pub use writes::Savepoint;
 /// What a transaction's plain reads see, and what its locking reads protect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
-    /// READ UNCOMMITTED: prevents dirty writes only. Plain reads see the newest version that is
-    /// visible, or another transaction's uncommitted one.
+    /// READ UNCOMMITTED: prevents dirty writes only. Plain reads see the newest committed version,
+    /// or another transaction's uncommitted one. The reply waits until the committed versions it
+    /// met are durable. For uncommitted ones it cannot: what it tells of them may never come to be,
+    /// after a ROLLBACK as after a crash.
     ReadUncommitted,
     /// READ COMMITTED: a snapshot per statement, no range locks.
     ReadCommitted,

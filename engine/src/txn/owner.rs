@@ -1,6 +1,6 @@
 //! Sessions as the engine knows them, and how they wait.
 
-use super::descriptor::Descriptor;
+use super::{depends::Depends, descriptor::Descriptor};
 use parking_lot::{Condvar, Mutex};
 use std::{
     sync::{
@@ -52,6 +52,8 @@ pub struct Owner {
     /// See `Waiting`.
     pub waiting: Arc<dyn Waiting>,
     pub(super) parker: Arc<Parker>,
+    /// What it has met that is not durable yet.
+    pub(super) depends: Depends,
     /// The descriptor of the last transaction, for the next one.
     pub(super) spare: Mutex<Option<Arc<Descriptor>>>,
 }
@@ -63,6 +65,7 @@ impl Owner {
             session,
             waiting,
             parker: Arc::default(),
+            depends: Depends::default(),
             spare: Mutex::default(),
         })
     }

@@ -1,7 +1,7 @@
 //! Reading in a transaction: plain reads from the snapshot, locking reads of the newest versions.
 
 use super::{
-    Isolation, LockMode, OnConflict, Read, TxnError,
+    LockMode, OnConflict, Read, TxnError,
     transaction::{TreeKind, Txn},
 };
 use crate::{
@@ -74,13 +74,14 @@ impl Txn {
         if let Some(exists) = self.get_own(key, value) {
             return Ok(exists);
         }
-        if self.options.isolation == Isolation::ReadUncommitted {
+        if self.reads_uncommitted() {
             if let Some(uncommitted) = self.engine.registry.uncommitted(key) {
                 value.clear();
                 value.extend_from_slice(uncommitted.as_deref().unwrap_or_default());
                 return Ok(uncommitted.is_some());
             }
-            let (exists, _) = self.engine.views.load().get(key, Seq::MAX, value)?;
+            let (exists, seq) = self.engine.views.load().get(key, Seq::MAX, value)?;
+            self.note_read(seq);
             return Ok(exists);
         }
         let snapshot = self.snapshot();
@@ -244,11 +245,12 @@ impl Scan {
         batch: &mut Batch,
         limit: usize,
     ) -> Result<(), TxnError> {
-        if txn.options.isolation == Isolation::ReadUncommitted {
+        if txn.reads_uncommitted() {
             let overlay = txn.engine.registry.uncommitted_in(&self.window);
             let view = txn.engine.views.load_full();
             let mut cursor = Cursor::new(view, Seq::MAX, self.window.clone());
-            cursor.next(&overlay, batch, limit)?;
+            let newest = cursor.next(&overlay, batch, limit)?;
+            txn.note_read(newest);
             self.window = cursor.window().clone();
         } else {
             let window = &self.window;
@@ -256,13 +258,11 @@ impl Scan {
                 let snapshot = txn.snapshot();
                 Cursor::new(Arc::clone(&snapshot.view), snapshot.seq, window.clone())
             });
+            txn.note_own_in(cursor.window());
             match txn.own_entries(cursor.window())? {
                 Some(own) => cursor.next(&own, batch, limit)?,
                 None => txn.with_overlay(|overlay| cursor.next(overlay, batch, limit))?,
             };
-        }
-        if txn.has_changes() {
-            txn.note_own_read();
         }
         Ok(())
     }
@@ -358,12 +358,10 @@ impl Scan {
         limit: usize,
     ) -> Result<Window, TxnError> {
         self.ahead.clear();
+        txn.note_own_in(&window);
         let mut cursor = Cursor::new(Arc::clone(view), Seq::MAX, window);
         let newest = txn.with_overlay(|overlay| cursor.next(overlay, &mut self.ahead, limit))?;
         txn.note_read(newest);
-        if txn.has_changes() {
-            txn.note_own_read();
-        }
         Ok(cursor.window().clone())
     }
     /// The part of the window that is not in `rest`.

@@ -8,7 +8,7 @@ use super::{
     engine::Inner,
     held::{HeldLocks, deadline},
     lock::{Target, mdl::TableLock},
-    owner::{Owner, WaitFor},
+    owner::Owner,
     prepared::Detached,
     writes::{Savepoint, WriteSet},
 };
@@ -30,12 +30,9 @@ pub struct Txn {
     pub(super) tables: SmallVec<[Used; 2]>,
     pub(super) writes: WriteSet,
     pub(super) locks: HeldLocks,
-    /// What it met in locking reads and must not tell before it is durable.
-    depends: Seq,
-    /// The same for the last locking read alone, which the caller may still take back.
-    last_read: Seq,
-    /// What was taken back: it matters again when the transaction reads its own writes.
-    disregarded: Seq,
+    /// The newest of the reads it set aside (see `depends`): it matters again when the
+    /// transaction reads its own writes.
+    pub(super) set_aside: Seq,
     /// Rows it has changed on top of versions that its snapshot does not see.
     pub(super) newer: Vec<TreeKey>,
     /// Somebody else has what it held.
@@ -86,9 +83,7 @@ impl Txn {
             tables: SmallVec::new(),
             writes: WriteSet::default(),
             locks: HeldLocks::default(),
-            depends: 0,
-            last_read: 0,
-            disregarded: 0,
+            set_aside: 0,
             newer: Vec::new(),
             detached: false,
         }
@@ -114,6 +109,10 @@ impl Txn {
             self.options.isolation,
             Isolation::ReadCommitted | Isolation::ReadUncommitted
         )
+    }
+    /// READ UNCOMMITTED.
+    pub(super) fn reads_uncommitted(&self) -> bool {
+        self.options.isolation == Isolation::ReadUncommitted
     }
     /// Takes the snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT); otherwise the first
     /// plain read takes it.
@@ -265,53 +264,6 @@ impl Txn {
         TreeKind::Rows
     }
 
-    // Reads that met versions which are not durable yet.
-
-    /// Notes that a locking read met the version `seq`.
-    pub(super) fn note_read(&mut self, seq: Seq) {
-        self.depends = self.depends.max(self.last_read);
-        self.last_read = if seq > self.engine.log.visible() {
-            seq
-        } else {
-            0
-        };
-    }
-    /// Whether it may have met versions that a snapshot taken now does not see.
-    pub(super) fn has_read_newer(&self) -> bool {
-        self.depends.max(self.last_read).max(self.disregarded) > self.engine.log.visible()
-    }
-    /// Notes that a read returned something this transaction wrote.
-    pub(super) fn note_own_read(&mut self) {
-        self.depends = self.depends.max(self.disregarded);
-    }
-    /// Whether the last locking read met a version that not everyone can see yet, so that a
-    /// reply that depends on it has to wait.
-    #[must_use]
-    pub fn read_newer(&self) -> bool {
-        self.last_read > self.engine.log.visible()
-    }
-    /// Says that no reply will depend on what the last locking read met: the caller has compared
-    /// it with `get_visible`. An UPDATE of a hot row does so, for instance: "one row matched, one
-    /// changed" is true of either version, and its reply need not wait.
-    pub fn disregard_read(&mut self) {
-        self.disregarded = self.disregarded.max(self.last_read);
-        self.last_read = 0;
-    }
-    /// Waits until everything this transaction has read by locking reads and updates is durable;
-    /// to be called before a reply with such contents leaves the server (`commit` does it too).
-    pub fn wait_for_reads(&mut self) -> Result<(), TxnError> {
-        let depends = self.depends.max(self.last_read);
-        self.depends = 0;
-        self.last_read = 0;
-        if depends <= self.engine.log.visible() {
-            return Ok(());
-        }
-        self.owner.waiting.pause(WaitFor::Log);
-        let result = self.engine.log.wait_visible(depends);
-        self.owner.waiting.resume(WaitFor::Log);
-        result.map_err(Into::into)
-    }
-
     // Its changes and its end.
 
     /// Puts or (`None`) deletes a key, not committed yet.
@@ -357,18 +309,22 @@ impl Txn {
     /// Makes the changes durable and returns their Seq (`None`: there were none). Returns when
     /// they are durable and visible. `database` is the session's, for the binlog's BEGIN event.
     pub fn commit(self, database: &str) -> Result<Option<Seq>, TxnError> {
-        let owner = Arc::clone(&self.owner);
-        let placed = self.commit_placed(database)?;
-        placed.map(|placed| placed.wait(&owner)).transpose()
+        let (engine, owner) = (Arc::clone(&self.engine), Arc::clone(&self.owner));
+        match self.commit_placed(database)? {
+            Some(placed) => placed.wait(&owner).map(Some),
+            None => engine.wait_for_reads(&owner).map(|()| None),
+        }
     }
     /// As `commit`, but returns when the changes have their place in the log and the locks are
-    /// gone: nobody may be told that they are committed before the log says so.
+    /// gone: nobody may be told that they are committed before the log says so, and nobody what
+    /// the transaction has met before `Engine::wait_for_reads` returns.
     pub fn commit_placed(mut self, database: &str) -> Result<Option<Placed>, TxnError> {
         if !self.has_changes() {
             self.give_up();
-            return self.wait_for_reads().map(|()| None);
+            return Ok(None);
         }
         let ticket = self.place(database)?;
+        self.owner.depends.add(ticket.seq());
         self.give_up();
         Ok(Some(Placed::new(&self.engine, ticket)))
     }
@@ -436,9 +392,7 @@ impl Txn {
             tables: detached.tables,
             writes: WriteSet::default(),
             locks: detached.locks,
-            depends: 0,
-            last_read: 0,
-            disregarded: 0,
+            set_aside: 0,
             newer: Vec::new(),
             detached: false,
         }

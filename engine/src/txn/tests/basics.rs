@@ -261,5 +261,5 @@ fn a_locking_read_sees_the_newest_and_a_plain_one_its_snapshot() {
     let locked = get(&mut old, &t, 1, FOR_UPDATE).unwrap();
     assert_eq!(locked, Some((1, Some(2), None)));
     assert!(!old.read_newer(), "it is durable");
-    old.wait_for_reads().unwrap();
+    engine.wait_for_reads(&old.owner).unwrap();
 }
