@@ -82,6 +82,19 @@ impl Warnings {
     pub fn be_strict(&mut self) {
         self.strict = true;
     }
+    /// An empty area under the same rules, for an evaluation that nobody is to hear of.
+    #[must_use]
+    pub fn apart(&self) -> Warnings {
+        Warnings {
+            strict: self.strict,
+            ..Warnings::new(0)
+        }
+    }
+    /// Whether there is anything in it.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.total == 0 && self.raised.is_none()
+    }
     /// The error that a warning has become.
     pub fn take_raised(&mut self) -> Option<SqlError> {
         self.raised.take()

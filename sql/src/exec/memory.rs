@@ -38,7 +38,7 @@ impl Memory {
 }
 
 /// About how many bytes a row takes.
-pub(super) fn size(row: &[Value]) -> usize {
+pub(crate) fn size(row: &[Value]) -> usize {
     let beside: usize = row
         .iter()
         .map(|value| match value {

@@ -12,7 +12,7 @@ mod distinct;
 mod insert;
 mod joined;
 mod key;
-mod memory;
+pub(crate) mod memory;
 mod scan;
 mod sort;
 mod subquery;
@@ -85,7 +85,7 @@ pub struct ExecContext<'a> {
     pub plain_read: Read,
     /// READ COMMITTED and below: rows that the condition refuses are unlocked.
     pub unlock: bool,
-    /// An UPDATE under READ COMMITTED or below: a scan looks at what is committed, and locks only
+    /// An UPDATE under READ COMMITTED or below whose conditions may be evaluated again: a scan looks at what is committed, and locks only
     /// the rows that its condition wants then.
     pub rereads: bool,
     /// CLIENT_FOUND_ROWS: affected rows of UPDATE are those found.
@@ -174,6 +174,16 @@ impl ExecContext<'_> {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
+    }
+
+    /// Evaluates something that will be, or was, evaluated for good: what it warns of is nobody's,
+    /// and `None` is an evaluation that failed or had something to say.
+    fn on_trial<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Option<T> {
+        let apart = self.eval.warnings.apart();
+        let heard = std::mem::replace(self.eval.warnings, apart);
+        let result = work(self);
+        let trial = std::mem::replace(self.eval.warnings, heard);
+        result.ok().filter(|_| trial.is_silent())
     }
 
     /// The same with other parameters.

@@ -113,7 +113,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
     context.eval.ignore = plan.ignore;
     context.eval.be_strict();
     context.eval.forgive_nulls();
-    context.rereads = context.unlock;
+    context.rereads = context.unlock && plan.conditions_repeat;
     let auto = plan.table.auto_increment_column();
     let auto = auto.filter(|auto| plan.assignments.iter().any(|(column, _)| column == auto));
     let mut after = Vec::new();
@@ -125,7 +125,8 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
             found += 1;
             context.eval.row_number = found;
             // Taken before assignments: what they read has no part in whether the read mattered.
-            let newer = context.txn.read_newer();
+            let newer = plan.repeats && context.txn.read_newer();
+            let warnings = context.eval.warnings.count();
             after.clear();
             for computed in subqueries_of(&plan.assignments) {
                 run.run_subqueries(computed, context)?;
@@ -140,7 +141,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
                 context,
             )?;
             let change = after != before;
-            if newer {
+            if newer && context.eval.warnings.count() == warnings {
                 let same = |row: &mut [Value], image: &[u8], context: &mut ExecContext| {
                     let mut after = Vec::with_capacity(image.len());
                     let (assignments, defaults) = (&plan.assignments, &plan.defaults);
@@ -155,7 +156,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
                     )?;
                     Ok((after != image) == change)
                 };
-                if visible_alike(&plan.block, &plan.table, run, key, context, same)? {
+                if visible_alike(&plan.block, &plan.table, run, key, context, same) {
                     context.txn.disregard_read();
                 }
             }
@@ -220,7 +221,8 @@ fn subqueries_of(assignments: &[(usize, Assigned)]) -> impl Iterator<Item = &[us
 /// The locked read met a version that is not durable yet, on which the reply may not depend.
 /// Where the row is found by its key alone, the reply says only that it was found and whether it
 /// was changed: if that would be the same on the version that everyone can see, the reply need
-/// not wait for the newer one.
+/// not wait for the newer one. This is a second evaluation, so it is only for statements of which
+/// the plan says that they repeat, and an error or a warning in it means: wait.
 fn visible_alike(
     block: &Block,
     table: &Arc<Table>,
@@ -228,27 +230,30 @@ fn visible_alike(
     key: &[u8],
     context: &mut ExecContext,
     same: impl FnOnce(&mut [Value], &[u8], &mut ExecContext) -> Result<bool, Stop>,
-) -> Result<bool, Stop> {
+) -> bool {
     let Some(source) = block.sources.first() else {
-        return Ok(false);
+        return false;
     };
     let by_key = match &source.input {
         Input::Table(_, access) => access.point && access.index.is_none(),
         _ => false,
     };
-    if !by_key || !block.subqueries.is_empty() {
-        return Ok(false);
+    if !by_key {
+        return false;
     }
-    let mut visible = Vec::new();
-    if !context.txn.get_visible(table.rows, key, &mut visible)? {
-        return Ok(false);
-    }
-    let now = std::mem::replace(&mut run.row, row::decode(table, &visible)?);
-    let slots = now.len();
-    run.row.resize(slots, Value::Null);
-    let alike = run.all_hold(&source.filter, context)? && same(&mut run.row, &visible, context)?;
+    let slots = run.row.len();
+    let now = std::mem::take(&mut run.row);
+    let alike = context.on_trial(|context| {
+        let mut visible = Vec::new();
+        if !context.txn.get_visible(table.rows, key, &mut visible)? {
+            return Ok(false);
+        }
+        run.row = row::decode(table, &visible)?;
+        run.row.resize(slots, Value::Null);
+        Ok(run.all_hold(&source.filter, context)? && same(&mut run.row, &visible, context)?)
+    });
     run.row = now;
-    Ok(alike)
+    alike == Some(true)
 }
 
 /// Assigns values to the columns of `row`, each seeing those before it, and makes the new image.
@@ -320,9 +325,9 @@ pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome
         false,
         context,
         &mut |run, context, key, image| {
-            if context.txn.read_newer() {
+            if plan.conditions_repeat && context.txn.read_newer() {
                 let (block, table) = (&plan.block, &plan.table);
-                if visible_alike(block, table, run, key, context, |_, _, _| Ok(true))? {
+                if visible_alike(block, table, run, key, context, |_, _, _| Ok(true)) {
                     context.txn.disregard_read();
                 }
             }

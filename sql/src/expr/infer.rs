@@ -124,6 +124,35 @@ pub fn visit_operands_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
     operands!(expr, visit, iter_mut, mut);
 }
 
+/// Whether an expression may be evaluated again, on another version of the row, without anybody
+/// noticing: it changes nothing, and what it reads but the row stays the same for the whole
+/// statement. Slots of subqueries are columns here: who asks knows of the subqueries.
+#[must_use]
+pub fn is_repeatable(expr: &Expr) -> bool {
+    let mut repeatable = match expr {
+        Expr::Literal(..)
+        | Expr::Column { .. }
+        | Expr::Parameter { .. }
+        | Expr::Binary { .. }
+        | Expr::Negate { .. }
+        | Expr::Not(_)
+        | Expr::BitNot(_)
+        | Expr::In { .. }
+        | Expr::Between { .. }
+        | Expr::Like { .. }
+        | Expr::IsNull { .. }
+        | Expr::IsTruth { .. }
+        | Expr::Case { .. }
+        | Expr::Cast { .. } => true,
+        Expr::Function { function, .. } => !function.volatile,
+        Expr::UserVariable { .. } | Expr::SetUserVariable { .. } | Expr::SystemVariable { .. } => {
+            false
+        }
+    };
+    visit_operands(expr, &mut |operand| repeatable &= is_repeatable(operand));
+    repeatable
+}
+
 /// Whether an expression must be evaluated for each row even if it names no column (RAND,
 /// UUID, SLEEP, assignments to user variables).
 #[must_use]

@@ -41,7 +41,7 @@ pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, SqlMode, Statement, VariableScope};
 pub use convert::{conform, text};
 pub use eval::{eval, eval_output, holds};
-pub use infer::{infer, is_volatile, visit_operands, visit_operands_mut};
+pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub(crate) use resolve::literal::as_number;
 pub(crate) use resolve::type_of;
 pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType},
+    expr::{Expr, ExprType, is_repeatable},
     lexer::Mode,
     parse,
 };
@@ -261,8 +261,12 @@ impl Planner<'_> {
             hints,
         )?;
         let collect = moves_rows(&block, table, &assignments);
+        let conditions_repeat = conditions_repeat(&block);
+        let repeats = conditions_repeat && assignments_repeat(&assignments, &defaults);
         Ok(Update {
             block,
+            conditions_repeat,
+            repeats,
             table: Arc::clone(table),
             assignments,
             defaults,
@@ -295,8 +299,10 @@ impl Planner<'_> {
             hints,
         );
         self.stack.pop();
+        let block = block?;
         Ok(Delete {
-            block: block?,
+            conditions_repeat: conditions_repeat(&block),
+            block,
             table,
             ignore,
         })
@@ -493,4 +499,28 @@ fn moves_rows(block: &Block, table: &Table, assignments: &[(usize, Assigned)]) -
     let primary = table.primary.iter().flat_map(|i| &i.parts).any(set);
     let index = super::access::index_of(table, access.index);
     primary || index.is_some_and(|i| i.parts.iter().any(set))
+}
+
+/// Whether the conditions that are checked for each row of the block may be evaluated again on
+/// another version of it.
+fn conditions_repeat(block: &Block) -> bool {
+    let mut filters = block.sources.iter().flat_map(|source| &source.filter);
+    block.subqueries.is_empty() && filters.all(computed_repeats)
+}
+
+/// Whether the values that are assigned may be computed again on another version of the row.
+fn assignments_repeat(assignments: &[(usize, Assigned)], defaults: &[Default_]) -> bool {
+    assignments
+        .iter()
+        .all(|(position, assigned)| match assigned {
+            Assigned::Value(computed) => computed_repeats(computed),
+            Assigned::Default => match defaults.get(*position) {
+                Some(Default_::Expression(expr)) => is_repeatable(expr),
+                Some(Default_::Constant(_) | Default_::Now | Default_::None) | None => true,
+            },
+        })
+}
+
+fn computed_repeats(computed: &Computed) -> bool {
+    computed.subqueries.is_empty() && is_repeatable(&computed.expr)
 }

@@ -472,6 +472,10 @@ pub struct Update {
     /// The rows must be found before the first one is changed, because the change could move
     /// a row to where it is found again.
     pub collect: bool,
+    /// Whether the conditions may be evaluated again on another version of a row.
+    pub conditions_repeat: bool,
+    /// Whether the assignments may, too.
+    pub repeats: bool,
     /// UPDATE IGNORE.
     pub ignore: bool,
 }
@@ -483,6 +487,8 @@ pub struct Delete {
     pub block: Block,
     /// The table.
     pub table: Arc<Table>,
+    /// Whether the conditions may be evaluated again on another version of a row.
+    pub conditions_repeat: bool,
     /// DELETE IGNORE.
     pub ignore: bool,
 }

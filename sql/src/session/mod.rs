@@ -13,6 +13,7 @@ mod schema;
 mod set;
 mod trail;
 mod transaction;
+mod withheld;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};
@@ -252,8 +253,11 @@ impl Session {
         }
     }
 
-    /// Puts an error among the warnings and the process list to sleep.
+    /// The end of every statement, whatever became of it. Its reply, and the session's state, may
+    /// depend on commits that are not durable yet: they are waited for here. Then an error goes
+    /// among the warnings and the process list to sleep.
     fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        let result = self.settle_reads().and(result);
         let state = &mut self.state;
         if let Err(error) = &result {
             state.warnings.push(Level::Error, error.clone());
@@ -364,7 +368,13 @@ impl Session {
                 self.check_schema(change)?;
                 self.commit()?;
                 self.check_locked_schema(change)?;
-                self.change_schema(change, &statement.text, out)
+                let changed = self.change_schema(change, &statement.text, out);
+                if changed.is_err() {
+                    // The error may tell of a row.
+                    let state = &self.state;
+                    state.instance.engine.depend_on_all(&state.owner);
+                }
+                changed
             }
         }
     }
@@ -452,6 +462,7 @@ impl Session {
         self.transaction = Transaction::default();
         self.locked = Locked::default();
         self.close_all();
+        self.state.owner.forget_reads();
         let state = &mut self.state;
         state.variables = state.instance.globals.session();
         state.user_variables.clear();

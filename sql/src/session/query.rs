@@ -1,6 +1,6 @@
 //! Queries and DML: what the planner compiles and the executor runs.
 
-use super::{Session, client_gone, schema::OWN_SCHEMA};
+use super::{Session, client_gone, schema::OWN_SCHEMA, withheld::Withheld};
 use crate::{
     catalog,
     error::SqlError,
@@ -71,16 +71,14 @@ pub(super) fn is_query(sql: &[u8]) -> bool {
     }
 }
 
-/// Keeps rows until it is known that they may be sent, or for those who want the values.
+/// Keeps rows for those who want the values.
 #[derive(Default)]
 struct Kept {
-    columns: Vec<ColumnMeta>,
     rows: Vec<Vec<Value>>,
 }
 
 impl Output for Kept {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
-        self.columns = columns.to_vec();
+    fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {
         Ok(())
     }
     fn row(&mut self, row: &[Value]) -> std::io::Result<()> {
@@ -374,11 +372,13 @@ impl Session {
             }
         }
         let locks = characteristics.isolation == Isolation::Serializable && !alone;
-        // Locked rows may be of commits that are not durable yet: they wait here until they are.
-        let mut kept = (is_select && (plan.writes || locks)).then(Kept::default);
-        let target: &mut dyn Output = match &mut kept {
-            Some(kept) => kept,
-            None => &mut *out,
+        // The rows may be of commits that are not durable yet.
+        let withhold = is_select && (plan.writes || locks || txn.may_read_newer());
+        let mut withheld = None;
+        let target: &mut dyn Output = if withhold {
+            withheld.insert(Withheld::new(&self.state, out))
+        } else {
+            out
         };
         let plain_read = if locks {
             Read::Locking(LockMode::Shared, OnConflict::Wait)
@@ -390,35 +390,30 @@ impl Session {
             Isolation::ReadCommitted | Isolation::ReadUncommitted
         );
         let result = self.execute_plan(plan, &mut txn, params, (plain_read, unlock), target);
+        // Errors and warnings may tell of what the statement has met.
+        if result.is_err() || self.state.warnings.count() > 0 {
+            txn.regard_reads();
+        }
         let outcome = match result {
             Ok(outcome) => outcome,
-            Err(Stop::Gone(_)) => {
-                let error = client_gone();
-                self.leave(txn, alone, Some(&error));
-                return Err(error);
-            }
-            Err(Stop::Error(error)) => {
+            Err(stop) => {
+                let error = match (stop, withheld.and_then(Withheld::into_error)) {
+                    (_, Some(error)) | (Stop::Error(error), None) => error,
+                    (Stop::Gone(_), None) => client_gone(),
+                };
                 self.leave(txn, alone, Some(&error));
                 return Err(error);
             }
         };
-        let durable = plan.writes || locks;
-        if alone && durable {
+        if alone && (plan.writes || locks) {
             self.commit_engine(txn)?;
-            if kept.is_some() {
-                self.settle()?;
-            }
         } else {
-            if durable {
-                txn.wait_for_reads()?;
-            }
             self.leave(txn, alone, None);
         }
-        if let Some(kept) = kept {
-            out.columns(&kept.columns).map_err(|_| client_gone())?;
-            for row in &kept.rows {
-                out.row(row).map_err(|_| client_gone())?;
-            }
+        if let Some(mut withheld) = withheld
+            && withheld.release().is_err()
+        {
+            return Err(withheld.into_error().unwrap_or_else(client_gone));
         }
         Ok(Some(outcome))
     }
@@ -462,11 +457,28 @@ impl Session {
             rows_counted: None,
             patience: 0,
         };
-        let result = exec::run(plan, &mut context, out);
+        let mut result = exec::run(plan, &mut context, out);
         count_rows(&context.handler, state.counters());
         let changed = changes.changed;
+        if let (Ok(outcome), Some(id)) = (&mut result, changed.last_insert_id()) {
+            tell_id(plan, outcome, id);
+        }
         self.state.restore(changed, warnings);
         result
+    }
+}
+
+/// The reply of a statement that called LAST_INSERT_ID(id) carries it, unless it generated one.
+fn tell_id(plan: &Plan, outcome: &mut Outcome, id: u64) {
+    match &plan.body {
+        Body::Update(_) | Body::UpdateJoined(_) => outcome.insert_id = id,
+        Body::Insert(_) if outcome.generated_id == 0 => outcome.insert_id = id,
+        Body::Insert(_)
+        | Body::Delete(_)
+        | Body::DeleteJoined(_)
+        | Body::Select(_)
+        | Body::SelectInto(..)
+        | Body::Explain(_) => {}
     }
 }
 

@@ -159,6 +159,16 @@ impl Session {
         Ok(())
     }
 
+    /// Waits until all that the session has met is durable. What it has committed is later than
+    /// that, so a reply that waits for this commit waits for both.
+    pub(super) fn settle_reads(&mut self) -> Result<(), SqlError> {
+        if self.placed.is_none() {
+            let engine = &self.state.instance.engine;
+            engine.wait_for_reads(&self.state.owner)?;
+        }
+        Ok(())
+    }
+
     /// From now on a statement that ends with a commit returns when this has its place in the
     /// log: the caller must not pass the reply on before `take_placed` is durable.
     pub fn leave_commits(&mut self) {

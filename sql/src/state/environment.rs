@@ -39,6 +39,13 @@ pub(crate) struct Changed {
     last_insert_id: Option<u64>,
 }
 
+impl Changed {
+    /// The value of LAST_INSERT_ID(value), if the statement called it.
+    pub fn last_insert_id(&self) -> Option<u64> {
+        self.last_insert_id
+    }
+}
+
 impl<'a> Changes<'a> {
     /// Nothing has changed yet.
     pub fn new(state: &'a State, user_variables: UserVariables) -> Changes<'a> {

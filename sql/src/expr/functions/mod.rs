@@ -29,7 +29,8 @@ pub struct Function {
     pub name: &'static str,
     /// The least and the greatest number of arguments.
     pub arity: (u8, u8),
-    /// Whether it must be evaluated anew for each row.
+    /// Whether it must be evaluated anew for each row, and only once: every call differs, changes
+    /// something, or tells of something that changes meanwhile.
     pub volatile: bool,
     /// The type of its result.
     pub infer: fn(&Typing<'_>) -> ExprType,
@@ -68,7 +69,7 @@ const fn function(
     }
 }
 
-/// A line of the table, for a function whose every call differs.
+/// A line of the table, for a volatile function.
 const fn volatile(
     name: &'static str,
     arity: (u8, u8),
