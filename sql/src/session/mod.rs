@@ -7,6 +7,7 @@
 mod account;
 mod admin;
 mod locked;
+mod masked;
 mod prepared;
 mod query;
 mod schema;
@@ -34,6 +35,7 @@ use cohort_engine::{
     types::Value,
 };
 use locked::Locked;
+use masked::shown_text;
 use prepared::Statements;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, atomic::AtomicU32};
@@ -187,7 +189,7 @@ impl Session {
         loop {
             let (statement, more) = self.split(rest);
             self.more = more.is_some();
-            let text = as_text(statement);
+            let text = shown_text(statement, self.state.settings().lexer);
             self.begin_statement("Query", Some(&text));
             let result = match more {
                 Some(more) if !multi => Err(SqlError::syntax_at(more, 0)),
@@ -299,12 +301,12 @@ impl Session {
 
     /// Compiles one statement.
     fn compile(&mut self, sql: &[u8]) -> Result<Statement, SqlError> {
-        let text = as_text(sql);
+        let text = shown_text(sql, self.state.settings().lexer);
         if query::is_query(sql) {
             let query = self.compile_query(sql)?;
             return Ok(Statement {
                 text,
-                parameters: query.parameters(),
+                parameters: query.parameters()?,
                 what: Compiled::Query(query),
             });
         }
@@ -562,13 +564,4 @@ impl Drop for Session {
 /// The client went away while its result was sent.
 fn client_gone() -> SqlError {
     SqlError::network_read_error()
-}
-
-/// A statement as text, for people; what is not UTF-8 is replaced.
-fn as_text(statement: &[u8]) -> Arc<str> {
-    // Most are UTF-8, which is checked faster than it is replaced.
-    match str::from_utf8(statement) {
-        Ok(text) => Arc::from(text),
-        Err(_) => Arc::from(String::from_utf8_lossy(statement)),
-    }
 }

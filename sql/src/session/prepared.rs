@@ -170,3 +170,30 @@ impl Session {
         removed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cohort_engine::{
+        env::fake::Disk,
+        txn::{Engine, EngineOptions},
+    };
+    use std::path::Path;
+
+    #[test]
+    fn more_placeholders_than_the_protocol_can_number_are_refused() {
+        let (env, options) = (Disk::new(1).env(), EngineOptions::default());
+        let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| ());
+        let mut session = Session::alone(engine.expect("a new database")).expect("a session");
+        let mut prepare = |count: usize| {
+            let values = vec!["?"; count].join(",");
+            let sql = format!("SELECT 1 FROM DUAL WHERE 1 IN ({values})");
+            session
+                .prepare(sql.as_bytes())
+                .map(|prepared| prepared.parameters)
+        };
+        assert_eq!(prepare(65_535).expect("as many as there may be"), 65_535);
+        let refused = prepare(65_536).err().map(|error| error.code);
+        assert_eq!(refused, Some(1390));
+    }
+}

@@ -32,9 +32,9 @@ pub(super) struct Query {
 }
 
 impl Query {
-    /// How many `?` it has.
-    pub fn parameters(&self) -> u16 {
-        u16::try_from(self.plan.lock().parameters).unwrap_or(u16::MAX)
+    /// How many `?` it has; 1390 if they are more than the protocol can number.
+    pub fn parameters(&self) -> Result<u16, SqlError> {
+        u16::try_from(self.plan.lock().parameters).map_err(|_| SqlError::too_many_parameters())
     }
     /// The columns of its result.
     pub fn columns(&self) -> Arc<[ColumnMeta]> {

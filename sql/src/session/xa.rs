@@ -60,8 +60,18 @@ impl Branch {
 }
 
 impl Session {
-    /// XA.
+    /// XA. Errors and RECOVER may tell of transactions that were prepared, or ended, but not
+    /// durably yet.
     pub(super) fn xa(&mut self, command: &Xa, out: &mut dyn Output) -> Result<(), SqlError> {
+        let result = self.xa_command(command, out);
+        if result.is_err() || matches!(command, Xa::Recover { .. }) {
+            let state = &self.state;
+            state.instance.engine.depend_on_all(&state.owner);
+        }
+        result
+    }
+
+    fn xa_command(&mut self, command: &Xa, out: &mut dyn Output) -> Result<(), SqlError> {
         match command {
             Xa::Start { xid, resume } => self.xa_start(xid, *resume)?,
             Xa::End(xid) => self.xa_end(xid)?,
