@@ -22,14 +22,15 @@ pub(super) struct HeldLocks {
     held: Vec<HeldLock>,
     /// The lock tables it used, each once.
     trees: SmallVec<[LockTree; 4]>,
-    /// How many of `held` it had when the statement began.
-    statement: usize,
+    /// So many of `held` are kept to the end. Those after them are of the row that is being looked
+    /// at, whose lock may yet be given back.
+    kept: usize,
 }
 
 impl HeldLocks {
-    /// The next ones belong to another statement.
-    pub fn start_statement(&mut self) {
-        self.statement = self.held.len();
+    /// All it has now it keeps.
+    pub fn keep(&mut self) {
+        self.kept = self.held.len();
     }
 }
 
@@ -251,7 +252,7 @@ impl Txn {
             }
         }
     }
-    /// Releases the lock `name` if this statement took it last.
+    /// Releases the lock `name` if it was taken last, for the row that is being looked at.
     pub(super) fn unlock_if_new(&mut self, tree: TreeId, name: &[u8]) {
         let Some(last) = self.locks.held.last() else {
             return;
@@ -261,29 +262,31 @@ impl Txn {
             .trees
             .get(last.tree)
             .is_some_and(|known| known.locks.tree == tree);
-        if mine && last.name.as_slice() == name && self.locks.held.len() > self.locks.statement {
+        if mine && last.name.as_slice() == name && self.locks.held.len() > self.locks.kept {
             self.release_last();
         }
     }
+    /// Says that the statement's conditions want the row it is looking at: no later row that is
+    /// refused takes its lock away, even if that is the same row again, on the other side of a
+    /// join.
+    pub fn keep_locks(&mut self) {
+        self.locks.keep();
+    }
     /// Gives back the lock of the row that a locking read returned, when the statement's
-    /// condition did not want it: only done under READ COMMITTED and below, and only if this
-    /// statement took it.
+    /// condition did not want it: only done under READ COMMITTED and below, and only if it was
+    /// taken since `keep_locks`, for this row and nothing else.
     pub fn unlock_row(&mut self, tree: TreeId, key: &[u8]) {
         if !self.reads_committed() {
             return;
         }
-        let new = self
-            .locks
-            .held
-            .get(self.locks.statement..)
-            .unwrap_or_default();
+        let new = self.locks.held.get(self.locks.kept..).unwrap_or_default();
         let place = new.iter().rposition(|lock| {
             let known = self.locks.trees.get(lock.tree);
             lock.name.as_slice() == key && known.is_some_and(|known| known.locks.tree == tree)
         });
         if let Some(place) = place {
             let last = self.locks.held.len() - 1;
-            self.locks.held.swap(self.locks.statement + place, last);
+            self.locks.held.swap(self.locks.kept + place, last);
             self.release_last();
         }
     }
@@ -310,6 +313,6 @@ impl Txn {
         }
         self.locks.held.clear();
         self.locks.trees.clear();
-        self.locks.statement = 0;
+        self.locks.kept = 0;
     }
 }

@@ -92,7 +92,7 @@ impl Txn {
     /// `text` is what others are told when they wait for this transaction's locks.
     pub fn start_statement(&mut self, text: &Arc<str>) {
         *self.descriptor.statement.lock() = Some(Arc::clone(text));
-        self.locks.start_statement();
+        self.locks.keep();
         self.writes.start_statement();
         if self.reads_committed() && self.snapshot.take().is_some() {
             self.descriptor.clear_snapshot();

@@ -78,6 +78,7 @@ impl<'b> BlockRun<'b> {
                     Some(Way::End(number)) => block.ends.get(number),
                 };
                 let access = way.unwrap_or(access);
+                let locks = read_mode(source, context) != Read::Plain;
                 let mut reader = Reader {
                     source,
                     table,
@@ -89,6 +90,9 @@ impl<'b> BlockRun<'b> {
                 };
                 reader.read_all(self, context, &mut |run, context| {
                     if run.all_hold(&source.filter, context)? {
+                        if locks {
+                            context.txn.keep_locks();
+                        }
                         return each(run, context).map(Some);
                     }
                     Ok(None)
@@ -230,7 +234,11 @@ impl<'b> BlockRun<'b> {
                     scan: scan_mode(source, access, context),
                 };
                 let mut memory = Memory::default();
-                reader.read_all(self, context, &mut |run, _| {
+                let locks = reader.read != Read::Plain;
+                reader.read_all(self, context, &mut |run, context| {
+                    if locks {
+                        context.txn.keep_locks();
+                    }
                     let slots = source.first_slot..source.first_slot + source.columns;
                     let row = wanted(run.row.get_mut(slots).unwrap_or_default());
                     memory.take_row(&row)?;
