@@ -4,6 +4,7 @@
 //! `txn` → {`log`, `store`} → `types` → `env`; `log` and `store` never import each other.
 
 pub mod env;
+pub mod invariant;
 pub mod log;
 pub mod store;
 pub mod txn;

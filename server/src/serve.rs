@@ -472,7 +472,7 @@ fn finish(engine: Arc<Engine>) -> Result<(), String> {
         // A statement that nothing could stop still uses it: its end is like a crash to it.
         Err(engine) => engine.checkpoint(),
     }
-    .map_err(|error| format!("the last checkpoint failed: {error:?}"))?;
+    .map_err(|error| format!("the last checkpoint failed: {error}"))?;
     notice!("stopped");
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! those of MySQL 9.7 (`perror` prints them); where MySQL fills a text in differently from place
 //! to place, the argument is the whole variable part.
 
-use cohort_engine::txn::TxnError;
+use cohort_engine::{invariant::Broken, txn::TxnError};
 use std::fmt::Display;
 
 /// An error as a client sees it.
@@ -135,6 +135,7 @@ errors! {
     1203 b"42000" too_many_user_connections(user) "User {user} already has more than 'max_user_connections' active connections";
     1204 b"HY000" set_constants_only() "You may only use constant expressions with SET";
     1205 b"HY000" lock_wait_timeout(detail) "Lock wait timeout exceeded; try restarting transaction{detail}";
+    1206 b"HY000" lock_table_full() "The total number of locks exceeds the lock table size";
     1210 b"HY000" wrong_arguments(to) "Incorrect arguments to {to}";
     1213 b"40001" deadlock() "Deadlock found when trying to get lock; try restarting transaction";
     1214 b"HY000" no_fulltext_support() "The used table type doesn't support FULLTEXT indexes";
@@ -324,6 +325,34 @@ impl SqlError {
     }
 }
 
+impl SqlError {
+    /// A statement waited too long for a lock.
+    pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
+    /// A transaction has too many locks.
+    pub const LOCK_TABLE_FULL: u16 = 1206;
+    /// A deadlock.
+    pub const DEADLOCK: u16 = 1213;
+    /// The log or the store failed.
+    pub const STORAGE_FAILED: u16 = 1030;
+    /// A number is out of its type's range.
+    pub const OUT_OF_RANGE: u16 = 1690;
+
+    /// Whether the engine has rolled the whole transaction back, not only the statement.
+    #[must_use]
+    pub fn ended_transaction(&self) -> bool {
+        matches!(
+            self.code,
+            SqlError::DEADLOCK | SqlError::LOCK_TABLE_FULL | SqlError::STORAGE_FAILED
+        )
+    }
+}
+
+impl From<Broken> for SqlError {
+    fn from(broken: Broken) -> SqlError {
+        SqlError::internal(broken)
+    }
+}
+
 /// What becomes of a transaction's error, except `DuplicateKey`, which only the statement that
 /// met it can word (it knows the row and the table).
 impl From<TxnError> for SqlError {
@@ -336,6 +365,7 @@ impl From<TxnError> for SqlError {
             TxnError::LockWaitTimeout { holder } => {
                 SqlError::lock_wait_timeout(format_args!(" (the lock is held by: {holder})"))
             }
+            TxnError::LockTableFull => SqlError::lock_table_full(),
             TxnError::Nowait => SqlError::lock_nowait(),
             TxnError::DuplicateKey { index } => SqlError::duplicate_entry("", index),
             TxnError::TooLarge => SqlError::transaction_too_large(),
@@ -351,6 +381,7 @@ impl From<TxnError> for SqlError {
             }
             TxnError::Corrupt(why) => SqlError::internal(why),
             TxnError::Conversion(why) => SqlError::unknown_error(why),
+            TxnError::Broken(broken) => broken.into(),
         }
     }
 }

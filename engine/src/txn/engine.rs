@@ -46,6 +46,8 @@ pub struct EngineOptions {
     pub base_cache_bytes: usize,
     /// max_binlog_cache_size: bound of one transaction's changes, in bytes.
     pub max_transaction_bytes: u64,
+    /// cohort_max_lock_bytes: bound of one transaction's locks, in bytes.
+    pub max_lock_bytes: u64,
     /// sync_binlog.
     pub sync_binlog: u64,
     /// max_binlog_size, in bytes.
@@ -69,6 +71,7 @@ impl Default for EngineOptions {
             quiet_checkpoint_ms: 10_000,
             base_cache_bytes: 128 << 20,
             max_transaction_bytes: 1 << 30,
+            max_lock_bytes: 1 << 30,
             sync_binlog: 1,
             max_binlog_size: 1 << 30,
             expire_logs_seconds: 2_592_000,
@@ -106,6 +109,7 @@ pub(super) struct Inner {
     /// How many times trees were built straight into the Base.
     pub builds: AtomicU64,
     pub max_transaction_bytes: AtomicU64,
+    pub max_lock_bytes: AtomicU64,
     pub checkpointer: Checkpointer,
     pub server_uuid: String,
     /// Held as long as the data directory is in use.
@@ -247,6 +251,10 @@ impl Engine {
         self.inner
             .max_transaction_bytes
             .store(bytes, Ordering::Relaxed);
+    }
+    /// Changes cohort_max_lock_bytes.
+    pub fn set_max_lock_bytes(&self, bytes: u64) {
+        self.inner.max_lock_bytes.store(bytes, Ordering::Relaxed);
     }
     /// Counters and gauges.
     pub fn stats(&self) -> EngineStats {

@@ -1,6 +1,6 @@
 //! Why a transaction's operation failed.
 
-use crate::{log::LogError, store::StoreError};
+use crate::{invariant::Broken, log::LogError, store::StoreError};
 use std::fmt;
 
 /// Why a transaction's operation failed, by what the caller must do.
@@ -13,6 +13,8 @@ pub enum TxnError {
         /// Text of the statement of the lock's holder, shortened.
         holder: String,
     },
+    /// Its locks take more memory than they may; the whole transaction was rolled back: 1206.
+    LockTableFull,
     /// NOWAIT met a lock: 3572.
     Nowait,
     /// 1062, with the name of the index and the position of the row's values in the error text.
@@ -46,6 +48,8 @@ pub enum TxnError {
     Corrupt(String),
     /// A rebuild's row conversion refused a row, with its own words.
     Conversion(String),
+    /// A mistake in the server: 1815.
+    Broken(Broken),
 }
 
 impl fmt::Display for TxnError {
@@ -53,6 +57,7 @@ impl fmt::Display for TxnError {
         match self {
             TxnError::Deadlock => f.write_str("a deadlock was found"),
             TxnError::LockWaitTimeout { .. } => f.write_str("the wait for a lock took too long"),
+            TxnError::LockTableFull => f.write_str("the locks take more than cohort_max_lock_bytes"),
             TxnError::Nowait => f.write_str("a lock is held by another transaction"),
             TxnError::DuplicateKey { index } => write!(f, "a duplicate in index {index}"),
             TxnError::TooLarge => {
@@ -66,6 +71,7 @@ impl fmt::Display for TxnError {
             | TxnError::Full(why)
             | TxnError::Corrupt(why)
             | TxnError::Conversion(why) => f.write_str(why),
+            TxnError::Broken(broken) => broken.fmt(f),
             TxnError::Damaged { table: None, place } => write!(f, "damaged: {place}"),
             TxnError::Damaged {
                 table: Some(table),
@@ -76,6 +82,12 @@ impl fmt::Display for TxnError {
 }
 
 impl std::error::Error for TxnError {}
+
+impl From<Broken> for TxnError {
+    fn from(broken: Broken) -> TxnError {
+        TxnError::Broken(broken)
+    }
+}
 
 impl From<StoreError> for TxnError {
     fn from(error: StoreError) -> TxnError {

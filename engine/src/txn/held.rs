@@ -4,15 +4,18 @@ use super::{
     LockMode, OnConflict, TxnError,
     lock::{
         Target,
-        tree::{Attempt, Name, TreeLocks},
+        tree::{self, Attempt, Name, TreeLocks},
     },
     owner::{Waiter, Woken},
     transaction::Txn,
 };
-use crate::types::TreeId;
+use crate::{
+    invariant::{Broken, broken},
+    types::TreeId,
+};
 use smallvec::SmallVec;
 use std::{
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -22,6 +25,11 @@ pub(super) struct HeldLocks {
     held: Vec<HeldLock>,
     /// The lock tables it used, each once.
     trees: SmallVec<[LockTree; 4]>,
+    /// How many range locks it has.
+    ranges: usize,
+    /// Memory of names that are too long to be in `held` itself, in bytes, both here and in the
+    /// lock tables.
+    names: usize,
     /// So many of `held` are kept to the end. Those after them are of the row that is being looked
     /// at, whose lock may yet be given back.
     kept: usize,
@@ -32,7 +40,42 @@ impl HeldLocks {
     pub fn keep(&mut self) {
         self.kept = self.held.len();
     }
+    /// About how much memory its locks take.
+    fn bytes(&self) -> usize {
+        self.held.len() * LOCK_BYTES + self.ranges * RANGE_BYTES + self.names
+    }
+    fn push(&mut self, tree: usize, name: &[u8]) {
+        let name = Name::from(name);
+        self.names += outside(&name);
+        let tree = u32::try_from(tree).unwrap_or(u32::MAX);
+        self.held.push(HeldLock { tree, name });
+    }
+    /// One of the locks was given back.
+    fn forget(&mut self, name: &Name) {
+        self.names -= outside(name);
+    }
+    fn count_ranges(&mut self, more: isize) {
+        self.ranges = self.ranges.saturating_add_signed(more);
+    }
+    /// The lock table that a lock is in.
+    fn table(&self, lock: &HeldLock) -> Result<&TreeLocks, Broken> {
+        self.tree(lock.tree as usize).map(|known| &*known.locks)
+    }
+    fn tree(&self, place: usize) -> Result<&LockTree, Broken> {
+        let known = self.trees.get(place);
+        known.ok_or_else(|| broken("the lock table of every lock is noted"))
+    }
 }
+
+/// The memory of a name that is too long to be in its place: it is there twice.
+fn outside(name: &Name) -> usize {
+    if name.spilled() { 2 * name.len() } else { 0 }
+}
+
+/// What a row lock takes, about, here and in its lock table, whose nodes are about two thirds full.
+const LOCK_BYTES: usize = size_of::<HeldLock>() + tree::ROW_BYTES * 3 / 2;
+/// The same of a range lock.
+const RANGE_BYTES: usize = 2 * size_of::<Name>() * 3 / 2;
 
 struct LockTree {
     locks: Arc<TreeLocks>,
@@ -42,7 +85,7 @@ struct LockTree {
 
 struct HeldLock {
     /// Position in `HeldLocks::trees`.
-    tree: usize,
+    tree: u32,
     name: Name,
 }
 
@@ -90,9 +133,7 @@ impl Txn {
     ) -> Result<bool, TxnError> {
         self.descriptor.identify(|| self.engine.locks.now_us());
         let place = self.lock_tree(tree);
-        let Some(known) = self.locks.trees.get(place) else {
-            return Ok(false);
-        };
+        let known = self.locks.tree(place)?;
         let wait = conflict == OnConflict::Wait;
         match known.locks.lock(&self.descriptor, name, mode, wait) {
             Attempt::Held => return Ok(true),
@@ -105,14 +146,24 @@ impl Txn {
                 self.wait(&waiter, target, deadline)?;
             }
         }
-        self.hold(place, name);
+        self.hold(place, name)?;
         Ok(true)
     }
     /// Notes a lock that was granted.
-    fn hold(&mut self, tree: usize, name: &[u8]) {
+    fn hold(&mut self, tree: usize, name: &[u8]) -> Result<(), TxnError> {
         self.descriptor.count_lock();
-        let name = name.into();
-        self.locks.held.push(HeldLock { tree, name });
+        self.locks.push(tree, name);
+        self.check_locks()
+    }
+    /// A transaction whose locks take more memory than they may is rolled back, which gives the
+    /// memory back.
+    fn check_locks(&mut self) -> Result<(), TxnError> {
+        let limit = self.engine.max_lock_bytes.load(Ordering::Relaxed);
+        if self.locks.bytes() as u64 <= limit {
+            return Ok(());
+        }
+        self.give_up();
+        Err(TxnError::LockTableFull)
     }
     /// Locks `name` X for inserting at `position`, waiting for others' range locks there. False:
     /// it would have to wait, and `conflict` is not to.
@@ -128,23 +179,21 @@ impl Txn {
         let mut owned = false;
         let mut until = None;
         loop {
-            let Some(known) = self.locks.trees.get(place) else {
-                return Ok(false);
-            };
+            let known = self.locks.tree(place)?;
             let wait = conflict == OnConflict::Wait;
             let locks = &known.locks;
             match locks.lock_insert(&self.descriptor, name, position, owned, wait) {
                 Attempt::Held => return Ok(true),
                 Attempt::Refused => return Ok(false),
                 Attempt::Granted => {
-                    self.hold(place, name);
+                    self.hold(place, name)?;
                     return Ok(true);
                 }
                 Attempt::Queued(waiter) => {
                     let target = Target::Row(Arc::clone(&known.locks), name.into());
                     let until = *until.get_or_insert_with(|| deadline(self.options.lock_wait_ms));
                     if self.wait(&waiter, target, until)? == Woken::Granted {
-                        self.hold(place, name);
+                        self.hold(place, name)?;
                         owned = true;
                     }
                 }
@@ -165,24 +214,27 @@ impl Txn {
         self.descriptor.identify(|| self.engine.locks.now_us());
         self.descriptor.count_lock();
         let place = self.lock_tree(tree);
-        let Some(known) = self.locks.trees.get_mut(place) else {
-            return Ok(());
-        };
+        let known = self.locks.trees.get_mut(place);
+        let known = known.ok_or_else(|| broken("the lock table of every lock is noted"))?;
         known.ranges = true;
         let locks = Arc::clone(&known.locks);
         for round in 0.. {
             if round == PATIENCE || conflict == OnConflict::Skip {
-                locks.bar_range(&self.descriptor, low, high);
+                let more = locks.bar_range(&self.descriptor, low, high);
+                self.locks.count_ranges(more);
             }
             if conflict == OnConflict::Skip {
                 break;
             }
-            let Err(pending) = locks.lock_range(&self.descriptor, low, high) else {
-                break;
-            };
-            self.wait_for(tree, &pending, conflict)?;
+            match locks.lock_range(&self.descriptor, low, high) {
+                Ok(more) => {
+                    self.locks.count_ranges(more);
+                    break;
+                }
+                Err(pending) => self.wait_for(tree, &pending, conflict)?,
+            }
         }
-        Ok(())
+        self.check_locks()
     }
     /// Waits until the insert that holds the lock `name` is over: having held it for a moment is
     /// proof.
@@ -213,10 +265,11 @@ impl Txn {
         })
     }
     fn release_last(&mut self) {
-        if let Some(lock) = self.locks.held.pop()
-            && let Some(known) = self.locks.trees.get(lock.tree)
-        {
-            known.locks.release(&self.descriptor, &lock.name);
+        if let Some(lock) = self.locks.held.pop() {
+            self.locks.forget(&lock.name);
+            if let Ok(locks) = self.locks.table(&lock) {
+                locks.release(&self.descriptor, &lock.name);
+            }
         }
     }
     /// How many locks it has: those taken later come after them.
@@ -232,8 +285,8 @@ impl Txn {
     /// Makes the locks taken after the first `kept` shared.
     pub(super) fn downgrade_since(&mut self, kept: usize) {
         for lock in self.locks.held.get(kept..).unwrap_or_default() {
-            if let Some(known) = self.locks.trees.get(lock.tree) {
-                known.locks.downgrade(&self.descriptor, &lock.name);
+            if let Ok(locks) = self.locks.table(lock) {
+                locks.downgrade(&self.descriptor, &lock.name);
             }
         }
     }
@@ -241,12 +294,13 @@ impl Txn {
     pub(super) fn release_vacant(&mut self, kept: usize) {
         let mut place = kept;
         while let Some(lock) = self.locks.held.get(place) {
-            let Some(known) = self.locks.trees.get(lock.tree) else {
-                break;
+            let Ok(locks) = self.locks.table(lock) else {
+                return;
             };
-            if self.is_vacant(known.locks.tree, &lock.name) {
-                known.locks.release(&self.descriptor, &lock.name);
-                self.locks.held.swap_remove(place);
+            if self.is_vacant(locks.tree, &lock.name) {
+                locks.release(&self.descriptor, &lock.name);
+                let gone = self.locks.held.swap_remove(place);
+                self.locks.forget(&gone.name);
             } else {
                 place += 1;
             }
@@ -257,11 +311,7 @@ impl Txn {
         let Some(last) = self.locks.held.last() else {
             return;
         };
-        let mine = self
-            .locks
-            .trees
-            .get(last.tree)
-            .is_some_and(|known| known.locks.tree == tree);
+        let mine = self.locks.table(last).is_ok_and(|locks| locks.tree == tree);
         if mine && last.name.as_slice() == name && self.locks.held.len() > self.locks.kept {
             self.release_last();
         }
@@ -281,8 +331,8 @@ impl Txn {
         }
         let new = self.locks.held.get(self.locks.kept..).unwrap_or_default();
         let place = new.iter().rposition(|lock| {
-            let known = self.locks.trees.get(lock.tree);
-            lock.name.as_slice() == key && known.is_some_and(|known| known.locks.tree == tree)
+            let mine = |locks: &TreeLocks| locks.tree == tree;
+            lock.name.as_slice() == key && self.locks.table(lock).is_ok_and(mine)
         });
         if let Some(place) = place {
             let last = self.locks.held.len() - 1;
@@ -300,9 +350,9 @@ impl Txn {
                 .take_while(|lock| lock.tree == first.tree)
                 .count();
             let (now, later) = rest.split_at(same.min(CHUNK));
-            if let Some(known) = self.locks.trees.get(first.tree) {
-                let names = now.iter().map(|lock| lock.name.as_slice());
-                known.locks.release_all(&self.descriptor, names, false);
+            let names = now.iter().map(|lock| lock.name.as_slice());
+            if let Ok(locks) = self.locks.table(first) {
+                locks.release_all(&self.descriptor, names, false);
             }
             rest = later;
         }
@@ -311,8 +361,6 @@ impl Txn {
                 .locks
                 .release_all(&self.descriptor, std::iter::empty(), true);
         }
-        self.locks.held.clear();
-        self.locks.trees.clear();
-        self.locks.kept = 0;
+        self.locks = HeldLocks::default();
     }
 }

@@ -318,7 +318,7 @@ pub(super) fn restore(engine: &Arc<Inner>, records: Records) -> Result<(), OpenE
     for (xid, record) in records {
         let refused = |error: TxnError| {
             OpenError(format!(
-                "cannot restore the prepared transaction {xid}: {error:?}"
+                "cannot restore the prepared transaction {xid}: {error}"
             ))
         };
         let transaction = redo(engine, &record.events).map_err(refused)?;

@@ -2,6 +2,7 @@
 
 use super::{LockMode, OnConflict, TxnError, transaction::Txn};
 use crate::{
+    invariant::broken,
     log::RowsKind,
     store::TreeKey,
     types::{Index, Table, key},
@@ -118,7 +119,7 @@ impl Txn {
                     key
                 }
                 None => {
-                    let key = hidden_key(txn.row_number(used, number));
+                    let key = hidden_key(txn.row_number(used, number)?);
                     txn.lock_insert(table.rows, &key, &key, OnConflict::Wait)?;
                     key
                 }
@@ -137,18 +138,17 @@ impl Txn {
         self.check_size()
     }
     /// The hidden number of a new row: the next one, or `given`.
-    fn row_number(&self, used: usize, given: Option<u64>) -> u64 {
-        let Some(used) = self.tables.get(used) else {
-            return 1;
-        };
+    fn row_number(&self, used: usize, given: Option<u64>) -> Result<u64, TxnError> {
+        let used = self.tables.get(used);
+        let used = used.ok_or_else(|| broken("a table that is written is in use"))?;
         let next = &used.state.next_row;
-        match given {
+        Ok(match given {
             None => next.fetch_add(1, Ordering::Relaxed),
             Some(number) => {
                 next.fetch_max(number.saturating_add(1), Ordering::Relaxed);
                 number
             }
-        }
+        })
     }
     /// The key of the row that stands in the way of inserting `image`, locked X: for REPLACE and
     /// ON DUPLICATE KEY UPDATE.
@@ -160,16 +160,14 @@ impl Txn {
     ) -> Result<Option<Vec<u8>>, TxnError> {
         let mut value = Vec::new();
         if index == "PRIMARY" {
-            let Some(key) = primary_key(table, image)? else {
-                return Ok(None);
-            };
+            let key = primary_key(table, image)?;
+            let key = key.ok_or_else(|| broken("a duplicate is in an index of the table"))?;
             let row = TreeKey::new(table.rows, &key);
             self.lock(table.rows, &key, LockMode::Exclusive, OnConflict::Wait)?;
             return Ok(self.get_newest(&row, &mut value)?.then_some(key));
         }
-        let Some(index) = table.indexes.iter().find(|other| other.name == index) else {
-            return Ok(None);
-        };
+        let index = table.indexes.iter().find(|other| other.name == index);
+        let index = index.ok_or_else(|| broken("a duplicate is in an index of the table"))?;
         let entry = Entry::derive(table, index, image, &[])?;
         self.lock(
             index.tree,

@@ -74,6 +74,10 @@ fn engine(stats: &EngineStats, values: &mut Vec<(&'static str, u64)>) {
     let average = locks.time_us.checked_div(locks.waits).unwrap_or(0);
     values.extend([
         ("Binlog_cache_disk_use", 0),
+        (
+            "Cohort_broken_invariants",
+            cohort_engine::invariant::count(),
+        ),
         ("Cohort_checkpoint_keys_done", stats.checkpoint_keys_done),
         ("Cohort_checkpoint_keys_total", stats.checkpoint_keys_total),
         ("Cohort_checkpoints", stats.checkpoints),

@@ -38,7 +38,9 @@ pub(super) fn run_block(
 ) -> Flowing {
     let result = block_rows(block, context, outer, sink);
     result.map_err(|stop| match stop {
-        Stop::Error(error) if error.code == 1690 => Stop::Error(named(error, block)),
+        Stop::Error(error) if error.code == SqlError::OUT_OF_RANGE => {
+            Stop::Error(named(error, block))
+        }
         other => other,
     })
 }

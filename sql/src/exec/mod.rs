@@ -31,6 +31,7 @@ use crate::{
     plan::{Body, Insert, Plan, Query, TableUse},
 };
 use cohort_engine::{
+    invariant::Broken,
     txn::{Engine, LockMode, OnConflict, Owner, Read, Txn, TxnError},
     types::{Table, Value, row::Malformed},
 };
@@ -141,6 +142,12 @@ impl From<SqlError> for Stop {
 impl From<TxnError> for Stop {
     fn from(error: TxnError) -> Stop {
         Stop::Error(error.into())
+    }
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Stop {
+        Stop::Error(broken.into())
     }
 }
 
@@ -321,9 +328,9 @@ fn atomically(
         context.eval.check_losses()?;
         Ok(outcome)
     });
-    // A deadlock has rolled everything back already.
+    // With the transaction, everything has been rolled back already.
     if let Err(Stop::Error(error)) = &result
-        && error.code != 1213
+        && !error.ended_transaction()
     {
         context.txn.rollback_to(&mark);
     }

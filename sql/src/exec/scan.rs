@@ -14,6 +14,7 @@ use crate::{
     plan::{Access, Input, Source, index_of},
 };
 use cohort_engine::{
+    invariant::broken,
     txn::{Batch, KeyRange, Read},
     types::{Index, Table, TreeId, Value, key as keys, row},
 };
@@ -66,9 +67,8 @@ impl<'b> BlockRun<'b> {
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
         let block = self.block;
-        let Some(source) = block.sources.get(at) else {
-            return Ok(Flow::Continue);
-        };
+        let source = block.sources.get(at);
+        let source = source.ok_or_else(|| broken("a block reads its own sources"))?;
         match &source.input {
             Input::Table(table, access) if source.hash.is_empty() => {
                 self.choose_way(at, context)?;

@@ -16,6 +16,7 @@ use crate::{
     plan::{Assigned, Block, Default_, Delete, Input, Update},
 };
 use cohort_engine::{
+    invariant::broken,
     txn::TxnError,
     types::{Table, Value, row},
 };
@@ -72,11 +73,11 @@ fn each_found(
         })
     })?;
     let Some(Input::Table(table, _)) = block.sources.first().map(|s| &s.input) else {
-        return Ok(());
+        return Err(broken("the rows to change are of a stored table").into());
     };
     sorter.finish(0, count, context, &mut |context, found| {
         let [Value::Bytes(key), Value::Bytes(image)] = found.as_slice() else {
-            return Ok(Flow::Continue);
+            return Err(broken("what is sorted is keys and images").into());
         };
         context.tick()?;
         let columns = row::decode(table, image)?;

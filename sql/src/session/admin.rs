@@ -283,5 +283,5 @@ impl Session {
 
 /// The log refused.
 fn log_error(error: cohort_engine::log::LogError) -> SqlError {
-    SqlError::storage_failed(format_args!("{error:?}"))
+    SqlError::storage_failed(error)
 }

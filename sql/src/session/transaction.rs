@@ -259,8 +259,7 @@ impl Session {
             txn.rollback();
             return;
         }
-        // 1213 (deadlock) and 1030 (the log failed) end the transaction in the engine.
-        if error.is_some_and(|error| matches!(error.code, 1213 | 1030)) {
+        if error.is_some_and(SqlError::ended_transaction) {
             drop(txn);
             match (&mut self.transaction.branch, error) {
                 (Some(branch), Some(error)) => branch.roll_back(error),

@@ -52,8 +52,8 @@ impl Branch {
         };
         self.state = State::RollbackOnly;
         Err(match error.code {
-            1205 => SqlError::xa_timeout(),
-            1213 => SqlError::xa_deadlock(),
+            SqlError::LOCK_WAIT_TIMEOUT => SqlError::xa_timeout(),
+            SqlError::DEADLOCK => SqlError::xa_deadlock(),
             _ => SqlError::xa_rolled_back(),
         })
     }

@@ -145,6 +145,7 @@ impl Instance {
             "binlog_expire_logs_auto_purge" => log.set_auto_purge(value != 0),
             "binlog_expire_logs_seconds" => log.set_expire_logs_seconds(value),
             "thread_pool_max_transactions_limit" => self.gate.set_limit(value),
+            "cohort_max_lock_bytes" => self.engine.set_max_lock_bytes(value),
             "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),
             _ => {}
         }

@@ -32,10 +32,58 @@ struct State {
     inserts: Vec<BlockedInsert>,
 }
 
+/// One row's lock. There is one of these for every row that anybody has locked, so it is small.
 #[derive(Default)]
 struct RowLock {
     holders: SmallVec<[(Arc<Descriptor>, LockMode); 1]>,
-    queue: VecDeque<Request>,
+    queue: Queue,
+}
+
+/// Those who wait for a row's lock; hardly any has some.
+#[derive(Default)]
+struct Queue(Option<Box<VecDeque<Request>>>);
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &Request> + ExactSizeIterator {
+        self.0
+            .as_deref()
+            .map_or_else(Default::default, VecDeque::iter)
+    }
+    fn front(&self) -> Option<&Request> {
+        self.0.as_deref()?.front()
+    }
+    fn get(&self, place: usize) -> Option<&Request> {
+        self.0.as_deref()?.get(place)
+    }
+    fn back(&self) -> Option<&Request> {
+        self.0.as_deref()?.back()
+    }
+    fn pop_front(&mut self) -> Option<Request> {
+        let first = self.0.as_deref_mut()?.pop_front();
+        self.shrink();
+        first
+    }
+    fn push_back(&mut self, request: Request) {
+        self.0.get_or_insert_default().push_back(request);
+    }
+    fn insert(&mut self, place: usize, request: Request) {
+        self.0.get_or_insert_default().insert(place, request);
+    }
+    fn retain(&mut self, wanted: impl FnMut(&Request) -> bool) {
+        if let Some(queue) = self.0.as_deref_mut() {
+            queue.retain(wanted);
+        }
+        self.shrink();
+    }
+    /// None is never an empty one.
+    fn shrink(&mut self) {
+        if self.0.as_deref().is_some_and(VecDeque::is_empty) {
+            self.0 = None;
+        }
+    }
 }
 
 struct Request {
@@ -44,6 +92,9 @@ struct Request {
     /// The requester holds it shared already.
     upgrade: bool,
 }
+
+/// What a row's lock takes in the table, with its name.
+pub(in super::super) const ROW_BYTES: usize = size_of::<(Name, RowLock)>();
 
 /// An insert that waits for others' range locks to go.
 struct BlockedInsert {
@@ -62,7 +113,9 @@ impl Ranges {
         let before = self.0.range::<[u8], _>(bounds).next_back();
         before.is_some_and(|(_, high)| high.as_ref().is_none_or(|high| position < &high[..]))
     }
-    fn add(&mut self, low: &[u8], high: Option<&[u8]>) {
+    /// Returns by how many ranges there are more: those it touches become one with it.
+    fn add(&mut self, low: &[u8], high: Option<&[u8]>) -> isize {
+        let mut more = 1;
         let mut low: Name = low.into();
         let mut high: Option<Name> = high.map(Into::into);
         // Swallow all that touch it.
@@ -82,6 +135,7 @@ impl Ranges {
                 })
             };
             let Some(start) = touching else { break };
+            more -= 1;
             if let Some(end) = self.0.remove(&start) {
                 high = match (high, end) {
                     (Some(high), Some(end)) => Some(high.max(end)),
@@ -91,6 +145,7 @@ impl Ranges {
             low = low.min(start);
         }
         self.0.insert(low, high);
+        more
     }
 }
 
@@ -205,7 +260,7 @@ impl State {
             .iter()
             .any(|(owner, ranges)| !Arc::ptr_eq(owner, who) && ranges.covers(position))
     }
-    fn add_range(&mut self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) {
+    fn add_range(&mut self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> isize {
         let known = self
             .ranges
             .iter_mut()
@@ -214,8 +269,9 @@ impl State {
             Some((_, ranges)) => ranges.add(low, high),
             None => {
                 let mut ranges = Ranges::default();
-                ranges.add(low, high);
+                let more = ranges.add(low, high);
                 self.ranges.push((Arc::clone(who), ranges));
+                more
             }
         }
     }
@@ -327,28 +383,29 @@ impl TreeLocks {
         state.lock_row(who, name, LockMode::Exclusive, wait)
     }
     /// Adds a range lock, unless another transaction holds a row lock X in it (an insert that is
-    /// not committed, above all): then returns that lock's name, to be waited for.
+    /// not committed, above all): then returns that lock's name, to be waited for. Else returns by
+    /// how many range locks there are more.
     pub fn lock_range(
         &self,
         who: &Arc<Descriptor>,
         low: &[u8],
         high: Option<&[u8]>,
-    ) -> Result<(), Name> {
+    ) -> Result<isize, Name> {
         let mut state = self.state.lock();
         if let Some(name) = state.foreign(who, low, high).next() {
             return Err(name.clone());
         }
-        state.add_range(who, low, high);
-        Ok(())
+        Ok(state.add_range(who, low, high))
     }
     /// The names of the row locks X that others hold in a range.
     pub fn foreign(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> Vec<Name> {
         let state = self.state.lock();
         state.foreign(who, low, high).cloned().collect()
     }
-    /// Adds a range lock whatever is pending in it: no new inserts begin there.
-    pub fn bar_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) {
-        self.state.lock().add_range(who, low, high);
+    /// Adds a range lock whatever is pending in it: no new inserts begin there. Returns by how many
+    /// range locks there are more.
+    pub fn bar_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> isize {
+        self.state.lock().add_range(who, low, high)
     }
     /// Makes a row lock that `who` holds shared.
     pub fn downgrade(&self, who: &Arc<Descriptor>, name: &[u8]) {
