@@ -458,6 +458,18 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_transactions_are_shown_as_the_engine_enforces_them() {
+        let options = cohort_engine::txn::EngineOptions::default();
+        for (name, enforced) in [
+            ("max_binlog_cache_size", options.max_transaction_bytes),
+            ("cohort_max_lock_bytes", options.max_lock_bytes),
+        ] {
+            let shown = find(name).unwrap().default();
+            assert_eq!(shown, Value::UInt(enforced), "{name}");
+        }
+    }
+
+    #[test]
     fn the_table_is_sorted_and_names_are_unique() {
         assert!(table::TABLE.is_sorted_by(|a, b| a.0 < b.0));
     }

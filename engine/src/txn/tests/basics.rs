@@ -187,6 +187,37 @@ fn too_large_a_transaction_is_refused() {
 }
 
 #[test]
+fn too_many_locks_roll_the_transaction_back() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = create(&engine);
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    for id in 0..1000 {
+        insert(&mut txn, &t, (id, None, None)).unwrap();
+    }
+    txn.commit("test").unwrap();
+    engine.set_max_lock_bytes(100_000);
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    update(&mut txn, &t, 5, (5, Some(1), None)).unwrap();
+    let refused = (0..1000).find_map(|id| get(&mut txn, &t, id, FOR_UPDATE).err());
+    assert!(matches!(refused, Some(TxnError::LockTableFull)));
+    assert_eq!(engine.locks(), [], "all memory is given back");
+    drop(txn);
+    let mut other = begin(&engine, Isolation::ReadCommitted);
+    let row = get(&mut other, &t, 5, Read::Plain).unwrap();
+    assert_eq!(row, Some((5, None, None)), "and all changes are undone");
+    // A range that is there already is no more; ranges apart from each other are many.
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    for _ in 0..2000 {
+        get(&mut txn, &t, 2000, FOR_UPDATE).unwrap();
+    }
+    drop(txn);
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    let refused = (2000..4000).find_map(|id| get(&mut txn, &t, id, FOR_UPDATE).err());
+    assert!(matches!(refused, Some(TxnError::LockTableFull)));
+}
+
+#[test]
 fn a_full_delta_is_checkpointed_and_writers_go_on() {
     let disk = disk();
     let mut options = options();
