@@ -57,7 +57,9 @@ impl fmt::Display for TxnError {
         match self {
             TxnError::Deadlock => f.write_str("a deadlock was found"),
             TxnError::LockWaitTimeout { .. } => f.write_str("the wait for a lock took too long"),
-            TxnError::LockTableFull => f.write_str("the locks take more than cohort_max_lock_bytes"),
+            TxnError::LockTableFull => {
+                f.write_str("the locks take more than cohort_max_lock_bytes")
+            }
             TxnError::Nowait => f.write_str("a lock is held by another transaction"),
             TxnError::DuplicateKey { index } => write!(f, "a duplicate in index {index}"),
             TxnError::TooLarge => {

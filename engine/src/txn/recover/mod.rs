@@ -325,7 +325,6 @@ impl Replay for Recovery {
 
 impl Recovery {
     fn new(base: Base, options: &EngineOptions) -> Result<Recovery, OpenError> {
-<<<<<<< HEAD
         let snapshot = base.snapshot().map_err(|error| unreadable(&error))?;
         let meta = meta::read(&snapshot).map_err(|error| unreadable(&error))?;
         let Meta {
@@ -335,12 +334,6 @@ impl Recovery {
             prepared,
         } = meta;
         if header.format != meta::FORMAT {
-=======
-        let fail = |error: TxnError| OpenError(format!("cannot read the base file: {error}"));
-        let snapshot = base.snapshot().map_err(|error| fail(error.into()))?;
-        let (header, dictionary, prepared) = meta::read(&snapshot).map_err(fail)?;
-        if header.format > meta::FORMAT {
->>>>>>> f8bfc40 (Impossible states are said; locks are bounded; errors have words)
             return Err(OpenError(format!(
                 "the data directory has format {}, this program knows {}: use the program that \
                  wrote it",
@@ -489,10 +482,6 @@ impl Recovery {
     }
     /// The engine's shared part, and what it has to restore.
     fn finish(self, parts: Parts) -> Result<(Inner, Records), OpenError> {
-<<<<<<< HEAD
-=======
-        let fail = |error: TxnError| OpenError(format!("cannot read the base file: {error}"));
->>>>>>> f8bfc40 (Impossible states are said; locks are bounded; errors have words)
         let base = self.base;
         // Only now: what an index build left is owned by a table that the log has just told of.
         drop_orphans(&parts.env, &base, &self.dictionary).map_err(|error| unreadable(&error))?;
