@@ -21,7 +21,7 @@ fn wrong<T>(what: String) -> Result<T, Failure> {
     Err(Failure::Wrong(what))
 }
 
-/// Finds the state that the engine has; it must be one that may be, with all that was promised.
+/// Finds the state that the engine has; it must be one that may be, with all commits up to `known`.
 pub fn recovered(engine: &Engine, model: &Model, known: Seq) -> Result<State, Failure> {
     let seq = engine.log().visible();
     if seq < known {
@@ -50,6 +50,14 @@ pub fn compare(engine: &Engine, state: &State) -> Result<State, Failure> {
     if !databases.iter().eq(&state.databases) {
         let expected = &state.databases;
         return wrong(format!("databases {databases:?}, expected {expected:?}"));
+    }
+    let records = dictionary.records(&[]);
+    let records: BTreeMap<Vec<u8>, Vec<u8>> = records
+        .map(|(key, value)| (key.to_vec(), value.to_vec()))
+        .collect();
+    if records != state.records {
+        let expected = &state.records;
+        return wrong(format!("records {records:02x?}, expected {expected:02x?}"));
     }
     let there = |database: &&str| dictionary.tables(database).count();
     let count: usize = databases.iter().map(there).sum();

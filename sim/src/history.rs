@@ -20,6 +20,8 @@ use std::{io::ErrorKind, sync::Arc};
 const LIVES: u64 = 4;
 /// Steps of one life, at most.
 const STEPS: u64 = 160;
+/// A life with so much trouble from the disk ends.
+const TROUBLE: u32 = 20;
 /// Between two crash points are so many calls of the disk, on average.
 const SPACING: u64 = 6;
 /// How often a recovery is cut short.
@@ -47,8 +49,10 @@ enum Stop {
 /// A place in a history from which an engine must recover.
 struct Point<'m> {
     model: &'m Model,
-    /// What was promised there.
+    /// What was promised there, if the machine loses its power.
     known: Seq,
+    /// What was promised there, if only the process ends.
+    acknowledged: Seq,
     /// How many recoveries may still be cut short.
     depth: u32,
 }
@@ -122,18 +126,22 @@ impl History {
                 next = world.disk.operations() + 1 + self.noise.below(2 * SPACING);
                 world.disk.copy_before([next]);
             }
-            let known = world.model.known;
+            let (known, acknowledged) = (world.model.known, world.model.acknowledged);
             let stepped = world.step();
+            let point = Point {
+                model: &world.model,
+                known,
+                acknowledged,
+                depth: DEPTH,
+            };
             for copy in world.disk.take_copies() {
-                let point = Point {
-                    model: &world.model,
-                    known,
-                    depth: DEPTH,
-                };
                 let checked = self.crash_point(&copy, &point);
                 checked.map_err(|error| format!("step {step}, a crash point: {error}"))?;
             }
             stepped.map_err(|error| format!("step {step}: {error}"))?;
+            if world.trouble > TROUBLE && full == 0 {
+                break;
+            }
         }
         self.end_life(world, model)
     }
@@ -173,9 +181,22 @@ impl History {
             *model = last;
             // Whoever has not waited is told nothing, but the close writes it.
             drop((sessions, hold));
+            let now = disk.operations();
+            disk.copy_before([0; 3].map(|_: u8| now + 1 + self.noise.below(40)));
             let closed = engine.close();
             closed.map_err(|error| format!("the close failed: {error:?}"))?;
-            model.tell(model.latest().seq);
+            let point = Point {
+                model,
+                known: model.known,
+                acknowledged: model.acknowledged,
+                depth: DEPTH,
+            };
+            for copy in disk.take_copies() {
+                let checked = self.crash_point(&copy, &point);
+                checked.map_err(|error| format!("closing, a crash point: {error}"))?;
+            }
+            let last = model.latest().seq;
+            model.tell(last, last);
             self.figures.count("closes");
             self.note(&disk);
             self.damage(&disk, model)?;
@@ -184,11 +205,15 @@ impl History {
         *model = Model {
             states: world.model.states.clone(),
             known: world.model.known,
+            acknowledged: world.model.acknowledged,
             doubtful: world.model.doubtful.clone(),
         };
         self.note(&world.disk);
         let disk = world.kill();
         let stop = self.any_stop();
+        if stop == Stop::Crash {
+            model.known = model.acknowledged;
+        }
         self.say(|| format!("ended by {stop:?}, known {}", model.known));
         let disk = self.stop(&disk, stop);
         self.damage(&disk, model)?;
@@ -234,14 +259,21 @@ impl History {
         let copies = disk.take_copies();
         let engine = engine.map_err(|error| format!("{stop:?}: it does not start: {error}"))?;
         self.figures.count("recoveries");
-        let checked = self.check(&disk, engine, point);
+        let point = Point {
+            acknowledged: match stop {
+                Stop::Crash => point.acknowledged,
+                Stop::Power | Stop::Tear => point.known,
+            },
+            ..*point
+        };
+        let checked = self.check(&disk, engine, &point);
         self.note(&disk);
         checked.map_err(|error| format!("{stop:?}: {error}"))?;
         for copy in copies {
             self.figures.count("recoveries cut short");
             let deeper = Point {
                 depth: point.depth - 1,
-                ..*point
+                ..point
             };
             let checked = self.crash_point(&copy, &deeper);
             checked.map_err(|error| format!("{stop:?}, recovery cut short: {error}"))?;
@@ -250,7 +282,7 @@ impl History {
     }
     /// Checks an engine that was just opened, goes on with it for a while, and ends it.
     fn check(&mut self, disk: &Disk, engine: Engine, point: &Point<'_>) -> Result<(), String> {
-        let state = check::recovered(&engine, point.model, point.known).map_err(told)?;
+        let state = check::recovered(&engine, point.model, point.acknowledged).map_err(told)?;
         let mut noise = Noise::new(self.noise.next_u64());
         let mut probe = Probe {
             engine: &engine,

@@ -46,6 +46,8 @@ pub struct State {
     pub databases: BTreeSet<String>,
     pub tables: BTreeMap<TableId, Arc<TableModel>>,
     pub prepared: BTreeMap<Xid, Arc<Own>>,
+    /// What users of the engine keep beside tables.
+    pub records: BTreeMap<Vec<u8>, Vec<u8>>,
     /// The greatest number that a table or tree ever had.
     pub ids: u32,
 }
@@ -154,8 +156,11 @@ pub struct Model {
     /// One after another; the last one is that of the last commit that is known to have its place
     /// in the log.
     pub states: VecDeque<State>,
-    /// Commits up to this one were acknowledged, or shown to somebody.
+    /// Commits up to this one were acknowledged, or shown to somebody, when they were durable.
     pub known: Seq,
+    /// Commits up to this one were acknowledged: more than `known` if not every group is synced.
+    /// Only what ends no more than the process must keep them.
+    pub acknowledged: Seq,
     /// What may be instead of the next state: commits that failed, of which it is not known
     /// whether they have a place in the log.
     pub doubtful: Vec<State>,
@@ -166,6 +171,7 @@ impl Model {
     pub fn new(state: State) -> Model {
         Model {
             known: state.seq,
+            acknowledged: state.seq,
             states: VecDeque::from([state]),
             doubtful: Vec::new(),
         }
@@ -181,8 +187,9 @@ impl Model {
         self.states.get(place)
     }
     /// Notes that somebody was told of a commit, and so of those before it.
-    pub fn tell(&mut self, seq: Seq) {
-        self.known = self.known.max(seq);
+    pub fn tell(&mut self, seq: Seq, durable: Seq) {
+        self.known = self.known.max(seq.min(durable));
+        self.acknowledged = self.acknowledged.max(seq);
     }
     /// A commit has its place.
     pub fn place(&mut self, change: impl FnOnce(&mut State)) {

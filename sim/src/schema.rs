@@ -61,6 +61,9 @@ fn replace(state: &mut State, old: TableId, table: TableModel) {
 impl World {
     /// Any change; it may be one that is refused.
     pub fn change_schema(&mut self) -> Result<(), String> {
+        if self.noise.one_in(10) {
+            return self.put_record();
+        }
         let database = DATABASES[self.noise.below(8) as usize / 7];
         let name = TABLES[self.noise.below(TABLES.len() as u64) as usize];
         let latest = self.model.latest();
@@ -107,6 +110,21 @@ impl World {
             }
         }
         Ok(())
+    }
+    fn put_record(&mut self) -> Result<(), String> {
+        let key = format!("key {}", self.noise.below(4)).into_bytes();
+        let value = (!self.noise.one_in(3)).then(|| self.noise.next_u64().to_le_bytes().to_vec());
+        let ddl = SchemaChange::Records(vec![(key.clone(), value.clone())]);
+        self.perform(
+            "record",
+            ddl,
+            Box::new(move |state, _| {
+                match value {
+                    Some(value) => state.records.insert(key, value),
+                    None => state.records.remove(&key),
+                };
+            }),
+        )
     }
     fn create(&mut self, database: &str, name: &str) -> Result<(), String> {
         let latest = self.model.latest();

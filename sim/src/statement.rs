@@ -3,7 +3,7 @@
 use crate::{
     access::{self, Failure},
     model::{Model, Own, TableModel, Written},
-    shape::{self, Field, Ident, Row},
+    shape::{self, Field, Ident, Row, Shape},
     world::{Live, Session, World},
 };
 use cohort_engine::{
@@ -317,13 +317,46 @@ impl World {
         // A reply with contents leaves only when they are durable.
         if (failed.is_none() || duplicate) && self.noise.one_in(3) {
             match live.txn.wait_for_reads() {
-                Ok(()) if self.model.doubtful.is_empty() => self.model.tell(shown),
+                Ok(()) if self.model.doubtful.is_empty() => self.tell(shown),
                 Ok(()) => {}
                 Err(error) => self.tolerate("reply", &error)?,
             }
         }
         self.sessions[who].live = Some(live);
         Ok(())
+    }
+    /// A transaction of many rows.
+    pub fn bulk(&mut self) -> Result<(), String> {
+        const ROWS: i64 = 300;
+        let tables = self.model.latest().tables.values();
+        let Some(table) = tables
+            .clone()
+            .find(|table| table.shape == Shape(1))
+            .cloned()
+        else {
+            return Ok(());
+        };
+        self.figures.count("transactions of many rows");
+        let options = access::options(Isolation::RepeatableRead);
+        let mut txn = self.engine.begin(&access::owner(71), options);
+        let mut own = Own::new();
+        let first = self.serial + 1;
+        self.serial += ROWS;
+        let mut insert = || {
+            let used = access::use_table(&mut txn, &table.definition, true)?;
+            for id in first..first + ROWS {
+                let ident = vec![Field::Int(id)];
+                let row = table.shape.row(&ident, &mut self.noise);
+                txn.insert(&used, &shape::image(&used, &row), LockMode::Shared)?;
+                note(&mut own, &used, ident, Some(row), true);
+            }
+            Ok(())
+        };
+        if let Err(error) = insert() {
+            return self.tolerate("bulk", &error);
+        }
+        let result = txn.commit("d0").map(|_| ());
+        self.committed("commits", result, |state| state.write(&own))
     }
     /// Ends a transaction.
     pub fn end(&mut self, who: usize) -> Result<(), String> {
@@ -383,7 +416,7 @@ impl World {
                     let visible = self.engine.log().visible();
                     return Err(format!("{what} is commit {seq}, but {visible} is visible"));
                 }
-                self.model.tell(seq);
+                self.tell(seq);
                 Ok(())
             }
             Err(error) => {
@@ -401,7 +434,7 @@ impl World {
             match placed.wait(&owner) {
                 Ok(seq) if seq == expected => {
                     self.figures.count("commits acknowledged");
-                    self.model.tell(seq);
+                    self.tell(seq);
                 }
                 Ok(seq) => return Err(format!("commit {expected} has become commit {seq}")),
                 Err(error) => self.tolerate("wait", &error)?,

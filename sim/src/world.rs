@@ -32,6 +32,7 @@ pub fn engine_options(seed: u64) -> EngineOptions {
         max_binlog_size: 4 << 10 << noise.below(3),
         expire_logs_seconds: 60,
         log_preallocate_bytes: 1 << 10 << noise.below(3),
+        sync_binlog: [1, 1, 1, 0, 3][noise.below(5) as usize],
         inline: true,
         ..EngineOptions::default()
     }
@@ -73,6 +74,8 @@ pub struct World {
     pub figures: Figures,
     /// Something else than a crash was ordered since the engine was opened.
     pub faulty: bool,
+    /// How often the disk was to blame.
+    pub trouble: u32,
     /// A number for rows that nothing else tells apart.
     pub serial: i64,
     pub verbose: bool,
@@ -95,9 +98,14 @@ impl World {
             noise,
             figures: Figures::default(),
             faulty: false,
+            trouble: 0,
             serial: 1000,
             verbose,
         }
+    }
+    /// Notes that somebody was told of a commit.
+    pub fn tell(&mut self, seq: Seq) {
+        self.model.tell(seq, self.engine.log().durable());
     }
     /// Tells what happens, if asked to.
     pub fn say(&self, what: impl FnOnce() -> String) {
@@ -110,7 +118,10 @@ impl World {
         self.say(|| format!("{what}: {error:?}"));
         self.figures.count("statements refused");
         match error {
-            TxnError::Storage(_) if self.faulty => Ok(()),
+            TxnError::Storage(_) if self.faulty => {
+                self.trouble += 1;
+                Ok(())
+            }
             TxnError::LockWaitTimeout { .. }
             | TxnError::Deadlock
             | TxnError::Nowait
@@ -124,13 +135,22 @@ impl World {
         self.figures.count("steps");
         self.model.forget(self.engine.log().visible());
         let who = self.noise.below(SESSIONS as u64) as usize;
+        if self.hold.is_some() && self.noise.one_in(8) {
+            self.hold = None;
+        }
+        if self.noise.one_in(400) {
+            return self.bulk();
+        }
+        if self.model.latest().tables.len() < 2 && self.noise.one_in(3) {
+            return self.change_schema();
+        }
         match self.noise.below(100) {
-            0..50 => self.statement(who),
-            50..66 => self.end(who),
-            66..72 => self.wait_for_placed(who),
-            72..80 => self.change_schema(),
-            80..84 => self.end_prepared(),
-            84..98 => self.work(),
+            0..46 => self.statement(who),
+            46..64 => self.end(who),
+            64..72 => self.wait_for_placed(who),
+            72..79 => self.change_schema(),
+            79..85 => self.end_prepared(),
+            85..98 => self.work(),
             _ => self.lock_or_unlock(),
         }
     }
@@ -176,7 +196,7 @@ impl World {
             let locks = self.engine.lock_all_tables(&owner, "FLUSH TABLES", 0);
             if locks.is_ok() {
                 // Everything that is committed is visible now.
-                self.model.tell(self.model.latest().seq);
+                self.tell(self.model.latest().seq);
             }
             locks
         } else {
