@@ -122,14 +122,17 @@ fn compare_table(engine: &Engine, table: &TableModel) -> Result<TableModel, Fail
 /// An engine that goes on after a crash, and what it must have.
 pub struct Probe<'e> {
     pub engine: &'e Engine,
-    pub state: State,
+    pub model: Model,
     pub noise: &'e mut Noise,
 }
 
 impl Probe<'_> {
+    fn state(&self) -> &State {
+        self.model.latest()
+    }
     fn commit(&mut self, change: impl FnOnce(&mut State)) -> Result<(), Failure> {
-        self.state = self.state.next(change);
-        let (expected, visible) = (self.state.seq, self.engine.log().visible());
+        self.model.place(change);
+        let (expected, visible) = (self.state().seq, self.engine.log().visible());
         if expected != visible {
             return wrong(format!("commit {expected} was made, {visible} is visible"));
         }
@@ -138,7 +141,7 @@ impl Probe<'_> {
     /// New tables of all shapes have no rows, and numbers that nothing ever had.
     pub fn new_tables(&mut self) -> Result<(), Failure> {
         let database = DATABASES[0];
-        if !self.state.databases.contains(database) {
+        if !self.state().databases.contains(database) {
             schema::change(self.engine, 81, schema::put_database(database))?;
             self.commit(|state| {
                 state.databases.insert(database.to_owned());
@@ -146,7 +149,7 @@ impl Probe<'_> {
         }
         for shape in (0..SHAPES).map(Shape) {
             let name = format!("new{}", shape.0);
-            if self.state.named(database, &name).is_none() {
+            if self.state().named(database, &name).is_none() {
                 self.new_table(shape, &name)?;
             }
         }
@@ -154,8 +157,8 @@ impl Probe<'_> {
     }
     fn new_table(&mut self, shape: Shape, name: &str) -> Result<(), Failure> {
         let table = shape.table(self.engine, DATABASES[0], name);
-        if table.id <= self.state.ids {
-            let (id, ids) = (table.id, self.state.ids);
+        if table.id <= self.state().ids {
+            let (id, ids) = (table.id, self.state().ids);
             return wrong(format!("number {id} is given again, {ids} was used"));
         }
         schema::change(self.engine, 81, SchemaChange::CreateTable(table.clone()))?;
@@ -198,7 +201,7 @@ impl Probe<'_> {
     }
     /// What prepared transactions have changed is locked; ends one of them.
     pub fn prepared(&mut self) -> Result<(), Failure> {
-        let prepared: Vec<_> = self.state.prepared.clone().into_iter().collect();
+        let prepared: Vec<_> = self.state().prepared.clone().into_iter().collect();
         for (xid, own) in &prepared {
             self.locked(xid, own)?;
         }
@@ -222,7 +225,7 @@ impl Probe<'_> {
         })?;
         let tables: BTreeSet<_> = own.keys().map(|(table, _)| *table).collect();
         for id in tables {
-            if let Some(table) = self.state.tables.get(&id) {
+            if let Some(table) = self.state().tables.get(&id) {
                 compare_table(self.engine, table)?;
             }
         }
@@ -230,7 +233,7 @@ impl Probe<'_> {
     }
     fn locked(&self, xid: &Xid, own: &Own) -> Result<(), Failure> {
         for (id, ident) in own.keys() {
-            let Some(table) = self.state.tables.get(id) else {
+            let Some(table) = self.state().tables.get(id) else {
                 return wrong(format!("{xid} has changed a table that is gone"));
             };
             let like = table.shape.row(ident, &mut Noise::new(0));

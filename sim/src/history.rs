@@ -286,14 +286,15 @@ impl History {
         let mut noise = Noise::new(self.noise.next_u64());
         let mut probe = Probe {
             engine: &engine,
-            state,
+            model: Model::new(state),
             noise: &mut noise,
         };
         let went_on = probe.new_tables().and_then(|()| probe.prepared());
-        let state = probe.state;
+        let mut model = probe.model;
         went_on.map_err(|failure| format!("going on: {}", told(failure)))?;
         if self.noise.one_in(8) {
             let closed = self.noise.one_in(2);
+            let durable = engine.log().durable();
             let after = if closed {
                 engine
                     .close()
@@ -301,20 +302,20 @@ impl History {
                 disk.copy()
             } else {
                 let after = disk.crash(self.noise.next_u64());
-                disk.stop();
-                drop(engine);
+                world::abandon(disk, engine);
                 after
             };
-            let model = Model::new(state);
+            let last = model.latest().seq;
+            model.tell(last, if closed { last } else { durable });
             let engine = world::open(&after, &self.options);
             let engine = engine.map_err(|error| format!("the second start: {error}"))?;
             self.figures.count("recoveries");
             let second = check::recovered(&engine, &model, model.known);
-            after.stop();
+            world::abandon(&after, engine);
             second.map_err(|failure| format!("the second start: {}", told(failure)))?;
             return Ok(());
         }
-        disk.stop();
+        world::abandon(disk, engine);
         Ok(())
     }
     /// Files are damaged at rest: a start is refused, or what is read is right, or an error.
@@ -362,7 +363,7 @@ impl History {
         };
         // The last group of a log that was not closed may look like one that was torn.
         let checked = check::recovered(&engine, model, 0);
-        disk.stop();
+        world::abandon(disk, engine);
         match checked {
             Ok(_) => self.figures.count("damages: nothing wrong is read"),
             Err(Failure::Told(_)) => self.figures.count("damages: told when read"),

@@ -14,7 +14,11 @@ use cohort_engine::{
         TxnError, XidClaim,
     },
 };
-use std::{path::Path, sync::Arc};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::Arc,
+};
 
 /// The data directory.
 pub const DIR: &str = "/data";
@@ -41,6 +45,13 @@ pub fn engine_options(seed: u64) -> EngineOptions {
 /// Opens what the disk has.
 pub fn open(disk: &Disk, options: &EngineOptions) -> Result<Engine, OpenError> {
     Engine::open(&disk.env(), Path::new(DIR), options.clone(), &mut |_| {})
+}
+
+/// Lets go of an engine whose process ends here.
+pub fn abandon<T>(disk: &Disk, engine: T) {
+    disk.stop();
+    // Nobody hears of a process that is gone.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(engine)));
 }
 
 /// A transaction under way.
@@ -118,7 +129,7 @@ impl World {
         self.say(|| format!("{what}: {error:?}"));
         self.figures.count("statements refused");
         match error {
-            TxnError::Storage(_) if self.faulty => {
+            TxnError::Storage(_) | TxnError::Full(_) if self.faulty => {
                 self.trouble += 1;
                 Ok(())
             }
@@ -213,8 +224,15 @@ impl World {
     }
     /// Ends the process without a word to the disk.
     pub fn kill(self) -> Disk {
-        let disk = self.disk.copy();
-        self.disk.stop();
-        disk
+        let copy = self.disk.copy();
+        let World {
+            disk,
+            engine,
+            sessions,
+            hold,
+            ..
+        } = self;
+        abandon(&disk, (sessions, hold, engine));
+        copy
     }
 }
