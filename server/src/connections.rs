@@ -16,10 +16,12 @@
 //! 3. Nobody waits for a client on a shared thread: not to read its login, not to write an error.
 //!    Threads that wait for a client (to take a long result, or for its next statement while few
 //!    clients talk) are the connection's own for that time.
-//! 4. Administrators, who come in by a door of their own, have a thread each and never queue.
+//! 4. A client that goes while its statement runs ends it ([`watch`]).
+//! 5. Administrators, who come in by a door of their own, have a thread each and never queue.
 
 mod accept;
 mod lot;
+mod watch;
 
 pub use accept::is_loopback;
 
@@ -41,7 +43,7 @@ use std::{
     net::Shutdown,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -70,10 +72,17 @@ pub struct Connections<B: Backend> {
 
 #[derive(Default)]
 struct Table {
-    open: FxHashMap<u64, Arc<Stream>>,
+    open: FxHashMap<u64, Open>,
     /// How many of them are administrators', who are not counted.
     admins: usize,
     lobby: VecDeque<Newcomer>,
+}
+
+/// What others know of a connection.
+struct Open {
+    stream: Arc<Stream>,
+    /// Its client has sent commands that are not obeyed yet.
+    ahead: Arc<AtomicBool>,
 }
 
 /// A client that waits to be let in.
@@ -103,6 +112,7 @@ impl<B: Backend> Connections<B> {
             last_id: AtomicU64::new(0),
         });
         lot::watch(&connections)?;
+        watch::start(&connections)?;
         Ok(connections)
     }
 
@@ -144,10 +154,12 @@ impl<B: Backend> Connections<B> {
     ) -> Box<Client<B>> {
         let stream = Arc::new(stream);
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        table.open.insert(id, Arc::clone(&stream));
         table.admins += usize::from(admin);
+        let connection = Connection::new(&self.shared, &stream, id, peer, admin);
+        let ahead = Arc::clone(connection.ahead());
+        table.open.insert(id, Open { stream, ahead });
         Box::new(Client {
-            connection: Connection::new(&self.shared, &stream, id, peer, admin),
+            connection,
             registered: Registered {
                 connections: Arc::clone(self),
                 id,
@@ -203,10 +215,11 @@ impl<B: Backend> Connections<B> {
         }
     }
 
-    /// Ends a connection from outside: whoever waits for its client learns that it has gone.
+    /// Ends a connection from outside: whoever waits for its client, to send something or to take
+    /// its rows, learns that it has gone.
     pub fn disconnect(&self, id: u64) {
-        if let Some(stream) = self.table.lock().open.get(&id) {
-            stream.shutdown(Shutdown::Read);
+        if let Some(open) = self.table.lock().open.get(&id) {
+            open.stream.shutdown(Shutdown::Both);
         }
     }
 
@@ -223,8 +236,8 @@ impl<B: Backend> Connections<B> {
         for newcomer in lobby {
             connection::refuse(&newcomer.stream, &SqlError::shutdown_in_progress());
         }
-        for stream in table.open.values() {
-            stream.shutdown(Shutdown::Read);
+        for open in table.open.values() {
+            open.stream.shutdown(Shutdown::Read);
         }
         let until = Instant::now() + limit;
         while !table.open.is_empty() && !self.none_left.wait_until(&mut table, until).timed_out() {}

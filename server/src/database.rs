@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use cohort_engine::{
-    txn::{Placed, Waiting},
+    txn::{Owner, Placed},
     types::Value,
 };
 use cohort_sql::{
@@ -131,6 +131,18 @@ impl Backend for Database {
              Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {average:.3}"
         )
     }
+    fn long_running(&self, least: Duration) -> Vec<u64> {
+        let least = u64::try_from(least.as_micros()).unwrap_or(u64::MAX);
+        let before = self.instance.env().wall_micros().saturating_sub(least);
+        let running = self.instance.sessions.running_since(before);
+        running.iter().map(|entry| entry.id).collect()
+    }
+    fn kill(&self, id: u64) {
+        let sessions = &self.instance.sessions;
+        if let Some(entry) = sessions.find(id) {
+            sessions.kill(&entry, true);
+        }
+    }
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
@@ -210,8 +222,8 @@ impl Handler for Session {
             tickets: settings.high_priority_tickets,
         }
     }
-    fn waiting(&self) -> Arc<dyn Waiting> {
-        Arc::clone(&self.state().owner.waiting)
+    fn owner(&self) -> Arc<Owner> {
+        Arc::clone(&self.state().owner)
     }
     fn max_allowed_packet(&self) -> usize {
         usize::try_from(self.state().settings().packet_bytes_max).unwrap_or(usize::MAX)

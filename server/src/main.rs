@@ -13,6 +13,7 @@ mod notice;
 mod pool;
 mod scheduler;
 mod serve;
+mod service;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,7 @@ use crate::{
     },
     notice, pool,
     scheduler::{Rules, Scheduler, waits::Waits},
+    service,
 };
 use cohort_engine::{
     env::{Env, processors},
@@ -24,21 +25,27 @@ use signal_hook::{
     iterator::Signals,
 };
 use std::{
+    fs::{self, DirBuilder, Permissions},
     io,
     net::{TcpListener, ToSocketAddrs},
-    os::unix::net::{UnixListener, UnixStream},
+    os::unix::{
+        fs::{DirBuilderExt, PermissionsExt},
+        net::{UnixListener, UnixStream},
+    },
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread,
     time::{Duration, Instant},
 };
 
 /// How long statements may still run after a signal, and then how long their end may take.
 const DRAIN: Duration = Duration::from_secs(10);
 const DRAIN_AFTER_KILL: Duration = Duration::from_secs(5);
+/// Who may look into the data directory, and who may connect to the socket, as with MySQL.
+const DIRECTORY_MODE: u32 = 0o750;
+const SOCKET_MODE: u32 = 0o777;
 const MAX_CONNECTIONS: u32 = 151;
 /// admin_port's default.
 const ADMIN_PORT: u16 = 33_062;
@@ -58,6 +65,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         .datadir
         .clone()
         .unwrap_or_else(|| PathBuf::from("./data"));
+    make_directory(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     let engine = Arc::new(open(settings, &directory)?);
     let database = database(settings, &engine, &directory)?;
     let tcp = bind(address, port)?;
@@ -91,11 +99,13 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     );
 
     let signal = signals.forever().next();
-    thread::spawn(move || {
+    let hurry = move || {
         // A second signal: somebody is in a hurry. What was acknowledged is on disk.
         signals.forever().next();
         std::process::exit(130);
-    });
+    };
+    service::start("cohort-signals", "and a second signal is not heard", hurry)
+        .map_err(|e| format!("signals: {e}"))?;
     drop(coordinator);
     stop(
         &connections,
@@ -106,9 +116,21 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         },
     );
     // The file is ours; if it is gone already, so much the better.
-    let _ = std::fs::remove_file(&socket);
+    let _ = fs::remove_file(&socket);
     drop(connections);
     finish(engine)
+}
+
+/// Makes the data directory, which is nobody's business but the server's and its group's. One that
+/// is there already stays as it is.
+fn make_directory(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(path)
 }
 
 fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
@@ -438,9 +460,14 @@ fn bind_unix(
             ));
         }
         // Left over by a server that was killed.
-        let _ = std::fs::remove_file(&path);
+        let _ = fs::remove_file(&path);
     }
-    match UnixListener::bind(&path) {
+    let bound = UnixListener::bind(&path).and_then(|listener| {
+        // Whoever is on this machine may ask to be let in, as by TCP.
+        fs::set_permissions(&path, Permissions::from_mode(SOCKET_MODE))?;
+        Ok(listener)
+    });
+    match bound {
         Ok(listener) => Ok((Some(listener), path)),
         Err(error) if settings.socket.is_some() => Err(format!("{}: {error}", path.display())),
         Err(error) => {

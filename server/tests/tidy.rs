@@ -33,6 +33,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
         "server",
         &[
             &["limits", "notice", "scheduler"],
+            &["service"],
             &["mysql"],
             &["connections", "database", "lab"],
             &["pool"],

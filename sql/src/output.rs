@@ -49,7 +49,8 @@ pub struct Done {
 
 /// Receives the results of statements, in order: for each statement either `columns`, `row`s and
 /// `end`, or only `end`. An error ends everything (the caller sends it).
-/// `Err` means the client is gone.
+/// `Err` means that the client is gone or, if it is `Interrupted`, that the statement was killed
+/// while the client took its rows.
 pub trait Output {
     /// A result set begins.
     fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()>;

@@ -8,6 +8,8 @@
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
+/// No password is longer, in bytes: hashing takes time with the square of the length.
+pub const BYTES_MAX: usize = 256;
 const PREFIX: &str = "$A$";
 const SALT: usize = 20;
 const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -45,11 +47,14 @@ pub fn caching_sha2(password: &[u8], random: [u8; SALT]) -> String {
 }
 
 /// Whether `password` is the one that `stored`, a form of caching_sha2_password, was made from.
-/// Costs some milliseconds, on purpose.
+/// Costs some milliseconds, on purpose. What is longer than a password can be is never the one, at
+/// no more cost.
 #[must_use]
 pub fn matches_caching_sha2(stored: &str, password: &[u8]) -> bool {
-    parts(stored)
-        .is_some_and(|(rounds, salt, digest)| equal(&crypt(password, salt, rounds), digest))
+    let shortened = password.get(..BYTES_MAX).unwrap_or(password);
+    let fits = parts(stored)
+        .is_some_and(|(rounds, salt, digest)| equal(&crypt(shortened, salt, rounds), digest));
+    fits && password.len() <= BYTES_MAX
 }
 
 /// Whether `stored` is a form that caching_sha2_password takes (IDENTIFIED WITH … AS).
@@ -75,6 +80,10 @@ pub fn equal(a: &[u8], b: &[u8]) -> bool {
 
 /// SHA-crypt with SHA-256: the 43 digits of its result.
 fn crypt(password: &[u8], salt: &[u8], rounds: u32) -> Vec<u8> {
+    assert!(
+        password.len() <= BYTES_MAX,
+        "the length is looked at before"
+    );
     let b = Sha256::new()
         .chain_update(password)
         .chain_update(salt)
@@ -179,6 +188,11 @@ mod tests {
         assert!(matches_caching_sha2(&stored, b"secret"));
         assert!(!matches_caching_sha2(&stored, b"Secret"));
         assert_eq!(caching_sha2(b"", [0; SALT]), "");
+        let longest = [b'x'; BYTES_MAX + 1];
+        let stored = caching_sha2(&longest[1..], *b"0123456789abcdefghij");
+        assert!(matches_caching_sha2(&stored, &longest[1..]));
+        assert!(!matches_caching_sha2(&stored, &longest));
+        assert!(!matches_caching_sha2(&stored, &vec![b'x'; 1 << 24]), "soon");
         for broken in ["$A$", "$A$zzz$", "$A$005$short", "*0E8F", &stored[..69]] {
             assert!(!is_caching_sha2(broken) && !matches_caching_sha2(broken, b"secret"));
         }

@@ -3,7 +3,7 @@
 use super::{Client, Connections, Next};
 use crate::{
     mysql::{Backend, Peer, connection, stream::Stream},
-    notice,
+    notice, service,
 };
 use cohort_sql::SqlError;
 use rustix::{
@@ -58,7 +58,7 @@ impl<B: Backend> Connections<B> {
 
     fn accept(
         self: &Arc<Self>,
-        name: &str,
+        name: &'static str,
         next: impl Fn() -> io::Result<(Stream, Peer)> + Send + 'static,
         admit: fn(&Arc<Self>, Stream, Peer),
     ) -> io::Result<()> {
@@ -86,7 +86,7 @@ impl<B: Backend> Connections<B> {
                 }
             }
         };
-        thread::Builder::new().name(name.into()).spawn(accepting)?;
+        service::start(name, "and nobody is let in any more", accepting)?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 //! by time would have to follow.
 
 use super::{Backend, Client, Connections};
-use crate::notice;
+use crate::{notice, service};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::{
@@ -118,9 +118,8 @@ impl<B: Backend> Lot<B> {
 pub(super) fn watch<B: Backend>(connections: &Arc<Connections<B>>) -> io::Result<()> {
     let epoll = Arc::clone(&connections.lot.epoll);
     let connections = Arc::downgrade(connections);
-    thread::Builder::new()
-        .name("cohort-lot".into())
-        .spawn(move || attend(&epoll, &connections))?;
+    let lost = "and silent clients are not heard any more";
+    service::start("cohort-lot", lost, move || attend(&epoll, &connections))?;
     Ok(())
 }
 

@@ -49,7 +49,7 @@ pub use decide::Rules;
 pub use listen::Tls;
 pub use store::Place;
 
-use crate::config::Settings;
+use crate::{config::Settings, service};
 use call::Caller;
 use cohort_engine::env::Env;
 use cohort_sql::{Instance, SqlError};
@@ -61,11 +61,14 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::Duration,
 };
 use store::Store;
-use tokio::{runtime::Builder, sync::oneshot};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::oneshot,
+};
 
 /// How the coordinator is run.
 #[derive(Clone, Debug)]
@@ -299,12 +302,37 @@ impl Running {
         if coordinator.store.is_shared() {
             // Before anything is taken up.
             runtime.block_on(coordinator.meet()).map_err(failed)?;
-            runtime.spawn(Arc::clone(&coordinator).meet_peers());
-            runtime.spawn(Arc::clone(&coordinator).hear_news());
+            keep(
+                &runtime,
+                &coordinator,
+                "meeting peers",
+                Coordinator::meet_peers,
+            );
+            keep(
+                &runtime,
+                &coordinator,
+                "hearing news",
+                Coordinator::hear_news,
+            );
         }
-        runtime.spawn(Arc::clone(&coordinator).tick());
-        runtime.spawn(Arc::clone(&coordinator).expire());
-        runtime.spawn(Arc::clone(&coordinator).count_unfinished());
+        keep(
+            &runtime,
+            &coordinator,
+            "looking for work",
+            Coordinator::tick,
+        );
+        keep(
+            &runtime,
+            &coordinator,
+            "removing what has ended",
+            Coordinator::expire,
+        );
+        keep(
+            &runtime,
+            &coordinator,
+            "counting",
+            Coordinator::count_unfinished,
+        );
         if let Some(alerting) = alerting {
             runtime.spawn(alerting.send_all(Arc::clone(&coordinator)));
         }
@@ -314,13 +342,26 @@ impl Running {
             runtime.block_on(shared.end(ended));
             runtime.shutdown_timeout(SHUTDOWN);
         };
-        let thread = thread::Builder::new().name("coordinator-io".into());
+        let lost = "and global transactions do not go on";
+        let thread = service::start("coordinator-io", lost, work);
         Ok(Running {
             coordinator,
             end: Some(end),
-            thread: Some(thread.spawn(work).map_err(starting)?),
+            thread: Some(thread.map_err(starting)?),
         })
     }
+}
+
+/// Spawns what is to go on for as long as the coordinator.
+fn keep<F: Future<Output = ()> + Send + 'static>(
+    runtime: &Runtime,
+    coordinator: &Arc<Coordinator>,
+    what: &'static str,
+    begin: fn(Arc<Coordinator>) -> F,
+) {
+    let coordinator = Arc::clone(coordinator);
+    let begin = move || begin(Arc::clone(&coordinator));
+    runtime.spawn(service::persist("coordinator", what, begin));
 }
 
 impl Drop for Running {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::scheduler::{Class, Tickets};
 use cohort_engine::{
-    txn::Waiting,
+    txn::Owner,
     types::{Collation, Value},
 };
 use cohort_sql::{Done, Output, SqlError};
@@ -29,12 +29,13 @@ use rustc_hash::FxHashMap;
 use std::{
     io::Read,
     net::Shutdown,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-/// What a client may send before it has logged in.
-const PACKET_MAX_AT_LOGIN: usize = 128 * 1024;
 /// How long, and how much, of a refused packet is read away, so that the client sees why.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_MAX: usize = 64 << 20;
@@ -112,6 +113,8 @@ pub struct Connection<B: Backend> {
     /// It came in by the administrators' door, and never queues.
     admin: bool,
     phase: Phase<B::Session>,
+    /// The client has sent more than the command that is obeyed now, and waits for the replies.
+    ahead: Arc<AtomicBool>,
     /// The reply that waits for the log, of a connection that has committed something.
     late: Option<Arc<Late>>,
 }
@@ -129,7 +132,7 @@ enum Phase<S> {
 /// What obeying commands needs besides the connection.
 struct Commands<S> {
     session: S,
-    waiting: Arc<dyn Waiting>,
+    owner: Arc<Owner>,
     tickets: Tickets,
     statements: FxHashMap<u32, Statement>,
     parameters: Vec<Value>,
@@ -165,6 +168,7 @@ impl<B: Backend> Connection<B> {
             multi: false,
             admin,
             phase: Phase::Login(Box::new(Login::new(until))),
+            ahead: Arc::default(),
             late: None,
         }
     }
@@ -185,6 +189,10 @@ impl<B: Backend> Connection<B> {
     /// Its number.
     pub fn id(&self) -> u64 {
         self.id
+    }
+    /// Tells whether commands of its client were received that are not obeyed yet.
+    pub fn ahead(&self) -> &Arc<AtomicBool> {
+        &self.ahead
     }
     /// Its socket.
     pub fn stream(&self) -> &Arc<Stream> {
@@ -317,7 +325,7 @@ impl<B: Backend> Connection<B> {
     fn log_in(&mut self, mut login: Box<Login>) -> Result<(), End> {
         loop {
             let reader = &mut self.wire.reader;
-            match reader.next(&mut Prompt(&self.stream), PACKET_MAX_AT_LOGIN) {
+            match reader.next(&mut Prompt(&self.stream), login.packet_max()) {
                 Ok(()) => {}
                 Err(ReadError::Pending) => {
                     self.phase = Phase::Login(login);
@@ -349,7 +357,7 @@ impl<B: Backend> Connection<B> {
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
         self.use_first(&mut session, &request.database)?;
         Ok(Commands {
-            waiting: session.waiting(),
+            owner: session.owner(),
             session,
             tickets: Tickets::default(),
             statements: FxHashMap::default(),

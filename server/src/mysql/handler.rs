@@ -2,7 +2,7 @@
 
 use crate::scheduler::{Class, Standing};
 use cohort_engine::{
-    txn::{Placed, Waiting},
+    txn::{Owner, Placed},
     types::Value,
 };
 use cohort_sql::{
@@ -83,8 +83,8 @@ pub trait Handler {
     fn write_timeout(&self) -> Duration;
     /// What the session's priority depends on.
     fn standing(&self) -> Standing;
-    /// Told before and after the session waits.
-    fn waiting(&self) -> Arc<dyn Waiting>;
+    /// Who is told before and after the session waits, and knows whether it was killed.
+    fn owner(&self) -> Arc<Owner>;
     /// The longest packet the client may send.
     fn max_allowed_packet(&self) -> usize;
     /// Whether the connection is to end (KILL CONNECTION, COMMIT RELEASE).
@@ -124,6 +124,10 @@ pub trait Backend: Send + Sync + 'static {
     fn admit_again(&self, session: &Self::Session, who: &Identity) -> Result<(), SqlError>;
     /// The line COM_STATISTICS asks for.
     fn statistics(&self) -> String;
+    /// The connections whose statement has run for at least so long.
+    fn long_running(&self, least: Duration) -> Vec<u64>;
+    /// Ends a connection, and what it executes, as KILL CONNECTION does.
+    fn kill(&self, id: u64);
     /// Whether the server is about to stop: no connection begins another command.
     fn is_stopping(&self) -> bool;
     /// How long a login may take.

@@ -214,7 +214,7 @@ impl Default for Reader {
 /// Collects packets, and writes them when told.
 #[derive(Debug)]
 pub struct Writer {
-    /// The bytes to send; a packet under way begins at `open`.
+    /// The bytes to send; a packet under way begins at `open`, the next one would otherwise.
     pub buffer: Vec<u8>,
     open: usize,
     /// The number of the next packet.
@@ -248,6 +248,7 @@ impl Writer {
         let length = self.buffer.len() - self.open - HEADER;
         if length < PIECE {
             self.header(self.open, length);
+            self.open = self.buffer.len();
             return;
         }
         let payload = self.buffer.split_off(self.open + HEADER);
@@ -258,6 +259,12 @@ impl Writer {
         if payload.len().is_multiple_of(PIECE) {
             self.piece(&[]);
         }
+        self.open = self.buffer.len();
+    }
+
+    /// Takes back a packet that was begun and not ended.
+    pub fn abandon(&mut self) {
+        self.buffer.truncate(self.open);
     }
 
     fn piece(&mut self, piece: &[u8]) {
@@ -281,6 +288,7 @@ impl Writer {
     /// Takes out what was to be sent, for somebody else to send.
     pub fn take(&mut self) -> Writer {
         self.sent += self.buffer.len() as u64;
+        self.open = 0;
         Writer {
             buffer: std::mem::take(&mut self.buffer),
             ..Writer::new()
@@ -290,21 +298,42 @@ impl Writer {
     /// Sends what can be sent without waiting; whether that was everything. What was not is left
     /// for `flush`.
     pub fn flush_promptly(&mut self, stream: &mut impl Write) -> io::Result<bool> {
+        let would_block = |_| Err(io::ErrorKind::WouldBlock.into());
+        match self.flush_while(stream, would_block) {
+            Ok(()) => Ok(true),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Sends everything over a stream that never waits itself: `wait` does, each time that the
+    /// stream takes no more, and is told how much was sent. If it gives up, what was not sent is
+    /// left.
+    pub fn flush_while(
+        &mut self,
+        stream: &mut impl Write,
+        mut wait: impl FnMut(usize) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut done = 0;
         let result = loop {
-            if done == self.buffer.len() {
-                break Ok(true);
-            }
-            match stream.write(&self.buffer[done..]) {
+            let Some(rest) = self.buffer.get(done..).filter(|rest| !rest.is_empty()) else {
+                break Ok(());
+            };
+            match stream.write(rest) {
                 Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
                 Ok(n) => done += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break Ok(false),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    if let Err(given_up) = wait(done) {
+                        break Err(given_up);
+                    }
+                }
                 Err(e) => break Err(e),
             }
         };
         self.sent += done as u64;
         self.buffer.drain(..done);
+        self.open = self.buffer.len();
         self.give_back();
         result
     }
@@ -317,6 +346,7 @@ impl Writer {
         let result = stream.write_all(&self.buffer);
         self.sent += self.buffer.len() as u64;
         self.buffer.clear();
+        self.open = 0;
         self.give_back();
         result
     }

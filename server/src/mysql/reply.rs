@@ -8,17 +8,22 @@ use super::{
     stream::{Prompt, Stream},
 };
 use cohort_engine::{
-    txn::{WaitFor, Waiting},
+    txn::{Owner, WaitFor},
     types::{Collation, ColumnType, Date, Time, Value},
 };
 use cohort_sql::{
     ColumnMeta, Done, Output, SqlError,
     text::{self, put_uint},
 };
-use std::io;
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 /// So much is collected before it is sent in the middle of a result.
 const FLUSH: usize = 32 * 1024;
+/// How often a thread whose client takes nothing looks whether its statement was killed.
+const NAP: Duration = Duration::from_millis(100);
 /// The number of the collation `binary`, which numbers and dates have too.
 const BINARY_COLLATION: u16 = 63;
 const NULL_TEXT: u8 = 0xfb;
@@ -225,8 +230,10 @@ pub struct Reply<'a> {
     pub stream: &'a Stream,
     /// The reply before this one.
     pub late: Option<&'a Late>,
-    /// Told meanwhile, so that the session gives its slot back.
-    pub waiting: &'a dyn Waiting,
+    /// Whose rows they are: gives its slot back meanwhile, and may be killed.
+    pub owner: &'a Owner,
+    /// How long the client may take nothing: net_write_timeout.
+    pub patience: Duration,
     /// How they are encoded.
     pub dialect: Dialect,
     /// The columns of the result under way; kept by the connection, to save the allocation.
@@ -285,19 +292,38 @@ impl Reply<'_> {
         if let Some(late) = self.late
             && !late.has_gone()
         {
-            self.waiting.pause(WaitFor::Client);
+            self.owner.waiting.pause(WaitFor::Client);
             late.wait();
-            self.waiting.resume(WaitFor::Client);
+            self.owner.waiting.resume(WaitFor::Client);
         }
         let mut result = self.writer.flush_promptly(&mut Prompt(self.stream));
         if let Ok(false) = result {
             // A slow client must not hold the right to execute.
-            self.waiting.pause(WaitFor::Client);
-            result = self.writer.flush(&mut &*self.stream).map(|()| true);
-            self.waiting.resume(WaitFor::Client);
+            self.owner.waiting.pause(WaitFor::Client);
+            result = self.flush_slowly().map(|()| true);
+            self.owner.waiting.resume(WaitFor::Client);
         }
-        self.broken |= result.is_err();
+        let killed = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+        self.broken |= result.as_ref().is_err_and(|error| !killed(error));
         result.map(|_| ())
+    }
+
+    /// Sends what is there as the client takes it. `Interrupted` when the statement is killed: the
+    /// packets that are left are still to be sent then, before the error.
+    fn flush_slowly(&mut self) -> io::Result<()> {
+        let (owner, stream, patience) = (self.owner, self.stream, self.patience);
+        let (mut before, mut since) = (0, Instant::now());
+        self.writer.flush_while(&mut Prompt(stream), |sent| {
+            if owner.is_killed() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if sent > before {
+                (before, since) = (sent, Instant::now());
+            } else if since.elapsed() >= patience {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            stream.wait_writable(NAP)
+        })
     }
 }
 

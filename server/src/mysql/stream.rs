@@ -1,7 +1,9 @@
 //! A client's byte stream: TCP, or a Unix socket.
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fd::{AsFd, BorrowedFd},
+    io::Errno,
     net::{RecvFlags, SendFlags, recv, send},
 };
 use std::{
@@ -10,6 +12,9 @@ use std::{
     os::unix::net::UnixStream,
     time::Duration,
 };
+
+/// The packet COM_QUIT.
+const GOODBYE: [u8; 5] = [1, 0, 0, 0, 1];
 
 /// A connected socket. Reading and writing go through `&Stream`, so that another thread can shut
 /// it down meanwhile.
@@ -45,6 +50,36 @@ impl Stream {
             Stream::Tcp(stream) => stream.shutdown(how),
             Stream::Unix(stream) => stream.shutdown(how),
         };
+    }
+
+    /// Waits until the peer takes more, or this one is shut down, but not for longer.
+    pub fn wait_writable(&self, limit: Duration) -> io::Result<()> {
+        let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(self, PollFlags::OUT)], Some(&limit)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the peer has gone for good. One that has closed its side after it sent something
+    /// that nobody has received yet waits for answers, unless that is a goodbye (COM_QUIT).
+    #[must_use]
+    pub fn is_deserted(&self) -> bool {
+        let mut asked = [PollFd::new(self, PollFlags::RDHUP)];
+        let now = Timespec::default();
+        if !poll(&mut asked, Some(&now)).is_ok_and(|events| events > 0) {
+            return false;
+        }
+        let [asked] = asked;
+        if asked.revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+            return true;
+        }
+        let mut unread = [0; GOODBYE.len() + 1];
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        match recv(self, &mut unread[..], flags) {
+            Ok((length, _)) => length == 0 || unread[..length] == GOODBYE,
+            Err(error) => !matches!(error, Errno::AGAIN | Errno::INTR),
+        }
     }
 
     /// Whether passwords may travel in the clear.

@@ -9,7 +9,7 @@ use super::{
     stream::Stream,
 };
 use crate::scheduler::{Class, Standing};
-use cohort_engine::txn::{Placed, Unattended, Waiting};
+use cohort_engine::txn::{Owner, Placed, Unattended};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use cohort_sql::variables::HighPriority;
 use cohort_sql::{
@@ -71,6 +71,10 @@ impl Handler for CannedSession {
                     .map_err(gone)?;
                 out.row(&[Value::Bytes(text.to_vec()), Value::Null])
                     .map_err(gone)?;
+            }
+            None if sql == b"panic" => {
+                out.columns(&[column("text")]).map_err(gone)?;
+                panic!("a bug");
             }
             None if sql == b"fail" => return Err(SqlError::no_such_table("test", "t")),
             None => {}
@@ -140,8 +144,8 @@ impl Handler for CannedSession {
             tickets: 0,
         }
     }
-    fn waiting(&self) -> Arc<dyn Waiting> {
-        Arc::new(Unattended)
+    fn owner(&self) -> Arc<Owner> {
+        Owner::new(1, Arc::new(Unattended))
     }
     fn is_over(&self) -> bool {
         false
@@ -191,6 +195,10 @@ impl Backend for Canned {
     fn statistics(&self) -> String {
         "Uptime: 1".into()
     }
+    fn long_running(&self, _: Duration) -> Vec<u64> {
+        Vec::new()
+    }
+    fn kill(&self, _: u64) {}
     fn is_stopping(&self) -> bool {
         false
     }
@@ -326,6 +334,23 @@ fn response(user: &str, plugin: &str, database: &str) -> Vec<u8> {
 fn error_code(packet: &[u8]) -> u16 {
     assert_eq!(packet[0], 0xff, "an error packet");
     u16::from_le_bytes([packet[1], packet[2]])
+}
+
+#[test]
+fn a_bug_in_a_statement_ends_its_connection_only() {
+    let mut client = Client::connect();
+    client.log_in();
+    assert_eq!(client.command(3, b"panic"), [1], "one column");
+    // What was written when it happened is whole; the last word is the error.
+    let last = loop {
+        let packet = client.receive().unwrap();
+        if packet[0] == 0xff {
+            break packet;
+        }
+    };
+    assert_eq!(error_code(&last), 1815);
+    assert!(matches!(client.receive(), Err(ReadError::Closed)));
+    client.finish();
 }
 
 #[test]

@@ -5,15 +5,25 @@ use crate::{
     lexer::{self, Kind, Lexer, Mode, Token},
 };
 use cohort_engine::types::Value;
+use std::cell::Cell;
 
 /// What a parser returns.
 pub type Parsed<T> = Result<T, SqlError>;
 
+/// How often a parser may look without a step. The longest list of words that one looks for has
+/// some dozens.
+const LOOKS_MAX: u32 = 10_000;
+
 /// The tokens of a statement and a place among them.
+///
+/// A parser must get on: one that looks and looks and never takes a step is in an endless loop, and
+/// is stopped.
 pub struct Cursor<'a> {
     source: &'a [u8],
     tokens: Vec<Token>,
     at: usize,
+    /// Where the last look was, and how often there was one without a step.
+    looked: Cell<(usize, u32)>,
     mode: Mode,
 }
 
@@ -34,6 +44,7 @@ impl<'a> Cursor<'a> {
             source,
             tokens: Lexer::tokens(source, mode),
             at: 0,
+            looked: Cell::default(),
             mode,
         }
     }
@@ -45,6 +56,10 @@ impl<'a> Cursor<'a> {
     /// The token so many after this one.
     #[must_use]
     pub fn peek_at(&self, ahead: usize) -> Token {
+        let (at, looks) = self.looked.get();
+        let looks = if at == self.at { looks + 1 } else { 0 };
+        assert!(looks < LOOKS_MAX, "a parser does not get on");
+        self.looked.set((self.at, looks));
         let token = self.tokens.get(self.at + ahead).copied();
         token.unwrap_or_else(|| end_token(self.source.len()))
     }
@@ -288,5 +303,27 @@ impl<'a> Cursor<'a> {
             items.push(item(self)?);
         }
         Ok(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a parser does not get on")]
+    fn a_parser_that_takes_no_step_is_stopped() {
+        let mut cursor = Cursor::new(b"CHAR CHARACTER b", Mode::default());
+        cursor.eat("CHAR");
+        while !cursor.eat("SET") {}
+    }
+
+    #[test]
+    fn long_statements_are_none() {
+        let list = "a, ".repeat(LOOKS_MAX as usize) + "a";
+        let mut cursor = Cursor::new(list.as_bytes(), Mode::default());
+        let names = cursor.list(Cursor::name).unwrap();
+        assert_eq!(names.len(), LOOKS_MAX as usize + 1);
+        assert!(cursor.at_end());
     }
 }

@@ -13,6 +13,7 @@ mod insert;
 mod joined;
 mod key;
 pub(crate) mod memory;
+mod patience;
 mod scan;
 mod sort;
 mod subquery;
@@ -23,6 +24,7 @@ mod write;
 
 pub use derived::Tables;
 pub(crate) use insert::{duplicate_error, zero};
+pub use patience::Patience;
 
 use crate::{
     error::SqlError,
@@ -103,8 +105,8 @@ pub struct ExecContext<'a> {
     pub tables: Tables,
     /// SQL_CALC_FOUND_ROWS: the rows so far, had there been no LIMIT.
     pub rows_counted: Option<u64>,
-    /// Rows until the next look whether it must stop.
-    pub patience: u32,
+    /// When to look next whether it must stop.
+    pub patience: Patience,
 }
 
 /// A virtual table and its rows, values of the columns' types.
@@ -171,11 +173,17 @@ impl ExecContext<'_> {
     /// max_execution_time.
     #[inline]
     fn tick(&mut self) -> Result<(), Stop> {
-        if self.patience > 0 {
-            self.patience -= 1;
-            return Ok(());
+        if self.patience.is_over() {
+            self.look()
+        } else {
+            Ok(())
         }
-        self.patience = 200;
+    }
+
+    /// Lets others go first, and notices KILL and max_execution_time.
+    fn look(&mut self) -> Result<(), Stop> {
+        let environment = &mut self.eval.environment;
+        self.patience.renew(|| environment.clock_micros());
         self.owner.waiting.offer(self.txn.holds_locks());
         match self.eval.environment.interruption() {
             Some(error) => Err(error.into()),

@@ -175,6 +175,8 @@ pub struct EvalContext<'a> {
     pub ignore: bool,
     /// INSERT tells only once of each column that cannot be NULL or has no default.
     pub tells_once: bool,
+    /// Bytes that were looked at since the last look whether the statement must stop.
+    labour: usize,
     /// The states of RAND(seed), by the place of the call.
     pub(super) seeds: Vec<(usize, (u32, u32))>,
 }
@@ -196,8 +198,22 @@ impl<'a> EvalContext<'a> {
             storing: false,
             ignore: false,
             tells_once: false,
+            labour: 0,
             seeds: Vec::new(),
         }
+    }
+
+    /// To be called by a function that may take long over one row, for the bytes it has looked
+    /// at: now and then looks whether the statement must stop.
+    #[inline]
+    pub fn strive(&mut self, bytes: usize) -> Result<(), SqlError> {
+        const LOOK: usize = 1 << 16;
+        self.labour = self.labour.saturating_add(bytes);
+        if self.labour < LOOK {
+            return Ok(());
+        }
+        self.labour = 0;
+        self.environment.interruption().map_or(Ok(()), Err)
     }
 
     /// Outside strict mode, NULL in a column that cannot have it becomes the implicit default, as

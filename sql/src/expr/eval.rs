@@ -9,7 +9,7 @@ use super::{
     resolve::literal,
 };
 use crate::error::SqlError;
-use cohort_engine::types::{Collation, ColumnType, Value, collation};
+use cohort_engine::types::{Collation, ColumnType, Value, collation::Pattern};
 use std::{borrow::Cow, cmp::Ordering};
 
 /// Evaluates an expression on a row. A quotient has more digits than its type shows: use
@@ -420,7 +420,10 @@ fn like(
     let pattern_value = pattern.value(row, context)?;
     let text = convert::string(&value, infer(expr).decimals);
     let pattern = convert::string(&pattern_value, infer(pattern).decimals);
-    Ok(text
-        .zip(pattern)
-        .map(|(text, pattern)| collation::like(collation, &text, &pattern, escape)))
+    let (Some(text), Some(pattern)) = (text, pattern) else {
+        return Ok(None);
+    };
+    let pattern = Pattern::new(&pattern, escape, collation);
+    let fits = pattern.matches_while(&text, |bytes| context.strive(bytes))?;
+    Ok(Some(fits))
 }

@@ -17,7 +17,22 @@ pub(super) struct Converter<'a> {
     pub ignore: bool,
     pub into: Vec<String>,
     pub warnings: Vec<SqlError>,
+    /// How many points the name has that the last tokens are of.
+    pub points: usize,
+    /// How far `in_updated_tables` has looked, and what it has seen.
+    pub updated: UpdatedTables,
 }
+
+/// Whether the tokens so far are in the list of UPDATE's tables.
+#[derive(Default)]
+pub(super) struct UpdatedTables {
+    seen: usize,
+    depth: usize,
+    over: bool,
+}
+
+/// `database.table.column` has so many points.
+const POINTS_MAX: usize = 2;
 
 impl Converter<'_> {
     /// Converts all tokens and counts those that make the tree deeper.
@@ -52,6 +67,10 @@ impl Converter<'_> {
                 self.parameters += 1;
                 self.push(whole, Out::Placeholder(name));
                 continue;
+            }
+            if !self.is_name_short(token, text) {
+                self.tokens.push(token);
+                return Err(self.error_here());
             }
             let nothing_selected = self.follows(&["SELECT"]) && token.is_word(self.source, "FROM");
             if nothing_selected {
@@ -178,19 +197,33 @@ impl Converter<'_> {
     /// Whether the next token is in the list of UPDATE's tables, outside parentheses. For
     /// sqlparser these are one table and its joins. (A RIGHT JOIN would see the tables before
     /// the comma then; the planner refuses it.)
-    fn in_updated_tables(&self) -> bool {
-        let is = |t: &Token, word: &str| t.is_word(self.source, word);
-        let mut depth = 0;
-        for (i, token) in self.tokens.iter().enumerate() {
-            match (i, token.text(self.source)) {
-                (0, _) if !is(token, "UPDATE") => return false,
-                (_, b"(") => depth += 1,
-                (_, b")") => depth -= 1,
-                _ if is(token, "SET") => return false,
-                _ => {}
+    fn in_updated_tables(&mut self) -> bool {
+        let UpdatedTables { seen, depth, over } = &mut self.updated;
+        let unseen = self.tokens.get(*seen..).unwrap_or_default();
+        for token in unseen {
+            let is = |word: &str| token.is_word(self.source, word);
+            match token.text(self.source) {
+                b"(" => *depth += 1,
+                b")" => *depth = depth.saturating_sub(1),
+                _ => *over |= is("SET"),
             }
         }
-        depth == 0 && !self.tokens.is_empty()
+        *seen = self.tokens.len();
+        let first = self.tokens.first();
+        let updates = first.is_some_and(|token| token.is_word(self.source, "UPDATE"));
+        updates && !*over && *depth == 0
+    }
+
+    /// Whether a name has no more parts with this token than a name can have. The library would
+    /// take any number of them, each in more time than the one before.
+    fn is_name_short(&mut self, token: Token, text: &[u8]) -> bool {
+        let last = self.tokens.last();
+        if token.kind == Kind::Symbol && text == b"." {
+            self.points += 1;
+        } else if !last.is_some_and(|last| last.is_symbol(self.source, ".")) {
+            self.points = 0;
+        }
+        self.points <= POINTS_MAX
     }
 
     /// Whether the last token ends an operand.

@@ -205,6 +205,8 @@ pub fn parse<'a>(
         ignore: false,
         into: Vec::new(),
         warnings: Vec::new(),
+        points: 0,
+        updated: convert::UpdatedTables::default(),
     };
     let operators = converter.convert(lifted)?;
     let Converter {
@@ -374,6 +376,17 @@ mod tests {
             "INSERT INTO t VALUES (?0, ?1) ON DUPLICATE KEY UPDATE a = a + ?2"
         );
         assert_eq!(parsed.parameters, 3);
+    }
+
+    #[test]
+    fn names_have_three_parts_at_most() {
+        assert_eq!(
+            error("SELECT a.b.c, a.b.* FROM a.b"),
+            "SELECT a.b.c, a.b.* FROM a.b"
+        );
+        assert!(error("SELECT a.b.c.d FROM t").ends_with("near '.d FROM t' at line 1"));
+        let long = format!("SELECT a{}", ".a".repeat(100_000));
+        assert!(error(&long).contains("near '.a.a.a"));
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Session {
                 let mut account = self
                     .find_account(&users, &name)
                     .ok_or_else(SqlError::no_matching_user)?;
-                account.authentication = self.stored(&account.plugin, password)?;
+                account.authentication = self.stored(&account, password, "SET PASSWORD")?;
                 self.store_users("SET PASSWORD", &[account], &[])
             }
             Command::Grant {
@@ -71,10 +71,18 @@ impl Session {
         users.get(&name.user, &name.host)
     }
 
-    /// What a plugin keeps of a password.
-    fn stored(&self, plugin: &str, password: &str) -> Result<String, SqlError> {
-        if plugin == NATIVE {
+    /// What an account's plugin keeps of a password; 1396 for one that is too long for it.
+    fn stored(
+        &self,
+        account: &Account,
+        password: &str,
+        operation: &str,
+    ) -> Result<String, SqlError> {
+        if account.plugin == NATIVE {
             return Ok(password::native(password.as_bytes()));
+        }
+        if password.len() > password::BYTES_MAX {
+            fail(operation, &[account.quoted()])?;
         }
         let mut random = [0; 20];
         let env = self.state.instance.env();
@@ -83,7 +91,12 @@ impl Session {
     }
 
     /// Sets how an account proves who it is.
-    fn authenticate(&self, account: &mut Account, wanted: &Authentication) -> Result<(), SqlError> {
+    fn authenticate(
+        &self,
+        account: &mut Account,
+        wanted: &Authentication,
+        operation: &str,
+    ) -> Result<(), SqlError> {
         if let Some(plugin) = &wanted.plugin {
             if plugin != CACHING_SHA2 && plugin != NATIVE {
                 return Err(SqlError::plugin_not_loaded(plugin));
@@ -92,7 +105,7 @@ impl Session {
             account.authentication.clear();
         }
         if let Some(password) = &wanted.password {
-            account.authentication = self.stored(&account.plugin, password)?;
+            account.authentication = self.stored(account, password, operation)?;
         }
         if let Some(stored) = &wanted.stored {
             let fits = if account.plugin == NATIVE {
@@ -135,7 +148,7 @@ impl Session {
                 continue;
             }
             if let Some(wanted) = &spec.authentication {
-                self.authenticate(&mut account, wanted)?;
+                self.authenticate(&mut account, wanted, "CREATE USER")?;
             }
             created.push(account);
         }
@@ -155,7 +168,7 @@ impl Session {
             match self.find_account(users, &spec.name) {
                 Some(mut account) => {
                     if let Some(wanted) = &spec.authentication {
-                        self.authenticate(&mut account, wanted)?;
+                        self.authenticate(&mut account, wanted, "ALTER USER")?;
                     }
                     changed.push(account);
                 }

@@ -94,10 +94,12 @@ impl Session {
         if !self.state.privileged && entry.activity.lock().user != self.state.who.user {
             return Err(SqlError::kill_denied(id));
         }
-        instance.sessions.kill(&entry, connection);
         if id == self.state.id {
+            // The client is told so; its connection ends after that.
+            entry.stop(connection);
             return Err(SqlError::query_interrupted());
         }
+        instance.sessions.kill(&entry, connection);
         Ok(())
     }
 
@@ -168,9 +170,9 @@ impl Session {
         warnings: bool,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        out.columns(&shown.metas()).map_err(|_| client_gone())?;
+        out.columns(&shown.metas()).map_err(client_gone)?;
         for row in &shown.rows {
-            out.row(row).map_err(|_| client_gone())?;
+            out.row(row).map_err(client_gone)?;
         }
         self.state.row_count = -1;
         self.state.found_rows = shown.rows.len() as u64;
@@ -181,7 +183,7 @@ impl Session {
             status: self.status(),
             ..Done::default()
         };
-        out.end(&done).map_err(|_| client_gone())
+        out.end(&done).map_err(client_gone)
     }
 
     /// SHOW. It leaves the warnings as they are, or SHOW WARNINGS could not show them.

@@ -415,7 +415,7 @@ impl Session {
     fn end(&mut self, mut done: Done, out: &mut dyn Output) -> Result<(), SqlError> {
         done.warnings = self.state.warnings.count_u16();
         done.status = self.status();
-        out.end(&done).map_err(|_| client_gone())
+        out.end(&done).map_err(client_gone)
     }
 
     /// COM_INIT_DB.
@@ -561,7 +561,10 @@ impl Drop for Session {
     }
 }
 
-/// The client went away while its result was sent.
-fn client_gone() -> SqlError {
-    SqlError::network_read_error()
+/// Why a result could not be sent: the statement was killed meanwhile, or the client is gone.
+fn client_gone(error: std::io::Error) -> SqlError {
+    match error.kind() {
+        std::io::ErrorKind::Interrupted => SqlError::query_interrupted(),
+        _ => SqlError::network_read_error(),
+    }
 }

@@ -399,7 +399,7 @@ impl Session {
             Err(stop) => {
                 let error = match (stop, withheld.and_then(Withheld::into_error)) {
                     (_, Some(error)) | (Stop::Error(error), None) => error,
-                    (Stop::Gone(_), None) => client_gone(),
+                    (Stop::Gone(error), None) => client_gone(error),
                 };
                 self.leave(txn, alone, Some(&error));
                 return Err(error);
@@ -411,9 +411,9 @@ impl Session {
             self.leave(txn, alone, None);
         }
         if let Some(mut withheld) = withheld
-            && withheld.release().is_err()
+            && let Err(error) = withheld.release()
         {
-            return Err(withheld.into_error().unwrap_or_else(client_gone));
+            return Err(withheld.into_error().unwrap_or_else(|| client_gone(error)));
         }
         Ok(Some(outcome))
     }
@@ -455,7 +455,7 @@ impl Session {
             handler: Handler::default(),
             tables: exec::Tables::default(),
             rows_counted: None,
-            patience: 0,
+            patience: exec::Patience::default(),
         };
         let mut result = exec::run(plan, &mut context, out);
         count_rows(&context.handler, state.counters());

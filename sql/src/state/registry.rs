@@ -63,6 +63,13 @@ impl Entry {
             closing: AtomicBool::new(false),
         }
     }
+    /// KILL as the session itself sees it: what it executes stops and, if `connection`, it ends.
+    pub(crate) fn stop(&self, connection: bool) {
+        if connection {
+            self.closing.store(true, Ordering::Release);
+        }
+        self.owner.kill();
+    }
     /// Whether KILL CONNECTION asked it to end.
     #[must_use]
     pub fn is_closing(&self) -> bool {
@@ -70,7 +77,7 @@ impl Entry {
     }
 }
 
-/// Ends a connection of the server whose client may be silent: wakes its reader.
+/// Ends a connection of the server, whatever its client does.
 pub type Disconnect = Box<dyn Fn(u64) + Send + Sync>;
 
 /// All sessions, by connection id.
@@ -135,6 +142,16 @@ impl Registry {
     pub fn list(&self) -> Vec<Arc<Entry>> {
         self.sessions.lock().values().cloned().collect()
     }
+    /// The sessions whose statement has run since before this moment, in microseconds since 1970.
+    #[must_use]
+    pub fn running_since(&self, micros: u64) -> Vec<Arc<Entry>> {
+        let is_old = |entry: &&Arc<Entry>| {
+            let activity = entry.activity.lock();
+            activity.statement.is_some() && activity.since_micros <= micros
+        };
+        let sessions = self.sessions.lock();
+        sessions.values().filter(is_old).cloned().collect()
+    }
     /// The session of a connection.
     #[must_use]
     pub fn find(&self, id: u64) -> Option<Arc<Entry>> {
@@ -160,17 +177,14 @@ impl Registry {
         }
         sum
     }
-    /// What the server does to end a connection (shut its socket down, so that a thread that
-    /// waits for the client wakes up).
+    /// What the server does to end a connection: it shuts its socket down, so that a thread that
+    /// waits for the client, to send something or to take its rows, wakes up.
     pub fn on_disconnect(&self, disconnect: Disconnect) {
         *self.disconnect.lock() = Some(disconnect);
     }
     /// KILL: stops what the session executes and, if `connection`, ends it.
     pub fn kill(&self, entry: &Entry, connection: bool) {
-        if connection {
-            entry.closing.store(true, Ordering::Release);
-        }
-        entry.owner.kill();
+        entry.stop(connection);
         if connection && let Some(disconnect) = self.disconnect.lock().as_ref() {
             disconnect(entry.id);
         }

@@ -64,15 +64,26 @@ impl Pattern {
     /// a mismatch only the last `%` takes one character more.
     #[must_use]
     pub fn matches(&self, text: &[u8]) -> bool {
+        let go_on = |_| Ok::<(), std::convert::Infallible>(());
+        let Ok(matches) = self.matches_while(text, go_on);
+        matches
+    }
+
+    /// The same as long as `go_on` allows; it is told now and then of the bytes compared.
+    pub fn matches_while<E>(
+        &self,
+        text: &[u8],
+        mut go_on: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<bool, E> {
         let (mut at, mut rest) = (0, text);
         let mut retry: Option<(usize, &[u8])> = None;
         loop {
             match (self.tokens.get(at), step(self.collation, rest)) {
-                (None, None) => return true,
+                (None, None) => return Ok(true),
                 (Some(Token::Any), _) => {
                     at += 1;
                     if at == self.tokens.len() {
-                        return true;
+                        return Ok(true);
                     }
                     retry = Some((at, rest));
                     continue;
@@ -92,11 +103,12 @@ impl Pattern {
                 _ => {}
             }
             let Some((after, from)) = retry else {
-                return false;
+                return Ok(false);
             };
             let Some((_, length)) = step(self.collation, from) else {
-                return false;
+                return Ok(false);
             };
+            go_on(from.len() - rest.len() + 1)?;
             rest = &from[length..];
             at = after;
             retry = Some((after, rest));

@@ -9,13 +9,14 @@
 //! the way of, or a lost connection, is tried again.
 
 use super::connection::{Connection, LOST, UNREACHABLE};
+use crate::service;
 use cohort_sql::SqlError;
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, Sender, channel},
     },
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
 };
 use tokio::{runtime::Handle, sync::oneshot};
 
@@ -150,8 +151,8 @@ impl Drop for Workers {
 }
 
 fn spawn(work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SqlError> {
-    let thread = thread::Builder::new().name("coordinator".into());
-    thread.spawn(work).map_err(SqlError::storage_failed)
+    let lost = "and the coordinator cannot use its tables any more";
+    service::start("coordinator", lost, work).map_err(SqlError::storage_failed)
 }
 
 fn lock<T>(queue: &Mutex<Receiver<T>>) -> MutexGuard<'_, Receiver<T>> {

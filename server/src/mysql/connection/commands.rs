@@ -2,10 +2,12 @@
 
 use super::{
     Backend, BadParameters, Commands, Connection, Cursor, Done, End, Handler, Instant, Login,
-    Output, Prompt, ReadError, Reply, SqlError, Statement, Stream, command, dialect, handshake,
-    reply,
+    Ordering, Output, Prompt, ReadError, Reply, SqlError, Statement, Stream, command, dialect,
+    handshake, reply,
 };
+use crate::{notice, service};
 use cohort_sql::session::Identity;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The text of MySQL's error 1105 for a parameter that was sent in too many pieces.
 const LONG_DATA_TOO_LONG: &str = "Parameter of prepared statement which is set through \
@@ -34,7 +36,7 @@ impl<B: Backend> Connection<B> {
             if !self.receive(commands, how)? {
                 return Ok(());
             }
-            self.command(commands)?;
+            self.command_safely(commands)?;
             self.reply(commands)?;
             let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
             let (received, sent) = (std::mem::take(received), std::mem::take(sent));
@@ -70,6 +72,10 @@ impl<B: Backend> Connection<B> {
         self.wire.writer.sequence = self.wire.reader.sequence;
         match received {
             Ok(()) => {
+                let ahead = !self.wire.reader.is_empty();
+                if ahead != self.ahead.load(Ordering::Relaxed) {
+                    self.ahead.store(ahead, Ordering::Relaxed);
+                }
                 self.wait_for_reply();
                 Ok(true)
             }
@@ -111,6 +117,18 @@ impl<B: Backend> Connection<B> {
             let backend = &self.shared.backend;
             backend.acquire_slot(self.id, || commands.class());
         }
+    }
+
+    /// Obeys the command that is in the read buffer. A bug in it ends the connection and what
+    /// belongs to it, and nothing else.
+    fn command_safely(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
+        let obeying = AssertUnwindSafe(|| self.command(commands));
+        catch_unwind(obeying).unwrap_or_else(|panic| {
+            let why = service::reason(&*panic);
+            notice!("connection {}: a statement has failed: {why}", self.id);
+            self.wire.writer.abandon();
+            Err(End::Error(SqlError::internal(why)))
+        })
     }
 
     /// Obeys the command that is in the read buffer.
@@ -181,13 +199,13 @@ impl<B: Backend> Connection<B> {
         run: impl FnOnce(&mut B::Session, &[u8], &mut dyn Output) -> Result<(), SqlError>,
     ) -> Outcome {
         self.take_slot(commands);
-        commands.limit_writes(&self.stream)?;
         let session = &mut commands.session;
         let mut out = Reply {
             writer: &mut self.wire.writer,
             stream: &self.stream,
             late: self.late.as_deref(),
-            waiting: &*commands.waiting,
+            owner: &commands.owner,
+            patience: session.write_timeout(),
             dialect: self.dialect,
             kinds: &mut commands.kinds,
             binary,
@@ -322,7 +340,7 @@ impl<B: Backend> Connection<B> {
                 break granted;
             }
             self.send_promptly()?;
-            self.receive_until(until)?;
+            self.receive_until(until, login.packet_max())?;
             granted = self.login_step(&mut login)?;
         };
         self.dialect = dialect;
@@ -337,10 +355,10 @@ impl<B: Backend> Connection<B> {
 
     /// Waits for a packet of a login. Only clients that have logged in before get here, so that
     /// it may keep the thread.
-    fn receive_until(&mut self, until: Instant) -> Outcome {
+    fn receive_until(&mut self, until: Instant, max: usize) -> Outcome {
         loop {
             let reader = &mut self.wire.reader;
-            match reader.next(&mut &*self.stream, super::PACKET_MAX_AT_LOGIN) {
+            match reader.next(&mut &*self.stream, max) {
                 Ok(()) => break,
                 Err(ReadError::Pending) if Instant::now() < until => {}
                 Err(error) => return Err(error.into()),

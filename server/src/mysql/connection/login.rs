@@ -6,6 +6,14 @@ use crate::mysql::{constants::capability, handshake::Login as Response};
 use cohort_sql::{SqlError, session::Identity};
 use std::time::Instant;
 
+/// The longest response to the greeting: names, a proof, and up to 64 KiB of attributes.
+const RESPONSE_MAX: usize = 128 * 1024;
+/// The longest of the packets that follow: a password, far longer than any is.
+const PASSWORD_MAX: usize = 4 * 1024;
+/// The stored form of no password, hashed when there is no other: to guess a user's name takes as
+/// long as to guess a password.
+const NOBODY: &str = "$A$00A$....................0000000000000000000000000000000000000000000";
+
 /// How far a login has come.
 pub(super) struct Login {
     /// When it is given up.
@@ -70,6 +78,14 @@ impl Login {
             account: None,
         }
     }
+
+    /// The longest packet that the client may send next.
+    pub fn packet_max(&self) -> usize {
+        match self.stage {
+            Stage::Response => RESPONSE_MAX,
+            Stage::Proof | Stage::Password | Stage::Encrypted => PASSWORD_MAX,
+        }
+    }
 }
 
 impl<B: Backend> Connection<B> {
@@ -116,9 +132,9 @@ impl<B: Backend> Connection<B> {
                 Ok(None)
             }
             Stage::Password | Stage::Encrypted => {
-                let Some(mut password) = self.shared.key.decrypt(payload) else {
-                    return Err(self.denied(login));
-                };
+                // What cannot be decrypted is a wrong password: an answer that came sooner would
+                // say more.
+                let mut password = self.shared.key.decrypt(payload).unwrap_or_default();
                 auth::mask(&mut password, &self.nonce);
                 self.check_password(login, password)
             }
@@ -183,8 +199,10 @@ impl<B: Backend> Connection<B> {
     fn check_password(&mut self, login: &mut Login, mut password: Vec<u8>) -> Step {
         let ended = password.pop() == Some(0);
         let stored = login.account.as_ref().map(|a| &*a.authentication_string);
-        let matches = |stored: &&str| cohort_sql::password::matches_caching_sha2(stored, &password);
-        let right = stored.filter(|stored| ended && matches(stored));
+        let stored = stored.filter(|stored| !stored.is_empty());
+        let hashed = stored.unwrap_or(NOBODY);
+        let matches = cohort_sql::password::matches_caching_sha2(hashed, &password);
+        let right = stored.filter(|_| ended && matches);
         if let Some(stored) = right {
             self.shared.verified.remember(stored, &password);
         }

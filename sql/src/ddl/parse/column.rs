@@ -336,9 +336,11 @@ fn string_attributes(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
     loop {
         if c.eat("BINARY") {
             column.binary = true;
-        } else if c.is("CHARSET") || c.is("CHARACTER") || c.are(&["CHAR", "SET"]) {
-            charset_clause(c, &mut column.charset)?;
-        } else {
+        } else if c.is("COLLATE") || !charset_clause(c, &mut column.charset)? {
+            // COLLATE is looked at with the other clauses; others do not begin with CHARACTER.
+            if c.eat_any(&["CHARACTER", "CHAR"]).is_some() {
+                return Err(c.error());
+            }
             return Ok(());
         }
     }

@@ -46,6 +46,7 @@ pub(super) fn like(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Val
     } else {
         [format!("(?{flags})").as_bytes(), &pattern].concat()
     };
+    context.strive(text.len())?;
     LAST.with_borrow_mut(|last| {
         if let Some((known, case, regex)) = last
             && *known == source

@@ -363,13 +363,8 @@ fn right(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 
 /// Where `needle` begins in `text`, at or after `from`.
 fn find(text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
-    if needle.is_empty() {
-        return Some(from);
-    }
-    text.get(from..)?
-        .windows(needle.len())
-        .position(|window| window == needle)
-        .map(|at| from + at)
+    let found = memchr::memmem::find(text.get(from..)?, needle);
+    found.map(|at| from + at)
 }
 
 fn substring_index(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -577,6 +572,7 @@ fn locate(
     let mut position = from;
     while position - 1 + needle_count <= have {
         let end = at + collation.char_offset(&text[at..], needle_count);
+        context.strive(end - at + 1)?;
         if collation.equal(&text[at..end], &needle) {
             return Ok(Value::Int(position as i64));
         }

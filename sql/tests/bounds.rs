@@ -1,0 +1,143 @@
+//! What texts from outside may cost, and what is left of a statement that a bug has ended.
+
+use cohort_engine::{
+    env::fake::Disk,
+    txn::{Engine, EngineOptions, Unattended},
+    types::Value,
+};
+use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// More than any of these takes, unoptimised and on a busy machine.
+const SOON: Duration = Duration::from_secs(5);
+
+fn instance() -> Arc<Instance> {
+    let disk = Disk::new(1);
+    let options = EngineOptions::default();
+    let engine = Engine::open(&disk.env(), Path::new("/data"), options, &mut |_| {}).unwrap();
+    cohort_sql::users::make_first(&engine).unwrap();
+    Instance::new(Arc::new(engine))
+}
+
+fn session(instance: &Arc<Instance>, id: u64) -> Session {
+    let who = Identity {
+        user: "root".into(),
+        host: "localhost".into(),
+        account: None,
+    };
+    Session::new(Arc::clone(instance), id, who, Arc::new(Unattended), false)
+}
+
+/// Takes everything, or has a bug.
+struct Sink {
+    fails: bool,
+}
+
+impl Output for Sink {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _: &[Value]) -> io::Result<()> {
+        assert!(!self.fails, "a bug");
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The code of a statement's error, 0 for none; it must come soon.
+fn code(session: &mut Session, sql: &str) -> u16 {
+    let begun = Instant::now();
+    let result = session.query(sql.as_bytes(), false, &mut Sink { fails: false });
+    let start: String = sql.chars().take(60).collect();
+    assert!(begun.elapsed() < SOON, "{start} took {:?}", begun.elapsed());
+    result.err().map_or(0, |error| error.code)
+}
+
+#[test]
+fn every_parser_gets_on() {
+    let mut session = session(&instance(), 1);
+    let mut code = |sql: &str| code(&mut session, sql);
+    assert_eq!(code("CREATE DATABASE d"), 0);
+    assert_eq!(code("USE d"), 0);
+    for broken in [
+        "CREATE TABLE x(a CHAR CHARACTER b)",
+        "CREATE TABLE x(a CHAR CHAR b)",
+        "CREATE TABLE x(a CHAR CHARACTER)",
+        "CREATE TABLE x(a TEXT CHARACTER BINARY)",
+        "CREATE TABLE x(a INT) CHARACTER b",
+        "CREATE DATABASE y CHARACTER b",
+        "ALTER DATABASE d CHARACTER",
+    ] {
+        assert_eq!(code(broken), 1064, "{broken}");
+    }
+    assert_eq!(
+        code("CREATE TABLE x(a CHAR BINARY CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)"),
+        0
+    );
+}
+
+#[test]
+fn long_texts_do_not_take_longer_than_long() {
+    let mut session = session(&instance(), 1);
+    let mut code = |sql: String| code(&mut session, &sql);
+    assert_eq!(code(format!("SELECT a{}", ".a".repeat(300_000))), 1064);
+    assert_eq!(code(format!("UPDATE a{} x", ", a".repeat(100_000))), 1064);
+    assert_eq!(code(format!("SELECT {}", "(".repeat(300_000))), 1436);
+}
+
+#[test]
+fn passwords_have_256_bytes_at_most() {
+    let mut session = session(&instance(), 1);
+    let mut code = |sql: String| code(&mut session, &sql);
+    let (longest, long) = ("x".repeat(256), "x".repeat(257));
+    assert_eq!(code(format!("CREATE USER a IDENTIFIED BY '{longest}'")), 0);
+    assert_eq!(code(format!("CREATE USER b IDENTIFIED BY '{long}'")), 1396);
+    assert_eq!(code(format!("ALTER USER a IDENTIFIED BY '{long}'")), 1396);
+    assert_eq!(code(format!("SET PASSWORD FOR a = '{long}'")), 1396);
+    let endless = "x".repeat(1_000_000);
+    assert_eq!(code(format!("SET PASSWORD = '{endless}'")), 1396);
+}
+
+#[test]
+fn a_bug_in_a_statement_leaves_nothing_behind() {
+    let instance = instance();
+    let mut one = session(&instance, 1);
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY)",
+        "INSERT INTO d.t VALUES (1), (2)",
+        "BEGIN",
+        "DELETE FROM d.t WHERE a = 2",
+        "SELECT GET_LOCK('l', 0)",
+    ] {
+        assert_eq!(code(&mut one, sql), 0, "{sql}");
+    }
+    let locking = b"SELECT a FROM d.t FOR UPDATE";
+    let plain = b"SELECT a FROM d.t";
+    for sql in [&locking[..], plain] {
+        let mut sink = Sink { fails: true };
+        let bug = AssertUnwindSafe(|| one.query(sql, false, &mut sink));
+        assert!(catch_unwind(bug).is_err());
+    }
+    drop(one);
+    assert!(instance.sessions.list().is_empty());
+    let mut two = session(&instance, 2);
+    for sql in [
+        "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1",
+        "UPDATE d.t SET a = a + 10",
+        "ALTER TABLE d.t ADD b INT",
+        "DROP TABLE d.t",
+        "DO GET_LOCK('l', 0) OR nothing",
+    ] {
+        let expected = if sql.ends_with("nothing") { 1054 } else { 0 };
+        assert_eq!(code(&mut two, sql), expected, "{sql}");
+    }
+}
