@@ -6,10 +6,7 @@ use crate::{
     coordinator,
     database::Database,
     limits,
-    mysql::{
-        auth::{Key, Verified},
-        connection::Shared,
-    },
+    mysql::{auth::Verified, connection::Shared, rsa::Key},
     notice, pool,
     scheduler::{Rules, Scheduler, waits::Waits},
     service,

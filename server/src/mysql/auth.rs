@@ -4,7 +4,7 @@
 //! of caching_sha2_password is too slow to hash for every login (10,000 rounds) and does not
 //! suffice to check a proof, so the server remembers SHA256(SHA256(password)) of every password
 //! it has once seen in full ([`Verified`]). Without that it asks for the password itself, which
-//! travels in the clear over a Unix socket and under RSA (OAEP, SHA-1) over plain TCP.
+//! travels in the clear over a Unix socket and under [RSA](super::rsa) over plain TCP.
 //!
 //! An unknown user goes through the same exchange as one whose password is not remembered, so
 //! that a client cannot tell which of the two was wrong.
@@ -12,14 +12,9 @@
 use super::handshake::Nonce;
 use cohort_sql::password::equal;
 use parking_lot::Mutex;
-use rsa::{
-    Oaep, RsaPrivateKey,
-    pkcs8::{EncodePublicKey, LineEnding},
-};
 use rustc_hash::FxHashMap;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
-use std::sync::OnceLock;
 
 /// MySQL's default since version 8.
 pub const CACHING_SHA2: &str = "caching_sha2_password";
@@ -115,46 +110,11 @@ impl Verified {
     }
 }
 
-/// The server's RSA key, made when a client first asks for it.
-#[derive(Default)]
-pub struct Key(OnceLock<Option<(RsaPrivateKey, String)>>);
-
-const KEY_BITS: usize = 2048;
-
-impl Key {
-    fn get(&self) -> Option<&(RsaPrivateKey, String)> {
-        let make = || {
-            let private = RsaPrivateKey::new(&mut rsa::rand_core::OsRng, KEY_BITS).ok()?;
-            let public = private
-                .to_public_key()
-                .to_public_key_pem(LineEnding::LF)
-                .ok()?;
-            Some((private, public))
-        };
-        self.0.get_or_init(make).as_ref()
-    }
-    /// The public half, as PEM.
-    #[must_use]
-    pub fn public(&self) -> Option<&str> {
-        self.get().map(|(_, public)| public.as_str())
-    }
-    /// Decrypts what the client encrypted with the public half.
-    #[must_use]
-    pub fn decrypt(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let (private, _) = self.get()?;
-        let padding = Oaep::new::<Sha1>();
-        private
-            .decrypt_blinded(&mut rsa::rand_core::OsRng, padding, bytes)
-            .ok()
-    }
-}
-
 /// Fresh random bytes, none of them zero: the nonce travels as a zero-terminated string.
 #[must_use]
 pub fn nonce() -> Nonce {
-    use rsa::rand_core::RngCore;
     let mut nonce = [0; 20];
-    rsa::rand_core::OsRng.fill_bytes(&mut nonce);
+    aws_lc_rs::rand::fill(&mut nonce).expect("the system has random bytes");
     nonce.map(|byte| byte % 127 + 1)
 }
 
@@ -202,22 +162,6 @@ mod tests {
         assert!(check_sha2(&digest, &NONCE, &proof));
         assert!(!check_sha2(&digest, &NONCE, &proof[1..]));
         assert!(!check_sha2(&[0; 32], &NONCE, &proof));
-    }
-
-    #[test]
-    fn a_password_travels_encrypted() {
-        use rsa::{RsaPublicKey, pkcs8::DecodePublicKey};
-        let key = Key::default();
-        let public = RsaPublicKey::from_public_key_pem(key.public().unwrap()).unwrap();
-        let mut secret = b"a password longer than the nonce\0".to_vec();
-        mask(&mut secret, &NONCE);
-        let sent = public
-            .encrypt(&mut rsa::rand_core::OsRng, Oaep::new::<Sha1>(), &secret)
-            .unwrap();
-        let mut got = key.decrypt(&sent).unwrap();
-        mask(&mut got, &NONCE);
-        assert_eq!(got, b"a password longer than the nonce\0");
-        assert_eq!(key.decrypt(b"nonsense"), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::{
     packet::{Cursor, ReadError, Reader, Writer},
     parameters::{BadParameters, Statement},
     reply::{self, Dialect, Kind, Reply},
+    rsa::Key,
     stream::{Prompt, Stream},
 };
 use crate::scheduler::{Class, Tickets};
@@ -49,7 +50,7 @@ pub struct Shared<B> {
     /// Passwords seen in full.
     pub verified: Verified,
     /// The RSA key for passwords over plain TCP.
-    pub key: auth::Key,
+    pub key: Key,
 }
 
 /// Why a connection ends.

@@ -23,6 +23,7 @@ pub mod handshake;
 pub mod packet;
 pub mod parameters;
 pub mod reply;
+pub mod rsa;
 pub mod stream;
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::{
     Account, Arrival, Backend, Handler, Peer,
-    auth::{Key, Verified},
+    auth::Verified,
     connection::{Connection, Next, Shared},
     constants::{capability, command},
     packet::{Cursor, PIECE, ReadError, Reader, Writer, put_string},
+    rsa::Key,
     stream::Stream,
 };
 use crate::scheduler::{Class, Standing};

@@ -6,8 +6,8 @@ use crate::mysql::{
     constants::capability,
     handshake::Nonce,
     packet::{Cursor, Writer, put_string},
+    rsa,
 };
-use rsa::{Oaep, RsaPublicKey, pkcs8::DecodePublicKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -237,10 +237,8 @@ impl Login {
             }
             pem if self.asked_for_key => {
                 let pem = String::from_utf8_lossy(pem);
-                let key = RsaPublicKey::from_public_key_pem(&pem).map_err(|_| malformed())?;
                 mask(&mut password, &self.nonce);
-                key.encrypt(&mut rsa::rand_core::OsRng, Oaep::new::<Sha1>(), &password)
-                    .map_err(|error| LoginError::Unsupported(format!("the password: {error}")))?
+                rsa::encrypt(&pem, &password).ok_or_else(malformed)?
             }
             _ => return Err(malformed()),
         };
@@ -385,7 +383,7 @@ mod tests {
     #[test]
     fn the_password_itself_under_rsa_and_in_the_clear() {
         let (mut login, mut out) = greeted();
-        let key = auth::Key::default();
+        let key = rsa::Key::default();
         out.buffer.clear();
         login
             .packet((2, &[1, more::FULL]), &account(), false, &mut out)
