@@ -1,19 +1,4 @@
-//! The server, `cohort serve`, and its measurements, `cohort lab`.
-
-mod check;
-mod cli;
-mod config;
-mod connections;
-mod coordinator;
-mod database;
-mod lab;
-mod limits;
-mod mysql;
-mod notice;
-mod pool;
-mod scheduler;
-mod serve;
-mod service;
+//! The program `cohort`.
 
 use std::process::ExitCode;
 
@@ -22,11 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match cli::run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            notice!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    cohort_server::main()
 }

@@ -316,7 +316,7 @@ impl World {
         }
         // A reply with contents leaves only when they are durable.
         if (failed.is_none() || duplicate) && self.noise.one_in(3) {
-            match live.txn.wait_for_reads() {
+            match self.engine.wait_for_reads(&self.sessions[who].owner) {
                 Ok(()) if self.model.doubtful.is_empty() => self.tell(shown),
                 Ok(()) => {}
                 Err(error) => self.tolerate("reply", &error)?,

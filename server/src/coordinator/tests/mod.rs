@@ -82,6 +82,9 @@ impl Backend for Machine {
         static BEGUN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
         u64::try_from(BEGUN.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
     fn random(&self, bytes: &mut [u8]) -> io::Result<()> {
         self.disk.random(bytes)
     }
