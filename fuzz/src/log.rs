@@ -48,6 +48,7 @@ fn template() -> Vec<(&'static str, Vec<u8>)> {
     let disk = Disk::new(1);
     let engine = Engine::open(&disk.env(), Path::new("/data"), options(), &mut |_| {})
         .expect("an empty disk is good for a new database");
+    cohort_sql::users::make_first(&engine).expect("the first account");
     let mut session = session(engine);
     for sql in [
         "CREATE DATABASE d",
