@@ -93,7 +93,8 @@ fn named(names: &Names, tree: Option<TreeId>, error: StoreError) -> StoreError {
 
 /// A file as redb has it open.
 struct Opened {
-    database: Database,
+    /// None only while it is dropped.
+    database: Option<Database>,
     file: Arc<BaseFile>,
     names: Arc<Names>,
     /// Snapshots of it read no more: their pages may be written over.
@@ -115,13 +116,15 @@ impl Opened {
             let sound = reading(|| database.check_integrity());
             sound.map_err(|_| StoreError::Damaged {
                 table: None,
-                place: "one of its two headers is lost, and the other does not fit".to_owned(),
+                place: format!(
+                    "{file:?}: one of its two headers is lost, and the other does not fit"
+                ),
             })?;
         }
         match file.failure() {
             Some(failure) => Err(failure),
             None => Ok(Opened {
-                database,
+                database: Some(database),
                 file,
                 names: Arc::clone(names),
                 lost: AtomicBool::new(false),
@@ -146,12 +149,28 @@ impl Opened {
             }
         })
     }
+    fn database(&self) -> &Database {
+        let database = self.database.as_ref();
+        database.expect("it is open as long as it lives")
+    }
     fn snapshot(self: &Arc<Opened>) -> Result<BaseSnapshot, StoreError> {
         Ok(BaseSnapshot {
-            transaction: reading(|| self.database.begin_read())?,
+            transaction: reading(|| self.database().begin_read())?,
             trees: RwLock::default(),
             opened: Arc::clone(self),
         })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // Closing reads and writes: what fails there is for the next opening to deal with.
+        let _writing = writing();
+        let database = self.database.take();
+        let _ = reading(|| {
+            drop(database);
+            Ok::<(), StoreError>(())
+        });
     }
 }
 
@@ -272,7 +291,7 @@ impl Base {
             opened,
             _writing: writing(),
         };
-        let mut transaction = write.call(None, || write.opened.database.begin_write())?;
+        let mut transaction = write.call(None, || write.opened.database().begin_write())?;
         transaction.set_quick_repair(true);
         write.transaction = Some(transaction);
         Ok(write)

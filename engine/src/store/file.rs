@@ -544,7 +544,7 @@ impl BaseFile {
 
 impl std::fmt::Debug for BaseFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("BaseFile")
+        f.write_str(&self.path.to_string_lossy())
     }
 }
 

@@ -3,6 +3,7 @@
 mod bank;
 mod basics;
 mod crash;
+mod damage;
 mod inline;
 mod locks;
 mod prepared;
