@@ -67,6 +67,7 @@ impl Txn {
         let session = u32::try_from(self.owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::new(database, session);
         self.encode(&mut batch)?;
+        self.log_counters(&mut batch);
         let counts = self.writes.row_counts(self.tables.len());
         let counts = self.tables.iter().zip(counts);
         // Locked until it is in the store: see `dirty`, and `table_locks`.

@@ -20,7 +20,7 @@ use std::{
     ops::Bound,
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
 };
 
@@ -38,6 +38,9 @@ pub(super) struct TableState {
     pub metadata_lock: MetadataLock,
     /// The next AUTO_INCREMENT value.
     pub auto_increment: AtomicU64,
+    /// Values were taken that no row in the log has, for it was not inserted after all. The next
+    /// commit that writes the table logs how far they went, so that no crash gives them out again.
+    pub unlogged: AtomicBool,
     /// The next hidden row number, for tables without a primary key.
     pub next_row: AtomicU64,
     /// Rows in the Base.
@@ -57,6 +60,7 @@ impl TableState {
             id,
             metadata_lock: MetadataLock::default(),
             auto_increment: AtomicU64::new(1),
+            unlogged: AtomicBool::new(false),
             next_row: AtomicU64::new(1),
             base_rows: AtomicI64::new(0),
             delta_rows: Default::default(),

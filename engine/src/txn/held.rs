@@ -104,7 +104,7 @@ impl Txn {
     ) -> Result<Woken, TxnError> {
         let result = self.engine.locks.wait(waiter, target, deadline);
         if matches!(result, Err(TxnError::Deadlock)) {
-            self.give_up();
+            self.abandon();
         }
         result
     }
@@ -162,7 +162,7 @@ impl Txn {
         if self.locks.bytes() as u64 <= limit {
             return Ok(());
         }
-        self.give_up();
+        self.abandon();
         Err(TxnError::LockTableFull)
     }
     /// Locks `name` X for inserting at `position`, waiting for others' range locks there. False:

@@ -10,10 +10,11 @@ use super::{
     lock::{Target, mdl::TableLock},
     owner::Owner,
     prepared::Detached,
-    writes::{Savepoint, WriteSet},
+    writes::{Savepoint, WriteSet, counter_key},
 };
 use crate::{
     Seq,
+    log::Batch,
     store::{Overlay, TreeKey, View},
     types::{Index, Table, TreeId},
 };
@@ -225,7 +226,7 @@ impl Txn {
         let passed = self.engine.pass_read_lock(&self.descriptor, wait_ms);
         let passed = passed.map(|_| ());
         if matches!(passed, Err(TxnError::Deadlock)) {
-            self.give_up();
+            self.abandon();
         }
         passed
     }
@@ -279,6 +280,9 @@ impl Txn {
     /// Undoes all changes since the mark. Locks stay but those of what was inserted since (as in
     /// MySQL).
     pub fn rollback_to(&mut self, mark: &Savepoint) {
+        if self.has_changes() {
+            self.note_unlogged();
+        }
         self.writes
             .rollback_to(&mut self.descriptor.overlay.lock(), mark);
         self.note_changes();
@@ -336,6 +340,33 @@ impl Txn {
             let gone = std::mem::take(&mut *self.descriptor.overlay.lock());
             drop(gone);
             self.writes = WriteSet::default();
+        }
+    }
+    /// As `give_up`, of one that was not committed.
+    pub(super) fn abandon(&mut self) {
+        if self.has_changes() {
+            self.note_unlogged();
+        }
+        self.give_up();
+    }
+    /// The AUTO_INCREMENT values of its rows, or of some of them, will not be in the log.
+    pub(super) fn note_unlogged(&self) {
+        for used in self.tables.iter().filter(|used| used.writes) {
+            if used.table.auto_increment_column().is_some() {
+                used.state.unlogged.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+    /// Logs, with the changes, how far AUTO_INCREMENT values went that are in no row.
+    pub(super) fn log_counters(&self, batch: &mut Batch) {
+        for used in self.tables.iter().filter(|used| used.writes) {
+            let state = &used.state;
+            if state.unlogged.load(Ordering::Relaxed)
+                && state.unlogged.swap(false, Ordering::Relaxed)
+            {
+                let next = state.auto_increment.load(Ordering::Relaxed);
+                batch.internal(&counter_key(state.id), Some(&next.to_le_bytes()));
+            }
         }
     }
     /// Lets go of locks, tables, snapshot and changes.
@@ -402,7 +433,7 @@ impl Txn {
 impl Drop for Txn {
     fn drop(&mut self) {
         if !self.detached {
-            self.give_up();
+            self.abandon();
             Arc::clone(&self.descriptor).give_back(&self.owner);
         }
     }

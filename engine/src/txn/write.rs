@@ -112,7 +112,7 @@ impl Txn {
         self.may_write()?;
         let (used, table) = self.used(table)?;
         let table = &table;
-        let (key, entries) = self.claiming(duplicates, |txn| {
+        let claimed = self.claiming(duplicates, |txn| {
             let key = match primary_key(table, image)? {
                 Some(key) => {
                     txn.claim_row(table, &key, duplicates)?;
@@ -126,7 +126,11 @@ impl Txn {
             };
             let entries = txn.claim_entries(table, image, &key, duplicates)?;
             Ok((key, entries))
-        })?;
+        });
+        if claimed.is_err() {
+            self.note_unlogged();
+        }
+        let (key, entries) = claimed?;
         if table.primary.is_some() {
             self.note_newer(table, &key, None)?;
         }

@@ -201,6 +201,16 @@ pub(super) fn row_numbers(events: &[u8]) -> IdMap<&[u8]> {
     numbers
 }
 
+/// The internal record of the next AUTO_INCREMENT value of a table, 8 bytes little endian, logged
+/// when values were taken that no row has: this byte and the table's number, 4 bytes big endian.
+pub(super) const COUNTER: u8 = b'c';
+
+/// The key of the record of a table's next AUTO_INCREMENT value.
+pub(super) fn counter_key(table: u32) -> [u8; 5] {
+    let [a, b, c, d] = table.to_be_bytes();
+    [COUNTER, a, b, c, d]
+}
+
 /// The key of the record of a table's row numbers.
 pub(super) fn row_numbers_key(table: u32) -> [u8; 5] {
     let [a, b, c, d] = table.to_be_bytes();

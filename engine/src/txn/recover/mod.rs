@@ -27,7 +27,7 @@ use super::{
     lock::LockManager,
     meta::{self, Header, Meta},
     prepared::{self, ORIGIN, Prepared, Record, Records},
-    writes::{BUILD, ROW_NUMBERS, row_numbers},
+    writes::{BUILD, COUNTER, ROW_NUMBERS, row_numbers},
 };
 use crate::{
     Seq,
@@ -392,6 +392,7 @@ impl Recovery {
                         let id = id.try_into().map_or(0, TableId::from_be_bytes);
                         self.note_row_numbers(id, value.unwrap_or_default());
                     }
+                    Some((&COUNTER, id)) => self.note_counter(id, value.unwrap_or_default())?,
                     Some((&ORIGIN, [])) => {}
                     Some((&BUILD, [])) => self.check_build(value.unwrap_or_default())?,
                     _ => self.dictionary.apply(key, value, seq)?,
@@ -407,6 +408,19 @@ impl Recovery {
                     self.take(rows);
                 }
             }
+        }
+        Ok(())
+    }
+    /// The next AUTO_INCREMENT value of a table is this at least.
+    fn note_counter(&self, id: &[u8], next: &[u8]) -> Result<(), TxnError> {
+        let (Ok(id), Ok(next)) = (id.try_into(), next.try_into()) else {
+            return Err(TxnError::Corrupt(
+                "a damaged AUTO_INCREMENT record".to_owned(),
+            ));
+        };
+        if let Some((_, state)) = self.dictionary.entry(TableId::from_be_bytes(id)) {
+            let next = u64::from_le_bytes(next);
+            state.auto_increment.fetch_max(next, Ordering::Relaxed);
         }
         Ok(())
     }

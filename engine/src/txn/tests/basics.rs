@@ -100,6 +100,51 @@ fn a_savepoint_undoes_rows_and_entries() {
 }
 
 #[test]
+fn values_of_rows_that_did_not_come_are_not_given_again() {
+    /// Takes a value for a row that is not inserted after all.
+    type Fruitless = fn(&Engine, &Arc<Table>);
+    let ways: [Fruitless; 3] = [
+        |engine, t| {
+            let mut txn = begin(engine, Isolation::ReadCommitted);
+            let id = engine.auto_increment(t, 1) as i64;
+            insert(&mut txn, t, (id, None, None)).unwrap();
+        },
+        |engine, t| {
+            let mut txn = begin(engine, Isolation::ReadCommitted);
+            let mark = txn.savepoint();
+            let id = engine.auto_increment(t, 1) as i64;
+            insert(&mut txn, t, (id, None, None)).unwrap();
+            txn.rollback_to(&mark);
+        },
+        |engine, t| {
+            let mut txn = begin(engine, Isolation::ReadCommitted);
+            let id = engine.auto_increment(t, 1) as i64;
+            assert!(insert(&mut txn, t, (id, Some(1), Some(1))).is_err());
+        },
+    ];
+    for fruitless in ways {
+        let disk = disk();
+        let engine = open(&disk.env());
+        let t = create(&engine);
+        let mut txn = begin(&engine, Isolation::ReadCommitted);
+        let id = engine.auto_increment(&t, 1) as i64;
+        insert(&mut txn, &t, (id, Some(1), Some(1))).unwrap();
+        txn.commit("test").unwrap();
+        fruitless(&engine, &t);
+        let mut txn = begin(&engine, Isolation::ReadCommitted);
+        update(&mut txn, &t, 1, (1, Some(2), Some(1))).unwrap();
+        txn.commit("test").unwrap();
+        // A crash: nothing is closed.
+        std::mem::forget(engine);
+        let disk = disk.crash(7);
+        let engine = open(&disk.env());
+        let t = find(&engine, "t");
+        assert_eq!(engine.auto_increment_peek(&t), 3);
+        assert_eq!(all_rows(&engine, &t), [(1, Some(2), Some(1))]);
+    }
+}
+
+#[test]
 fn everything_is_there_after_a_restart() {
     let disk = disk();
     let mut rows = Vec::new();
