@@ -156,6 +156,7 @@ impl Txn {
     /// that were made of something disregarded.
     #[must_use]
     pub fn may_read_newer(&self) -> bool {
-        self.reads_uncommitted() || self.set_aside > self.engine.log.visible()
+        self.reads_uncommitted()
+            || self.set_aside != 0 && self.set_aside > self.engine.log.visible()
     }
 }
