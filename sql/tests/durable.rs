@@ -288,3 +288,33 @@ fn replies_carry_the_id_that_was_asked_for() {
     assert_eq!(id("INSERT INTO a (k) VALUES (LAST_INSERT_ID(99))"), 4);
     assert_eq!(id("SELECT LAST_INSERT_ID(45)"), 0);
 }
+
+#[test]
+fn a_group_has_one_value_of_its_key() {
+    let mut scene = Scene::new(&[
+        TABLE,
+        "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)",
+        "SET @n = 0",
+    ]);
+    for (sql, expected) in [
+        (
+            "SELECT (@n := @n + 1) r, COUNT(*) FROM t GROUP BY r",
+            [1, 2, 3],
+        ),
+        (
+            "SELECT (@n := @n + 1) r FROM t GROUP BY 1 ORDER BY r DESC",
+            [12, 11, 10],
+        ),
+        (
+            "SELECT (@n := @n + 1) r, MAX(v) FROM t GROUP BY r HAVING r > 15",
+            [16, 17, 18],
+        ),
+    ] {
+        let answer = run(&mut scene.other, sql).expect(sql);
+        let first = answer.rows.iter().map(|row| match row.first() {
+            Some(Value::Int(n)) => *n,
+            other => panic!("no integer: {other:?}"),
+        });
+        assert_eq!(first.take(3).collect::<Vec<_>>(), expected, "{sql}");
+    }
+}

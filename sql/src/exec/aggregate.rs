@@ -28,6 +28,8 @@ pub(super) struct Groups<'b> {
     key: Vec<u8>,
     /// Rows of groups for which there was no room.
     later: Partitions,
+    /// The rows that come were put off, and their keys that are kept were evaluated then.
+    again: bool,
 }
 
 struct Group {
@@ -69,6 +71,7 @@ impl<'b> Groups<'b> {
             memory: Memory::default(),
             key: Vec::new(),
             later: Partitions::default(),
+            again: false,
         }
     }
 
@@ -76,6 +79,7 @@ impl<'b> Groups<'b> {
     pub fn at_depth(block: &'b Block, depth: u32) -> Groups<'b> {
         Groups {
             later: Partitions::new(depth),
+            again: true,
             ..Groups::new(block)
         }
     }
@@ -90,9 +94,19 @@ impl<'b> Groups<'b> {
             return Ok(Flow::Continue);
         };
         self.key.clear();
-        for key in &grouping.keys {
-            run.run_subqueries(&key.subqueries, context)?;
-            let value = eval(&key.expr, &run.row, &mut context.eval)?;
+        for (number, key) in grouping.keys.iter().enumerate() {
+            let kept = grouping.kept.iter().find(|(kept, _)| *kept == number);
+            let slot = kept.and_then(|(_, slot)| run.row.get(*slot));
+            let value = match slot {
+                Some(value) if self.again => value.clone(),
+                _ => {
+                    run.run_subqueries(&key.subqueries, context)?;
+                    eval(&key.expr, &run.row, &mut context.eval)?
+                }
+            };
+            if let Some(slot) = kept.and_then(|(_, slot)| run.row.get_mut(*slot)) {
+                slot.clone_from(&value);
+            }
             hash_key(&value, infer(&key.expr).collation, &mut self.key);
         }
         let at = match self.by_key.get(&self.key) {

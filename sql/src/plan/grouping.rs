@@ -3,12 +3,12 @@
 use super::{
     Block, Computed,
     from::From,
-    scope::Names,
+    scope::{Names, slot_expr},
     walk::{is_constant, slot},
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, visit_operands},
+    expr::{BinaryOp, Expr, infer, is_volatile, visit_operands, visit_operands_mut},
 };
 use std::collections::HashSet;
 
@@ -201,5 +201,38 @@ fn determined(
         if set.len() == before {
             return set;
         }
+    }
+}
+
+/// A group has one value of each key, even where every evaluation gives another one (RAND, user
+/// variables): what refers to such a key reads the value that the group was made by.
+pub(super) fn keep_volatile(block: &mut Block, names: &mut Names) {
+    let Some(grouping) = &mut block.grouping else {
+        return;
+    };
+    for (number, key) in grouping.keys.iter().enumerate() {
+        if !is_volatile(&key.expr) {
+            continue;
+        }
+        let slot = names.new_slot();
+        grouping.kept.push((number, slot));
+        let value = slot_expr(slot, infer(&key.expr).computed());
+        // Another item of the same words is another call.
+        if let Some(item) = block.output.iter_mut().find(|o| o.expr == key.expr) {
+            item.expr = value.clone();
+        }
+        let having = block.having.iter_mut().map(|having| &mut having.expr);
+        let order = block.order.iter_mut().map(|order| &mut order.value.expr);
+        having
+            .chain(order)
+            .for_each(|expr| replace(expr, &key.expr, &value));
+    }
+}
+
+fn replace(expr: &mut Expr, from: &Expr, to: &Expr) {
+    if expr == from {
+        *expr = to.clone();
+    } else {
+        visit_operands_mut(expr, &mut |operand| replace(operand, from, to));
     }
 }

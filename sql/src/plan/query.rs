@@ -184,6 +184,7 @@ impl Planner<'_> {
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         let grouping = (explicit || !aggregates.is_empty()).then_some(Grouping {
             keys,
+            kept: Vec::new(),
             explicit,
             aggregates,
         });
@@ -222,6 +223,7 @@ impl Planner<'_> {
         {
             grouping::check(&block, &conditions, &from, self.names())?;
         }
+        grouping::keep_volatile(&mut block, self.names());
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
     }

@@ -328,6 +328,9 @@ pub struct Grouping {
     /// The expressions of GROUP BY. Empty: all rows are one group, which is there even if there
     /// are no rows.
     pub keys: Vec<Computed>,
+    /// The keys that give another value each time, by number, and the slots where the values are
+    /// that the groups were made by.
+    pub kept: Vec<(usize, usize)>,
     /// Whether there was a GROUP BY.
     pub explicit: bool,
     /// What is computed for each group.
