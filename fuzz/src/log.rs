@@ -55,8 +55,9 @@ fn template() -> Vec<(&'static str, Vec<u8>)> {
         "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20), c DECIMAL(10, 2), KEY (b))",
         "INSERT INTO d.t VALUES (1, 'one', 1.5), (2, NULL, -2.25)",
         "UPDATE d.t SET b = 'two' WHERE a = 2",
+        "ALTER TABLE d.t ADD d DATETIME",
         "XA START 'x'",
-        "INSERT INTO d.t VALUES (3, 'three', 3)",
+        "INSERT INTO d.t (a, b) VALUES (3, 'three')",
         "XA END 'x'",
         "XA PREPARE 'x'",
         "XA START 'y'",
@@ -64,7 +65,6 @@ fn template() -> Vec<(&'static str, Vec<u8>)> {
         "XA END 'y'",
         "XA PREPARE 'y'",
         "XA COMMIT 'y'",
-        "ALTER TABLE d.t ADD d DATETIME",
     ] {
         let done = session.query(sql.as_bytes(), false, &mut Nowhere);
         done.unwrap_or_else(|error| panic!("{sql}: {}", error.message));

@@ -24,13 +24,20 @@ pub fn images(bytes: &[u8]) {
         if let Ok(values) = decode(table, bytes) {
             assert_eq!(known, Ok(bytes.len()));
             assert!(partly.is_ok() && same(&some, &values));
-            let mut again = Vec::new();
-            encode(table, &values, &mut again);
-            let decoded = decode(table, &again);
-            assert!(decoded.is_ok_and(|decoded| same(&decoded, &values)));
+            // A damaged image may say what no value says exactly, like a fraction of 1.5 seconds;
+            // what was made of it once stays as it is.
+            let again = image(table, &values);
+            let values = decode(table, &again).expect("what was encoded can be decoded");
+            assert_eq!(image(table, &values), again);
         }
         keys(table, bytes);
     });
+}
+
+fn image(table: &Table, values: &[Value]) -> Vec<u8> {
+    let mut image = Vec::new();
+    encode(table, values, &mut image);
+    image
 }
 
 /// The parts of a key are as long as they say, and the values in them too.

@@ -198,9 +198,9 @@ fn time(cursor: &mut Cursor<'_>) -> Option<Time> {
     let Some(clock) = clock(&mut cursor, length > 8)? else {
         return Some(Time::default());
     };
-    let micros = u64::from(days) * 86_400_000_000 + clock;
+    let micros = u64::from(days).saturating_mul(86_400_000_000);
     let max = cohort_engine::types::temporal::TIME_MAX;
-    let micros = i64::try_from(micros).map_or(max, |m| m.min(max));
+    let micros = i64::try_from(micros.saturating_add(clock)).map_or(max, |m| m.min(max));
     Some(Time {
         micros: if negative { -micros } else { micros },
     })

@@ -9,7 +9,7 @@
 //! ```
 //! A negative TIME is the two's complement of the whole, its fraction included.
 
-use super::{Date, DateTime, SECOND, Time};
+use super::{Date, DateTime, SECOND, TIME_MAX, Time};
 
 /// How many bytes the fraction of `fsp` digits takes.
 #[must_use]
@@ -40,10 +40,10 @@ fn push_fraction(micros: u32, fsp: u8, out: &mut Vec<u8>) {
     );
 }
 
-/// The fraction in microseconds; whatever damaged bytes say, below a second.
-fn fraction(bytes: &[u8], fsp: u8) -> u32 {
-    let units = big_endian(bytes) as u32;
-    units.saturating_mul(stored_unit(fsp)).min(999_999)
+/// The fraction in microseconds; `None` for a second or more, which is damage.
+fn fraction(units: u64, fsp: u8) -> Option<u32> {
+    let micros = units.checked_mul(stored_unit(fsp).into())?;
+    u32::try_from(micros).ok().filter(|&micros| micros < 1_000_000)
 }
 
 /// Appends DATETIME2: 5 bytes and the fraction.
@@ -70,16 +70,19 @@ pub fn unpack_datetime(bytes: &[u8], fsp: u8) -> Option<DateTime> {
         month: (months % 13) as u8,
         day: (packed >> 17 & 31) as u8,
     };
-    let micros = clock_micros(packed >> 12 & 31, packed, fraction(rest, fsp));
+    let micros = clock_micros(packed >> 12 & 31, packed, fraction(big_endian(rest), fsp)?)?;
     (date.year <= 9999 && micros < super::DAY).then_some(DateTime {
         date,
         micros: micros.cast_unsigned(),
     })
 }
 
-fn clock_micros(hour: u64, packed: u64, micros: u32) -> i64 {
-    let seconds = hour * 3600 + (packed >> 6 & 63) * 60 + (packed & 63);
-    seconds.cast_signed() * SECOND + i64::from(micros)
+/// `None` if there are no such minutes or seconds.
+fn clock_micros(hour: u64, packed: u64, micros: u32) -> Option<i64> {
+    let (minute, second) = (packed >> 6 & 63, packed & 63);
+    let seconds = hour * 3600 + minute * 60 + second;
+    let exists = minute < 60 && second < 60;
+    exists.then(|| seconds.cast_signed() * SECOND + i64::from(micros))
 }
 
 /// Appends TIME2: 3 bytes and the fraction.
@@ -97,7 +100,7 @@ pub fn pack_time(value: Time, fsp: u8, out: &mut Vec<u8>) {
     push_big_endian(biased.cast_unsigned(), 3 + bytes, out);
 }
 
-/// Reads TIME2 from 3 bytes and its fraction.
+/// Reads TIME2 from 3 bytes and its fraction; `None` if there is no such time.
 #[must_use]
 pub fn unpack_time(bytes: &[u8], fsp: u8) -> Option<Time> {
     let width = fraction_bytes(fsp);
@@ -105,13 +108,8 @@ pub fn unpack_time(bytes: &[u8], fsp: u8) -> Option<Time> {
     let magnitude = packed.unsigned_abs();
     let whole = magnitude >> (8 * width);
     let units = magnitude & ((1 << (8 * width)) - 1);
-    let micros = (units as u32).saturating_mul(stored_unit(fsp)).min(999_999);
-    let micros = clock_micros(
-        whole >> 12 & 1023,
-        whole,
-        if width == 0 { 0 } else { micros },
-    );
-    Some(Time {
+    let micros = clock_micros(whole >> 12, whole, fraction(units, fsp)?)?;
+    (micros <= TIME_MAX).then_some(Time {
         micros: if packed < 0 { -micros } else { micros },
     })
 }
@@ -137,7 +135,7 @@ pub fn pack_timestamp(value: DateTime, fsp: u8, out: &mut Vec<u8>) {
 pub fn unpack_timestamp(bytes: &[u8], fsp: u8) -> Option<DateTime> {
     let (whole, rest) = bytes.split_at_checked(4)?;
     let seconds = big_endian(whole).cast_signed();
-    let micros = fraction(rest, fsp);
+    let micros = fraction(big_endian(rest), fsp)?;
     if seconds == 0 && micros == 0 {
         return Some(DateTime::default());
     }

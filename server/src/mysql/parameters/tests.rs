@@ -130,6 +130,14 @@ fn dates_and_times() {
             }),
         ),
         (column::TIME, 0, &[0], Value::Time(Time::default())),
+        (
+            column::TIME,
+            0,
+            &[8, 1, 0xff, 0xff, 0xff, 0xff, 1, 2, 3],
+            Value::Time(Time {
+                micros: -cohort_engine::types::temporal::TIME_MAX,
+            }),
+        ),
     ]);
 }
 
