@@ -19,7 +19,14 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
         "sql",
         &[
             &["error", "output", "password", "status", "text"],
-            &["lexer", "temporary", "user_locks", "users", "warnings"],
+            &[
+                "interrupt",
+                "lexer",
+                "temporary",
+                "user_locks",
+                "users",
+                "warnings",
+            ],
             &["command", "expr", "parse"],
             &["advice", "plan", "variables"],
             &["exec", "state"],

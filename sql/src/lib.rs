@@ -8,6 +8,7 @@ pub mod ddl;
 pub mod error;
 pub mod exec;
 pub mod expr;
+mod interrupt;
 pub mod lexer;
 pub mod output;
 pub mod parse;

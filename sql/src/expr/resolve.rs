@@ -15,7 +15,7 @@ use super::{
     types::{coercibility, common_type, mix_collations},
     visit_operands,
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, interrupt};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
 
@@ -103,6 +103,7 @@ pub fn is_aggregate(name: &str) -> bool {
 /// Resolves a parsed expression. The parser bounds how deeply it is nested.
 pub fn resolve(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
     use ast::Expr as Ast;
+    interrupt::step()?;
     match expr {
         Ast::Nested(inner) => resolve(inner, scope),
         Ast::Identifier(name) => identifier(std::slice::from_ref(name), scope),

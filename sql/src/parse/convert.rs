@@ -3,6 +3,7 @@
 use super::{NESTING_MAX, Text, deepens, is_one_of};
 use crate::{
     error::SqlError,
+    interrupt,
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
 };
 use sqlparser::tokenizer::{Location, Span, Token as Out, TokenWithSpan};
@@ -48,6 +49,7 @@ impl Converter<'_> {
             if token.kind == Kind::End {
                 break;
             }
+            interrupt::step()?;
             if token.start < skip_to || (folded.0..folded.1).contains(&token.start) {
                 continue;
             }

@@ -1,5 +1,6 @@
 //! sqlparser's MySQL dialect with MySQL's operator precedence.
 
+use crate::interrupt;
 use sqlparser::{
     ast::{CastKind, DataType, Expr, Statement, UnaryOperator},
     dialect::{Dialect, MySqlDialect, Precedence},
@@ -65,6 +66,9 @@ impl Dialect for MySql {
     /// The signs, `~` and BINARY bind more tightly than all operators of two operands; the library
     /// would take more of what follows for their operand.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        if let Err(killed) = interrupt::step() {
+            return Some(Err(ParserError::ParserError(killed.message)));
+        }
         let sign = match parser.peek_token_ref().token {
             Token::Minus => Some(UnaryOperator::Minus),
             Token::Plus => Some(UnaryOperator::Plus),

@@ -10,6 +10,7 @@ mod dialect;
 
 use crate::{
     error::SqlError,
+    interrupt,
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
 };
 use convert::Converter;
@@ -233,9 +234,10 @@ pub fn parse<'a>(
     let mut parser = Parser::new(&dialect)
         .with_recursion_limit(if operators > SHALLOW { NESTING_MAX } else { 50 })
         .with_tokens_with_locations(out);
-    let statement = parser
-        .parse_statement()
-        .map_err(|error| syntax_error(&error, &text))?;
+    let parsed = parser.parse_statement();
+    // What stopped it may be KILL: the library takes it for an error of syntax.
+    interrupt::look()?;
+    let statement = parsed.map_err(|error| syntax_error(&error, &text))?;
     let next = parser.next_token();
     match next.token {
         Out::EOF | Out::SemiColon => {}
@@ -267,6 +269,8 @@ pub fn with_stack<T: Send>(
         }
         operators += usize::from(deepens(token.kind, token.text(source)));
     }
+    let owner = interrupt::owner();
+    let work = || interrupt::by(owner, work);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .stack_size(STACK_BYTES)

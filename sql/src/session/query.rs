@@ -6,6 +6,7 @@ use crate::{
     error::SqlError,
     exec::{self, ExecContext, Handler, Outcome, Stop, VirtualRows},
     expr::{EvalContext, VariableScope},
+    interrupt,
     lexer::Lifted,
     output::{ColumnMeta, Done, Output},
     parse,
@@ -115,9 +116,12 @@ impl Session {
             sql_mode: settings.sql_mode,
             collation: settings.collation,
         };
-        let plan = parse::with_stack(sql, settings.lexer, || {
+        let compile = || {
             let parsed = parse::parse(sql, settings.lexer, lifted)?;
             plan::compile(&parsed, &context, lifted.is_some())
+        };
+        let plan = interrupt::by(Some(Arc::clone(&state.owner)), || {
+            parse::with_stack(sql, settings.lexer, compile)
         })?;
         Ok(Arc::new(plan))
     }

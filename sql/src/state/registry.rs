@@ -147,7 +147,7 @@ impl Registry {
     pub fn running_since(&self, micros: u64) -> Vec<Arc<Entry>> {
         let is_old = |entry: &&Arc<Entry>| {
             let activity = entry.activity.lock();
-            activity.statement.is_some() && activity.since_micros <= micros
+            activity.command != "Sleep" && activity.since_micros <= micros
         };
         let sessions = self.sessions.lock();
         sessions.values().filter(is_old).cloned().collect()

@@ -100,7 +100,7 @@ impl Stretches<'_> {
     /// Reads on until the stretch has so many bytes, or the file ends.
     fn fill(&mut self, stretch: &mut Stretch, wanted: usize) -> io::Result<()> {
         let have = stretch.length;
-        let left = usize::try_from(self.end - stretch.at).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.end.saturating_sub(stretch.at)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
         if wanted > have {
             let size = stretch.buffer.len().max(wanted);

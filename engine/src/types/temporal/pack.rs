@@ -43,7 +43,9 @@ fn push_fraction(micros: u32, fsp: u8, out: &mut Vec<u8>) {
 /// The fraction in microseconds; `None` for a second or more, which is damage.
 fn fraction(units: u64, fsp: u8) -> Option<u32> {
     let micros = units.checked_mul(stored_unit(fsp).into())?;
-    u32::try_from(micros).ok().filter(|&micros| micros < 1_000_000)
+    u32::try_from(micros)
+        .ok()
+        .filter(|&micros| micros < 1_000_000)
 }
 
 /// Appends DATETIME2: 5 bytes and the fraction.
