@@ -126,14 +126,20 @@ impl Disk {
 
     /// Lets all files together have at most so many bytes. Holes take none.
     pub fn set_capacity(&self, bytes: usize) {
-        self.state().faults.capacity = Some(bytes);
+        self.state().faults.capacity = Some((bytes, u64::MAX));
+    }
+
+    /// The same for so many microseconds of the disk's clock.
+    pub fn set_capacity_for(&self, bytes: usize, micros: u64) {
+        let mut state = self.state();
+        state.faults.capacity = Some((bytes, state.micros.saturating_add(micros)));
     }
 
     /// How many bytes all files have together. Holes take none.
     #[must_use]
     pub fn used(&self) -> usize {
         let mut unbounded = self.state().fork();
-        unbounded.faults.capacity = Some(usize::MAX);
+        unbounded.faults.capacity = Some((usize::MAX, u64::MAX));
         usize::MAX - unbounded.room()
     }
 

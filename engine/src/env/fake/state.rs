@@ -201,7 +201,8 @@ pub(super) struct Faults {
     /// The first read that fails, the first one that does not any more, and how.
     pub(super) fail_reads: Option<(u64, u64, ErrorKind)>,
     pub(super) crash: Option<u64>,
-    pub(super) capacity: Option<usize>,
+    /// So many bytes there is room for, until the clock says so.
+    pub(super) capacity: Option<(usize, u64)>,
     /// When the bound of the capacity ends, by the clock.
     pub(super) room_at: Option<u64>,
     /// A failed sync loses what it was to write.
@@ -334,7 +335,8 @@ impl State {
 
     /// How many bytes more there is room for.
     pub(super) fn room(&self) -> usize {
-        let Some(capacity) = self.faults.capacity else {
+        let bounded = self.faults.capacity;
+        let Some((capacity, _)) = bounded.filter(|(_, until)| self.micros < *until) else {
             return usize::MAX;
         };
         let inodes: BTreeSet<_> = self.names.values().collect();
