@@ -14,7 +14,7 @@ use cohort_engine::{
     env::fake::{Damage, Disk, Noise},
     txn::{Engine, EngineOptions},
 };
-use std::{io::ErrorKind, sync::Arc};
+use std::{io::ErrorKind, path::Path, sync::Arc};
 
 /// Lives of one history.
 const LIVES: u64 = 4;
@@ -100,6 +100,7 @@ impl History {
         let noise = Noise::new(self.noise.next_u64());
         let mut world = World::new(disk, engine, state, noise, self.verbose);
         let steps = STEPS / 4 + self.noise.below(STEPS);
+        world.keeps = self.kinds.flip;
         world.serial = 10_000 * (number as i64 + 1);
         let mut next = 0;
         let mut full = 0;
@@ -199,7 +200,7 @@ impl History {
             model.tell(last, last);
             self.figures.count("closes");
             self.note(&disk);
-            self.damage(&disk, model)?;
+            self.damage(&disk, model, true)?;
             return Ok(disk.copy());
         }
         *model = Model {
@@ -216,7 +217,7 @@ impl History {
         }
         self.say(|| format!("ended by {stop:?}, known {}", model.known));
         let disk = self.stop(&disk, stop);
-        self.damage(&disk, model)?;
+        self.damage(&disk, model, false)?;
         Ok(disk)
     }
     fn any_stop(&mut self) -> Stop {
@@ -319,7 +320,7 @@ impl History {
         Ok(())
     }
     /// Files are damaged at rest: a start is refused, or what is read is right, or an error.
-    fn damage(&mut self, disk: &Disk, model: &Model) -> Result<(), String> {
+    fn damage(&mut self, disk: &Disk, model: &Model, closed: bool) -> Result<(), String> {
         if !self.kinds.flip {
             return Ok(());
         }
@@ -348,12 +349,24 @@ impl History {
             copy.damage(path, damage);
             self.figures.count("damages at rest");
             let what = format!("{damage:?} of {}", path.display());
-            self.damaged(&copy, model)
+            // The last group of a log that was not closed may look like one that was torn; the
+            // last file may be one that has none yet.
+            let is_log = |path: &Path| {
+                let name = path.file_name().and_then(|name| name.to_str());
+                name.is_some_and(|name| name.starts_with("binlog.0"))
+            };
+            let logs = files
+                .iter()
+                .map(|(path, _)| path)
+                .filter(|path| is_log(path));
+            let is_last = logs.rev().take(2).any(|last| last == path);
+            let known = if closed || !is_last { model.known } else { 0 };
+            self.damaged(&copy, model, known)
                 .map_err(|error| format!("{what}: {error}"))?;
         }
         Ok(())
     }
-    fn damaged(&mut self, disk: &Disk, model: &Model) -> Result<(), String> {
+    fn damaged(&mut self, disk: &Disk, model: &Model, known: Seq) -> Result<(), String> {
         let engine = match world::open(disk, &self.options) {
             Ok(engine) => engine,
             Err(_) => {
@@ -361,8 +374,7 @@ impl History {
                 return Ok(());
             }
         };
-        // The last group of a log that was not closed may look like one that was torn.
-        let checked = check::recovered(&engine, model, 0);
+        let checked = check::recovered(&engine, model, known);
         world::abandon(disk, engine);
         match checked {
             Ok(_) => self.figures.count("damages: nothing wrong is read"),

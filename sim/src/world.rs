@@ -85,6 +85,8 @@ pub struct World {
     /// A number for rows that nothing else tells apart.
     pub serial: i64,
     pub verbose: bool,
+    /// All states are kept: damage may lead back to an earlier one.
+    pub keeps: bool,
 }
 
 impl World {
@@ -107,6 +109,7 @@ impl World {
             trouble: 0,
             serial: 1000,
             verbose,
+            keeps: false,
         }
     }
     /// Notes that somebody was told of a commit.
@@ -139,7 +142,9 @@ impl World {
     /// One step of anything.
     pub fn step(&mut self) -> Result<(), String> {
         self.figures.count("steps");
-        self.model.forget(self.engine.log().visible());
+        if !self.keeps {
+            self.model.forget(self.engine.log().visible());
+        }
         let who = self.noise.below(SESSIONS as u64) as usize;
         if self.hold.is_some() && self.noise.one_in(8) {
             self.hold = None;
