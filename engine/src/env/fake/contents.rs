@@ -21,7 +21,7 @@ fn pieces(range: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
     std::iter::from_fn(move || {
         let number = at / BLOCK;
         let end = range.end.min((number + 1) * BLOCK);
-        let piece = (at < end).then(|| (number, at..end));
+        let piece = (at < end).then_some((number, at..end));
         at = end;
         piece
     })
