@@ -13,7 +13,12 @@ const LINES_MAX: usize = 1_000;
 const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "engine",
-        &[&["env"], &["types"], &["log", "store"], &["txn"]],
+        &[
+            &["env", "invariant"],
+            &["types"],
+            &["log", "store"],
+            &["txn"],
+        ],
     ),
     (
         "sql",

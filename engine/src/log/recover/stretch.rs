@@ -118,7 +118,7 @@ impl Stretches<'_> {
     /// The transaction that `bytes` begin with, or why there is none. An error: that takes so
     /// many bytes to say.
     fn look(&mut self, bytes: &[u8], position: u64) -> Result<Result<Gtid, Stop>, usize> {
-        let left = usize::try_from(self.end - position).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let event = Event::parse(bytes, position);
         if let Err(Flaw::Short(size)) = event
             && bytes.len() < left
