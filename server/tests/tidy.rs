@@ -52,7 +52,8 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["config"],
             &["coordinator"],
             &["serve"],
-            &["cli", "fuzz"],
+            &["check", "fuzz"],
+            &["cli"],
         ],
     ),
 ];
