@@ -1,0 +1,403 @@
+#!/usr/bin/env python3
+"""Damage at rest: a file of a data directory is changed while no server runs.
+
+Each case copies a directory whose rows are known, damages one file of it, and asks `cohort check`
+and a server. Either the start is refused by a message that names a file and says what to do, or
+every table, read whole in each of its ways, has exactly the rows that were committed, or fails
+with an error that names it, as CHECK TABLE then does, too. Nothing panics, nothing hangs.
+
+One thing cannot be told from a crash: damage to the last group of commits in the log, after a kill,
+of which nothing later says that it was durable. It is cut, and the server says how much. (Of a
+group that is nothing but zeros there is nothing to say.) An older copy of the log in use is the log
+as it was then. After an orderly stop neither may happen.
+
+  damage.py [SEED] [CASES] [WORKERS]
+"""
+
+import collections
+import contextlib
+import multiprocessing
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+import pymysql
+
+from cohort import BINARY, free_port
+from damage_data import TABLES, Life, ordered, read, sparse_copy
+
+PAGE = 4096
+START, END, CASES_PER_LIFE = 30, 5, 150
+CORRUPT = 1877
+FILES = {"base": 40, "log, not needed": 6, "log, needed": 18, "log, last": 24, "index": 7,
+         "auto.cnf": 5}
+DAMAGES = ("flip", "zero range", "zero page", "cut", "cut 4096", "empty", "swap pages",
+           "exchange", "older", "delete")
+ADVICE = re.compile(r"\b(restore|put|remove|move|write it anew|add the line)\b")
+A_FILE = re.compile(r"cohort\.base|binlog\.\d{6}|binlog\.index|auto\.cnf")
+
+
+class Failed(Exception):
+    """What must not be."""
+
+
+def role(name, last, needed):
+    """The row of the table that a file counts in."""
+    if not name.startswith("binlog.0"):
+        return {"cohort.base": "base", "binlog.index": "index", "auto.cnf": "auto.cnf"}[name]
+    if name == last:
+        return "log, last"
+    return "log, needed" if name >= needed else "log, not needed"
+
+
+class Fixture:
+    """A life that ended, and a second one, whose files are another server's."""
+
+    def __init__(self, seed, directory, end):
+        flags = ("--cohort-delta-size", "150000") if seed % 3 == 0 else ()
+        self.life = Life(seed, directory / "one", end, flags).run()
+        self.twin = Life(seed + 500_000, directory / "two", end, flags).run()
+        self.end = end
+        self.path, self.other = self.life.directory / "end", self.twin.directory / "end"
+        names = sorted(path.name for path in self.path.iterdir())
+        logs = [name for name in names if name.startswith("binlog.0")]
+        # A base that was never merged on the way begins where the second start did.
+        before = list((self.life.directory / "first").glob("binlog.0*"))
+        needed = logs[min(len(before), len(logs) - 1)]
+        self.files = collections.defaultdict(list)
+        for name in names:
+            if name != "cohort.lock":
+                self.files[role(name, logs[-1], needed)].append(name)
+
+
+def content_end(path):
+    """The end of what is not zeros."""
+    return max(1, len(path.read_bytes().rstrip(b"\0")))
+
+
+def damage(rng, fixture, path, kind):
+    """Damages a file; says how, or nothing if it is as before."""
+    size, before = path.stat().st_size, path.read_bytes()
+    content = min(size, content_end(path) + rng.choice((0, 0, 0, 300, 5000)))
+    how = kind
+    if kind in ("flip", "zero range", "zero page"):
+        place = rng.randrange(content)
+        if rng.random() < 0.2:
+            place = max(0, content - rng.randint(1, 600))
+        place -= place % PAGE if kind == "zero page" else 0
+        length = {"flip": 1, "zero range": rng.choice((1, 8, 100, 512, 3000, 20000)),
+                  "zero page": PAGE}[kind]
+        old = before[place:place + length]
+        new = bytes((old[0] ^ 1 << rng.randrange(8),)) if kind == "flip" else bytes(len(old))
+        with open(path, "r+b") as file:
+            file.seek(place)
+            file.write(new)
+        how += f" at {place}, {length} bytes"
+    elif kind in ("cut", "cut 4096", "empty"):
+        to = {"cut": rng.randrange(content), "cut 4096": max(0, size - PAGE), "empty": 0}[kind]
+        os.truncate(path, to)
+        how += f" from {size} to {to}"
+    elif kind == "swap pages":
+        pages = max(1, content // PAGE)
+        a, b = rng.randrange(pages), rng.randrange(pages)
+        data = bytearray(before)
+        data[a * PAGE:(a + 1) * PAGE], data[b * PAGE:(b + 1) * PAGE] = \
+            before[b * PAGE:(b + 1) * PAGE], before[a * PAGE:(a + 1) * PAGE]
+        path.write_bytes(data)
+        how += f" {a} and {b}"
+    elif kind in ("exchange", "older"):
+        copies = [fixture.other] if kind == "exchange" else \
+            [fixture.life.directory / name for name in ("first", "second")]
+        copies = [copy / path.name for copy in copies if (copy / path.name).exists()]
+        if not copies:
+            return None
+        source = rng.choice(copies)
+        how += f" from {source.parent.name}"
+        sparse_copy(source, path)
+    else:
+        path.unlink()
+        return how
+    return how if path.read_bytes() != before else None
+
+
+class Server:
+    """A server on a directory that may be damaged."""
+
+    def __init__(self, directory, log):
+        self.directory, self.log, self.port = directory, log, free_port()
+
+    def start(self):
+        """Starts it; the message if it refuses."""
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "serve", "--port", str(self.port), "--datadir", self.directory,
+                 "--coordinator", "off"], stdout=log, stderr=log, start_new_session=True)
+        until = time.monotonic() + START
+        while time.monotonic() < until:
+            if self.process.poll() is not None:
+                if self.process.returncode != 1:
+                    raise Failed(f"the start ends with {self.process.returncode}")
+                return self.text()
+            if "ready on" in self.text():
+                return None
+            time.sleep(0.004)
+        raise Failed("the start hangs")
+
+    def text(self):
+        return self.log.read_text(errors="replace")
+
+    def stop(self, how=signal.SIGTERM):
+        """Ends it, and looks at what it said."""
+        self.process.send_signal(how)
+        try:
+            code = self.process.wait(END)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"the server does not end within {END} s of {how.name}") from None
+        if how == signal.SIGTERM and code not in (0, 1):
+            raise Failed(f"the server ends with {code}")
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def sane(text, what):
+    """No line says that something panicked."""
+    if "panicked" in text or "overflow" in text:
+        raise Failed(f"{what} panicked")
+
+
+def advised(message):
+    """Whether a refusal names a file and says what to do."""
+    if not A_FILE.search(message) or not ADVICE.search(message):
+        raise Failed("the refusal does not name a file and say what to do")
+
+
+def whole(cursor, table, errors):
+    """The rows that every way of reading a table agrees on; None if one fails."""
+    found = []
+    for way in TABLES[table][2]:
+        try:
+            found.append(ordered(read(cursor, table, way)))
+        except pymysql.MySQLError as error:
+            code, text = (*error.args, "")[:2]
+            if code != CORRUPT or table.split(".")[1] not in text or "cohort.base" not in text:
+                raise Failed(f"reading {table} by {way}: {error}") from None
+            errors.append(f"{table} by {way}")
+    return found
+
+
+def matches(cursor, states, errors):
+    """Which of the states all that can be read of the tables is like."""
+    possible = states
+    for table in TABLES:
+        found = whole(cursor, table, errors)
+        bad = any(error.startswith(f"{table} ") for error in errors)
+        cursor.execute(f"CHECK TABLE {table}")
+        verdict = cursor.fetchall()
+        sound = verdict[-1][2:] == ("status", "OK")
+        if sound and bad:
+            raise Failed(f"CHECK TABLE {table} says {verdict}, reading: {errors}")
+        if not sound and not bad:
+            # What reading got from pages that are still in memory.
+            errors.append(f"{table} by CHECK TABLE: {verdict}")
+        for rows in found:
+            possible = [state for state in possible if state[table] == rows]
+            if not possible:
+                expected = set(states[0][table])
+                raise Failed(f"SILENT: {table}: {len(rows)} rows for {len(expected)}, "
+                             f"missing {sorted(expected - set(rows), key=repr)[:3]!s:.150}, "
+                             f"new {sorted(set(rows) - expected, key=repr)[:3]!s:.150}")
+    cursor.execute("XA RECOVER")
+    prepared = tuple(sorted((row[3] for row in cursor.fetchall()), key=repr))
+    possible = [state for state in possible if state[""] == prepared]
+    if not possible:
+        raise Failed(f"SILENT: prepared are {prepared}")
+    return possible
+
+
+def go_on(rng, server, cursor, state):
+    """Writes to all tables, ends and starts the server, and reads again."""
+    state = dict(state)
+    for table, row in (("app.item", (900_001, 5, "new", None)), ("app.pair", ("z", 1, None)),
+                       ("app.loose", (7, "new")), ("app.later", (900_001, 7, "new")),
+                       ("other.empty", (900_001, 5))):
+        marks = ", ".join(["%s"] * len(row))
+        try:
+            cursor.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+            state[table] = ordered((*state[table], row))
+        except pymysql.MySQLError as error:
+            if error.args[0] != CORRUPT:
+                raise Failed(f"inserting into {table}: {error}") from None
+    server.stop(rng.choice((signal.SIGTERM, signal.SIGKILL)))
+    server.log.rename(server.log.with_suffix(".first"))
+    refused = server.start()
+    if refused is not None:
+        advised(refused)
+        return
+    connection = connect(server)
+    matches(connection.cursor(), [state], [])
+    connection.close()
+
+
+def connect(server):
+    return pymysql.connect(host="127.0.0.1", port=server.port, user="root", autocommit=True,
+                           read_timeout=START)
+
+
+def allowed(fixture, name, kind):
+    """The states that a server may be in: the last one, and what the log's end excuses."""
+    states = fixture.life.states
+    able = [states[-1]]
+    if fixture.end == "crash" and name == fixture.files["log, last"][0]:
+        able.append(states[-2])
+        if kind == "older":
+            able += [states[count - 1] for count in fixture.life.older.values()]
+    return able
+
+
+def fingerprint(directory):
+    return {path.name: (path.stat().st_mode, zlib.crc32(path.read_bytes()))
+            for path in directory.iterdir() if path.name != "cohort.lock"}
+
+
+def checked(directory):
+    """Whether `cohort check` finds all sound; it must change nothing."""
+    before = fingerprint(directory)
+    try:
+        done = subprocess.run([BINARY, "check", directory], capture_output=True, text=True,
+                              timeout=START)
+    except subprocess.TimeoutExpired:
+        raise Failed("cohort check hangs") from None
+    said = done.stdout + done.stderr
+    sane(said, "cohort check")
+    if fingerprint(directory) != before:
+        raise Failed("cohort check changes the directory")
+    sound = "everything is sound" in said
+    if (done.returncode, sound) not in ((0, True), (1, False)):
+        raise Failed(f"cohort check ends with {done.returncode}: {said}")
+    return sound, said
+
+
+def examine(rng, fixture, directory, log, name, kind):
+    """What becomes of a damaged directory, in a word."""
+    sound, said = checked(directory)
+    server = Server(directory, log)
+    try:
+        refused = server.start()
+        if refused is not None:
+            sane(refused, "the server")
+            advised(refused)
+            if sound:
+                raise Failed("cohort check finds all sound")
+            return "refused"
+        connection = connect(server)
+        errors = []
+        states = matches(connection.cursor(), allowed(fixture, name, kind), errors)
+        outcome = "error" if errors else "unaffected"
+        if fixture.life.states[-1] not in states:
+            tail = re.search(r"binlog\.\d+: \d+ bytes after position \d+ are cut", server.text())
+            outcome = "tail cut" if tail else "tail gone"
+            if not tail and kind not in ("older", "zero range", "zero page", "swap pages"):
+                raise Failed("the log's last group is gone without a word")
+        if sound == bool(errors):
+            raise Failed(f"cohort check says {said}; the server: {errors or 'all is sound'}")
+        if rng.random() < 0.2:
+            go_on(rng, server, connection.cursor(), states[0])
+        with contextlib.suppress(pymysql.MySQLError):
+            connection.close()
+        if server.process.poll() is None:
+            server.stop()
+        sane(server.text(), "the server")
+        return outcome
+    except pymysql.MySQLError as error:
+        raise Failed(f"a client hears {error}") from error
+    finally:
+        server.kill()
+
+
+def case(rng, fixture, directory):
+    """One case: its cell in the table, what came of it, and why it is wrong, if it is."""
+    kinds = list(FILES)
+    while True:
+        file = rng.choices(kinds, FILES.values())[0]
+        if fixture.files[file]:
+            name, kind = rng.choice(fixture.files[file]), rng.choice(DAMAGES)
+            shutil.rmtree(directory, ignore_errors=True)
+            (directory / "data").mkdir(parents=True)
+            for path in fixture.path.iterdir():
+                sparse_copy(path, directory / "data" / path.name)
+            how = damage(rng, fixture, directory / "data" / name, kind)
+            if how:
+                break
+    log = directory / "log"
+    outcome, why = "failed", None
+    try:
+        outcome = examine(rng, fixture, directory / "data", log, name, kind)
+    except Failed as failed:
+        text = log.read_text(errors="replace") if log.exists() else ""
+        why = f"{name}, {how} ({fixture.end}): {failed}\n{text}"
+    return (fixture.end, file, kind), outcome, why
+
+
+def worker(job):
+    """The cases of two lives. Each case has a seed of its own."""
+    seed, first, count = job
+    results = []
+    with tempfile.TemporaryDirectory(prefix="cohort-damage-") as directory:
+        directory = pathlib.Path(directory)
+        fixtures = [Fixture(seed * 1000 + first, directory / "clean", "clean"),
+                    Fixture(seed * 1000 + first + 1, directory / "crash", "crash")]
+        for number in range(first, first + count):
+            rng = random.Random(f"{seed}.{number}")
+            cell, outcome, why = case(rng, fixtures[number % 2], directory / "case")
+            if why:
+                print(f"damage: case {number} of seed {seed}: {why}", flush=True)
+            results.append((cell, outcome))
+    return results
+
+
+def show(counts):
+    """The table of outcomes."""
+    outcomes = ("refused", "error", "unaffected", "tail cut", "tail gone", "failed")
+    print(f"| ended | file | damage | {' | '.join(outcomes)} |\n|{'---|' * (3 + len(outcomes))}")
+    for cell in sorted({cell for cell, _ in counts}):
+        print(f"| {' | '.join(cell)} | "
+              f"{' | '.join(str(counts[cell, outcome] or '') for outcome in outcomes)} |")
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    cases = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    workers = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    share = min(CASES_PER_LIFE, -(-cases // workers))
+    jobs = [(seed, first, min(share, cases - first)) for first in range(0, cases, share)]
+    begun, counts, done = time.monotonic(), collections.Counter(), 0
+    with multiprocessing.Pool(workers) as pool:
+        for results in pool.imap_unordered(worker, jobs):
+            counts.update(results)
+            done += len(results)
+            failed = sum(n for (_, outcome), n in counts.items() if outcome == "failed")
+            print(f"damage: {done} of {cases}, {failed} failed, "
+                  f"{time.monotonic() - begun:.0f} s", flush=True)
+    show(counts)
+    total = collections.Counter()
+    for (_, outcome), count in counts.items():
+        total[outcome] += count
+    failed = total.pop("failed", 0)
+    figures = ", ".join(f"{count} {outcome}" for outcome, count in total.most_common())
+    print(f"damage: {done - failed} passed, {failed} failed ({figures})")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
