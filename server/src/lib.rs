@@ -14,6 +14,7 @@ mod mysql;
 mod notice;
 mod pool;
 mod scheduler;
+mod scrub;
 mod serve;
 mod service;
 

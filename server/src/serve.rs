@@ -9,7 +9,7 @@ use crate::{
     mysql::{auth::Verified, connection::Shared, rsa::Key},
     notice, pool,
     scheduler::{Rules, Scheduler, waits::Waits},
-    service,
+    scrub, service,
 };
 use cohort_engine::{
     env::{Env, processors},
@@ -87,6 +87,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
             .accept_admins(listener)
             .map_err(|e| e.to_string())?;
     }
+    scrub::start(&connections.shared.backend.instance).map_err(|e| e.to_string())?;
     let coordinator = coordinate(settings, &connections.shared.backend.instance)?;
     notice!(
         "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
@@ -490,8 +491,18 @@ fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
 }
 
 /// Writes a last checkpoint, so that the next start has nothing to recover.
-fn finish(engine: Arc<Engine>) -> Result<(), String> {
-    match Arc::try_unwrap(engine) {
+fn finish(mut engine: Arc<Engine>) -> Result<(), String> {
+    /// The scrub lets go of it within this time.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let begun = Instant::now();
+    let alone = loop {
+        match Arc::try_unwrap(engine) {
+            Err(shared) if begun.elapsed() < PATIENCE => engine = shared,
+            result => break result,
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    match alone {
         Ok(engine) => engine.close(),
         // A statement that nothing could stop still uses it: its end is like a crash to it.
         Err(engine) => engine.checkpoint(),

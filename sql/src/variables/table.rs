@@ -53,6 +53,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("character_sets_dir", Global, Fixed, Text, "/usr/share/mysql/charsets/"),
     ("cohort_admission_timeout", Global, Dynamic, UInt { min: 0, max: 3_600_000 }, "1000"),
     ("cohort_max_lock_bytes", Global, Dynamic, UInt { min: 4_096, max: u64::MAX }, "1073741824"),
+    ("cohort_scrub_interval", Global, Dynamic, UInt { min: 0, max: 31_536_000 }, "0"),
     ("collation_connection", Both, Dynamic, Collation, "utf8mb4_0900_ai_ci"),
     ("collation_database", Both, Dynamic, Collation, "utf8mb4_0900_ai_ci"),
     ("collation_server", Both, Dynamic, Collation, "utf8mb4_0900_ai_ci"),
