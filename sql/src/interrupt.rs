@@ -43,7 +43,11 @@ pub fn owner() -> Option<Arc<Owner>> {
 pub fn step() -> Result<(), SqlError> {
     let steps = STEPS.get();
     STEPS.set(steps.wrapping_add(1));
-    if steps % LOOK == 0 { look() } else { Ok(()) }
+    if steps.is_multiple_of(LOOK) {
+        look()
+    } else {
+        Ok(())
+    }
 }
 
 /// 1317 when the session was killed.

@@ -302,37 +302,8 @@ impl Running {
         if coordinator.store.is_shared() {
             // Before anything is taken up.
             runtime.block_on(coordinator.meet()).map_err(failed)?;
-            keep(
-                &runtime,
-                &coordinator,
-                "meeting peers",
-                Coordinator::meet_peers,
-            );
-            keep(
-                &runtime,
-                &coordinator,
-                "hearing news",
-                Coordinator::hear_news,
-            );
         }
-        keep(
-            &runtime,
-            &coordinator,
-            "looking for work",
-            Coordinator::tick,
-        );
-        keep(
-            &runtime,
-            &coordinator,
-            "removing what has ended",
-            Coordinator::expire,
-        );
-        keep(
-            &runtime,
-            &coordinator,
-            "counting",
-            Coordinator::count_unfinished,
-        );
+        keep_all(&runtime, &coordinator);
         if let Some(alerting) = alerting {
             runtime.spawn(alerting.send_all(Arc::clone(&coordinator)));
         }
@@ -352,7 +323,18 @@ impl Running {
     }
 }
 
-/// Spawns what is to go on for as long as the coordinator.
+/// Spawns all that goes on for as long as the coordinator.
+fn keep_all(runtime: &Runtime, all: &Arc<Coordinator>) {
+    if all.store.is_shared() {
+        keep(runtime, all, "meeting peers", Coordinator::meet_peers);
+        keep(runtime, all, "hearing news", Coordinator::hear_news);
+    }
+    keep(runtime, all, "looking for work", Coordinator::tick);
+    keep(runtime, all, "removing what has ended", Coordinator::expire);
+    keep(runtime, all, "counting", Coordinator::count_unfinished);
+}
+
+/// Spawns one of these.
 fn keep<F: Future<Output = ()> + Send + 'static>(
     runtime: &Runtime,
     coordinator: &Arc<Coordinator>,
