@@ -6,7 +6,7 @@
 use super::disk::{Backend, Handle, Mode};
 use parking_lot::Mutex;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -131,12 +131,11 @@ impl Handle for LayeredHandle {
             blocks,
         } = &mut *state;
         pieces(offset, bytes.len(), |number, within, range| {
-            if !blocks.contains_key(&number) {
-                blocks.insert(number, self.0.block_below(number, *kept)?);
-            }
-            if let Some(block) = blocks.get_mut(&number) {
-                block[within..within + range.len()].copy_from_slice(&bytes[range]);
-            }
+            let block = match blocks.entry(number) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(self.0.block_below(number, *kept)?),
+            };
+            block[within..within + range.len()].copy_from_slice(&bytes[range]);
             Ok(())
         })?;
         *length = (*length).max(offset + bytes.len() as u64);

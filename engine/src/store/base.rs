@@ -178,7 +178,7 @@ impl Drop for Opened {
 enum Health {
     Sound,
     /// A change failed: the file must be opened anew, and goes on here.
-    Failed(Resume),
+    Failed(Box<Resume>),
     /// It was opened anew, but snapshots of the one before may live; since when, in nanoseconds.
     Mended(Weak<Opened>, u64),
 }
@@ -301,7 +301,7 @@ impl Base {
         opened.file.close();
         let mut health = self.health.lock();
         if matches!(*health, Health::Sound) && Arc::ptr_eq(&self.opened.load(), opened) {
-            *health = Health::Failed(opened.file.resume());
+            *health = Health::Failed(Box::new(opened.file.resume()));
         }
     }
 }
@@ -389,9 +389,6 @@ impl BaseSnapshot {
     }
     /// All of `meta`.
     pub fn meta(&self) -> Result<Vec<Pair>, StoreError> {
-        let pair = |entry: Result<(AccessGuard<'_, &[u8]>, AccessGuard<'_, &[u8]>), _>| {
-            entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()))
-        };
         self.read(None, || {
             let table = match self.transaction.open_table(META) {
                 Ok(table) => table,
@@ -401,7 +398,11 @@ impl BaseSnapshot {
             let range = table
                 .range::<&[u8]>(..)
                 .map_err(|error| error.to_string())?;
-            let pairs: Result<_, redb::StorageError> = range.map(pair).collect();
+            let pairs = range.map(|entry| {
+                let (key, value) = entry?;
+                Ok((key.value().to_vec(), value.value().to_vec()))
+            });
+            let pairs: Result<_, redb::StorageError> = pairs.collect();
             pairs.map_err(|error| error.to_string())
         })
     }
