@@ -6,10 +6,11 @@ and a server. Either the start is refused by a message that names a file and say
 every table, read whole in each of its ways, has exactly the rows that were committed, or fails
 with an error that names it, as CHECK TABLE then does, too. Nothing panics, nothing hangs.
 
-One thing cannot be told from a crash: damage to the last group of commits in the log, after a kill,
-of which nothing later says that it was durable. It is cut, and the server says how much. (Of a
-group that is nothing but zeros there is nothing to say.) An older copy of the log in use is the log
-as it was then. After an orderly stop neither may happen.
+One thing cannot be told from a crash, after a kill: damage to the last group of commits in the log,
+of which nothing later says that it was durable. It is cut, and the server says how much, unless
+there is nothing but zeros. If what is damaged reaches from earlier groups to the beginning of the
+last one, nothing is left to vouch for those, either; and an older copy of the log in use is the log
+as it was then. After an orderly stop nothing of this may happen.
 
   damage.py [SEED] [CASES] [WORKERS]
 """
@@ -36,7 +37,7 @@ from damage_data import TABLES, Life, ordered, read, sparse_copy
 
 PAGE = 4096
 START, END, CASES_PER_LIFE = 30, 5, 150
-CORRUPT = 1877
+CORRUPT, GTID = 1877, 33
 FILES = {"base": 40, "log, not needed": 6, "log, needed": 18, "log, last": 24, "index": 7,
          "auto.cnf": 5}
 DAMAGES = ("flip", "zero range", "zero page", "cut", "cut 4096", "empty", "swap pages",
@@ -84,7 +85,9 @@ def content_end(path):
 
 
 def damage(rng, fixture, path, kind):
-    """Damages a file; says how, or nothing if it is as before."""
+    """Damages a file; says how, or nothing if it is as before, and which bytes of
+    it were written over."""
+    where = None
     size, before = path.stat().st_size, path.read_bytes()
     content = min(size, content_end(path) + rng.choice((0, 0, 0, 300, 5000)))
     how = kind
@@ -100,7 +103,7 @@ def damage(rng, fixture, path, kind):
         with open(path, "r+b") as file:
             file.seek(place)
             file.write(new)
-        how += f" at {place}, {length} bytes"
+        how, where = f"{how} at {place}, {length} bytes", (place, place + length)
     elif kind in ("cut", "cut 4096", "empty"):
         to = {"cut": rng.randrange(content), "cut 4096": max(0, size - PAGE), "empty": 0}[kind]
         os.truncate(path, to)
@@ -112,20 +115,30 @@ def damage(rng, fixture, path, kind):
         data[a * PAGE:(a + 1) * PAGE], data[b * PAGE:(b + 1) * PAGE] = \
             before[b * PAGE:(b + 1) * PAGE], before[a * PAGE:(a + 1) * PAGE]
         path.write_bytes(data)
-        how += f" {a} and {b}"
+        how, where = f"{how} {a} and {b}", (PAGE * min(a, b), PAGE * (1 + max(a, b)))
     elif kind in ("exchange", "older"):
         copies = [fixture.other] if kind == "exchange" else \
             [fixture.life.directory / name for name in ("first", "second")]
         copies = [copy / path.name for copy in copies if (copy / path.name).exists()]
         if not copies:
-            return None
+            return None, None
         source = rng.choice(copies)
         how += f" from {source.parent.name}"
         sparse_copy(source, path)
     else:
         path.unlink()
-        return how
-    return how if path.read_bytes() != before else None
+        return how, where
+    return (how if path.read_bytes() != before else None), where
+
+
+def transactions(path):
+    """Where the transactions of a log begin, and where the last one ends."""
+    data, at, places = path.read_bytes(), 4, []
+    while size := int.from_bytes(data[at + 9:at + 13], "little"):
+        if data[at + 4] == GTID:
+            places.append(at)
+        at += size
+    return [*places, at]
 
 
 class Server:
@@ -254,15 +267,19 @@ def connect(server):
                            read_timeout=START)
 
 
-def allowed(fixture, name, kind):
+def allowed(fixture, name, kind, where):
     """The states that a server may be in: the last one, and what the log's end excuses."""
     states = fixture.life.states
-    able = [states[-1]]
-    if fixture.end == "crash" and name == fixture.files["log, last"][0]:
-        able.append(states[-2])
-        if kind == "older":
-            able += [states[count - 1] for count in fixture.life.older.values()]
-    return able
+    if fixture.end == "clean" or name != fixture.files["log, last"][0]:
+        return [states[-1]]
+    if kind == "older":
+        return [states[count - 1] for count in fixture.life.older.values()]
+    places = transactions(fixture.path / name)
+    if not where or where[1] <= places[-2]:
+        return [states[-1]]
+    # Each transaction is a group of its own.
+    lost = sum(end > where[0] for end in places[1:])
+    return [states[-1], states[-1 - lost]]
 
 
 def fingerprint(directory):
@@ -288,7 +305,7 @@ def checked(directory):
     return sound, said
 
 
-def examine(rng, fixture, directory, log, name, kind):
+def examine(rng, fixture, directory, log, able, silent):
     """What becomes of a damaged directory, in a word."""
     sound, said = checked(directory)
     server = Server(directory, log)
@@ -302,12 +319,12 @@ def examine(rng, fixture, directory, log, name, kind):
             return "refused"
         connection = connect(server)
         errors = []
-        states = matches(connection.cursor(), allowed(fixture, name, kind), errors)
+        states = matches(connection.cursor(), able, errors)
         outcome = "error" if errors else "unaffected"
         if fixture.life.states[-1] not in states:
             tail = re.search(r"binlog\.\d+: \d+ bytes after position \d+ are cut", server.text())
             outcome = "tail cut" if tail else "tail gone"
-            if not tail and kind not in ("older", "zero range", "zero page", "swap pages"):
+            if not tail and not silent:
                 raise Failed("the log's last group is gone without a word")
         if sound == bool(errors):
             raise Failed(f"cohort check says {said}; the server: {errors or 'all is sound'}")
@@ -336,13 +353,16 @@ def case(rng, fixture, directory):
             (directory / "data").mkdir(parents=True)
             for path in fixture.path.iterdir():
                 sparse_copy(path, directory / "data" / path.name)
-            how = damage(rng, fixture, directory / "data" / name, kind)
+            how, where = damage(rng, fixture, directory / "data" / name, kind)
             if how:
                 break
     log = directory / "log"
     outcome, why = "failed", None
     try:
-        outcome = examine(rng, fixture, directory / "data", log, name, kind)
+        able = allowed(fixture, name, kind, where)
+        # Of nothing but zeros there is nothing to say.
+        wiped = content_end(directory / "data" / name) <= where[0] if where else kind == "older"
+        outcome = examine(rng, fixture, directory / "data", log, able, wiped)
     except Failed as failed:
         text = log.read_text(errors="replace") if log.exists() else ""
         why = f"{name}, {how} ({fixture.end}): {failed}\n{text}"

@@ -90,7 +90,7 @@ impl Log {
             env: env.clone(),
             path: dir.to_owned(),
         };
-        let found = recover::recover(&directory, &known, replay, progress)?;
+        let found = recover::recover(&directory, &known, options.server_uuid, replay, progress)?;
         let number = found.number + 1;
         let begun = recover::begin(&directory, &options, number, found.last, &found.files)?;
         let mut files = found.files;

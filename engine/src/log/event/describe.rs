@@ -3,7 +3,7 @@
 use super::{Cursor, Event, Gtid, STATEMENT_END, kind, prepared_xid, previous_gtids, query};
 
 /// A source as text: `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
-fn uuid(bytes: [u8; 16]) -> String {
+pub(in crate::log) fn uuid(bytes: [u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (i, byte) in bytes.iter().enumerate() {
         if matches!(i, 4 | 6 | 8 | 10) {

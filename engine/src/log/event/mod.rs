@@ -26,7 +26,7 @@ mod xa;
 
 pub(super) use cursor::Cursor;
 pub(super) use decode::{Event, Flaw, Gtid, checksum, previous_gtids, query, rows};
-pub(super) use describe::describe;
+pub(super) use describe::{describe, uuid};
 pub(super) use encode::{begin, finish, lenenc, query_event, rotate, stop};
 pub(super) use header::{FileHeader, FileHeaderFlaw};
 pub(super) use table_map::table_map;

@@ -182,37 +182,44 @@ impl Candidate {
             Stop::End(_) => return Ok(()),
             _ if !self.in_use => return Ok(()),
             _ => {
-                self.tell_cut(env, end)?;
+                tell_cut(env, &self.file, self.number, end, self.length)?;
                 keeper::rotate(env, &self.file, self.number, end, self.header.server_id)
             }
         };
         self.length = closed.map_err(closing)?;
         Ok(())
     }
-    /// Says what is cut, unless it is nothing but zeros.
-    fn tell_cut(&self, env: &Env, end: u64) -> Result<(), OpenError> {
-        let reading = io_error(format!("cannot read {}", file_name(self.number)));
-        let (mut at, mut last) = (end, end);
-        let mut buffer = vec![0; PIECE];
-        while at < self.length {
-            let got = self.file.read_at(&mut buffer, at).map_err(&reading)?;
-            let bytes = buffer.get(..got).unwrap_or_default();
-            if let Some(place) = bytes.iter().rposition(|byte| *byte != 0) {
-                last = at + place as u64 + 1;
-            }
-            if got == 0 {
-                break;
-            }
-            at += got as u64;
+}
+
+/// Says what of a file of `length` bytes is cut from `end` on, unless it is nothing but zeros.
+pub(super) fn tell_cut(
+    env: &Env,
+    file: &File,
+    number: u64,
+    end: u64,
+    length: u64,
+) -> Result<(), OpenError> {
+    let name = file_name(number);
+    let reading = io_error(format!("cannot read {name}"));
+    let (mut at, mut last) = (end, end);
+    let mut buffer = vec![0; PIECE];
+    while at < length {
+        let got = file.read_at(&mut buffer, at).map_err(&reading)?;
+        let bytes = buffer.get(..got).unwrap_or_default();
+        if let Some(place) = bytes.iter().rposition(|byte| *byte != 0) {
+            last = at + place as u64 + 1;
         }
-        if last > end {
-            env.notice(&format!(
-                "binary log {}: {} bytes after position {end} are cut: a crash left them of \
-                 commits that nobody was told of",
-                file_name(self.number),
-                last - end
-            ));
+        if got == 0 {
+            break;
         }
-        Ok(())
+        at += got as u64;
     }
+    if last > end {
+        env.notice(&format!(
+            "binary log {name}: {} bytes after position {end} are cut: a crash left them of \
+             commits that nobody was told of",
+            last - end
+        ));
+    }
+    Ok(())
 }

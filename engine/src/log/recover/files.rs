@@ -1,7 +1,7 @@
 //! Which files there are, what a crash left beside them, and the new one.
 
 use super::{
-    candidate::{Candidate, Found, later_group, look_at},
+    candidate::{Candidate, Found, later_group, look_at, tell_cut},
     damage, io_error, missing,
 };
 use crate::{
@@ -125,11 +125,14 @@ fn drop_unbegun(
     earlier: impl Iterator<Item = u64>,
 ) -> Result<(), OpenError> {
     for &number in unbegun {
-        let begun = matches!(look_at(directory, number)?, Found::Begun(_));
-        if begun || has_commits(directory, number)? {
+        let found = look_at(directory, number)?;
+        if matches!(found, Found::Begun(_)) || has_commits(directory, number)? {
             let first = unbegun.first().copied().unwrap_or(number);
             let why = "its header is not whole, but there are later commits";
             return Err(damage(first, 0, why));
+        }
+        if let Found::Unbegun(file, length) = found {
+            tell_cut(&directory.env, &file, number, 0, length)?;
         }
     }
     let removing = io_error("cannot remove a file that was not begun");

@@ -18,7 +18,8 @@ mod stretch;
 pub(super) use files::begin;
 
 use super::{
-    FileInfo, Known, OpenError, Position, Progress, Replay, file_name, files::Directory, read::Stop,
+    FileInfo, Known, OpenError, Position, Progress, Replay, event::uuid, file_name,
+    files::Directory, read::Stop,
 };
 use crate::{Seq, env::on_all_processors};
 use candidate::{Candidate, later_group};
@@ -59,10 +60,26 @@ fn missing(number: u64) -> OpenError {
     ))
 }
 
-/// Reads the log; see `Log::open`.
+/// Whether a file is of one of these servers, if any are known. A file is written by one server.
+fn check_source(candidate: &Candidate, sources: &[[u8; 16]]) -> Result<(), OpenError> {
+    let source = candidate.header.source;
+    // Without a commit before it the header names none; its GTIDs will.
+    if candidate.header.after == 0 || sources.is_empty() || sources.contains(&source) {
+        return Ok(());
+    }
+    let (name, source) = (file_name(candidate.number), uuid(source));
+    Err(OpenError(format!(
+        "binary log {name} is of another server ({source}) than the base and this data directory; \
+         nothing was changed: put the data directory's own file back, or, if auto.cnf was changed, \
+         write server-uuid={source} there"
+    )))
+}
+
+/// Reads the log of the server `own`; see `Log::open`.
 pub(super) fn recover<R: Replay>(
     directory: &Directory,
     known: &Known,
+    own: [u8; 16],
     replay: &mut R,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Found, OpenError> {
@@ -91,13 +108,20 @@ pub(super) fn recover<R: Replay>(
     // The last commit before the file that follows.
     let following = candidates.iter().skip(1).map(|c| Some(c.header.after));
     let following: Vec<Option<Seq>> = following.chain([None]).collect();
+    let mut sources: Vec<[u8; 16]> = source.into_iter().collect();
     for (i, (candidate, &next)) in candidates.iter_mut().zip(&following).enumerate() {
         if i < first {
             candidate::tidy(&directory.env, candidate, next)?;
         } else {
-            // A later file may be of a server that was given another UUID.
-            let source = source.filter(|_| i == first);
-            recovery.read(candidate, from, next, source)?;
+            check_source(candidate, &sources)?;
+            recovery.read(candidate, from, next, &sources)?;
+            // A later file may have been written since the server was given another UUID.
+            let renamed = candidate.header.after > 0 && candidate.header.source == own;
+            sources = match source {
+                Some(source) if !renamed => vec![source, own],
+                Some(_) => vec![own],
+                None => Vec::new(),
+            };
         }
     }
     let last = recovery.last.unwrap_or(0);
@@ -139,7 +163,7 @@ impl<R: Replay> Recovery<'_, R> {
         candidate: &mut Candidate,
         from: Position,
         next: Option<Seq>,
-        source: Option<[u8; 16]>,
+        sources: &[[u8; 16]],
     ) -> Result<(), OpenError> {
         let number = candidate.number;
         let after = candidate.header.after;
@@ -160,7 +184,7 @@ impl<R: Replay> Recovery<'_, R> {
             end: candidate.length,
             last: self.last,
             applied: self.applied,
-            source,
+            sources,
             doubtful: start,
             stopped: None,
             spare: Vec::new(),

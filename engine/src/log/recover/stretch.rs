@@ -33,8 +33,8 @@ pub(super) struct Stretches<'a> {
     pub(super) last: Option<Seq>,
     /// What the base has.
     pub(super) applied: Seq,
-    /// The source that the GTIDs must have, if it is known.
-    pub(super) source: Option<[u8; 16]>,
+    /// The sources that the GTIDs may have; none: any.
+    pub(super) sources: &'a [[u8; 16]],
     /// The first transaction of which nothing later says that it is durable.
     pub(super) doubtful: u64,
     /// Where and why no more transactions follow.
@@ -136,7 +136,7 @@ impl Stretches<'_> {
         if gtid.length > left as u64 {
             return Ok(Err(torn(bytes, position)));
         }
-        if self.source.is_some_and(|source| source != gtid.source) {
+        if !self.sources.is_empty() && !self.sources.contains(&gtid.source) {
             let why = "it is of another server than the base belongs to: the base or the binary \
                        logs are from another data directory";
             return Ok(Err(Stop::Foreign(position, why)));

@@ -1,6 +1,7 @@
 //! The log on the fake disk: what is written is read back, whatever happens to the disk.
 
 mod crash;
+mod damage;
 mod files;
 mod format;
 mod together;

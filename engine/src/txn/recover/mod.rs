@@ -556,7 +556,9 @@ struct Parts {
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> OpenError {
-    OpenError(format!("cannot read the base file: {error}"))
+    OpenError(format!(
+        "cannot read the base file: {error}; restore the data directory from a backup"
+    ))
 }
 
 /// Removes trees that no table owns: of an index build or a rebuild that a crash cut short.
