@@ -13,6 +13,7 @@ last one, nothing is left to vouch for those, either; and an older copy of the l
 as it was then. After an orderly stop nothing of this may happen.
 
   damage.py [SEED] [CASES] [WORKERS]
+  damage.py SEED =CASE                only this case again
 """
 
 import collections
@@ -36,9 +37,9 @@ from cohort import BINARY, free_port
 from damage_data import TABLES, Life, ordered, read, sparse_copy
 
 PAGE = 4096
-START, END, CASES_PER_LIFE = 30, 5, 150
+START, END, CASES_PER_LIFE = 30, 5, 75
 CORRUPT, GTID = 1877, 33
-FILES = {"base": 40, "log, not needed": 6, "log, needed": 18, "log, last": 24, "index": 7,
+FILES = {"base": 40, "log, earlier run": 6, "log, this run": 18, "log, last": 24, "index": 7,
          "auto.cnf": 5}
 DAMAGES = ("flip", "zero range", "zero page", "cut", "cut 4096", "empty", "swap pages",
            "exchange", "older", "delete")
@@ -50,13 +51,13 @@ class Failed(Exception):
     """What must not be."""
 
 
-def role(name, last, needed):
+def role(name, last, first):
     """The row of the table that a file counts in."""
     if not name.startswith("binlog.0"):
         return {"cohort.base": "base", "binlog.index": "index", "auto.cnf": "auto.cnf"}[name]
     if name == last:
         return "log, last"
-    return "log, needed" if name >= needed else "log, not needed"
+    return "log, this run" if name >= first else "log, earlier run"
 
 
 class Fixture:
@@ -70,13 +71,11 @@ class Fixture:
         self.path, self.other = self.life.directory / "end", self.twin.directory / "end"
         names = sorted(path.name for path in self.path.iterdir())
         logs = [name for name in names if name.startswith("binlog.0")]
-        # A base that was never merged on the way begins where the second start did.
-        before = list((self.life.directory / "first").glob("binlog.0*"))
-        needed = logs[min(len(before), len(logs) - 1)]
+        before = len(list((self.life.directory / "first").glob("binlog.0*")))
         self.files = collections.defaultdict(list)
         for name in names:
             if name != "cohort.lock":
-                self.files[role(name, logs[-1], needed)].append(name)
+                self.files[role(name, logs[-1], logs[min(before, len(logs) - 1)])].append(name)
 
 
 def content_end(path):
@@ -186,7 +185,7 @@ class Server:
 def sane(text, what):
     """No line says that something panicked."""
     if "panicked" in text or "overflow" in text:
-        raise Failed(f"{what} panicked")
+        raise Failed(f"{what} panicked: {text}")
 
 
 def advised(message):
@@ -371,13 +370,14 @@ def case(rng, fixture, directory):
 
 def worker(job):
     """The cases of two lives. Each case has a seed of its own."""
-    seed, first, count = job
+    seed, cases = job
+    first = cases[0] - cases[0] % CASES_PER_LIFE
     results = []
     with tempfile.TemporaryDirectory(prefix="cohort-damage-") as directory:
         directory = pathlib.Path(directory)
         fixtures = [Fixture(seed * 1000 + first, directory / "clean", "clean"),
                     Fixture(seed * 1000 + first + 1, directory / "crash", "crash")]
-        for number in range(first, first + count):
+        for number in cases:
             rng = random.Random(f"{seed}.{number}")
             cell, outcome, why = case(rng, fixtures[number % 2], directory / "case")
             if why:
@@ -397,17 +397,17 @@ def show(counts):
 
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    cases = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    cases = sys.argv[2] if len(sys.argv) > 2 else "200"
+    numbers = range(int(cases)) if cases.isdigit() else [int(cases[1:])]
     workers = int(sys.argv[3]) if len(sys.argv) > 3 else 2
-    share = min(CASES_PER_LIFE, -(-cases // workers))
-    jobs = [(seed, first, min(share, cases - first)) for first in range(0, cases, share)]
+    jobs = [(seed, numbers[i:i + CASES_PER_LIFE]) for i in range(0, len(numbers), CASES_PER_LIFE)]
     begun, counts, done = time.monotonic(), collections.Counter(), 0
     with multiprocessing.Pool(workers) as pool:
         for results in pool.imap_unordered(worker, jobs):
             counts.update(results)
             done += len(results)
             failed = sum(n for (_, outcome), n in counts.items() if outcome == "failed")
-            print(f"damage: {done} of {cases}, {failed} failed, "
+            print(f"damage: {done} of {len(numbers)}, {failed} failed, "
                   f"{time.monotonic() - begun:.0f} s", flush=True)
     show(counts)
     total = collections.Counter()

@@ -177,6 +177,10 @@ impl<R: Replay> Recovery<'_, R> {
             // Checked when the file before was read, but for the first one.
             self.last = self.last.or(Some(after));
         }
+        if start > candidate.length {
+            let why = format!("the file is shorter than it was: the base goes on at {start}");
+            return Err(damage(number, candidate.length, why));
+        }
         let stretches = Stretches {
             file: &candidate.file,
             number,
