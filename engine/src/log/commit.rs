@@ -225,13 +225,17 @@ impl Log {
         self.shared.visible.0.load(SeqCst)
     }
 
-    /// Waits until `seq`, which must have been placed, is visible.
+    /// Waits until `seq`, which must have been placed, is visible. While the disk is full it does
+    /// not wait: whoever has placed `seq` does, but others need not.
     pub fn wait_visible(&self, seq: Seq) -> Result<(), LogError> {
         let shared = &self.shared;
         if self.visible() >= seq {
             return Ok(());
         }
         let section = shared.section.lock();
+        if let Some(full) = &section.full {
+            return Err(LogError::Full(full.clone()));
+        }
         // Under the section's lock a commit is either in flight, or in the open group.
         let group = shared.in_flight.find(seq).or_else(|| {
             let open = &section.open;

@@ -276,6 +276,8 @@ fn commits_wait_while_the_disk_is_full_and_further_ones_are_refused() {
         let refused = log.commit(insert(1_000, 10), |_| ()).err();
         assert!(matches!(refused, Some(LogError::Full(_))), "{refused:?}");
         assert_eq!(log.visible(), before);
+        let waited = log.wait_visible(log.exclusive(|last| last));
+        assert!(matches!(waited, Err(LogError::Full(_))), "{waited:?}");
         disk.set_capacity(usize::MAX);
         let last = waiting.join().unwrap();
         assert!(before > 5 && last > before, "{before} {last}");
