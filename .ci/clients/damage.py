@@ -80,7 +80,7 @@ class Fixture:
 
 def content_end(path):
     """The end of what is not zeros."""
-    return max(1, len(path.read_bytes().rstrip(b"\0")))
+    return len(path.read_bytes().rstrip(b"\0"))
 
 
 def damage(rng, fixture, path, kind):
@@ -88,7 +88,7 @@ def damage(rng, fixture, path, kind):
     it were written over."""
     where = None
     size, before = path.stat().st_size, path.read_bytes()
-    content = min(size, content_end(path) + rng.choice((0, 0, 0, 300, 5000)))
+    content = min(size, 1 + content_end(path) + rng.choice((0, 0, 0, 300, 5000)))
     how = kind
     if kind in ("flip", "zero range", "zero page"):
         place = rng.randrange(content)
@@ -360,7 +360,8 @@ def case(rng, fixture, directory):
     try:
         able = allowed(fixture, name, kind, where)
         # Of nothing but zeros there is nothing to say.
-        wiped = content_end(directory / "data" / name) <= where[0] if where else kind == "older"
+        damaged = directory / "data" / name
+        wiped = content_end(damaged) <= where[0] if where else kind == "older"
         outcome = examine(rng, fixture, directory / "data", log, able, wiped)
     except Failed as failed:
         text = log.read_text(errors="replace") if log.exists() else ""
