@@ -19,7 +19,10 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Relaxed, SeqCst},
+        },
     },
     time::Duration,
 };
@@ -41,6 +44,9 @@ pub(super) struct Filled {
     seen: AtomicU64,
     /// The file is at least so long, durably.
     length: AtomicU64,
+    /// A sync of the keeper's has failed. The writer's bytes were in it, too: what it did not
+    /// write no later sync writes, though it may succeed.
+    sync_failed: AtomicBool,
 }
 
 impl Filled {
@@ -50,11 +56,17 @@ impl Filled {
             end: Mutex::new(end),
             seen: AtomicU64::new(end),
             length: AtomicU64::new(length),
+            sync_failed: AtomicBool::new(false),
         })
     }
 
     pub(super) fn end(&self) -> u64 {
         self.seen.load(Relaxed)
+    }
+
+    /// Whether a sync of the file has failed that was not the writer's.
+    pub(super) fn sync_failed(&self) -> bool {
+        self.sync_failed.load(SeqCst)
     }
 
     /// The writer is about to write up to `end`. Makes the file longer, by `ahead`, if the zeros
@@ -88,7 +100,8 @@ impl Filled {
             self.seen.store(*filled, Relaxed);
             let end = *filled;
             drop(filled);
-            file.sync_data()?;
+            file.sync_data()
+                .inspect_err(|_| self.sync_failed.store(true, SeqCst))?;
             self.length.fetch_max(end, Relaxed);
         }
         Ok(())

@@ -273,9 +273,13 @@ impl Writer {
     }
 
     fn sync(&mut self) -> Result<(), LogError> {
-        self.file
-            .sync_data()
-            .map_err(|error| self.failed("sync", &error))?;
+        let synced = self.file.sync_data().and_then(|()| {
+            if self.filled.sync_failed() {
+                return Err(io::Error::other("an earlier sync of the file has failed"));
+            }
+            Ok(())
+        });
+        synced.map_err(|error| self.failed("sync", &error))?;
         self.shared.counters.fsyncs.fetch_add(1, Relaxed);
         self.unsynced_groups = 0;
         self.dirty = false;

@@ -33,8 +33,6 @@ const KILL_CHECK: u64 = 1024;
 struct TreeBuilder<'a> {
     inner: &'a Inner,
     tree: TreeId,
-    /// The number of the build that it belongs to.
-    build: u64,
     /// Its name, for duplicates.
     name: &'a str,
     bytes: Vec<u8>,
@@ -74,7 +72,6 @@ impl<'a> TreeBuilder<'a> {
         TreeBuilder {
             inner: rows.inner,
             tree,
-            build: rows.build,
             name,
             bytes: Vec::new(),
             entries: Vec::new(),
@@ -136,7 +133,9 @@ impl<'a> TreeBuilder<'a> {
             let one_at_a_time = self.inner.checkpointer.exclusive.lock();
             self.inner.mend_base()?;
             let write = self.inner.base.write()?;
-            meta::write_builds(&write, self.build)?;
+            // Each commit has a number of its own: with an older one the Base lacks something.
+            let number = self.inner.builds.load(Ordering::Relaxed) + 1;
+            meta::write_builds(&write, number)?;
             let mut tree = write.tree(self.tree)?;
             let appended = !self.flushed || tree.is_below(self.key(first))?;
             // Of those that are appended only the first can meet one that is there.
@@ -156,6 +155,7 @@ impl<'a> TreeBuilder<'a> {
             }
             drop(tree);
             write.commit()?;
+            self.inner.builds.store(number, Ordering::Relaxed);
             drop(one_at_a_time);
         }
         self.flushed = true;
@@ -231,7 +231,6 @@ pub(super) fn rebuild(
 /// The rows of a table, in order, from the Base.
 struct Rows<'a> {
     inner: &'a Inner,
-    build: u64,
     range: BaseRange,
     item: Option<BaseItem>,
     count: u64,
@@ -263,10 +262,8 @@ fn build<'a>(
 ) -> Result<Option<u64>, TxnError> {
     inner.checkpoint_now()?;
     let snapshot = inner.base.snapshot()?;
-    let number = inner.builds.fetch_add(1, Ordering::Relaxed) + 1;
     let mut rows = Rows {
         inner,
-        build: number,
         range: snapshot.range(table.rows, &[], None)?,
         item: None,
         count: 0,
@@ -276,7 +273,11 @@ fn build<'a>(
     let any = rows.count > 1;
     let _one_at_a_time = inner.checkpointer.exclusive.lock();
     match result {
-        Ok(()) => inner.publish_base(None).map(|()| any.then_some(number)),
+        Ok(()) => {
+            // Of another build, perhaps, that has gone on meanwhile: then this one is in it, too.
+            let number = inner.builds.load(Ordering::Relaxed);
+            inner.publish_base(None).map(|()| any.then_some(number))
+        }
         Err(error) => {
             // With the next checkpoint: the disk may be full now.
             inner.checkpointer.doom(0, trees.to_vec());

@@ -106,7 +106,8 @@ pub(super) struct Inner {
     /// Sealing a delta waits for transactions that fill it before they have a Seq.
     pub seal_gate: RwLock<()>,
     pub next_id: AtomicU32,
-    /// How many times trees were built straight into the Base.
+    /// How many commits of the Base have built trees there; changed under the checkpointer's
+    /// `exclusive`, when such a commit is durable.
     pub builds: AtomicU64,
     pub max_transaction_bytes: AtomicU64,
     pub max_lock_bytes: AtomicU64,
