@@ -51,5 +51,5 @@ pub use delta::{Delta, Horizon, Put, Stamp};
 pub use error::StoreError;
 pub use key::TreeKey;
 pub use merge::merge;
-pub use scan::{Batch, Cursor, Overlay, Window};
+pub use scan::{Batch, Cursor, KeyRange, Overlay, Window};
 pub use view::View;

@@ -66,6 +66,15 @@ impl Batch {
     }
 }
 
+/// A range of keys: from `low` (inclusive) to `high` (exclusive, `None` for the end of the tree).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// First key.
+    pub low: Vec<u8>,
+    /// First key after the range.
+    pub high: Option<Vec<u8>>,
+}
+
 /// What is left of a range in a tree.
 #[derive(Clone, Debug)]
 pub struct Window {

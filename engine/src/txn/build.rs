@@ -14,8 +14,8 @@ use super::{
     descriptor::Descriptor,
     dictionary::table_trees,
     engine::Inner,
+    entry::{Entry, hidden_key, primary_key},
     meta,
-    write::{Entry, hidden_key, primary_key},
 };
 use crate::{
     store::base::{BaseItem, BaseRange},
@@ -25,6 +25,10 @@ use std::sync::atomic::Ordering;
 
 /// Memory for one tree's sorted chunk, in bytes; tests have several chunks.
 const CHUNK_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
+
+/// Converts an old row image to a new one, or says why it cannot, as an opaque error for the
+/// caller of `change_schema` to carry through `TxnError::Conversion`.
+pub type RowConversion = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + Send;
 
 /// How often KILL is looked for, in rows.
 const KILL_CHECK: u64 = 1024;
@@ -201,7 +205,7 @@ pub(super) fn rebuild(
     inner: &Inner,
     old: &Table,
     new: &Table,
-    convert: &mut super::RowConversion,
+    convert: &mut RowConversion,
     descriptor: &Descriptor,
 ) -> Result<(u64, Option<u64>), TxnError> {
     let trees: Vec<TreeId> = table_trees(new).collect();

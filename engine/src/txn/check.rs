@@ -9,10 +9,9 @@
 
 use super::{
     Engine, Isolation, TxnError, TxnOptions,
+    entry::{Entry, has_null, primary_key, row_key_start},
     owner::Owner,
-    read::row_key_start,
     transaction::Txn,
-    write::{Entry, primary_key},
 };
 use crate::{
     Seq,
@@ -160,7 +159,7 @@ impl Check<'_> {
                 Ok(start) => {
                     let parts = key.get(..start).unwrap_or_default();
                     let twice = index.unique && !before.is_empty() && parts == before;
-                    if twice && !super::read::has_null(table, index, parts) {
+                    if twice && !has_null(table, index, parts) {
                         check.problem(format!("unique index {name} has an entry twice"));
                     }
                     before.clear();

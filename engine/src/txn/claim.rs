@@ -11,9 +11,8 @@
 
 use super::{
     LockMode, OnConflict, TxnError,
-    read::{row_key_start, successor},
+    entry::{Entry, row_key_start, successor},
     transaction::Txn,
-    write::Entry,
 };
 use crate::{
     Seq,

@@ -11,10 +11,7 @@
 //! between: its delta would go to the Base without these versions. So it holds the seal gate.
 
 use super::{
-    TxnError,
-    engine::Inner,
-    owner::{Owner, WaitFor},
-    transaction::{Txn, Used},
+    TxnError, engine::Inner, owner::Owner, transaction::Txn, used::Used, waiting::WaitFor,
 };
 use crate::{
     Seq,
@@ -34,31 +31,6 @@ const BIG: usize = 256;
 
 /// The horizon for pruning is recomputed when it is so many commits old.
 const HORIZON_AGE: Seq = 64;
-
-/// A commit that has its place in the log, and of which is not known yet whether it is durable.
-pub struct Placed {
-    engine: Arc<Inner>,
-    ticket: Ticket,
-}
-
-impl Placed {
-    pub(super) fn new(engine: &Arc<Inner>, ticket: Ticket) -> Placed {
-        Placed {
-            engine: Arc::clone(engine),
-            ticket,
-        }
-    }
-    /// Waits until it is durable and visible.
-    pub fn wait(self, owner: &Owner) -> Result<Seq, TxnError> {
-        self.engine.wait_for_log(owner, self.ticket)
-    }
-    /// Has `tell` called, mostly by the log's thread, when it is durable and visible, or has
-    /// failed. It must be short and never block.
-    pub fn when_known(self, tell: impl FnOnce(Result<(), TxnError>) + Send + 'static) {
-        let log = &self.engine.log;
-        log.when_known(self.ticket, |result| tell(result.map_err(Into::into)));
-    }
-}
 
 impl Txn {
     /// Gives the changes their place in the log and makes them the newest versions.

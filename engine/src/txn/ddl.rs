@@ -6,12 +6,14 @@
 //! for a lock then finds the new definition, or none.
 
 use super::{
-    TxnError, build,
-    dictionary::{self, Dictionary, Record, TableState},
+    TxnError,
+    build::{self, RowConversion},
+    dictionary::{self, Dictionary, Record},
     engine::{Engine, Inner},
-    lock::mdl::TableLock,
+    lock::table_lock::TableLock,
     owner::Owner,
     table_locks::{Request, TableLocks},
+    table_state::TableState,
     writes::{BUILD, row_numbers_key},
 };
 use crate::{
@@ -72,10 +74,6 @@ pub enum SchemaChange {
     /// `None` deletes.
     Records(Vec<(Vec<u8>, Option<Vec<u8>>)>),
 }
-
-/// Converts an old row image to a new one, or says why it cannot, as an opaque error for the
-/// caller of `change_schema` to carry through `TxnError::Conversion`.
-pub type RowConversion = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + Send;
 
 /// The metadata locks of one DDL; dropping them lets go.
 struct Barred {

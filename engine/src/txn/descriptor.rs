@@ -1,8 +1,8 @@
 //! What others may know of a transaction, and the registry of all of them.
 
 use super::{
-    lock::mdl::TableLock,
-    owner::{Owner, Parker, Waiting},
+    lock::table_lock::TableLock,
+    waiting::{Parker, Waiting},
 };
 use crate::{
     Seq,
@@ -70,23 +70,18 @@ impl Descriptor {
     pub fn weight(&self) -> u64 {
         self.changes.load(Ordering::Relaxed) + self.locks.load(Ordering::Relaxed)
     }
-    /// A descriptor for a transaction of `owner`.
-    pub fn take(owner: &Owner, registry: &Arc<Registry>) -> Arc<Descriptor> {
-        let spare = owner.spare.lock().take();
-        match spare {
-            Some(spare) if Arc::ptr_eq(&spare.registry, registry) => spare,
-            _ => registry.register(owner),
-        }
+    /// Whether it is in this registry.
+    pub fn is_of(&self, registry: &Arc<Registry>) -> bool {
+        Arc::ptr_eq(&self.registry, registry)
     }
-    /// Gives it back after the transaction, when no lock refers to it any more.
-    pub fn give_back(self: Arc<Descriptor>, owner: &Owner) {
+    /// After a transaction, when no lock refers to it any more: it is the next one's.
+    pub fn reset(&self) {
         self.clear_snapshot();
         if self.id.load(Ordering::Relaxed) != 0 {
             self.id.store(0, Ordering::Relaxed);
             self.changes.store(0, Ordering::Relaxed);
             self.locks.store(0, Ordering::Relaxed);
         }
-        *owner.spare.lock() = Some(self);
     }
     /// Makes the transaction known by a number, before its first lock.
     pub fn identify(&self, now_us: impl FnOnce() -> u64) {
@@ -141,11 +136,17 @@ impl Registry {
             }),
         })
     }
-    fn register(self: &Arc<Registry>, owner: &Owner) -> Arc<Descriptor> {
+    /// A descriptor for the transactions of a session.
+    pub fn register(
+        self: &Arc<Registry>,
+        session: u64,
+        waiting: &Arc<dyn Waiting>,
+        parker: &Arc<Parker>,
+    ) -> Arc<Descriptor> {
         let descriptor = Arc::new(Descriptor {
-            session: owner.session,
-            waiting: Arc::clone(&owner.waiting),
-            parker: Arc::clone(&owner.parker),
+            session,
+            waiting: Arc::clone(waiting),
+            parker: Arc::clone(parker),
             registry: Arc::clone(self),
             id: AtomicU64::new(0),
             snapshot: AtomicU64::new(NONE),

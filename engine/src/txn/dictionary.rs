@@ -10,7 +10,7 @@
 //! | `t` table number, 4 bytes big endian | JSON of [`Table`]; `since` 0 means the commit that carries the record |
 //! | `r` key | an internal record of `sql`, as it is |
 
-use super::{TxnError, lock::mdl::MetadataLock};
+use super::{TxnError, table_state::TableState};
 use crate::{
     Seq,
     types::{IdMap, Table, TableId, TreeId, schema::Database},
@@ -18,10 +18,7 @@ use crate::{
 use std::{
     collections::BTreeMap,
     ops::Bound,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 /// A record as it is logged: put, or (`None`) deleted.
@@ -30,73 +27,6 @@ pub(super) type Record = (Vec<u8>, Option<Vec<u8>>);
 const DATABASE: u8 = b'd';
 const TABLE: u8 = b't';
 const RECORD: u8 = b'r';
-
-/// What is known of a table beside its definition, shared by all its definitions.
-pub(super) struct TableState {
-    /// The table's number.
-    pub id: TableId,
-    pub metadata_lock: MetadataLock,
-    /// The next AUTO_INCREMENT value.
-    pub auto_increment: AtomicU64,
-    /// Values were taken that no row in the log has, for it was not inserted after all. The next
-    /// commit that writes the table logs how far they went, so that no crash gives them out again.
-    pub unlogged: AtomicBool,
-    /// The next hidden row number, for tables without a primary key.
-    pub next_row: AtomicU64,
-    /// Rows in the Base.
-    pub base_rows: AtomicI64,
-    /// Rows that the delta of an even and of an odd generation adds.
-    pub delta_rows: [AtomicI64; 2],
-}
-
-impl TableState {
-    /// The number of the read lock, which is no table but is locked as one.
-    pub const READ_LOCK: TableId = TableId::MAX;
-    /// The number of the backup lock.
-    pub const BACKUP_LOCK: TableId = TableId::MAX - 1;
-
-    pub fn new(id: TableId) -> Arc<TableState> {
-        Arc::new(TableState {
-            id,
-            metadata_lock: MetadataLock::default(),
-            auto_increment: AtomicU64::new(1),
-            unlogged: AtomicBool::new(false),
-            next_row: AtomicU64::new(1),
-            base_rows: AtomicI64::new(0),
-            delta_rows: Default::default(),
-        })
-    }
-    /// Counts rows that a commit added to the delta of this generation.
-    pub fn count_rows(&self, generation: u64, rows: i64) {
-        let [even, odd] = &self.delta_rows;
-        let counter = if generation.is_multiple_of(2) {
-            even
-        } else {
-            odd
-        };
-        counter.fetch_add(rows, Ordering::Relaxed);
-    }
-    /// About how many rows there are.
-    pub fn rows(&self) -> u64 {
-        let delta: i64 = self
-            .delta_rows
-            .iter()
-            .map(|rows| rows.load(Ordering::Relaxed))
-            .sum();
-        u64::try_from(self.base_rows.load(Ordering::Relaxed) + delta).unwrap_or(0)
-    }
-    /// A checkpoint has taken over the delta of this generation.
-    pub fn rows_merged(&self, generation: u64) {
-        let [even, odd] = &self.delta_rows;
-        let counter = if generation.is_multiple_of(2) {
-            even
-        } else {
-            odd
-        };
-        let rows = counter.swap(0, Ordering::Relaxed);
-        self.base_rows.fetch_add(rows, Ordering::Relaxed);
-    }
-}
 
 #[derive(Clone)]
 struct Entry {

@@ -2,22 +2,17 @@
 
 use super::{
     TxnError,
-    checkpoint::{Checkpointer, Pace},
-    descriptor::{Descriptor, Registry},
-    dictionary::{Dictionary, TableState},
+    checkpointer::{Checkpointer, Pace},
+    descriptor::Registry,
+    dictionary::Dictionary,
     lock::LockManager,
-    owner::Owner,
-    prepared::Prepared,
-    read::KeyRange,
-    stats::EngineStats,
-    transaction::{Snapshot, Txn},
+    prepared_list::Prepared,
+    table_state::TableState,
 };
 use crate::{
-    Seq,
     env::Env,
     log::{Log, LogStep},
     store::{View, base::Base},
-    types::{Table, TreeId},
 };
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
@@ -28,8 +23,6 @@ use std::{
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
-
-use super::TxnOptions;
 
 /// How the engine is opened.
 #[derive(Clone, Debug)]
@@ -118,38 +111,6 @@ pub(super) struct Inner {
     pub directory_lock: Box<dyn Send + Sync>,
 }
 
-impl Inner {
-    /// Takes a snapshot of everything visible. The view may be replaced at any time, and the
-    /// pruner may pass; then it is taken again.
-    pub fn snapshot(&self, descriptor: &Descriptor) -> Snapshot {
-        loop {
-            let view = self.views.load_full();
-            let seq = self.log.visible();
-            if descriptor.publish_snapshot(seq) && Arc::ptr_eq(&view, &self.views.load()) {
-                return Snapshot { view, seq };
-            }
-        }
-    }
-    /// The layers and a Seq that everyone can see, good for reading a newest visible version.
-    /// It is not registered, so older versions may go: a version at or below the Seq stays.
-    pub fn visible_view(&self) -> (Arc<View>, Seq) {
-        loop {
-            let view = self.views.load_full();
-            let seq = self.log.visible();
-            if Arc::ptr_eq(&view, &self.views.load()) {
-                return (view, seq);
-            }
-        }
-    }
-    /// A table's state, by its definition.
-    fn state(&self, table: &Table) -> Option<Arc<TableState>> {
-        let dictionary = self.dictionary.load();
-        dictionary
-            .entry(table.id)
-            .map(|(_, state)| Arc::clone(state))
-    }
-}
-
 /// The open database: log, store, locks and data dictionary.
 pub struct Engine {
     pub(super) inner: Arc<Inner>,
@@ -175,57 +136,9 @@ pub enum Step {
 }
 
 impl Engine {
-    /// Begins a transaction. Costs no I/O and no Seq.
-    pub fn begin(&self, owner: &Arc<Owner>, options: TxnOptions) -> Txn {
-        Txn::new(&self.inner, owner, options)
-    }
     /// The data dictionary as of now.
     pub fn dictionary(&self) -> Arc<Dictionary> {
         self.inner.dictionary.load_full()
-    }
-    /// The next values of a table's AUTO_INCREMENT: reserves `count`, returns the first.
-    pub fn auto_increment(&self, table: &Table, count: u64) -> u64 {
-        self.auto_increment_aligned(table, count, 1, 1)
-    }
-    /// As `auto_increment`, for values that are `offset` modulo `step` (auto_increment_increment
-    /// and auto_increment_offset): reserves `count` of them, `step` apart, returns the first.
-    pub fn auto_increment_aligned(&self, table: &Table, count: u64, step: u64, offset: u64) -> u64 {
-        let Some(state) = self.inner.state(table) else {
-            return 0;
-        };
-        let step = step.max(1);
-        let first_from = |next: u64| {
-            let behind = (step + offset % step - next % step) % step;
-            next.saturating_add(behind)
-        };
-        let reserve = |next: u64| {
-            let last = first_from(next).saturating_add(step.saturating_mul(count.max(1) - 1));
-            Some(last.saturating_add(1))
-        };
-        let counter = &state.auto_increment;
-        match counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve) {
-            Ok(next) | Err(next) => first_from(next),
-        }
-    }
-    /// Raises a table's AUTO_INCREMENT above a value that was inserted explicitly.
-    pub fn auto_increment_at_least(&self, table: &Table, used: u64) {
-        if let Some(state) = self.inner.state(table) {
-            let next = used.saturating_add(1);
-            state.auto_increment.fetch_max(next, Ordering::Relaxed);
-        }
-    }
-    /// The next AUTO_INCREMENT value, without taking it (SHOW CREATE TABLE, information_schema).
-    pub fn auto_increment_peek(&self, table: &Table) -> u64 {
-        let state = self.inner.state(table);
-        state.map_or(1, |state| state.auto_increment.load(Ordering::Relaxed))
-    }
-    /// About how many rows the table has; exact when nothing is going on.
-    pub fn row_estimate(&self, table: &Table) -> u64 {
-        self.inner.state(table).map_or(0, |state| state.rows())
-    }
-    /// About how many entries of a tree are in the range (for choosing an access path).
-    pub fn range_estimate(&self, tree: TreeId, range: &KeyRange) -> u64 {
-        super::stats::range_estimate(&self.inner, tree, range).unwrap_or(0)
     }
     /// A number for a new table or tree; never handed out twice.
     pub fn new_id(&self) -> u32 {
@@ -256,34 +169,6 @@ impl Engine {
     /// Changes cohort_max_lock_bytes.
     pub fn set_max_lock_bytes(&self, bytes: u64) {
         self.inner.max_lock_bytes.store(bytes, Ordering::Relaxed);
-    }
-    /// Counters and gauges.
-    pub fn stats(&self) -> EngineStats {
-        super::stats::collect(&self.inner)
-    }
-    /// All row and range locks and who waits for them.
-    pub fn locks(&self) -> Vec<super::LockInfo> {
-        self.inner.locks.list()
-    }
-    /// Whom each waiting session waits for.
-    pub fn lock_waits(&self) -> Vec<super::LockWait> {
-        self.inner.locks.waits()
-    }
-    /// Has `listener` told of every row lock wait of a millisecond or more, when it is over: the
-    /// session that held the lock, its last statement, and how long the wait was. Once.
-    pub fn on_long_lock_wait(
-        &self,
-        listener: impl Fn(u64, &str, std::time::Duration) + Send + Sync + 'static,
-    ) {
-        self.inner.locks.on_long_wait(Box::new(listener));
-    }
-    /// The last deadlocks, the latest last.
-    pub fn deadlocks(&self) -> Vec<super::DeadlockReport> {
-        self.inner.locks.deadlocks()
-    }
-    /// The transactions that hold locks, snapshots or tables.
-    pub fn transactions(&self) -> Vec<super::TransactionInfo> {
-        super::stats::transactions(&self.inner)
     }
     /// Writes everything that is in memory to the Base, so that a start needs no recovery.
     pub fn checkpoint(&self) -> Result<(), TxnError> {

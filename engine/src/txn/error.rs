@@ -1,4 +1,4 @@
-//! Why a transaction's operation failed.
+//! Why a transaction's operation failed, or an engine does not start.
 
 use crate::{invariant::Broken, log::LogError, store::StoreError};
 use std::fmt;
@@ -109,3 +109,15 @@ impl From<LogError> for TxnError {
         }
     }
 }
+
+/// Why the engine does not start; the text says where, what, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenError(pub String);
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OpenError {}

@@ -9,8 +9,9 @@
 
 use super::{
     TxnError,
-    dictionary::{Dictionary, TableState, is_dictionary_key},
-    prepared::{Record, Records},
+    dictionary::{Dictionary, is_dictionary_key},
+    prepared_list::{Record, Records},
+    table_state::TableState,
 };
 use crate::{
     Seq,

@@ -3,27 +3,34 @@
 //! | file | what is inside |
 //! |---|---|
 //! | `engine`, `error` | the open database; why an operation of it failed |
-//! | `transaction`, `read`, `write` | a transaction: its snapshot and its end; reading; writing |
-//! | `held` | the row and range locks of a transaction |
-//! | `depends` | what a session has met that is not durable yet |
-//! | `own` | own changes in plain scans of indexes |
+//! | `transaction`, `used` | a transaction: its tables and its end |
+//! | `snapshot`, `read`, `own` | what plain reads see; reading; own changes in plain scans of indexes |
+//! | `entry`, `write` | the keys of rows and index entries; writing |
 //! | `claim` | the places of new rows: locks, duplicates |
 //! | `writes` | the write set: overlay, undo, changes for the log |
-//! | `commit` | the commit pipeline and back-pressure |
-//! | `prepared` | XA: transactions between their two phases |
+//! | `commit`, `placed` | the commit pipeline and back-pressure; a commit on its way |
+//! | `prepared`, `prepared_list` | XA: transactions between their two phases; the list of them |
 //! | `lock` | row, range and metadata locks, deadlocks |
-//! | `descriptor` | what others may know of a transaction; snapshots and the pruner's horizon |
-//! | `owner` | sessions and how they wait |
+//! | `held`, `locking` | the row and range locks of a transaction; taking and releasing them |
 //! | `table_locks` | LOCK TABLES and the like |
+//! | `descriptor` | what others may know of a transaction; snapshots and the pruner's horizon |
+//! | `owner`, `waiting`, `waiter` | sessions; how they wait; waits for locks |
+//! | `depends`, `replies` | what a session has met that is not durable yet; replies wait for it |
 //! | `dictionary`, `ddl`, `build` | the data dictionary, its changes, bulk builds |
+//! | `table_state`, `auto_increment` | what is known of a table beside its definition; its next values |
 //! | `check` | CHECK TABLE |
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
-//! | `checkpoint`, `meta`, `recover` | from memory to the Base, and back at a start |
+//! | `checkpoint`, `checkpointer`, `meta`, `recover` | from memory to the Base, and back at a start |
 //! | `stats` | what it tells about itself |
+//!
+//! The files import one another without circles: a type that many need stands in a file of its
+//! own, and its methods may stand in files above it.
 
+mod auto_increment;
 mod build;
 mod check;
 mod checkpoint;
+mod checkpointer;
 mod claim;
 mod commit;
 mod ddl;
@@ -32,38 +39,49 @@ mod descriptor;
 mod dictionary;
 mod dirty;
 mod engine;
+mod entry;
 mod error;
 mod held;
 mod lock;
+mod locking;
 mod meta;
 mod own;
 mod owner;
+mod placed;
 mod prepared;
+mod prepared_list;
 mod read;
 mod recover;
+mod replies;
+mod snapshot;
 mod stats;
 mod table_locks;
+mod table_state;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod used;
+mod waiter;
+mod waiting;
 mod write;
 mod writes;
 
-pub use crate::store::Batch;
+pub use crate::store::{Batch, KeyRange};
+pub use build::RowConversion;
 pub use check::TableReport;
-pub use commit::Placed;
-pub use ddl::{DdlStatement, RowConversion, SchemaChange};
+pub use ddl::{DdlStatement, SchemaChange};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions, Step};
-pub use error::TxnError;
+pub use error::{OpenError, TxnError};
 pub use lock::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait};
-pub use owner::{Owner, Unattended, WaitFor, Waiting};
+pub use owner::Owner;
+pub use placed::Placed;
 pub use prepared::{PreparedInfo, XidClaim};
-pub use read::{KeyRange, Scan};
-pub use recover::OpenError;
+pub use read::Scan;
 pub use stats::{EngineStats, TransactionInfo};
 pub use table_locks::TableLocks;
 pub use transaction::Txn;
+pub use waiting::{Unattended, WaitFor, Waiting};
 pub use writes::Savepoint;
 
 /// What a transaction's plain reads see, and what its locking reads protect.

@@ -9,8 +9,9 @@
 
 use super::{
     TxnError,
-    transaction::{Snapshot, TreeKind, Txn},
-    write::Entry,
+    entry::Entry,
+    snapshot::Snapshot,
+    transaction::{TreeKind, Txn},
 };
 use crate::{
     store::{Overlay, TreeKey, Window},

@@ -11,7 +11,7 @@
 //!
 //! XA PREPARE puts the changes into the log as a transaction of their own kind, with a Seq, and
 //! applies nothing. XA COMMIT is a second, tiny transaction; at its Seq the changes are applied.
-//! In between the transaction is [`Detached`] from its session: locks, tables and changes wait in
+//! In between the transaction is [`Detached`](super::prepared_list::Detached) from its session: locks, tables and changes wait in
 //! the list of this module, whose entry also keeps the events that are in the log.
 //!
 //! 1. The list changes inside the log's critical section: it is at any time as of the last placed
@@ -31,45 +31,17 @@
 //! no undo in this engine, and none is needed).
 
 use super::{
-    Engine, Isolation, LockMode, OpenError, TxnError, TxnOptions,
-    descriptor::Descriptor,
-    engine::Inner,
-    held::HeldLocks,
-    owner::{Owner, Unattended},
-    recover::Replaying,
-    transaction::{Txn, Used},
-    write::{hidden_key, primary_key},
-    writes::row_numbers,
+    TxnError,
+    engine::{Engine, Inner},
+    owner::Owner,
+    prepared_list::{ORIGIN, Record},
+    transaction::Txn,
 };
 use crate::{
-    Seq,
-    log::{self, Batch, Change, RowsKind},
-    types::{Table, TableId, Xid, row},
+    log::{self, Batch, Change},
+    types::Xid,
 };
-use parking_lot::Mutex;
-use smallvec::SmallVec;
-use std::{
-    collections::{BTreeMap, btree_map::Entry as Slot},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
-
-/// The internal record that says where a prepared transaction comes from: this byte; the value is
-/// the session's number, 8 bytes little endian, and `user@host`.
-pub(super) const ORIGIN: u8 = b'o';
-
-/// What the log has of a prepared transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
-    /// Its prepare's place.
-    pub seq: Seq,
-    /// When it was prepared, in microseconds since 1970.
-    pub since_us: u64,
-    /// Its events, perhaps with the GTID before them.
-    pub events: Arc<[u8]>,
-}
+use std::sync::Arc;
 
 /// A prepared transaction, as others see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,82 +56,6 @@ pub struct PreparedInfo {
     pub user: String,
     /// Rows events of the log that it will apply; 0: it changes nothing.
     pub row_events: u64,
-}
-
-/// A transaction without a session: what it holds, and what it will change. Dropping it gives
-/// nothing back, so that an engine that ends leaves the locks of its prepared transactions taken.
-pub(super) struct Detached {
-    pub owner: Arc<Owner>,
-    pub descriptor: Arc<Descriptor>,
-    pub tables: SmallVec<[Used; 2]>,
-    pub locks: HeldLocks,
-    /// Rows it adds less those it deletes, by position in `tables`.
-    pub row_counts: Vec<i64>,
-}
-
-#[derive(Default)]
-struct Entry {
-    /// What the log has; none as long as the xid is only claimed.
-    record: Option<Arc<Record>>,
-    /// None while it is only claimed, and while somebody ends it.
-    transaction: Option<Box<Detached>>,
-}
-
-/// The list; see the module.
-#[derive(Default)]
-pub(super) struct Prepared {
-    entries: Mutex<BTreeMap<Xid, Entry>>,
-    /// Counts the changes that checkpoints must know of.
-    version: AtomicU64,
-}
-
-/// The prepared transactions as of one Seq.
-pub(super) type Records = BTreeMap<Xid, Arc<Record>>;
-
-impl Prepared {
-    fn claim(&self, xid: &Xid) -> bool {
-        match self.entries.lock().entry(xid.clone()) {
-            Slot::Occupied(_) => false,
-            Slot::Vacant(slot) => {
-                slot.insert(Entry::default());
-                true
-            }
-        }
-    }
-    fn unclaim(&self, xid: &Xid) {
-        let mut entries = self.entries.lock();
-        if entries.get(xid).is_some_and(|entry| entry.record.is_none()) {
-            entries.remove(xid);
-        }
-    }
-    fn put(&self, xid: &Xid, record: Record, transaction: Detached) {
-        let entry = Entry {
-            record: Some(Arc::new(record)),
-            transaction: Some(Box::new(transaction)),
-        };
-        self.entries.lock().insert(xid.clone(), entry);
-        self.version.fetch_add(1, Ordering::Relaxed);
-    }
-    /// Takes a transaction to end it; its entry stays until the log has its outcome.
-    fn take(&self, xid: &Xid) -> Option<Box<Detached>> {
-        self.entries.lock().get_mut(xid)?.transaction.take()
-    }
-    fn remove(&self, xid: &Xid) {
-        self.entries.lock().remove(xid);
-        self.version.fetch_add(1, Ordering::Relaxed);
-    }
-    /// Counts the changes so far.
-    pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Relaxed)
-    }
-    /// All of them; inside the log's critical section: as of the last placed Seq.
-    pub fn records(&self) -> Records {
-        let entries = self.entries.lock();
-        let prepared = entries.iter();
-        prepared
-            .filter_map(|(xid, entry)| Some((xid.clone(), Arc::clone(entry.record.as_ref()?))))
-            .collect()
-    }
 }
 
 /// The right to use an xid: nobody else can start a transaction of that name. Ends with the
@@ -206,9 +102,9 @@ impl Engine {
     ) -> Result<bool, TxnError> {
         self.inner.make_room(owner)?;
         let _passing = if commit {
-            let descriptor = Descriptor::take(owner, &self.inner.registry);
+            let descriptor = owner.take_descriptor(&self.inner.registry);
             let passing = self.inner.pass_read_lock(&descriptor, lock_wait_ms);
-            descriptor.give_back(owner);
+            owner.give_back(descriptor);
             Some(passing?)
         } else {
             None
@@ -286,8 +182,6 @@ impl Txn {
     }
 }
 
-// Recovery.
-
 impl Record {
     fn describe(&self, xid: Xid) -> PreparedInfo {
         let (mut session, mut user, mut row_events) = (0, String::new(), 0);
@@ -311,114 +205,4 @@ impl Record {
             row_events,
         }
     }
-}
-
-/// Makes the prepared transactions that recovery has found again: invariant 3.
-pub(super) fn restore(engine: &Arc<Inner>, records: Records) -> Result<(), OpenError> {
-    for (xid, record) in records {
-        let refused = |error: TxnError| {
-            OpenError(format!(
-                "cannot restore the prepared transaction {xid}: {error}"
-            ))
-        };
-        let transaction = redo(engine, &record.events).map_err(refused)?;
-        let transaction = transaction.detach();
-        engine
-            .prepared
-            .put(&xid, Record::clone(&record), transaction);
-    }
-    Ok(())
-}
-
-fn redo(engine: &Arc<Inner>, events: &[u8]) -> Result<Txn, TxnError> {
-    let owner = Owner::new(0, Arc::new(Unattended));
-    let options = TxnOptions {
-        isolation: Isolation::ReadCommitted,
-        read_only: false,
-        lock_wait_ms: 0,
-        table_lock_wait_ms: 0,
-    };
-    let mut txn = Txn::new(engine, &owner, options);
-    txn.start_statement(&Arc::from("XA PREPARE"));
-    let mut numbers = row_numbers(events);
-    for change in log::changes(events) {
-        if let Change::Rows {
-            table,
-            kind,
-            images,
-        } = change
-        {
-            let id = TableId::try_from(table).unwrap_or(TableId::MAX);
-            let numbers = numbers.entry(id).or_default();
-            redo_rows(&mut txn, id, kind, images, numbers)?;
-        }
-    }
-    Ok(txn)
-}
-
-fn redo_rows(
-    txn: &mut Txn,
-    id: TableId,
-    kind: RowsKind,
-    mut images: &[u8],
-    numbers: &mut &[u8],
-) -> Result<(), TxnError> {
-    let unknown = || TxnError::Corrupt(format!("rows of an unknown table {id}"));
-    let dictionary = txn.engine.dictionary.load_full();
-    let (table, _) = dictionary.entry(id).ok_or_else(unknown)?;
-    let table = txn.use_table(table, true)?.ok_or_else(unknown)?;
-    while !images.is_empty() {
-        let number = match (&table.primary, numbers.split_first_chunk::<8>()) {
-            (Some(_), _) => None,
-            (None, Some((number, rest))) => {
-                *numbers = rest;
-                Some(u64::from_le_bytes(*number))
-            }
-            (None, None) => {
-                let missing = "a row change without its row number".to_owned();
-                return Err(TxnError::Corrupt(missing));
-            }
-        };
-        let first = take_image(&table, &mut images)?;
-        if kind == RowsKind::Write {
-            txn.insert_as(&table, first, LockMode::Shared, number)?;
-            note_auto_increment(txn, &table, first)?;
-            continue;
-        }
-        let key = match number {
-            Some(number) => hidden_key(number),
-            None => primary_key(&table, first)?.unwrap_or_default(),
-        };
-        if kind == RowsKind::Update {
-            let after = take_image(&table, &mut images)?;
-            txn.update(&table, &key, first, after)?;
-        } else {
-            txn.delete(&table, &key, first)?;
-        }
-    }
-    Ok(())
-}
-
-fn note_auto_increment(txn: &Txn, table: &Table, image: &[u8]) -> Result<(), TxnError> {
-    let mut used = txn.tables.iter();
-    match used.find(|used| used.table.id == table.id) {
-        Some(used) => {
-            let next = Replaying::new(&used.table, &used.state).auto_increment_after(image)?;
-            used.state.auto_increment.fetch_max(next, Ordering::Relaxed);
-            Ok(())
-        }
-        None => Ok(()),
-    }
-}
-
-/// Cuts one row image off the front.
-pub(super) fn take_image<'i>(table: &Table, images: &mut &'i [u8]) -> Result<&'i [u8], TxnError> {
-    let malformed = || {
-        let name = &table.name;
-        TxnError::Corrupt(format!("a row image that does not fit table {name}"))
-    };
-    let length = row::length(table, images).map_err(|_| malformed())?;
-    let (image, rest) = images.split_at_checked(length).ok_or_else(malformed)?;
-    *images = rest;
-    Ok(image)
 }

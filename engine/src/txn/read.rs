@@ -2,44 +2,15 @@
 
 use super::{
     LockMode, OnConflict, Read, TxnError,
+    entry::{has_null, row_key_start, successor},
     transaction::{TreeKind, Txn},
 };
 use crate::{
     Seq,
-    store::{Batch, Cursor, TreeKey, View, Window},
-    types::{Index, Table, TreeId, key},
+    store::{Batch, Cursor, KeyRange, TreeKey, View, Window},
+    types::{TreeId, key},
 };
 use std::sync::Arc;
-
-/// A range of keys: from `low` (inclusive) to `high` (exclusive, `None` for the end of the tree).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyRange {
-    /// First key.
-    pub low: Vec<u8>,
-    /// First key after the range.
-    pub high: Option<Vec<u8>>,
-}
-
-/// The first key after all that begin with `prefix`; `None`: there is none.
-pub(super) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
-    let mut next = prefix.get(..=last)?.to_vec();
-    *next.last_mut()? += 1;
-    Some(next)
-}
-
-/// Where the key of the row begins in an index entry's key.
-pub(super) fn row_key_start(table: &Table, index: &Index, entry: &[u8]) -> Result<usize, TxnError> {
-    key::parts_length(table, index, index.parts.len(), entry)
-        .ok()
-        .filter(|start| *start <= entry.len())
-        .ok_or_else(|| {
-            TxnError::Corrupt(format!(
-                "a damaged entry in index {} of table {}",
-                index.name, table.name
-            ))
-        })
-}
 
 impl Txn {
     /// One row or index entry by its whole key. The value replaces the contents of `value`;
@@ -170,26 +141,6 @@ fn is_unique_point(kind: &TreeKind, range: &KeyRange) -> bool {
         (None, _) => false,
     };
     whole && ends && !has_null(table, index, &range.low)
-}
-
-/// Whether one of the parts of a unique index's key is NULL: then it is not unique.
-pub(super) fn has_null(table: &Table, index: &Index, parts: &[u8]) -> bool {
-    let mut start = 0;
-    for (position, part) in index.parts.iter().enumerate() {
-        let nullable = table
-            .columns
-            .get(usize::from(part.column))
-            .is_none_or(|c| c.nullable);
-        let marker = if part.desc { 0xff } else { 0 };
-        if nullable && parts.get(start).is_none_or(|byte| *byte == marker) {
-            return true;
-        }
-        match key::parts_length(table, index, position + 1, parts) {
-            Ok(end) => start = end,
-            Err(_) => return true,
-        }
-    }
-    false
 }
 
 /// What became of an entry that a locking scan saw.

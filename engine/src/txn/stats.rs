@@ -1,8 +1,18 @@
 //! What the engine tells about itself.
 
-use super::{TxnError, engine::Inner, lock::LockStats, read::KeyRange};
-use crate::{Seq, log, store::Cursor, store::Window, types::TreeId};
-use std::sync::{Arc, atomic::Ordering};
+use super::{
+    DeadlockReport, LockInfo, LockStats, LockWait, TxnError,
+    engine::{Engine, Inner},
+};
+use crate::{
+    Seq, log,
+    store::{Batch, Cursor, KeyRange, Window},
+    types::{Table, TreeId},
+};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// Counters since the start, and gauges.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +60,46 @@ pub struct TransactionInfo {
     pub statement: String,
 }
 
-pub(super) fn collect(inner: &Inner) -> EngineStats {
+impl Engine {
+    /// About how many rows the table has; exact when nothing is going on.
+    pub fn row_estimate(&self, table: &Table) -> u64 {
+        self.inner.state(table).map_or(0, |state| state.rows())
+    }
+    /// About how many entries of a tree are in the range (for choosing an access path).
+    pub fn range_estimate(&self, tree: TreeId, range: &KeyRange) -> u64 {
+        range_estimate(&self.inner, tree, range).unwrap_or(0)
+    }
+    /// Counters and gauges.
+    pub fn stats(&self) -> EngineStats {
+        collect(&self.inner)
+    }
+    /// All row and range locks and who waits for them.
+    pub fn locks(&self) -> Vec<LockInfo> {
+        self.inner.locks.list()
+    }
+    /// Whom each waiting session waits for.
+    pub fn lock_waits(&self) -> Vec<LockWait> {
+        self.inner.locks.waits()
+    }
+    /// Has `listener` told of every row lock wait of a millisecond or more, when it is over: the
+    /// session that held the lock, its last statement, and how long the wait was. Once.
+    pub fn on_long_lock_wait(
+        &self,
+        listener: impl Fn(u64, &str, Duration) + Send + Sync + 'static,
+    ) {
+        self.inner.locks.on_long_wait(Box::new(listener));
+    }
+    /// The last deadlocks, the latest last.
+    pub fn deadlocks(&self) -> Vec<DeadlockReport> {
+        self.inner.locks.deadlocks()
+    }
+    /// The transactions that hold locks, snapshots or tables.
+    pub fn transactions(&self) -> Vec<TransactionInfo> {
+        transactions(&self.inner)
+    }
+}
+
+fn collect(inner: &Inner) -> EngineStats {
     let view = inner.views.load();
     let visible = inner.log.visible();
     let snapshots = inner.registry.all();
@@ -78,7 +127,7 @@ pub(super) fn collect(inner: &Inner) -> EngineStats {
     }
 }
 
-pub(super) fn transactions(inner: &Inner) -> Vec<TransactionInfo> {
+fn transactions(inner: &Inner) -> Vec<TransactionInfo> {
     let descriptors = inner.registry.all();
     let active = descriptors.iter().filter_map(|descriptor| {
         let snapshot = descriptor.snapshot();
@@ -106,21 +155,17 @@ const COUNTED: usize = 128;
 
 /// Counts a short range; of a long one, tells how far its ends are apart between the ends of the
 /// tree, taking keys for evenly spread.
-pub(super) fn range_estimate(
-    inner: &Inner,
-    tree: TreeId,
-    range: &KeyRange,
-) -> Result<u64, TxnError> {
+fn range_estimate(inner: &Inner, tree: TreeId, range: &KeyRange) -> Result<u64, TxnError> {
     let view = inner.views.load_full();
     let window = Window::new(tree, &range.low, range.high.as_deref(), false);
-    let mut batch = crate::store::Batch::default();
+    let mut batch = Batch::default();
     let mut cursor = Cursor::new(Arc::clone(&view), Seq::MAX, window);
     cursor.next(&Default::default(), &mut batch, COUNTED)?;
     if batch.len() < COUNTED {
         return Ok(batch.len() as u64);
     }
     let end_key = |reverse: bool| -> Result<Vec<u8>, TxnError> {
-        let mut batch = crate::store::Batch::default();
+        let mut batch = Batch::default();
         let window = Window::new(tree, &[], None, reverse);
         Cursor::new(Arc::clone(&view), Seq::MAX, window).next(
             &Default::default(),

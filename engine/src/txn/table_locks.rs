@@ -18,13 +18,14 @@
 //! to commit: nothing of what they do can be seen before.
 
 use super::{
-    Engine, TxnError,
+    TxnError,
     descriptor::Descriptor,
-    dictionary::TableState,
-    engine::Inner,
-    held::deadline,
-    lock::{Target, mdl::TableLock},
-    owner::{Owner, WaitFor},
+    engine::{Engine, Inner},
+    lock::{Target, table_lock::TableLock},
+    owner::Owner,
+    table_state::TableState,
+    waiter::deadline,
+    waiting::WaitFor,
 };
 use crate::types::{Table, TableId};
 use parking_lot::Mutex;
@@ -143,7 +144,7 @@ impl Request {
 impl Drop for Request {
     fn drop(&mut self) {
         self.descriptor.changes.store(0, Ordering::Relaxed);
-        Arc::clone(&self.descriptor).give_back(&self.owner);
+        self.owner.give_back(Arc::clone(&self.descriptor));
     }
 }
 
@@ -153,7 +154,7 @@ impl TableLocks {
         engine.locks.count_hold();
         TableLocks {
             engine: Arc::clone(engine),
-            descriptor: Descriptor::take(owner, &engine.registry),
+            descriptor: owner.take_descriptor(&engine.registry),
             held: Mutex::default(),
         }
     }

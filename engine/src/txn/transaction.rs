@@ -2,20 +2,23 @@
 
 use super::{
     Isolation, TxnError, TxnOptions,
-    commit::Placed,
     descriptor::Descriptor,
-    dictionary::TableState,
-    engine::Inner,
-    held::{HeldLocks, deadline},
-    lock::{Target, mdl::TableLock},
+    engine::{Engine, Inner},
+    held::HeldLocks,
+    lock::{Target, table_lock::TableLock},
     owner::Owner,
-    prepared::Detached,
+    placed::Placed,
+    prepared_list::Detached,
+    snapshot::Snapshot,
+    table_state::TableState,
+    used::Used,
+    waiter::deadline,
     writes::{Savepoint, WriteSet, counter_key},
 };
 use crate::{
     Seq,
     log::Batch,
-    store::{Overlay, TreeKey, View},
+    store::{Overlay, TreeKey},
     types::{Index, Table, TreeId},
 };
 use smallvec::SmallVec;
@@ -40,21 +43,6 @@ pub struct Txn {
     detached: bool,
 }
 
-/// What plain reads see.
-#[derive(Clone)]
-pub(super) struct Snapshot {
-    pub view: Arc<View>,
-    pub seq: Seq,
-}
-
-/// A table the transaction uses: it holds its shared metadata lock.
-pub(super) struct Used {
-    pub table: Arc<Table>,
-    pub state: Arc<TableState>,
-    /// To write it.
-    writes: bool,
-}
-
 /// What a tree holds.
 pub(super) enum TreeKind {
     /// The rows of a table.
@@ -73,12 +61,20 @@ impl TreeKind {
     }
 }
 
+impl Engine {
+    /// Begins a transaction. Costs no I/O and no Seq.
+    pub fn begin(&self, owner: &Arc<Owner>, options: TxnOptions) -> Txn {
+        Txn::new(&self.inner, owner, options)
+    }
+}
+
 impl Txn {
+    /// A transaction that has just begun.
     pub(super) fn new(engine: &Arc<Inner>, owner: &Arc<Owner>, options: TxnOptions) -> Txn {
         Txn {
             engine: Arc::clone(engine),
             owner: Arc::clone(owner),
-            descriptor: Descriptor::take(owner, &engine.registry),
+            descriptor: owner.take_descriptor(&engine.registry),
             options,
             snapshot: None,
             tables: SmallVec::new(),
@@ -434,7 +430,7 @@ impl Drop for Txn {
     fn drop(&mut self) {
         if !self.detached {
             self.abandon();
-            Arc::clone(&self.descriptor).give_back(&self.owner);
+            self.owner.give_back(Arc::clone(&self.descriptor));
         }
     }
 }

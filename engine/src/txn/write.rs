@@ -1,6 +1,10 @@
 //! Inserting, updating and deleting rows, with their index entries.
 
-use super::{LockMode, OnConflict, TxnError, transaction::Txn};
+use super::{
+    LockMode, OnConflict, TxnError,
+    entry::{Entry, hidden_key, hidden_number, malformed, primary_key},
+    transaction::Txn,
+};
 use crate::{
     invariant::broken,
     log::RowsKind,
@@ -8,72 +12,6 @@ use crate::{
     types::{Index, Table, key},
 };
 use std::sync::{Arc, atomic::Ordering};
-
-/// The entry of one row in one index.
-pub(super) struct Entry {
-    /// Its key: the index's parts, then the row's key.
-    pub key: Vec<u8>,
-    /// How many bytes the parts take.
-    pub parts: usize,
-    /// Whether entries with the same parts are refused.
-    pub unique: bool,
-}
-
-impl Entry {
-    /// Derives it from a row's image.
-    pub fn derive(
-        table: &Table,
-        index: &Index,
-        image: &[u8],
-        row_key: &[u8],
-    ) -> Result<Entry, TxnError> {
-        let mut key = Vec::with_capacity(32 + row_key.len());
-        let null =
-            key::encode_index(table, index, image, &mut key).map_err(|_| malformed(table))?;
-        let parts = key.len();
-        key.extend_from_slice(row_key);
-        Ok(Entry {
-            key,
-            parts,
-            unique: index.unique && !null,
-        })
-    }
-    /// What its lock is named.
-    pub fn name(&self) -> &[u8] {
-        let length = if self.unique {
-            self.parts
-        } else {
-            self.key.len()
-        };
-        self.key.get(..length).unwrap_or_default()
-    }
-}
-
-pub(super) fn malformed(table: &Table) -> TxnError {
-    TxnError::Corrupt(format!("a row that does not fit table {}", table.name))
-}
-
-/// The key of a row with this image; `None`: the table has no primary key.
-pub(super) fn primary_key(table: &Table, image: &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
-    let Some(primary) = &table.primary else {
-        return Ok(None);
-    };
-    let mut key = Vec::with_capacity(16);
-    key::encode_index(table, primary, image, &mut key).map_err(|_| malformed(table))?;
-    Ok(Some(key))
-}
-
-/// The hidden key of a row of a table without primary key.
-pub(super) fn hidden_key(number: u64) -> Vec<u8> {
-    number.to_be_bytes().to_vec()
-}
-
-fn hidden_number(table: &Table, key: &[u8]) -> u64 {
-    match (&table.primary, <[u8; 8]>::try_from(key)) {
-        (None, Ok(bytes)) => u64::from_be_bytes(bytes),
-        _ => 0,
-    }
-}
 
 impl Txn {
     fn may_write(&self) -> Result<(), TxnError> {

@@ -22,7 +22,10 @@
 //!    writes it wait for a DDL, and finds a deadlock.)
 //! 4. A session's transaction has ended before it asks for a hold of a table.
 
-use super::super::{descriptor::Descriptor, owner::Waiter};
+use super::{
+    super::{descriptor::Descriptor, waiter::Waiter},
+    table_lock::TableLock,
+};
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
@@ -32,41 +35,6 @@ use std::{
     },
 };
 
-/// How a table is locked: see the module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) enum TableLock {
-    Read,
-    Write,
-    ReadOnly,
-    Exclusive,
-}
-
-impl TableLock {
-    /// What a statement needs of a table.
-    pub fn of_use(writes: bool) -> TableLock {
-        if writes {
-            TableLock::Write
-        } else {
-            TableLock::Read
-        }
-    }
-    fn conflicts(self, other: TableLock) -> bool {
-        use TableLock::{Exclusive, ReadOnly, Write};
-        matches!(
-            (self, other),
-            (Exclusive, _) | (_, Exclusive) | (ReadOnly, Write) | (Write, ReadOnly)
-        )
-    }
-    /// The uses it bars.
-    fn bars(self) -> u64 {
-        match self {
-            TableLock::Read | TableLock::Write => 0,
-            TableLock::ReadOnly => WRITES_BARRED,
-            TableLock::Exclusive => ALL_BARRED,
-        }
-    }
-}
-
 // The word: 31 bits count the reading uses, 31 the writing ones; two are flags.
 const READER: u64 = 1;
 const WRITER: u64 = 1 << 31;
@@ -74,6 +42,15 @@ const READERS: u64 = WRITER - 1;
 const WRITERS: u64 = READERS << 31;
 const WRITES_BARRED: u64 = 1 << 62;
 const ALL_BARRED: u64 = 1 << 63;
+
+/// The uses that a lock bars.
+fn bars(mode: TableLock) -> u64 {
+    match mode {
+        TableLock::Read | TableLock::Write => 0,
+        TableLock::ReadOnly => WRITES_BARRED,
+        TableLock::Exclusive => ALL_BARRED,
+    }
+}
 
 fn one(writes: bool) -> u64 {
     if writes { WRITER } else { READER }
@@ -266,7 +243,7 @@ impl MetadataLock {
     fn bar(&self, state: &State) {
         let holds = state.holds.iter().map(|(_, mode)| mode);
         let modes = holds.chain(state.queue.iter().map(|request| &request.mode));
-        let barred = modes.fold(0, |barred, mode| barred | mode.bars());
+        let barred = modes.fold(0, |barred, mode| barred | bars(*mode));
         self.word.fetch_or(barred, Ordering::AcqRel);
         let free = (ALL_BARRED | WRITES_BARRED) & !barred;
         self.word.fetch_and(!free, Ordering::AcqRel);

@@ -1,7 +1,7 @@
 //! Deadlock detection, one request at a time. (Whole stories are in `txn/tests/locks`.)
 
 use super::{
-    super::owner::{Owner, Unattended},
+    super::{LockMode, owner::Owner, waiting::Unattended},
     *,
 };
 use tree::Attempt;
@@ -26,7 +26,7 @@ impl Story {
     }
     fn transaction(&mut self, session: u64) -> Arc<Descriptor> {
         let owner = Owner::new(session, Arc::new(Unattended));
-        let descriptor = Descriptor::take(&owner, &self.registry);
+        let descriptor = owner.take_descriptor(&self.registry);
         self.owners.push(owner);
         descriptor
     }
@@ -82,7 +82,7 @@ mod tables {
     //! Metadata locks: who has what, and who goes next.
 
     use super::*;
-    use crate::txn::lock::mdl::{MetadataLock, TableLock};
+    use crate::txn::lock::mdl::MetadataLock;
     use TableLock::{Exclusive, ReadOnly};
 
     fn waiting(request: Result<(), Arc<Waiter>>) -> Arc<Waiter> {

@@ -1,9 +1,12 @@
 //! The locks of one tree: row locks with their queues, and range locks.
 
-use super::super::{
-    LockMode,
-    descriptor::Descriptor,
-    owner::{Waiter, Woken},
+use super::{
+    super::{
+        LockMode,
+        descriptor::Descriptor,
+        waiter::{Waiter, Woken},
+    },
+    info::{LockInfo, LockKind},
 };
 use crate::types::TreeId;
 use parking_lot::Mutex;
@@ -547,7 +550,7 @@ impl TreeLocks {
         blockers
     }
     /// Lists all locks and requests.
-    pub fn list(&self, found: &mut Vec<super::LockInfo>) {
+    pub fn list(&self, found: &mut Vec<LockInfo>) {
         let state = self.state.lock();
         for (name, row) in &state.rows {
             let holders = row.holders.iter().map(|(who, mode)| (who, *mode, true));
@@ -556,27 +559,27 @@ impl TreeLocks {
                 .iter()
                 .map(|request| (&request.waiter.descriptor, request.mode, false));
             for (who, mode, granted) in holders.chain(waiters) {
-                let kind = super::LockKind::Row {
+                let kind = LockKind::Row {
                     mode,
                     key: name.to_vec(),
                 };
-                found.push(super::LockInfo::new(who, self.tree, kind, granted));
+                found.push(LockInfo::new(who, self.tree, kind, granted));
             }
         }
         for (who, ranges) in &state.ranges {
             for (low, high) in &ranges.0 {
-                let kind = super::LockKind::Range {
+                let kind = LockKind::Range {
                     low: low.to_vec(),
                     high: high.as_ref().map(|high| high.to_vec()),
                 };
-                found.push(super::LockInfo::new(who, self.tree, kind, true));
+                found.push(LockInfo::new(who, self.tree, kind, true));
             }
         }
         for insert in &state.inserts {
-            let kind = super::LockKind::Insert {
+            let kind = LockKind::Insert {
                 key: insert.position.to_vec(),
             };
-            found.push(super::LockInfo::new(
+            found.push(LockInfo::new(
                 &insert.waiter.descriptor,
                 self.tree,
                 kind,

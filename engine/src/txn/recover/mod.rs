@@ -14,19 +14,19 @@
 //! a share of the keys. Should the delta grow too large, it is merged into the Base on the way; the
 //! log position recorded stays the old one, since a later start skips by Seq what the Base has.
 
+mod redo;
 mod rows;
 
-pub(super) use rows::Replaying;
-
 use super::{
-    TxnError,
-    checkpoint::{self, Checkpointer, Pace},
+    OpenError, TxnError, checkpoint,
+    checkpointer::{Checkpointer, Pace},
     descriptor::Registry,
-    dictionary::{Dictionary, TableState},
+    dictionary::Dictionary,
     engine::{Checkpoints, Engine, EngineOptions, Inner},
     lock::LockManager,
     meta::{self, Header, Meta},
-    prepared::{self, ORIGIN, Prepared, Record, Records},
+    prepared_list::{ORIGIN, Prepared, Record, Records},
+    table_state::TableState,
     writes::{BUILD, COUNTER, ROW_NUMBERS, row_numbers},
 };
 use crate::{
@@ -50,18 +50,6 @@ use std::{
 
 /// The Base's file in the data directory.
 pub(super) const BASE_FILE: &str = "cohort.base";
-
-/// Why the engine does not start; the text says where, what, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenError(pub String);
-
-impl std::fmt::Display for OpenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 impl Engine {
     /// Opens the data directory `dir`, or begins a new one if it is empty. `progress` hears how
@@ -115,7 +103,7 @@ fn start(inner: Inner, records: Records) -> Result<Engine, OpenError> {
         let dictionary = weak.upgrade()?.dictionary.load_full();
         dictionary.name_of(tree)
     });
-    prepared::restore(&inner, records)?;
+    redo::restore(&inner, records)?;
     if inner.options.inline {
         return Ok(Engine {
             inner,

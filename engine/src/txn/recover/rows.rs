@@ -7,9 +7,9 @@ use crate::{
     store::{Put, TreeKey},
     txn::{
         TxnError,
-        dictionary::{Dictionary, TableState},
-        prepared::take_image,
-        write::{Entry, hidden_key, primary_key},
+        dictionary::Dictionary,
+        entry::{Entry, hidden_key, primary_key},
+        table_state::TableState,
         writes::{ROW_NUMBERS, row_numbers},
     },
     types::{IdMap, Index, Table, TableId, TreeId, Value, key, row},
@@ -150,7 +150,7 @@ fn share_of(key: &[u8], shares: usize) -> usize {
 }
 
 /// A table whose rows are decoded.
-pub(in crate::txn) struct Replaying {
+pub(super) struct Replaying {
     table: Arc<Table>,
     state: Arc<TableState>,
     auto_increment: Option<u16>,
@@ -292,4 +292,16 @@ impl Replaying {
         };
         Ok(used.saturating_add(1))
     }
+}
+
+/// Cuts one row image off the front.
+pub(super) fn take_image<'i>(table: &Table, images: &mut &'i [u8]) -> Result<&'i [u8], TxnError> {
+    let malformed = || {
+        let name = &table.name;
+        TxnError::Corrupt(format!("a row image that does not fit table {name}"))
+    };
+    let length = row::length(table, images).map_err(|_| malformed())?;
+    let (image, rest) = images.split_at_checked(length).ok_or_else(malformed)?;
+    *images = rest;
+    Ok(image)
 }

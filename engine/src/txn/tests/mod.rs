@@ -248,7 +248,7 @@ pub(super) fn check_indexes(engine: &Engine, table: &Arc<Table>) {
             .iter()
             .map(|(key, row)| {
                 let image = image(table, *row);
-                let entry = super::write::Entry::derive(table, index, &image, key);
+                let entry = super::entry::Entry::derive(table, index, &image, key);
                 entry.expect("an entry").key
             })
             .collect();

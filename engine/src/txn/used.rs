@@ -1,0 +1,13 @@
+//! The tables that a transaction uses.
+
+use super::table_state::TableState;
+use crate::types::Table;
+use std::sync::Arc;
+
+/// A table the transaction uses: it holds its shared metadata lock.
+pub(super) struct Used {
+    pub table: Arc<Table>,
+    pub state: Arc<TableState>,
+    /// To write it.
+    pub writes: bool,
+}

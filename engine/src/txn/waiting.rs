@@ -1,0 +1,112 @@
+//! How sessions wait: whom they tell, and where they sleep.
+
+use parking_lot::{Condvar, Mutex};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
+
+/// Called by the engine around every wait, so that a scheduler can take the session's slot back.
+pub trait Waiting: Send + Sync {
+    /// The session is about to wait for `what`.
+    fn pause(&self, what: WaitFor);
+    /// The wait is over.
+    fn resume(&self, what: WaitFor);
+    /// A safe point of a statement that may take long: others may go first now. Called every few
+    /// hundred rows; `holds_locks` tells whether others may wait for this session.
+    fn offer(&self, _holds_locks: bool) {}
+    /// What the session waits for now.
+    fn waits_for(&self) -> Option<WaitFor> {
+        None
+    }
+}
+
+/// What a session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WaitFor {
+    /// A row, range or metadata lock.
+    Lock,
+    /// The log's fsync.
+    Log,
+    /// Room in the delta (back-pressure).
+    Store,
+    /// The client, to take its result.
+    Client,
+    /// SLEEP().
+    Sleep,
+    /// A lock that GET_LOCK() takes.
+    UserLock,
+    /// The end of another transaction, when there are as many as there may be.
+    Transactions,
+}
+
+/// A waiter that nobody has to be told about: for tests, tools and the engine's own sessions.
+pub struct Unattended;
+
+impl Waiting for Unattended {
+    fn pause(&self, _: WaitFor) {}
+    fn resume(&self, _: WaitFor) {}
+}
+
+/// Where a session sleeps.
+#[derive(Default)]
+pub(super) struct Parker {
+    killed: AtomicBool,
+    mutex: Mutex<()>,
+    condition: Condvar,
+}
+
+impl Parker {
+    pub fn is_killed(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
+    }
+    /// KILL: wakes the sleeper; what it waits for next ends at once, too.
+    pub fn kill(&self) {
+        self.killed.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+    /// Forgets a KILL.
+    pub fn clear_kill(&self) {
+        self.killed.store(false, Ordering::SeqCst);
+    }
+    /// Sleeps until `ended` has an answer, at most until `deadline`.
+    pub fn sleep<T>(
+        &self,
+        deadline: Option<Instant>,
+        ended: impl Fn() -> Option<T>,
+    ) -> Result<T, Interrupted> {
+        let mut guard = self.mutex.lock();
+        loop {
+            if let Some(ended) = ended() {
+                return Ok(ended);
+            }
+            if self.killed.load(Ordering::SeqCst) {
+                return Err(Interrupted::Killed);
+            }
+            match deadline {
+                None => self.condition.wait(&mut guard),
+                Some(deadline) => {
+                    let timeout = self.condition.wait_until(&mut guard, deadline);
+                    if timeout.timed_out() {
+                        return ended().ok_or(Interrupted::Timeout);
+                    }
+                }
+            }
+        }
+    }
+    /// Has the sleeper look again.
+    pub fn wake(&self) {
+        // Taking the mutex closes the gap between the sleeper's last look and its sleep.
+        drop(self.mutex.lock());
+        self.condition.notify_all();
+    }
+}
+
+/// Why a sleep ended without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interrupted {
+    /// The time is over.
+    Timeout,
+    /// KILL.
+    Killed,
+}
