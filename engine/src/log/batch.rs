@@ -15,7 +15,7 @@
 
 use super::{
     LogError,
-    event::{self, HEADER, SIZE_MAX, STATEMENT_END, begin, finish, kind, lenenc, offset},
+    event::{self, HEADER, RowsKind, SIZE_MAX, STATEMENT_END, begin, finish, kind, lenenc, offset},
 };
 use crate::{
     Seq,
@@ -28,27 +28,6 @@ const ROWS_MAX: usize = 8192;
 const GTID_MAX: usize = event::offset::COMMITTED + 7 + 9 + 4 + event::CHECKSUM;
 /// The form of our own event's body.
 pub(super) const RECORDS_VERSION: u8 = 1;
-
-/// What a rows event did to its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowsKind {
-    /// WRITE_ROWS: the images after.
-    Write,
-    /// UPDATE_ROWS: the image before and the one after of each row.
-    Update,
-    /// DELETE_ROWS: the images before.
-    Delete,
-}
-
-impl RowsKind {
-    fn event_type(self) -> u8 {
-        match self {
-            RowsKind::Write => kind::WRITE_ROWS,
-            RowsKind::Update => kind::UPDATE_ROWS,
-            RowsKind::Delete => kind::DELETE_ROWS,
-        }
-    }
-}
 
 /// The rows event that takes further rows.
 struct OpenRows {

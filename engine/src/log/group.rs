@@ -3,7 +3,6 @@
 
 use super::{
     Batch,
-    shared::Shared,
     tell::{Tell, Told},
 };
 use crate::Seq;
@@ -27,10 +26,16 @@ const FAILED: u32 = 2;
 /// Pending, and somebody sleeps until it is not.
 const AWAITED: u32 = 3;
 
+/// The log, as its groups know it.
+pub(super) trait Publish: Send + Sync {
+    /// Makes visible what can be, and lets those know who wait for it.
+    fn publish(&self);
+}
+
 /// What the members of a group share.
 pub(super) struct Group {
     /// The log, to make the group visible when its last member is applied.
-    shared: Weak<Shared>,
+    log: Weak<dyn Publish>,
     /// The futex of the group.
     state: AtomicU32,
     /// Whom to tell when it is visible or failed. Closed (`None`) then.
@@ -44,9 +49,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    fn new(shared: Weak<Shared>) -> Arc<Group> {
+    fn new(log: Weak<dyn Publish>) -> Arc<Group> {
         Arc::new(Group {
-            shared,
+            log,
             state: AtomicU32::new(PENDING),
             to_tell: Mutex::new(Some(Vec::new())),
             unapplied: AtomicU32::new(0),
@@ -60,9 +65,9 @@ impl Group {
         // SeqCst here and in `written`: of two that come last at once, one sees the other.
         if self.unapplied.fetch_sub(1, SeqCst) == 1
             && self.written.load(SeqCst)
-            && let Some(shared) = self.shared.upgrade()
+            && let Some(log) = self.log.upgrade()
         {
-            shared.publish();
+            log.publish();
         }
     }
 
@@ -118,9 +123,9 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(shared: Weak<Shared>, spare: Vec<u8>) -> Open {
+    pub(super) fn new(log: Weak<dyn Publish>, spare: Vec<u8>) -> Open {
         Open {
-            group: Group::new(shared),
+            group: Group::new(log),
             bytes: spare,
             large: Vec::new(),
             commits: 0,

@@ -49,6 +49,7 @@
 
 mod admin;
 mod batch;
+mod change;
 mod commit;
 mod event;
 mod files;
@@ -66,13 +67,15 @@ mod tests;
 mod writer;
 
 pub use admin::canonical_name;
-pub use batch::{Batch, RowsKind};
+pub use batch::Batch;
+pub use change::{Change, Replayed, Xa, changes};
 pub use commit::{Log, LogStep, Ticket};
+pub use event::RowsKind;
 pub use options::{LogError, Options};
 pub use replay::{InOrder, Replay, ReplayError};
 pub use shared::Status;
 
-use crate::{Seq, types::Xid};
+use crate::Seq;
 use serde::{Deserialize, Serialize};
 
 /// A place in the log: a file by its number and a byte in it.
@@ -152,78 +155,4 @@ pub struct Progress {
     pub bytes_total: u64,
     /// The last commit replayed.
     pub seq: Seq,
-}
-
-/// A whole transaction, read back from the log.
-pub struct Replayed<'a> {
-    /// Its number.
-    pub seq: Seq,
-    /// When it was committed, in microseconds since 1970.
-    pub committed_micros: u64,
-    /// Where it begins; a recovery can begin here that needs this commit and later ones.
-    pub position: Position,
-    /// It does nothing but change rows of tables that have a primary key.
-    pub only_rows: bool,
-    /// Its events; all were found whole.
-    events: &'a [u8],
-}
-
-impl<'a> Replayed<'a> {
-    /// What it did, in order.
-    pub fn changes(&self) -> impl Iterator<Item = Change<'a>> + use<'a> {
-        changes(self.events)
-    }
-    /// Its events, for the function `changes`.
-    pub fn events(&self) -> &'a [u8] {
-        self.events
-    }
-    /// What it says about a distributed transaction; `None`: it is none.
-    pub fn xa(&self) -> Option<Xa> {
-        replay::xa(self.events)
-    }
-}
-
-/// What a transaction's events did, in order. The events must be whole.
-pub fn changes(events: &[u8]) -> impl Iterator<Item = Change<'_>> {
-    replay::Changes::new(events)
-}
-
-/// A step of a distributed transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Xa {
-    /// Its changes are in the log, but not made yet.
-    Prepared(Xid),
-    /// They are made.
-    Committed(Xid),
-    /// They never will be.
-    RolledBack(Xid),
-}
-
-/// A part of a replayed transaction. Borrows the buffer it was read into.
-#[derive(Clone, Copy, Debug)]
-pub enum Change<'a> {
-    /// Row changes of one table.
-    Rows {
-        /// `Table::id`.
-        table: u64,
-        /// What was done to them.
-        kind: RowsKind,
-        /// Row images, one after another (`types::row::length` tells where each ends); for
-        /// updates the image before and the one after, in turn.
-        images: &'a [u8],
-    },
-    /// An internal record, put or (`None`) deleted.
-    Internal {
-        /// Its key.
-        key: &'a [u8],
-        /// Its value.
-        value: Option<&'a [u8]>,
-    },
-    /// A DDL statement.
-    Query {
-        /// The session's default database.
-        database: &'a [u8],
-        /// The statement.
-        text: &'a [u8],
-    },
 }

@@ -1,11 +1,7 @@
-//! What a transaction did, read from its events; and who is told when a log is opened.
+//! Who is told of the transactions that a log has when it is opened.
 
-use super::{
-    Change, Replayed, Xa,
-    event::{self, Event, XaStatement, kind},
-    read::Records,
-};
-use crate::{Seq, types::Xid};
+use super::Replayed;
+use crate::Seq;
 
 /// Takes the whole transactions that a log has when it is opened.
 pub trait Replay: Sync {
@@ -41,69 +37,5 @@ impl<F: FnMut(&Replayed<'_>) + Sync> Replay for InOrder<F> {
     fn apply(&mut self, transactions: &[Replayed<'_>], (): ()) -> Result<(), ReplayError> {
         transactions.iter().for_each(&mut self.0);
         Ok(())
-    }
-}
-
-/// The changes of a transaction whose events were found whole and sound.
-pub(super) struct Changes<'a> {
-    events: &'a [u8],
-    records: Option<Records<'a>>,
-}
-
-impl<'a> Changes<'a> {
-    pub(super) fn new(events: &'a [u8]) -> Changes<'a> {
-        Changes {
-            events,
-            records: None,
-        }
-    }
-}
-
-impl<'a> Iterator for Changes<'a> {
-    type Item = Change<'a>;
-
-    fn next(&mut self) -> Option<Change<'a>> {
-        loop {
-            if let Some(record) = self.records.as_mut().and_then(Iterator::next) {
-                let (key, value) = record?;
-                return Some(Change::Internal { key, value });
-            }
-            let (event, rest) = Event::split_first(self.events)?;
-            self.events = rest;
-            match event.kind {
-                kind::IGNORABLE => self.records = Some(Records::of(event.body)),
-                kind::QUERY => {
-                    let (database, text) = event::query(event.body)?;
-                    if text != b"BEGIN" && event::xa_statement(text).is_none() {
-                        return Some(Change::Query { database, text });
-                    }
-                }
-                _ => {
-                    if let Some((table, kind, images)) = event::rows(&event) {
-                        return Some(Change::Rows {
-                            table,
-                            kind,
-                            images,
-                        });
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What a transaction's events say about a distributed one.
-pub(super) fn xa(events: &[u8]) -> Option<Xa> {
-    // The statement that tells comes right after the GTID.
-    let (_, rest) = Event::split_first(events)?;
-    let (event, _) = Event::split_first(rest)?;
-    let statement = (event.kind == kind::QUERY)
-        .then(|| event::query(event.body))??
-        .1;
-    match event::xa_statement(statement)? {
-        XaStatement::Start(xid) => Xid::parse(xid).map(Xa::Prepared),
-        XaStatement::End => None,
-        XaStatement::Commit(xid) => Xid::parse(xid).map(Xa::Committed),
-        XaStatement::Rollback(xid) => Xid::parse(xid).map(Xa::RolledBack),
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     LogError, Options, Position,
     files::{Directory, Files},
-    group::{InFlight, Open},
+    group::{InFlight, Open, Publish},
     keeper::Keeper,
     tell,
 };
@@ -118,7 +118,7 @@ impl Shared {
         let expire = options.expire_logs_seconds;
         Arc::new_cyclic(|shared| Shared {
             section: Mutex::new(Section {
-                open: Open::new(Weak::clone(shared), Vec::new()),
+                open: Open::new(Weak::<Shared>::clone(shared), Vec::new()),
                 last,
                 rotate: false,
                 sync: false,
@@ -179,11 +179,6 @@ impl Shared {
         }
     }
 
-    /// Makes visible what can be, and lets those know who wait for it.
-    pub(super) fn publish(&self) {
-        tell::tell(self.in_flight.publish(&self.visible.0));
-    }
-
     /// Everything up to `seq` is durable.
     pub(super) fn synced(&self, seq: Seq) {
         self.durable.store(seq, SeqCst);
@@ -212,5 +207,11 @@ impl Shared {
     pub(super) fn failure(&self) -> LogError {
         let closed = || LogError::Failed("the binary log is closed".into());
         self.section.lock().failed.clone().unwrap_or_else(closed)
+    }
+}
+
+impl Publish for Shared {
+    fn publish(&self) {
+        tell::tell(self.in_flight.publish(&self.visible.0));
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     FileInfo, LogError, Position,
     event::{self, FileHeader},
-    group::Open,
+    group::{Open, Publish},
     keeper::{self, Filled, Prepared},
     seal::{self, Clock},
     shared::{Section, Shared},
@@ -13,7 +13,7 @@ use crate::{Seq, env::File};
 use std::{
     io,
     panic::{self, AssertUnwindSafe},
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, Weak, atomic::Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
 };
@@ -364,7 +364,8 @@ fn take_work(shared: &Arc<Shared>, section: &mut Section, spare: Vec<u8>) -> Opt
     if !section.has_work() {
         return None;
     }
-    let open = std::mem::replace(&mut section.open, Open::new(Arc::downgrade(shared), spare));
+    let log: Weak<Shared> = Arc::downgrade(shared);
+    let open = std::mem::replace(&mut section.open, Open::new(log, spare));
     if open.commits > 0 {
         shared.in_flight.push(&open.group, section.last);
     }

@@ -1,7 +1,6 @@
 //! Reading events. The bytes may be anything: damage is an answer, never a panic.
 
-use super::{CHECKSUM, Cursor, HEADER, IN_USE, SIZE_MAX, kind, offset};
-use crate::log::RowsKind;
+use super::{CHECKSUM, Cursor, HEADER, IN_USE, RowsKind, SIZE_MAX, kind, offset};
 
 /// A whole event with a right checksum.
 #[derive(Clone, Copy)]

@@ -82,3 +82,25 @@ pub(super) mod offset {
     /// In a GTID event: the commit's time, 7 bytes of microseconds.
     pub(crate) const COMMITTED: usize = CLOCK + 16;
 }
+
+/// What a rows event did to its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowsKind {
+    /// WRITE_ROWS: the images after.
+    Write,
+    /// UPDATE_ROWS: the image before and the one after of each row.
+    Update,
+    /// DELETE_ROWS: the images before.
+    Delete,
+}
+
+impl RowsKind {
+    /// Its type.
+    pub(super) fn event_type(self) -> u8 {
+        match self {
+            RowsKind::Write => kind::WRITE_ROWS,
+            RowsKind::Update => kind::UPDATE_ROWS,
+            RowsKind::Delete => kind::DELETE_ROWS,
+        }
+    }
+}

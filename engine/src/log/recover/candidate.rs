@@ -1,6 +1,6 @@
 //! A file as recovery finds it.
 
-use super::{damage, io_error};
+use super::refusal::{damage, io_error};
 use crate::{
     Seq,
     env::{Env, File, Mode},

@@ -2,7 +2,7 @@
 
 use super::{
     candidate::{Candidate, Found, later_group, look_at, tell_cut},
-    damage, io_error, missing,
+    refusal::{damage, io_error, missing},
 };
 use crate::{
     Seq,

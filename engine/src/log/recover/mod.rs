@@ -13,6 +13,7 @@
 
 mod candidate;
 mod files;
+mod refusal;
 mod stretch;
 
 pub(super) use files::begin;
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::{Seq, env::on_all_processors};
 use candidate::{Candidate, later_group};
-use std::{fmt::Display, io};
+use refusal::{damage, io_error, missing};
 use stretch::{Checked, Stretch, Stretches};
 
 /// From when on, and how often, progress is told.
@@ -37,27 +38,6 @@ pub(super) struct Found {
     pub(super) number: u64,
     /// The last commit.
     pub(super) last: Seq,
-}
-
-const RESTORE: &str = "restore the file from a backup, or start on a copy of the data directory \
-                       without the base and the binary logs and load a dump";
-
-fn io_error(what: impl Display) -> impl Fn(io::Error) -> OpenError {
-    move |error| OpenError(format!("binary log: {what}: {error}"))
-}
-
-fn damage(number: u64, position: u64, why: impl Display) -> OpenError {
-    OpenError(format!(
-        "binary log {} is damaged at position {position}: {why}; nothing was changed: {RESTORE}",
-        file_name(number)
-    ))
-}
-
-fn missing(number: u64) -> OpenError {
-    OpenError(format!(
-        "binary log {} is missing, but its commits are needed; nothing was changed: {RESTORE}",
-        file_name(number)
-    ))
 }
 
 /// Whether a file is of one of these servers, if any are known. A file is written by one server.
