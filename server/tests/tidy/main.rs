@@ -50,7 +50,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["limits", "notice", "scheduler"],
             &["service"],
             &["mysql"],
-            &["connections", "database", "lab"],
+            &["connections", "database", "lab", "scrub"],
             &["pool"],
             &["config"],
             &["coordinator"],
