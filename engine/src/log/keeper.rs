@@ -350,9 +350,9 @@ impl Keeper {
     }
 
     fn prepare(&self, number: u64, files: &Files) -> io::Result<Prepared> {
-        // It may be there, if preparing it failed half-way before.
+        // It may be there, if preparing it failed half-way before; the index may name it already,
+        // so that it must not become shorter.
         let file = self.directory.open(number, Mode::Create)?;
-        file.set_len(0)?;
         let filled = Filled::new(0, 0);
         filled.fill(&file, self.ahead.max(2 * MARGIN))?;
         self.directory.env.sync_dir(&self.directory.path)?;

@@ -145,18 +145,7 @@ impl Disk {
 
     /// Moves the clock.
     pub fn advance(&self, micros: u64) {
-        let mut state = self.state();
-        state.micros += micros;
-        if state.faults.room_at.is_some_and(|at| state.micros >= at) {
-            state.faults.room_at = None;
-            state.faults.capacity = None;
-        }
-    }
-
-    /// Ends the bound of `set_capacity` when the clock has moved by so many microseconds.
-    pub fn room_after(&self, micros: u64) {
-        let mut state = self.state();
-        state.faults.room_at = Some(state.micros + micros);
+        self.state().micros += micros;
     }
 
     /// The disk after a power failure now (or at `crash_at`). This one stays as it is.

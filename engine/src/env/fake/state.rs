@@ -203,8 +203,6 @@ pub(super) struct Faults {
     pub(super) crash: Option<u64>,
     /// So many bytes there is room for, until the clock says so.
     pub(super) capacity: Option<(usize, u64)>,
-    /// When the bound of the capacity ends, by the clock.
-    pub(super) room_at: Option<u64>,
     /// A failed sync loses what it was to write.
     pub(super) failed_sync_loses: bool,
 }
