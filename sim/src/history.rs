@@ -111,8 +111,6 @@ impl History {
             if self.kinds.enospc && full == 0 && self.noise.one_in(2 * STEPS) {
                 let capacity = world.disk.used() + self.noise.below(1 << 15) as usize;
                 world.disk.set_capacity_for(capacity, 1_000_000);
-                // The log waits for room until then.
-                world.disk.room_after(5_000_000);
                 world.faulty = true;
                 self.figures.count("disk full");
                 full = 1 + self.noise.below(30);
