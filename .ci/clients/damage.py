@@ -274,7 +274,7 @@ def allowed(fixture, name, kind, where):
     if kind == "older":
         return [states[count - 1] for count in fixture.life.older.values()]
     places = transactions(fixture.path / name)
-    if not where or where[1] <= places[-2]:
+    if not where or len(places) < 2 or where[1] <= places[-2]:
         return [states[-1]]
     # Each transaction is a group of its own.
     lost = sum(end > where[0] for end in places[1:])
