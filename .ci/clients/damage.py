@@ -19,7 +19,6 @@ as it was then. After an orderly stop nothing of this may happen.
 import collections
 import contextlib
 import multiprocessing
-import os
 import pathlib
 import random
 import re
@@ -34,110 +33,17 @@ import zlib
 import pymysql
 
 from cohort import BINARY, free_port
-from damage_data import TABLES, Life, ordered, read, sparse_copy
+from damage_data import TABLES, ordered, read, sparse_copy
+from damage_kinds import DAMAGES, FILES, Fixture, allowed, content_end, damage
 
-PAGE = 4096
 START, END, CASES_PER_LIFE = 30, 5, 75
-CORRUPT, GTID = 1877, 33
-FILES = {"base": 40, "log, earlier run": 6, "log, this run": 18, "log, last": 24, "index": 7,
-         "auto.cnf": 5}
-DAMAGES = ("flip", "zero range", "zero page", "cut", "cut 4096", "empty", "swap pages",
-           "exchange", "older", "delete")
+CORRUPT = 1877
 ADVICE = re.compile(r"\b(restore|put|remove|move|write it anew|add the line)\b")
 A_FILE = re.compile(r"cohort\.base|binlog\.\d{6}|binlog\.index|auto\.cnf")
 
 
 class Failed(Exception):
     """What must not be."""
-
-
-def role(name, last, first):
-    """The row of the table that a file counts in."""
-    if not name.startswith("binlog.0"):
-        return {"cohort.base": "base", "binlog.index": "index", "auto.cnf": "auto.cnf"}[name]
-    if name == last:
-        return "log, last"
-    return "log, this run" if name >= first else "log, earlier run"
-
-
-class Fixture:
-    """A life that ended, and a second one, whose files are another server's."""
-
-    def __init__(self, seed, directory, end):
-        flags = ("--cohort-delta-size", "150000") if seed % 3 == 0 else ()
-        self.life = Life(seed, directory / "one", end, flags).run()
-        self.twin = Life(seed + 500_000, directory / "two", end, flags).run()
-        self.end = end
-        self.path, self.other = self.life.directory / "end", self.twin.directory / "end"
-        names = sorted(path.name for path in self.path.iterdir())
-        logs = [name for name in names if name.startswith("binlog.0")]
-        before = len(list((self.life.directory / "first").glob("binlog.0*")))
-        self.files = collections.defaultdict(list)
-        for name in names:
-            if name != "cohort.lock":
-                self.files[role(name, logs[-1], logs[min(before, len(logs) - 1)])].append(name)
-
-
-def content_end(path):
-    """The end of what is not zeros."""
-    return len(path.read_bytes().rstrip(b"\0"))
-
-
-def damage(rng, fixture, path, kind):
-    """Damages a file; says how, or nothing if it is as before, and which bytes of
-    it were written over."""
-    where = None
-    size, before = path.stat().st_size, path.read_bytes()
-    content = min(size, 1 + content_end(path) + rng.choice((0, 0, 0, 300, 5000)))
-    how = kind
-    if kind in ("flip", "zero range", "zero page"):
-        place = rng.randrange(content)
-        if rng.random() < 0.2:
-            place = max(0, content - rng.randint(1, 600))
-        place -= place % PAGE if kind == "zero page" else 0
-        length = {"flip": 1, "zero range": rng.choice((1, 8, 100, 512, 3000, 20000)),
-                  "zero page": PAGE}[kind]
-        old = before[place:place + length]
-        new = bytes((old[0] ^ 1 << rng.randrange(8),)) if kind == "flip" else bytes(len(old))
-        with open(path, "r+b") as file:
-            file.seek(place)
-            file.write(new)
-        how, where = f"{how} at {place}, {length} bytes", (place, place + length)
-    elif kind in ("cut", "cut 4096", "empty"):
-        to = {"cut": rng.randrange(content), "cut 4096": max(0, size - PAGE), "empty": 0}[kind]
-        os.truncate(path, to)
-        how += f" from {size} to {to}"
-    elif kind == "swap pages":
-        pages = max(1, content // PAGE)
-        a, b = rng.randrange(pages), rng.randrange(pages)
-        data = bytearray(before)
-        data[a * PAGE:(a + 1) * PAGE], data[b * PAGE:(b + 1) * PAGE] = \
-            before[b * PAGE:(b + 1) * PAGE], before[a * PAGE:(a + 1) * PAGE]
-        path.write_bytes(data)
-        how, where = f"{how} {a} and {b}", (PAGE * min(a, b), PAGE * (1 + max(a, b)))
-    elif kind in ("exchange", "older"):
-        copies = [fixture.other] if kind == "exchange" else \
-            [fixture.life.directory / name for name in ("first", "second")]
-        copies = [copy / path.name for copy in copies if (copy / path.name).exists()]
-        if not copies:
-            return None, None
-        source = rng.choice(copies)
-        how += f" from {source.parent.name}"
-        sparse_copy(source, path)
-    else:
-        path.unlink()
-        return how, where
-    return (how if path.read_bytes() != before else None), where
-
-
-def transactions(path):
-    """Where the transactions of a log begin, and where the last one ends."""
-    data, at, places = path.read_bytes(), 4, []
-    while size := int.from_bytes(data[at + 9:at + 13], "little"):
-        if data[at + 4] == GTID:
-            places.append(at)
-        at += size
-    return [*places, at]
 
 
 class Server:
@@ -264,21 +170,6 @@ def go_on(rng, server, cursor, state):
 def connect(server):
     return pymysql.connect(host="127.0.0.1", port=server.port, user="root", autocommit=True,
                            read_timeout=START)
-
-
-def allowed(fixture, name, kind, where):
-    """The states that a server may be in: the last one, and what the log's end excuses."""
-    states = fixture.life.states
-    if fixture.end == "clean" or name != fixture.files["log, last"][0]:
-        return [states[-1]]
-    if kind == "older":
-        return [states[count - 1] for count in fixture.life.older.values()]
-    places = transactions(fixture.path / name)
-    if not where or len(places) < 2 or where[1] <= places[-2]:
-        return [states[-1]]
-    # Each transaction is a group of its own.
-    lost = sum(end > where[0] for end in places[1:])
-    return [states[-1], states[-1 - lost]]
 
 
 def fingerprint(directory):
