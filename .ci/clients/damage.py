@@ -252,7 +252,7 @@ def case(rng, fixture, directory):
         able = allowed(fixture, name, kind, where)
         # Of nothing but zeros there is nothing to say.
         damaged = directory / "data" / name
-        wiped = content_end(damaged) <= where[0] if where else kind == "older"
+        wiped = content_end(damaged) <= where[0][0] if where else kind == "older"
         outcome = examine(rng, fixture, directory / "data", log, able, wiped)
     except Failed as failed:
         text = log.read_text(errors="replace") if log.exists() else ""

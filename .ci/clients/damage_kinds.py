@@ -45,7 +45,7 @@ def content_end(path):
 
 
 def write_over(rng, path, kind):
-    """Changes bytes of a file; says which."""
+    """Changes bytes of a file; says which, from and to."""
     size, before = path.stat().st_size, path.read_bytes()
     content = min(size, 1 + content_end(path) + rng.choice((0, 0, 0, 300, 5000)))
     if kind == "swap pages":
@@ -55,7 +55,7 @@ def write_over(rng, path, kind):
         data = bytearray(before)
         data[first], data[second] = before[second], before[first]
         path.write_bytes(data)
-        return first.start, second.stop
+        return [(first.start, first.stop), (second.start, second.stop)]
     place = rng.randrange(content)
     if rng.random() < 0.2:
         place = max(0, content - rng.randint(1, 600))
@@ -67,7 +67,7 @@ def write_over(rng, path, kind):
     with open(path, "r+b") as file:
         file.seek(place)
         file.write(new)
-    return place, place + length
+    return [(place, place + length)]
 
 
 def damage(rng, fixture, path, kind):
@@ -93,7 +93,7 @@ def damage(rng, fixture, path, kind):
         sparse_copy(source, path)
     else:
         where = write_over(rng, path, kind)
-        how += " at {} to {}".format(*where)
+        how += f" at {where}"
     return (how if path.read_bytes() != before else None), where
 
 
@@ -115,8 +115,8 @@ def allowed(fixture, name, kind, where):
     if kind == "older":
         return [states[count - 1] for count in fixture.life.older.values()]
     places = transactions(fixture.path / name)
-    if not where or len(places) < 2 or where[1] <= places[-2]:
+    if not where or len(places) < 2 or where[-1][1] <= places[-2]:
         return [states[-1]]
-    # Each transaction is a group of its own.
-    lost = sum(end > where[0] for end in places[1:])
-    return [states[-1], states[-1 - lost]]
+    # Each transaction is a group of its own. What is damaged first may be what the base has.
+    lost = [sum(end > start for end in places[1:]) for start, _ in where]
+    return [states[-1], *(states[-1 - count] for count in lost)]
