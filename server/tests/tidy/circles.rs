@@ -269,8 +269,8 @@ fn words(source: &str) -> Vec<String> {
             end
         } else if rest.starts_with("'\"'") || rest.starts_with("'{'") || rest.starts_with("'}'") {
             3
-        } else if rest.starts_with("'\\") {
-            2 + rest[2..].chars().next().map_or(0, char::len_utf8)
+        } else if let Some(escaped) = rest.strip_prefix("'\\") {
+            2 + escaped.chars().next().map_or(0, char::len_utf8)
         } else if rest.starts_with("::") {
             words.push("::".to_owned());
             2
