@@ -12,6 +12,7 @@
 use super::{
     LockMode, OnConflict, TxnError,
     entry::{Entry, row_key_start, successor},
+    row_change::{EntryChange, Row, RowChange},
     transaction::Txn,
 };
 use crate::{
@@ -36,7 +37,7 @@ impl Txn {
         claimed
     }
     /// Locks the place of a new row, which must be free.
-    pub(super) fn claim_row(
+    fn claim_row(
         &mut self,
         table: &Table,
         key: &[u8],
@@ -52,25 +53,52 @@ impl Txn {
         }
         Ok(())
     }
-    /// Locks the places of a new row's index entries; the unique ones must be free.
-    pub(super) fn claim_entries(
+    /// Locks the places that a row and its index entries leave or come to; where something unique
+    /// comes to must be free. Returns what is to be changed in indexes.
+    pub(super) fn claim_change(
         &mut self,
         table: &Table,
-        image: &[u8],
-        row_key: &[u8],
+        change: &RowChange<Row<'_>>,
         duplicates: LockMode,
-    ) -> Result<Vec<Entry>, TxnError> {
-        let mut entries = Vec::with_capacity(table.indexes.len());
+    ) -> Result<Vec<EntryChange>, TxnError> {
+        if let Some(row) = change.arrives() {
+            if table.primary.is_some() {
+                self.claim_row(table, &row.key, duplicates)?;
+            } else {
+                self.lock_insert(table.rows, &row.key, &row.key, OnConflict::Wait)?;
+            }
+        }
+        let replaced = change.before().map(|row| &*row.key);
+        let mut entries = Vec::new();
         for index in &table.indexes {
-            let entry = Entry::derive(table, index, image, row_key)?;
-            self.claim_entry(table, index, &entry, None, duplicates)?;
+            let Some(entry) = change.entries(table, index)? else {
+                continue;
+            };
+            if let Some(gone) = &entry.gone {
+                self.lock_gone(index, gone)?;
+            }
+            if let Some(come) = &entry.come {
+                self.claim_entry(table, index, come, replaced, duplicates)?;
+            }
             entries.push(entry);
         }
         Ok(entries)
     }
+    /// Others may not take a unique value before its removal is committed.
+    fn lock_gone(&mut self, index: &Index, entry: &Entry) -> Result<(), TxnError> {
+        if entry.unique {
+            self.lock(
+                index.tree,
+                entry.name(),
+                LockMode::Exclusive,
+                OnConflict::Wait,
+            )?;
+        }
+        Ok(())
+    }
     /// Locks the place of an entry; in a unique index it must be free but for `replaced`, the key
     /// of the row that gives way.
-    pub(super) fn claim_entry(
+    fn claim_entry(
         &mut self,
         table: &Table,
         index: &Index,

@@ -5,7 +5,7 @@
 //! | `engine`, `error` | the open database; why an operation of it failed |
 //! | `transaction`, `used` | a transaction: its tables and its end |
 //! | `snapshot`, `read`, `own` | what plain reads see; reading; own changes in plain scans of indexes |
-//! | `entry`, `write` | the keys of rows and index entries; writing |
+//! | `entry`, `row_change`, `write` | the keys of rows and index entries; what changes of rows do to trees; writing |
 //! | `claim` | the places of new rows: locks, duplicates |
 //! | `writes` | the write set: overlay, undo, changes for the log |
 //! | `commit`, `placed` | the commit pipeline and back-pressure; a commit on its way |
@@ -53,6 +53,7 @@ mod prepared_list;
 mod read;
 mod recover;
 mod replies;
+mod row_change;
 mod snapshot;
 mod stats;
 mod table_locks;

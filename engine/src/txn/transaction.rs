@@ -263,11 +263,6 @@ impl Txn {
 
     // Its changes and its end.
 
-    /// Puts or (`None`) deletes a key, not committed yet.
-    pub(super) fn put(&mut self, key: TreeKey, value: Option<Arc<[u8]>>) {
-        let mut overlay = self.descriptor.overlay.lock();
-        self.writes.put(&mut overlay, key, value);
-    }
     /// A mark to return to, for SAVEPOINT and for rolling back a failed statement.
     #[must_use]
     pub fn savepoint(&self) -> Savepoint {

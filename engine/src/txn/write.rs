@@ -2,16 +2,15 @@
 
 use super::{
     LockMode, OnConflict, TxnError,
-    entry::{Entry, hidden_key, hidden_number, malformed, primary_key},
+    entry::{Entry, hidden_key, hidden_number, primary_key},
+    row_change::{Row, RowChange},
     transaction::Txn,
 };
-use crate::{
-    invariant::broken,
-    log::RowsKind,
-    store::TreeKey,
-    types::{Index, Table, key},
+use crate::{invariant::broken, store::TreeKey, types::Table};
+use std::{
+    borrow::Cow,
+    sync::{Arc, atomic::Ordering},
 };
-use std::sync::{Arc, atomic::Ordering};
 
 impl Txn {
     fn may_write(&self) -> Result<(), TxnError> {
@@ -37,60 +36,20 @@ impl Txn {
         image: &[u8],
         duplicates: LockMode,
     ) -> Result<(), TxnError> {
-        self.insert_as(table, image, duplicates, None)
-    }
-    /// As `insert`; a table without primary key gives the row this hidden number, if there is one.
-    pub(super) fn insert_as(
-        &mut self,
-        table: &Arc<Table>,
-        image: &[u8],
-        duplicates: LockMode,
-        number: Option<u64>,
-    ) -> Result<(), TxnError> {
         self.may_write()?;
         let (used, table) = self.used(table)?;
-        let table = &table;
-        let claimed = self.claiming(duplicates, |txn| {
-            let key = match primary_key(table, image)? {
-                Some(key) => {
-                    txn.claim_row(table, &key, duplicates)?;
-                    key
-                }
-                None => {
-                    let key = hidden_key(txn.row_number(used, number)?);
-                    txn.lock_insert(table.rows, &key, &key, OnConflict::Wait)?;
-                    key
-                }
-            };
-            let entries = txn.claim_entries(table, image, &key, duplicates)?;
-            Ok((key, entries))
-        });
-        if claimed.is_err() {
-            self.note_unlogged();
-        }
-        let (key, entries) = claimed?;
-        if table.primary.is_some() {
-            self.note_newer(table, &key, None)?;
-        }
-        let number = hidden_number(table, &key);
-        self.writes
-            .change(RowsKind::Write, used, &[], image, number);
-        self.put_row(table, &key, Some(image));
-        self.put_entries(table, entries, Some(&[]));
-        self.check_size()
+        let key = match primary_key(&table, image)? {
+            Some(key) => key,
+            None => hidden_key(self.next_row_number(used)?),
+        };
+        let change = RowChange::Insert(Row::new(key, image));
+        self.change_row(used, &table, &change, duplicates)
     }
-    /// The hidden number of a new row: the next one, or `given`.
-    fn row_number(&self, used: usize, given: Option<u64>) -> Result<u64, TxnError> {
+    /// The hidden number of the next new row.
+    fn next_row_number(&self, used: usize) -> Result<u64, TxnError> {
         let used = self.tables.get(used);
         let used = used.ok_or_else(|| broken("a table that is written is in use"))?;
-        let next = &used.state.next_row;
-        Ok(match given {
-            None => next.fetch_add(1, Ordering::Relaxed),
-            Some(number) => {
-                next.fetch_max(number.saturating_add(1), Ordering::Relaxed);
-                number
-            }
-        })
+        Ok(used.state.next_row.fetch_add(1, Ordering::Relaxed))
     }
     /// The key of the row that stands in the way of inserting `image`, locked X: for REPLACE and
     /// ON DUPLICATE KEY UPDATE.
@@ -135,51 +94,10 @@ impl Txn {
     ) -> Result<(), TxnError> {
         self.may_write()?;
         let (used, table) = self.used(table)?;
-        let table = &table;
-        self.lock(table.rows, key, LockMode::Exclusive, OnConflict::Wait)?;
-        let new_key = primary_key(table, after)?.unwrap_or_else(|| key.to_vec());
-        let moved = new_key != key;
-        let mut gone = Vec::new();
-        let mut come = Vec::new();
-        self.claiming(LockMode::Shared, |txn| {
-            if moved {
-                txn.claim_row(table, &new_key, LockMode::Shared)?;
-            }
-            for index in &table.indexes {
-                let is_same = key::same_columns(table, index, before, after);
-                if !moved && is_same.map_err(|_| malformed(table))? {
-                    continue;
-                }
-                let old = Entry::derive(table, index, before, key)?;
-                let new = Entry::derive(table, index, after, &new_key)?;
-                if old.key == new.key {
-                    continue;
-                }
-                txn.lock_gone(index, &old)?;
-                txn.claim_entry(table, index, &new, Some(key), LockMode::Shared)?;
-                gone.push((index.tree, old));
-                come.push((index.tree, new));
-            }
-            Ok(())
-        })?;
-        self.note_newer(table, key, Some(before))?;
-        if moved {
-            self.note_newer(table, &new_key, None)?;
-        }
-        let number = hidden_number(table, key);
-        self.writes
-            .change(RowsKind::Update, used, before, after, number);
-        if moved {
-            self.put_row(table, key, None);
-        }
-        self.put_row(table, &new_key, Some(after));
-        for (tree, entry) in gone {
-            self.put(TreeKey::new(tree, &entry.key), None);
-        }
-        for (tree, entry) in come {
-            self.put(TreeKey::new(tree, &entry.key), Some(Arc::from([])));
-        }
-        self.check_size()
+        let new_key = primary_key(&table, after)?;
+        let new_key = new_key.map_or(Cow::Borrowed(key), Cow::Owned);
+        let change = RowChange::Update(Row::new(key, before), Row::new(new_key, after));
+        self.change_row(used, &table, &change, LockMode::Shared)
     }
     /// Deletes the row `before` (locked X by the caller's read).
     pub fn delete(
@@ -190,40 +108,55 @@ impl Txn {
     ) -> Result<(), TxnError> {
         self.may_write()?;
         let (used, table) = self.used(table)?;
-        let table = &table;
-        self.lock(table.rows, key, LockMode::Exclusive, OnConflict::Wait)?;
-        let mut entries = Vec::with_capacity(table.indexes.len());
-        for index in &table.indexes {
-            let entry = Entry::derive(table, index, before, key)?;
-            self.lock_gone(index, &entry)?;
-            entries.push(entry);
+        let change = RowChange::Delete(Row::new(key, before));
+        self.change_row(used, &table, &change, LockMode::Shared)
+    }
+    /// Makes a change that was made before, and whose row number is known.
+    pub(super) fn change_again(
+        &mut self,
+        table: &Table,
+        change: &RowChange<Row<'_>>,
+    ) -> Result<(), TxnError> {
+        let (used, table) = self.used(table)?;
+        self.change_row(used, &table, change, LockMode::Shared)
+    }
+    /// Makes a change of the table at a position, or nothing of it.
+    fn change_row(
+        &mut self,
+        used: usize,
+        table: &Table,
+        change: &RowChange<Row<'_>>,
+        duplicates: LockMode,
+    ) -> Result<(), TxnError> {
+        if let Some(row) = change.before() {
+            self.lock(table.rows, &row.key, LockMode::Exclusive, OnConflict::Wait)?;
         }
-        self.note_newer(table, key, Some(before))?;
-        let number = hidden_number(table, key);
-        self.writes
-            .change(RowsKind::Delete, used, before, &[], number);
-        self.put_row(table, key, None);
-        self.put_entries(table, entries, None);
+        let claimed = self.claiming(duplicates, |txn| {
+            txn.claim_change(table, change, duplicates)
+        });
+        if claimed.is_err() && change.before().is_none() {
+            self.note_unlogged();
+        }
+        let entries = claimed?;
+        if let Some(row) = change.before() {
+            self.note_newer(table, &row.key, Some(row.image))?;
+        }
+        if table.primary.is_some()
+            && let Some(row) = change.arrives()
+        {
+            self.note_newer(table, &row.key, None)?;
+        }
+        let number = change.before().or(change.after());
+        let number = number.map_or(0, |row| hidden_number(table, &row.key));
+        self.writes.change(used, change, number);
+        let mut overlay = self.descriptor.overlay.lock();
+        let writes = &mut self.writes;
+        let mut put = |tree, key: &[u8], value: Option<&[u8]>| {
+            writes.put(&mut overlay, TreeKey::new(tree, key), value.map(Arc::from));
+        };
+        change.put_row(table, &mut put);
+        entries.iter().for_each(|entry| entry.put(&mut put));
+        drop(overlay);
         self.check_size()
-    }
-    /// Others may not take a unique value before its removal is committed.
-    fn lock_gone(&mut self, index: &Index, entry: &Entry) -> Result<(), TxnError> {
-        if entry.unique {
-            self.lock(
-                index.tree,
-                entry.name(),
-                LockMode::Exclusive,
-                OnConflict::Wait,
-            )?;
-        }
-        Ok(())
-    }
-    fn put_row(&mut self, table: &Table, key: &[u8], image: Option<&[u8]>) {
-        self.put(TreeKey::new(table.rows, key), image.map(Arc::from));
-    }
-    fn put_entries(&mut self, table: &Table, entries: Vec<Entry>, value: Option<&[u8]>) {
-        for (index, entry) in table.indexes.iter().zip(entries) {
-            self.put(TreeKey::new(index.tree, &entry.key), value.map(Arc::from));
-        }
     }
 }

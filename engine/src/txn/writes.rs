@@ -1,6 +1,9 @@
 //! A transaction's write set: what it changed, not yet committed.
 
-use super::TxnError;
+use super::{
+    TxnError,
+    row_change::{Row, RowChange},
+};
 use crate::{
     log::{self, Batch, RowsKind},
     store::{Overlay, TreeKey},
@@ -82,20 +85,15 @@ impl WriteSet {
         self.undo.push(Undo { key, before });
     }
     /// Notes a row change for the log.
-    pub fn change(
-        &mut self,
-        kind: RowsKind,
-        table: usize,
-        before: &[u8],
-        after: &[u8],
-        row_number: u64,
-    ) {
+    pub fn change(&mut self, table: usize, change: &RowChange<Row<'_>>, row_number: u64) {
         let start = self.images.len();
+        let before = change.before().map_or(&[][..], |row| row.image);
         self.images.extend_from_slice(before);
         let middle = self.images.len();
+        let after = change.after().map_or(&[][..], |row| row.image);
         self.images.extend_from_slice(after);
         self.changes.push(Change {
-            kind,
+            kind: change.kind(),
             table: u32::try_from(table).unwrap_or(u32::MAX),
             before: start..middle,
             after: middle..self.images.len(),

@@ -1,19 +1,19 @@
 //! Making prepared transactions again, with their locks.
 
-use super::rows::{Replaying, take_image};
+use super::rows::{Replaying, take_number};
 use crate::{
     log::{self, Change, RowsKind},
     txn::{
-        Isolation, LockMode, OpenError, TxnError, TxnOptions,
+        Isolation, OpenError, TxnError, TxnOptions,
         engine::Inner,
-        entry::{hidden_key, primary_key},
         owner::Owner,
         prepared_list::{Record, Records},
+        row_change::RowChange,
         transaction::Txn,
         waiting::Unattended,
         writes::row_numbers,
     },
-    types::{Table, TableId},
+    types::TableId,
 };
 use std::sync::{Arc, atomic::Ordering};
 
@@ -71,46 +71,22 @@ fn redo_rows(
     let dictionary = txn.engine.dictionary.load_full();
     let (table, _) = dictionary.entry(id).ok_or_else(unknown)?;
     let table = txn.use_table(table, true)?.ok_or_else(unknown)?;
+    let used = txn.tables.iter().find(|used| used.table.id == table.id);
+    let state = used.map(|used| Arc::clone(&used.state));
+    let state = state.ok_or_else(unknown)?;
+    let mut replaying = Replaying::new(&table, &state);
     while !images.is_empty() {
-        let number = match (&table.primary, numbers.split_first_chunk::<8>()) {
-            (Some(_), _) => None,
-            (None, Some((number, rest))) => {
-                *numbers = rest;
-                Some(u64::from_le_bytes(*number))
-            }
-            (None, None) => {
-                let missing = "a row change without its row number".to_owned();
-                return Err(TxnError::Corrupt(missing));
-            }
-        };
-        let first = take_image(&table, &mut images)?;
-        if kind == RowsKind::Write {
-            txn.insert_as(&table, first, LockMode::Shared, number)?;
-            note_auto_increment(txn, &table, first)?;
-            continue;
-        }
-        let key = match number {
-            Some(number) => hidden_key(number),
-            None => primary_key(&table, first)?.unwrap_or_default(),
-        };
-        if kind == RowsKind::Update {
-            let after = take_image(&table, &mut images)?;
-            txn.update(&table, &key, first, after)?;
-        } else {
-            txn.delete(&table, &key, first)?;
+        let number = take_number(&table, numbers);
+        let change = RowChange::take(&table, kind, &mut images)?;
+        let change = change.keyed(&table, number)?;
+        txn.change_again(&table, &change)?;
+        // The next rows come after those that it has inserted.
+        if let RowChange::Insert(row) = &change {
+            let next = replaying.auto_increment_after(row.image)?;
+            state.auto_increment.fetch_max(next, Ordering::Relaxed);
+            let next = number.map_or(0, |number| number.saturating_add(1));
+            state.next_row.fetch_max(next, Ordering::Relaxed);
         }
     }
     Ok(())
-}
-
-fn note_auto_increment(txn: &Txn, table: &Table, image: &[u8]) -> Result<(), TxnError> {
-    let mut used = txn.tables.iter();
-    match used.find(|used| used.table.id == table.id) {
-        Some(used) => {
-            let next = Replaying::new(&used.table, &used.state).auto_increment_after(image)?;
-            used.state.auto_increment.fetch_max(next, Ordering::Relaxed);
-            Ok(())
-        }
-        None => Ok(()),
-    }
 }

@@ -8,11 +8,12 @@ use crate::{
     txn::{
         TxnError,
         dictionary::Dictionary,
-        entry::{Entry, hidden_key, primary_key},
+        entry::malformed,
+        row_change::RowChange,
         table_state::TableState,
         writes::{ROW_NUMBERS, row_numbers},
     },
-    types::{IdMap, Index, Table, TableId, TreeId, Value, key, row},
+    types::{IdMap, Table, TableId, TreeId, Value, row},
 };
 use std::{
     collections::hash_map,
@@ -87,11 +88,11 @@ impl Rows {
         let mut none = &[][..];
         let numbers = numbers.get_mut(&id).unwrap_or(&mut none);
         let (shares, bytes) = (&mut self.shares, &mut self.bytes);
-        let mut put = |tree: TreeId, key: &[u8], value: Option<Arc<[u8]>>| {
+        let mut put = |tree: TreeId, key: &[u8], value: Option<&[u8]>| {
             let put = Put {
                 key: TreeKey::new(tree, key),
                 seq,
-                value,
+                value: value.map(Arc::from),
             };
             *bytes += put.bytes();
             let share = share_of(key, shares.len());
@@ -100,15 +101,8 @@ impl Rows {
             }
         };
         while !images.is_empty() {
-            let before = match kind {
-                RowsKind::Write => None,
-                RowsKind::Update | RowsKind::Delete => Some(take_image(&table.table, &mut images)?),
-            };
-            let after = match kind {
-                RowsKind::Delete => None,
-                RowsKind::Update | RowsKind::Write => Some(take_image(&table.table, &mut images)?),
-            };
-            table.decode(before, after, numbers, &mut put)?;
+            let change = RowChange::take(&table.table, kind, &mut images)?;
+            table.decode(change, numbers, &mut put)?;
         }
         Ok(())
     }
@@ -149,6 +143,16 @@ fn share_of(key: &[u8], shares: usize) -> usize {
     }) % shares.max(1)
 }
 
+/// The hidden number of the row that changes next, for a table without primary key.
+pub(super) fn take_number(table: &Table, numbers: &mut &[u8]) -> Option<u64> {
+    if table.primary.is_some() {
+        return None;
+    }
+    let (number, rest) = numbers.split_first_chunk::<8>()?;
+    *numbers = rest;
+    Some(u64::from_le_bytes(*number))
+}
+
 /// A table whose rows are decoded.
 pub(super) struct Replaying {
     table: Arc<Table>,
@@ -179,102 +183,34 @@ impl Replaying {
             row_next: 0,
         }
     }
-    fn malformed(&self) -> TxnError {
-        let name = &self.table.name;
-        TxnError::Corrupt(format!("a row image that does not fit table {name}"))
-    }
-    /// The hidden key of the next row, for a table without primary key.
-    fn hidden_key(&mut self, numbers: &mut &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
-        if self.table.primary.is_some() {
-            return Ok(None);
-        }
-        let (number, rest) = numbers
-            .split_first_chunk::<8>()
-            .ok_or_else(|| TxnError::Corrupt("a row change without its row number".to_owned()))?;
-        *numbers = rest;
-        let number = u64::from_le_bytes(*number);
-        self.row_next = self.row_next.max(number.saturating_add(1));
-        Ok(Some(hidden_key(number)))
-    }
     /// What a change of one row puts into the trees.
     fn decode(
         &mut self,
-        before: Option<&[u8]>,
-        after: Option<&[u8]>,
+        change: RowChange<&[u8]>,
         numbers: &mut &[u8],
-        put: &mut impl FnMut(TreeId, &[u8], Option<Arc<[u8]>>),
+        put: &mut impl FnMut(TreeId, &[u8], Option<&[u8]>),
     ) -> Result<(), TxnError> {
-        let hidden = self.hidden_key(numbers)?;
-        let old_key = self.row_key(before, hidden.as_deref())?;
-        let stays = self.same(self.table.primary.as_ref(), before, after)?;
-        let new_key = if stays {
-            old_key.clone()
-        } else {
-            self.row_key(after, hidden.as_deref())?
-        };
-        if let Some(key) = old_key.as_ref().filter(|_| old_key != new_key) {
-            put(self.table.rows, key, None);
+        let number = take_number(&self.table, numbers);
+        let change = change.keyed(&self.table, number)?;
+        if let Some(number) = number {
+            self.row_next = self.row_next.max(number.saturating_add(1));
         }
-        for index in &self.table.indexes {
-            if old_key == new_key && self.same(Some(index), before, after)? {
-                continue;
-            }
-            let old = self.entry(index, before, old_key.as_deref())?;
-            let new = self.entry(index, after, new_key.as_deref())?;
-            if old == new {
-                continue;
-            }
-            if let Some(old) = old {
-                put(index.tree, &old, None);
-            }
-            if let Some(new) = new {
-                put(index.tree, &new, Some(Arc::from([])));
-            }
-        }
-        if let (Some(key), Some(image)) = (&new_key, after) {
-            put(self.table.rows, key, Some(Arc::from(image)));
-            let next = self.auto_increment_after(image)?;
+        if let Some(row) = change.after() {
+            let next = self.auto_increment_after(row.image)?;
             self.auto_increment_next = self.auto_increment_next.max(next);
         }
-        self.rows += i64::from(after.is_some()) - i64::from(before.is_some());
-        Ok(())
-    }
-    /// Whether a row keeps its key in an index (`None`: the hidden key), by its columns' bytes.
-    fn same(
-        &self,
-        index: Option<&Index>,
-        before: Option<&[u8]>,
-        after: Option<&[u8]>,
-    ) -> Result<bool, TxnError> {
-        let (Some(before), Some(after)) = (before, after) else {
-            return Ok(false);
-        };
-        let Some(index) = index else {
-            return Ok(true);
-        };
-        key::same_columns(&self.table, index, before, after).map_err(|_| self.malformed())
-    }
-    fn row_key(
-        &self,
-        image: Option<&[u8]>,
-        hidden: Option<&[u8]>,
-    ) -> Result<Option<Vec<u8>>, TxnError> {
-        match (image, hidden) {
-            (None, _) => Ok(None),
-            (_, Some(key)) => Ok(Some(key.to_vec())),
-            (Some(image), None) => primary_key(&self.table, image),
+        change.put_row(&self.table, &mut *put);
+        for index in &self.table.indexes {
+            if let Some(entry) = change.entries(&self.table, index)? {
+                entry.put(&mut *put);
+            }
         }
-    }
-    fn entry(
-        &self,
-        index: &Index,
-        image: Option<&[u8]>,
-        row_key: Option<&[u8]>,
-    ) -> Result<Option<Vec<u8>>, TxnError> {
-        let (Some(image), Some(row_key)) = (image, row_key) else {
-            return Ok(None);
+        self.rows += match change {
+            RowChange::Insert(_) => 1,
+            RowChange::Update(..) => 0,
+            RowChange::Delete(_) => -1,
         };
-        Ok(Some(Entry::derive(&self.table, index, image, row_key)?.key))
+        Ok(())
     }
     /// What AUTO_INCREMENT may give after the row with this image; 0: anything.
     pub fn auto_increment_after(&mut self, image: &[u8]) -> Result<u64, TxnError> {
@@ -282,7 +218,7 @@ impl Replaying {
             return Ok(0);
         };
         row::decode_some(&self.table, image, &[column], &mut self.row)
-            .map_err(|_| self.malformed())?;
+            .map_err(|_| malformed(&self.table))?;
         let used = match self.row.get(usize::from(column)) {
             Some(Value::Int(value)) => u64::try_from(*value).unwrap_or(0),
             Some(Value::UInt(value)) => *value,
@@ -292,16 +228,4 @@ impl Replaying {
         };
         Ok(used.saturating_add(1))
     }
-}
-
-/// Cuts one row image off the front.
-pub(super) fn take_image<'i>(table: &Table, images: &mut &'i [u8]) -> Result<&'i [u8], TxnError> {
-    let malformed = || {
-        let name = &table.name;
-        TxnError::Corrupt(format!("a row image that does not fit table {name}"))
-    };
-    let length = row::length(table, images).map_err(|_| malformed())?;
-    let (image, rest) = images.split_at_checked(length).ok_or_else(malformed)?;
-    *images = rest;
-    Ok(image)
 }

@@ -7,6 +7,7 @@ mod damage;
 mod inline;
 mod locks;
 mod prepared;
+mod row_change;
 mod schema;
 
 use super::*;

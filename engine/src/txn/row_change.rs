@@ -1,0 +1,197 @@
+//! What a change of a row does to its table's trees.
+//!
+//! A statement makes such changes, a replay of the log makes them again, and so does the start of
+//! an engine with those of prepared transactions. What they put where is told here, once.
+//!
+//! An example. A table has the primary key `id` and the index `i (a)`, and the row (1, 'x') becomes
+//! (1, 'y'). The row stays at its key, 1, with another image; in `i` the entry ('x', 1) goes, and
+//! ('y', 1) comes. If it becomes (2, 'x') the row moves: at 1 nothing is left, at 2 there is the
+//! image, ('x', 1) goes and ('x', 2) comes.
+
+use super::{
+    TxnError,
+    entry::{Entry, hidden_key, malformed, primary_key},
+};
+use crate::{
+    log::RowsKind,
+    types::{Index, Table, TreeId, key, row},
+};
+use std::borrow::Cow;
+
+/// A change of one row: from what (`R`) it was to what it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RowChange<R> {
+    Insert(R),
+    Update(R, R),
+    Delete(R),
+}
+
+/// A row as its table has it.
+pub(super) struct Row<'a> {
+    /// Of the row: the primary key, or the hidden one.
+    pub key: Cow<'a, [u8]>,
+    pub image: &'a [u8],
+}
+
+/// What a change of a row does to an index.
+pub(super) struct EntryChange {
+    pub tree: TreeId,
+    pub gone: Option<Entry>,
+    pub come: Option<Entry>,
+}
+
+impl<R> RowChange<R> {
+    /// What the row was.
+    pub fn before(&self) -> Option<&R> {
+        match self {
+            RowChange::Insert(_) => None,
+            RowChange::Update(before, _) | RowChange::Delete(before) => Some(before),
+        }
+    }
+    /// What it is.
+    pub fn after(&self) -> Option<&R> {
+        match self {
+            RowChange::Insert(after) | RowChange::Update(_, after) => Some(after),
+            RowChange::Delete(_) => None,
+        }
+    }
+    /// What the log calls it.
+    pub fn kind(&self) -> RowsKind {
+        match self {
+            RowChange::Insert(_) => RowsKind::Write,
+            RowChange::Update(..) => RowsKind::Update,
+            RowChange::Delete(_) => RowsKind::Delete,
+        }
+    }
+}
+
+impl<'a> RowChange<&'a [u8]> {
+    /// Cuts one change off the front of the images of a rows event.
+    pub fn take(table: &Table, kind: RowsKind, images: &mut &'a [u8]) -> Result<Self, TxnError> {
+        let mut image = || take_image(table, images);
+        Ok(match kind {
+            RowsKind::Write => RowChange::Insert(image()?),
+            RowsKind::Update => RowChange::Update(image()?, image()?),
+            RowsKind::Delete => RowChange::Delete(image()?),
+        })
+    }
+    /// The same with the row's keys; `number` is its hidden one, for a table without primary key.
+    pub fn keyed(self, table: &Table, number: Option<u64>) -> Result<RowChange<Row<'a>>, TxnError> {
+        let row = |image| -> Result<Row<'a>, TxnError> {
+            let key = match (primary_key(table, image)?, number) {
+                (Some(key), _) => key,
+                (None, Some(number)) => hidden_key(number),
+                (None, None) => {
+                    let missing = "a row change without its row number".to_owned();
+                    return Err(TxnError::Corrupt(missing));
+                }
+            };
+            Ok(Row::new(key, image))
+        };
+        Ok(match self {
+            RowChange::Insert(after) => RowChange::Insert(row(after)?),
+            RowChange::Delete(before) => RowChange::Delete(row(before)?),
+            RowChange::Update(before, image) => {
+                let before = row(before)?;
+                let stays = match &table.primary {
+                    None => true,
+                    Some(primary) => same_columns(table, primary, before.image, image)?,
+                };
+                let after = if stays {
+                    Row::new(before.key.to_vec(), image)
+                } else {
+                    row(image)?
+                };
+                RowChange::Update(before, after)
+            }
+        })
+    }
+}
+
+impl<'a> Row<'a> {
+    /// A row with this key and image.
+    pub fn new(key: impl Into<Cow<'a, [u8]>>, image: &'a [u8]) -> Row<'a> {
+        let key = key.into();
+        Row { key, image }
+    }
+    fn entry(&self, table: &Table, index: &Index) -> Result<Entry, TxnError> {
+        Entry::derive(table, index, self.image, &self.key)
+    }
+}
+
+impl RowChange<Row<'_>> {
+    /// The row that is no longer where it was.
+    pub fn leaves(&self) -> Option<&Row<'_>> {
+        match self {
+            RowChange::Insert(_) => None,
+            RowChange::Update(before, after) => (before.key != after.key).then_some(before),
+            RowChange::Delete(before) => Some(before),
+        }
+    }
+    /// The row that is where none was.
+    pub fn arrives(&self) -> Option<&Row<'_>> {
+        match self {
+            RowChange::Insert(after) => Some(after),
+            RowChange::Update(before, after) => (before.key != after.key).then_some(after),
+            RowChange::Delete(_) => None,
+        }
+    }
+    /// What it does to an index; `None`: nothing.
+    pub fn entries(&self, table: &Table, index: &Index) -> Result<Option<EntryChange>, TxnError> {
+        if let RowChange::Update(before, after) = self
+            && before.key == after.key
+            && same_columns(table, index, before.image, after.image)?
+        {
+            return Ok(None);
+        }
+        let entry = |row: Option<&Row<'_>>| row.map(|row| row.entry(table, index)).transpose();
+        let (gone, come) = (entry(self.before())?, entry(self.after())?);
+        if let (Some(gone), Some(come)) = (&gone, &come)
+            && gone.key == come.key
+        {
+            // Other bytes, the same value: 'a' and 'A', say.
+            return Ok(None);
+        }
+        let tree = index.tree;
+        Ok(Some(EntryChange { tree, gone, come }))
+    }
+    /// What it puts or (`None`) deletes in the tree of the rows.
+    pub fn put_row(&self, table: &Table, mut put: impl FnMut(TreeId, &[u8], Option<&[u8]>)) {
+        if let Some(row) = self.leaves() {
+            put(table.rows, &row.key, None);
+        }
+        if let Some(row) = self.after() {
+            put(table.rows, &row.key, Some(row.image));
+        }
+    }
+}
+
+impl EntryChange {
+    /// What it puts or (`None`) deletes in the index.
+    pub fn put(&self, mut put: impl FnMut(TreeId, &[u8], Option<&[u8]>)) {
+        if let Some(entry) = &self.gone {
+            put(self.tree, &entry.key, None);
+        }
+        if let Some(entry) = &self.come {
+            put(self.tree, &entry.key, Some(&[]));
+        }
+    }
+}
+
+fn same_columns(
+    table: &Table,
+    index: &Index,
+    before: &[u8],
+    after: &[u8],
+) -> Result<bool, TxnError> {
+    key::same_columns(table, index, before, after).map_err(|_| malformed(table))
+}
+
+/// Cuts one row image off the front.
+fn take_image<'i>(table: &Table, images: &mut &'i [u8]) -> Result<&'i [u8], TxnError> {
+    let length = row::length(table, images).map_err(|_| malformed(table))?;
+    let image = images.split_at_checked(length);
+    let (image, rest) = image.ok_or_else(|| malformed(table))?;
+    *images = rest;
+    Ok(image)
+}

@@ -1,0 +1,67 @@
+//! What changes of rows do to trees.
+
+use super::*;
+use crate::txn::row_change::RowChange;
+
+/// What a change of `t` puts (+) and deletes (-): in the rows (r), the index u or the index a.
+fn puts(primary: bool, change: RowChange<[i64; 3]>) -> Vec<String> {
+    let engine = open(&disk().env());
+    let table = table(&engine, "t", primary);
+    let image_of = |&[id, a, u]: &[i64; 3]| image(&table, (id, Some(a), Some(u)));
+    let (before, after) = (change.before().map(image_of), change.after().map(image_of));
+    let images = [before, after].into_iter().flatten();
+    let images = images.collect::<Vec<_>>().concat();
+    let mut rest = images.as_slice();
+    let change = RowChange::take(&table, change.kind(), &mut rest).expect("images");
+    assert!(rest.is_empty());
+    let change = change.keyed(&table, Some(7)).expect("keys");
+    let mut found = Vec::new();
+    let mut put = |tree, key: &[u8], value: Option<&[u8]>| {
+        let name = if tree == table.rows {
+            "r"
+        } else {
+            let index = table.indexes.iter().find(|index| index.tree == tree);
+            &index.expect("an index").name
+        };
+        let sign = if value.is_some() { '+' } else { '-' };
+        // Each value has a byte of its own, the last of its key.
+        let values = key.iter().filter(|byte| (2..=9).contains(*byte));
+        let values: String = values.map(|byte| byte.to_string()).collect();
+        found.push(format!("{sign}{name}{values}"));
+    };
+    change.put_row(&table, &mut put);
+    for index in &table.indexes {
+        if let Some(entry) = change.entries(&table, index).expect("entries") {
+            entry.put(&mut put);
+        }
+    }
+    found
+}
+
+#[test]
+fn entries_go_and_come_with_their_rows() {
+    use RowChange::{Delete, Insert, Update};
+    for (primary, key) in [(true, 2), (false, 7)] {
+        let all = |sign| {
+            [
+                format!("{sign}r{key}"),
+                format!("{sign}u4{key}"),
+                format!("{sign}a3{key}"),
+            ]
+        };
+        assert_eq!(puts(primary, Insert([2, 3, 4])), all('+'));
+        assert_eq!(puts(primary, Delete([2, 3, 4])), all('-'));
+        assert_eq!(
+            puts(primary, Update([2, 3, 4], [2, 5, 4])),
+            [format!("+r{key}"), format!("-a3{key}"), format!("+a5{key}")]
+        );
+        assert_eq!(
+            puts(primary, Update([2, 3, 4], [2, 3, 4])),
+            [format!("+r{key}")]
+        );
+    }
+    assert_eq!(
+        puts(true, Update([2, 3, 4], [5, 3, 4])),
+        ["-r2", "+r5", "-u42", "+u45", "-a32", "+a35"]
+    );
+}
