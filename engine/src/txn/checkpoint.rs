@@ -199,8 +199,9 @@ impl Inner {
             log_source: self.server_uuid.clone(),
         };
         meta::write_header(&write, &header)?;
-        meta::write_counters(&write, &sealed.dictionary)?;
+        let counters = meta::put_counters(&write, &sealed.dictionary)?;
         write.commit()?;
+        counters.committed();
         self.checkpointer.forget_doomed(sealed.seq);
         let generation = sealed.delta.generation;
         for state in sealed.dictionary.states() {

@@ -5,13 +5,13 @@
 //! | `m` | JSON of [`Header`] |
 //! | `b` | how many times trees were built straight into the Base, 8 bytes little endian |
 //! | `x` xid, as text, and its prepare's Seq, 8 bytes big endian | microseconds since 1970 of the prepare, 8 bytes little endian; its events |
-//! | `c` table number, 4 bytes big endian | next AUTO_INCREMENT value, next hidden row number: 8 bytes little endian each |
+//! | `c` table number, 4 bytes big endian | next AUTO_INCREMENT value, next hidden row number: 8 bytes little endian each; none: 1 and 1 |
 
 use super::{
     TxnError,
     dictionary::{Dictionary, is_dictionary_key},
     prepared_list::{Record, Records},
-    table_state::TableState,
+    table_state::{Counters, TableState},
 };
 use crate::{
     Seq,
@@ -93,21 +93,40 @@ pub(super) fn write_builds(write: &BaseWrite<'_>, builds: u64) -> Result<(), Txn
     Ok(())
 }
 
-/// Replaces the tables' counters.
-pub(super) fn write_counters(
+/// Counters that a write of the Base has put. They count as written only when it is committed.
+#[must_use = "they must be noted as written after the commit"]
+pub(super) struct PutCounters(Vec<(Arc<TableState>, Counters)>);
+
+impl PutCounters {
+    /// The write was committed.
+    pub fn committed(self) {
+        for (state, counters) in self.0 {
+            *state.written.lock() = counters;
+        }
+    }
+}
+
+/// Puts the tables' counters that are others than the Base has.
+pub(super) fn put_counters(
     write: &BaseWrite<'_>,
     dictionary: &Dictionary,
-) -> Result<(), TxnError> {
+) -> Result<PutCounters, TxnError> {
     let mut meta = write.meta()?;
+    let mut put = Vec::new();
     for state in dictionary.states() {
+        let counters = state.counters();
+        if *state.written.lock() == counters {
+            continue;
+        }
         let mut key = vec![COUNTERS];
         key.extend_from_slice(&state.id.to_be_bytes());
         let mut value = Vec::with_capacity(16);
-        value.extend_from_slice(&state.auto_increment.load(Ordering::Relaxed).to_le_bytes());
-        value.extend_from_slice(&state.next_row.load(Ordering::Relaxed).to_le_bytes());
+        value.extend_from_slice(&counters.auto_increment.to_le_bytes());
+        value.extend_from_slice(&counters.next_row.to_le_bytes());
         meta.put(&key, &value)?;
+        put.push((Arc::clone(state), counters));
     }
-    Ok(())
+    Ok(PutCounters(put))
 }
 
 /// Replaces the prepared transactions. Their events never change, so those that are there stay.
@@ -207,6 +226,43 @@ fn read_counters(state: &Arc<TableState>, value: &[u8]) {
         let bytes = value.get(place * 8..place * 8 + 8).unwrap_or_default();
         bytes.try_into().map_or(0, u64::from_le_bytes)
     };
-    state.auto_increment.fetch_max(number(0), Ordering::Relaxed);
-    state.next_row.fetch_max(number(1), Ordering::Relaxed);
+    let written = Counters {
+        auto_increment: number(0),
+        next_row: number(1),
+    };
+    let Counters {
+        auto_increment,
+        next_row,
+    } = written;
+    state
+        .auto_increment
+        .fetch_max(auto_increment, Ordering::Relaxed);
+    state.next_row.fetch_max(next_row, Ordering::Relaxed);
+    *state.written.lock() = written;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::txn::tests::{create, create_table, disk, open};
+
+    #[test]
+    fn counters_are_put_when_they_have_changed() {
+        let disk = disk();
+        let engine = open(&disk.env());
+        let table = create(&engine);
+        create_table(&engine, "other", true);
+        let put = || {
+            let write = engine.inner.base.write().expect("a write");
+            let put = put_counters(&write, &engine.dictionary()).expect("counters");
+            put.0.iter().map(|(state, _)| state.id).collect::<Vec<_>>()
+        };
+        assert!(put().is_empty(), "of new tables");
+        engine.auto_increment(&table, 1);
+        assert_eq!(put(), [table.id]);
+        assert_eq!(put(), [table.id], "the write was given up");
+        create_table(&engine, "third", true);
+        engine.checkpoint().expect("a checkpoint");
+        assert!(put().is_empty(), "the Base has them");
+    }
 }

@@ -2,10 +2,28 @@
 
 use super::lock::mdl::MetadataLock;
 use crate::types::TableId;
+use parking_lot::Mutex;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
 };
+
+/// The counters of a table that no row tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counters {
+    /// The next AUTO_INCREMENT value.
+    pub auto_increment: u64,
+    /// The next hidden row number.
+    pub next_row: u64,
+}
+
+impl Counters {
+    /// Those of a new table.
+    const NEW: Counters = Counters {
+        auto_increment: 1,
+        next_row: 1,
+    };
+}
 
 /// What is known of a table beside its definition, shared by all its definitions.
 pub(super) struct TableState {
@@ -19,6 +37,8 @@ pub(super) struct TableState {
     pub unlogged: AtomicBool,
     /// The next hidden row number, for tables without a primary key.
     pub next_row: AtomicU64,
+    /// The counters that the Base has on disk.
+    pub written: Mutex<Counters>,
     /// Rows in the Base.
     pub base_rows: AtomicI64,
     /// Rows that the delta of an even and of an odd generation adds.
@@ -35,12 +55,20 @@ impl TableState {
         Arc::new(TableState {
             id,
             metadata_lock: MetadataLock::default(),
-            auto_increment: AtomicU64::new(1),
+            auto_increment: AtomicU64::new(Counters::NEW.auto_increment),
             unlogged: AtomicBool::new(false),
-            next_row: AtomicU64::new(1),
+            next_row: AtomicU64::new(Counters::NEW.next_row),
+            written: Mutex::new(Counters::NEW),
             base_rows: AtomicI64::new(0),
             delta_rows: Default::default(),
         })
+    }
+    /// Its counters as they are now.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            auto_increment: self.auto_increment.load(Ordering::Relaxed),
+            next_row: self.next_row.load(Ordering::Relaxed),
+        }
     }
     /// Counts rows that a commit added to the delta of this generation.
     pub fn count_rows(&self, generation: u64, rows: i64) {

@@ -476,8 +476,9 @@ impl Recovery {
             log_source: self.header.log_source.clone(),
         };
         meta::write_header(&write, &header)?;
-        meta::write_counters(&write, &self.dictionary)?;
+        let counters = meta::put_counters(&write, &self.dictionary)?;
         write.commit()?;
+        counters.committed();
         self.header = header;
         self.delta = Delta::new(self.delta.generation + 1);
         Ok(())

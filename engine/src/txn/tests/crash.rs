@@ -236,6 +236,8 @@ fn a_failed_checkpoint_leaves_everything_readable() {
             change_rows(&engine, n).unwrap();
         }
         let before = rows(&engine);
+        // Of these only the checkpoint tells.
+        let next = engine.auto_increment(&find(&engine, "t"), 1_000) + 1_000;
         disk.fail_at(
             disk.operations() + operation,
             std::io::ErrorKind::StorageFull,
@@ -250,6 +252,8 @@ fn a_failed_checkpoint_leaves_everything_readable() {
         drop(engine);
         let engine = open(&disk.env());
         assert_eq!(rows(&engine), before, "operation {operation}, restarted");
+        let known = engine.auto_increment_peek(&find(&engine, "t"));
+        assert_eq!(known, next, "operation {operation}, restarted");
         if !failed && operation > 40 {
             break;
         }
