@@ -8,7 +8,7 @@
 use super::{
     TxnError,
     build::{self, RowConversion},
-    dictionary::{self, Dictionary, Record},
+    dictionary::{self, Dictionary, Record, table_trees},
     engine::{Engine, Inner},
     lock::table_lock::TableLock,
     owner::Owner,
@@ -229,8 +229,7 @@ impl Inner {
             }
         }
         self.dictionary.store(Arc::clone(&after));
-        let kept: BTreeSet<TreeId> = after.trees().collect();
-        let gone: Vec<TreeId> = before.trees().filter(|tree| !kept.contains(tree)).collect();
+        let gone = gone_trees(&before, &after, barred, replaced);
         for tree in &gone {
             self.locks.forget(*tree);
         }
@@ -335,6 +334,25 @@ impl Inner {
         }
         new
     }
+}
+
+/// The trees that a change takes away: those of the tables that it changes which they, or what
+/// replaces one of them, do not have any more.
+fn gone_trees(
+    before: &Dictionary,
+    after: &Dictionary,
+    barred: &Barred,
+    replaced: Option<(TableId, TableId)>,
+) -> Vec<TreeId> {
+    let trees = |dictionary: &Dictionary, id: &TableId| -> Vec<TreeId> {
+        let entry = dictionary.entry(*id);
+        entry.map_or_else(Vec::new, |(table, _)| table_trees(table).collect())
+    };
+    let new = replaced.map(|(_, new)| new);
+    let left = barred.tables.iter().chain(&new);
+    let kept: BTreeSet<TreeId> = left.flat_map(|id| trees(after, id)).collect();
+    let had = barred.tables.iter().flat_map(|id| trees(before, id));
+    had.filter(|tree| !kept.contains(tree)).collect()
 }
 
 /// A table, if it still is what a change was made for.

@@ -44,9 +44,11 @@ struct DatabaseEntry {
 #[derive(Clone, Default)]
 pub struct Dictionary {
     version: u64,
-    databases: BTreeMap<String, DatabaseEntry>,
+    databases: BTreeMap<String, Arc<DatabaseEntry>>,
     by_id: IdMap<Entry>,
     records: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Tables whose records were applied before their Seq was known.
+    unstamped: Vec<TableId>,
     /// The highest number that a table or tree ever had: those of dropped ones, too.
     last_id: u32,
 }
@@ -165,11 +167,11 @@ impl Dictionary {
             Some(value) => {
                 let database: Database = parse(value)?;
                 match self.databases.get_mut(&name) {
-                    Some(entry) => entry.database = database,
+                    Some(entry) => Arc::make_mut(entry).database = database,
                     None => {
                         let tables = BTreeMap::new();
-                        self.databases
-                            .insert(name, DatabaseEntry { database, tables });
+                        let entry = Arc::new(DatabaseEntry { database, tables });
+                        self.databases.insert(name, entry);
                     }
                 }
             }
@@ -188,7 +190,7 @@ impl Dictionary {
                 .get(&old.table.name)
                 .is_some_and(|table| table.id == id)
         {
-            entry.tables.remove(&old.table.name);
+            Arc::make_mut(entry).tables.remove(&old.table.name);
         }
         let Some(value) = value else {
             return Ok(());
@@ -196,6 +198,9 @@ impl Dictionary {
         let mut table: Table = parse(value)?;
         if table.since == 0 {
             table.since = seq;
+        }
+        if table.since == 0 {
+            self.unstamped.push(id);
         }
         self.last_id = table_trees(&table).fold(self.last_id.max(id), u32::max);
         let state = old.map_or_else(|| TableState::new(id), |old| old.state);
@@ -209,23 +214,25 @@ impl Dictionary {
                 table.name
             )));
         };
-        entry.tables.insert(table.name.clone(), Arc::clone(&table));
+        let tables = &mut Arc::make_mut(entry).tables;
+        tables.insert(table.name.clone(), Arc::clone(&table));
         self.by_id.insert(id, Entry { table, state });
         Ok(())
     }
     /// Sets `since` of the tables whose records were applied before their Seq was known.
     pub(super) fn stamp(&mut self, seq: Seq) {
-        for entry in self
-            .by_id
-            .values_mut()
-            .filter(|entry| entry.table.since == 0)
-        {
+        for id in std::mem::take(&mut self.unstamped) {
+            let Some(entry) = self.by_id.get_mut(&id) else {
+                // It went in the same change.
+                continue;
+            };
             let mut table = Table::clone(&entry.table);
             table.since = seq;
             entry.table = Arc::new(table);
             if let Some(database) = self.databases.get_mut(&entry.table.database) {
                 let name = entry.table.name.clone();
-                database.tables.insert(name, Arc::clone(&entry.table));
+                let tables = &mut Arc::make_mut(database).tables;
+                tables.insert(name, Arc::clone(&entry.table));
             }
         }
     }
