@@ -76,6 +76,9 @@ struct Table {
     /// How many of them are administrators', who are not counted.
     admins: usize,
     lobby: VecDeque<Newcomer>,
+    /// The server ends: it has shut its side of all connections down, which looks as if their
+    /// clients had gone.
+    draining: bool,
 }
 
 /// What others know of a connection.
@@ -232,6 +235,7 @@ impl<B: Backend> Connections<B> {
     /// so long, and says how many have not.
     pub fn drain(&self, limit: Duration) -> usize {
         let mut table = self.table.lock();
+        table.draining = true;
         let lobby = std::mem::take(&mut table.lobby);
         for newcomer in lobby {
             connection::refuse(&newcomer.stream, &SqlError::shutdown_in_progress());

@@ -45,13 +45,14 @@ impl<B: Backend> Connections<B> {
     fn end_deserted(&self) {
         let backend = &self.shared.backend;
         for id in backend.long_running(LONG) {
-            let stream = {
+            let deserted = {
+                // Under the lock, so that the server does not begin to end meanwhile.
                 let table = self.table.lock();
                 let open = table.open.get(&id);
                 let open = open.filter(|open| !open.ahead.load(Ordering::Relaxed));
-                open.map(|open| Arc::clone(&open.stream))
+                !table.draining && open.is_some_and(|open| open.stream.is_deserted())
             };
-            if stream.is_some_and(|stream| stream.is_deserted()) {
+            if deserted {
                 backend.kill(id);
             }
         }
