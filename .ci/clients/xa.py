@@ -91,10 +91,12 @@ def main():
         assert changed == ((2 * done, 20 * done),), (changed, done)
         tool = os.environ.get("COHORT_MYSQLBINLOG")
         if tool:
+            # The last one is in use, and has nothing but zeros yet.
+            files = sorted(pathlib.Path(server.data).rglob("binlog.[0-9]*"))[:-1]
             text = "".join(
                 subprocess.run([tool, "--verify-binlog-checksum", file], check=True,
                                capture_output=True, text=True).stdout
-                for file in sorted(pathlib.Path(server.data).rglob("binlog.[0-9]*")))
+                for file in files)
             for number in prepared:
                 xid = f"X'{f't{number}'.encode().hex()}',X'62',7"
                 outcome = "COMMIT" if number % 2 == 0 else "ROLLBACK"
