@@ -58,17 +58,17 @@ pub type Pair = (Vec<u8>, Vec<u8>);
 fn reading<T, E: Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(StoreError::io(format!("the base file failed: {error}"))),
+        Ok(Err(error)) => Err(StoreError::Io(format!("the base file failed: {error}"))),
         Err(panic) => match panic.downcast::<Fault>() {
             Ok(fault) => Err(fault.0),
             // Its message was printed where it happened.
-            Err(_) => Err(StoreError::io("the base's library failed".to_owned())),
+            Err(_) => Err(StoreError::Io("the base's library failed".to_owned())),
         },
     }
 }
 
 fn lost() -> StoreError {
-    StoreError::io(
+    StoreError::Io(
         "the base was opened anew after a failure, and this transaction, which began before, can \
          read no more: roll it back and begin another one"
             .to_owned(),
@@ -199,7 +199,7 @@ impl Base {
     pub fn create(env: &Env, path: &Path, cache_bytes: usize) -> Result<Base, StoreError> {
         let made = BaseFile::create(env, path);
         let file = made.map_err(|error| {
-            StoreError::io(format!("cannot create {}: {error}", path.display()))
+            StoreError::Io(format!("cannot create {}: {error}", path.display()))
         })?;
         Base::new(env, path, cache_bytes, file)
     }
@@ -257,7 +257,7 @@ impl Base {
                 let waited = self.env.monotonic_nanos().saturating_sub(*since);
                 match before.upgrade() {
                     Some(_) if u128::from(waited) < PATIENCE.as_nanos() => {
-                        Err(StoreError::io(format!(
+                        Err(StoreError::Io(format!(
                             "{} was opened anew after a failure, and transactions from before \
                              still read it; they have {} seconds to end",
                             self.path.display(),
@@ -279,7 +279,7 @@ impl Base {
     /// first.
     pub fn write(&self) -> Result<BaseWrite<'_>, StoreError> {
         if !matches!(*self.health.lock(), Health::Sound) {
-            return Err(StoreError::io(format!(
+            return Err(StoreError::Io(format!(
                 "{} is not ready for changes after a failure",
                 self.path.display()
             )));

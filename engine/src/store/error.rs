@@ -17,12 +17,6 @@ pub enum StoreError {
     Io(String),
 }
 
-impl StoreError {
-    pub(super) fn io(text: String) -> StoreError {
-        StoreError::Io(text)
-    }
-}
-
 impl std::fmt::Display for StoreError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

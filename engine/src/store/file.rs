@@ -301,7 +301,7 @@ impl BaseFile {
     /// redb writes is dropped.
     pub(super) fn look(env: &Env, path: &Path) -> Result<BaseFile, StoreError> {
         let name = path.display();
-        let failed = |error: io::Error| StoreError::io(format!("cannot read {name}: {error}"));
+        let failed = |error: io::Error| StoreError::Io(format!("cannot read {name}: {error}"));
         let file = env.open(path, Mode::Existing).map_err(failed)?;
         let mut first = vec![0; BLOCK];
         let got = file.read_at(&mut first, 0).map_err(failed)?;
@@ -367,7 +367,7 @@ impl BaseFile {
         let text = format!("cannot {what} {}: {error}", self.path.display());
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(text),
-            _ => StoreError::io(text),
+            _ => StoreError::Io(text),
         }
     }
     fn fail(&self, error: StoreError) {

@@ -86,8 +86,8 @@ pub(super) fn write_header(write: &BaseWrite<'_>, header: &Header) -> Result<(),
     Ok(())
 }
 
-/// Notes that a tree was built straight into the Base, for the so manyth time. What such trees hold
-/// is not in the log, so the log says which build it needs.
+/// Numbers a commit that builds a tree straight into the Base. What such trees hold is not in the
+/// log, so the log says up to which number it needs them.
 pub(super) fn write_builds(write: &BaseWrite<'_>, builds: u64) -> Result<(), TxnError> {
     write.meta()?.put(BUILDS, &builds.to_le_bytes())?;
     Ok(())

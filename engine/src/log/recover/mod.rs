@@ -221,8 +221,8 @@ impl<R: Replay> Recovery<'_, R> {
     }
 
     /// Replays transactions as long as they are whole; says where they end, and why, and from where
-    /// on they may not be durable. While the
-    /// processors check and decode one stretch, the next one is read.
+    /// on they may not be durable. While the processors check and decode one stretch, the next one
+    /// is read.
     fn transactions(
         &mut self,
         mut stretches: Stretches<'_>,
