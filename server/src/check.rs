@@ -10,7 +10,7 @@ use cohort_engine::{
     txn::{Engine, EngineOptions, Owner, Unattended},
 };
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -37,13 +37,7 @@ const PROGRESS: Duration = Duration::from_secs(2);
 /// Checks the directory; what is wrong as text.
 pub fn run(check: &Check) -> Result<(), String> {
     let directory = &check.directory;
-    let is_one = directory.join("cohort.base").exists() || directory.join("binlog.index").exists();
-    if !is_one {
-        let name = directory.display();
-        return Err(format!(
-            "{name} is not a data directory: it has no cohort.base"
-        ));
-    }
+    expect_data(directory)?;
     let env = Env::real().read_only();
     env.on_notice(|line| notice!("{line}"));
     let engine = serve::open_engine(&env, EngineOptions::default(), directory)?;
@@ -87,6 +81,18 @@ pub fn run(check: &Check) -> Result<(), String> {
     }
     println!("everything is sound");
     Ok(())
+}
+
+/// Refuses what is no data directory.
+pub(crate) fn expect_data(directory: &Path) -> Result<(), String> {
+    let is_one = directory.join("cohort.base").exists() || directory.join("binlog.index").exists();
+    if is_one {
+        return Ok(());
+    }
+    Err(format!(
+        "{} is not a data directory: it has no cohort.base",
+        directory.display()
+    ))
 }
 
 /// Nothing is to be written at its end, not even to memory.

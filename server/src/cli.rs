@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::{
-    check,
+    check, compact,
     config::{self, Settings},
     coordinator, lab, serve,
 };
@@ -37,6 +37,8 @@ enum Command {
     },
     /// Read a whole data directory and say what is damaged.
     Check(check::Check),
+    /// Give the free space in a data directory back to the disk.
+    Compact(compact::Compact),
     /// Look at global transactions, and change them by hand.
     Tx(coordinator::Tx),
     /// Make measurements, of Cohort and of other servers.
@@ -72,6 +74,7 @@ pub fn run() -> Result<(), String> {
             serve::run(&config::complete(*settings, config.as_deref())?)
         }
         Command::Check(check) => check::run(&check),
+        Command::Compact(compact) => compact::run(&compact),
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
     }

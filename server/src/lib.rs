@@ -2,6 +2,7 @@
 
 mod check;
 mod cli;
+mod compact;
 mod config;
 mod connections;
 mod coordinator;

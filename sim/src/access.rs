@@ -74,6 +74,14 @@ fn whole_tree(
     }
 }
 
+/// The row of a table in use that has this key.
+pub fn row(txn: &mut Txn, table: &Table, key: &[u8], read: Read) -> Result<Option<Row>, Failure> {
+    let mut value = Vec::new();
+    let found = txn.get(table.rows, key, read, &mut value)?;
+    let row = found.then(|| shape::row_of(table, &value));
+    Ok(row.transpose()?)
+}
+
 /// All rows of a table in use, by their keys.
 pub fn keyed_rows(
     txn: &mut Txn,
@@ -91,22 +99,23 @@ pub fn keyed_rows(
     Ok(rows)
 }
 
-/// All rows of a table, with every index compared with them.
-pub fn checked_rows(engine: &Engine, table: &Arc<Table>) -> Result<Vec<Row>, Failure> {
-    let mut txn = engine.begin(&owner(90), options(Isolation::RepeatableRead));
-    let table = use_table(&mut txn, table, false)?;
-    let rows = keyed_rows(&mut txn, &table, Read::Plain)?;
+/// Compares every index of a table in use with its rows, as plain reads show both.
+pub fn check_indexes(
+    txn: &mut Txn,
+    table: &Table,
+    rows: &BTreeMap<Vec<u8>, Row>,
+) -> Result<(), Failure> {
     for index in &table.indexes {
         let mut found = Vec::new();
         let reverse = index.tree % 2 == 0;
-        whole_tree(&mut txn, index.tree, reverse, Read::Plain, |key, _| {
+        whole_tree(txn, index.tree, reverse, Read::Plain, |key, _| {
             found.push(key.to_vec());
             Ok(())
         })?;
         if reverse {
             found.reverse();
         }
-        let expected = shape::entries(&table, index, &rows);
+        let expected = shape::entries(table, index, rows);
         if found != expected {
             return Err(Failure::Wrong(format!(
                 "index {} of {} has {} entries {found:02x?}, the rows are {rows:?}",
@@ -116,6 +125,15 @@ pub fn checked_rows(engine: &Engine, table: &Arc<Table>) -> Result<Vec<Row>, Fai
             )));
         }
     }
+    Ok(())
+}
+
+/// All rows of a table, with every index compared with them.
+pub fn checked_rows(engine: &Engine, table: &Arc<Table>) -> Result<Vec<Row>, Failure> {
+    let mut txn = engine.begin(&owner(90), options(Isolation::RepeatableRead));
+    let table = use_table(&mut txn, table, false)?;
+    let rows = keyed_rows(&mut txn, &table, Read::Plain)?;
+    check_indexes(&mut txn, &table, &rows)?;
     let mut rows: Vec<Row> = rows.into_values().collect();
     rows.sort();
     Ok(rows)

@@ -12,7 +12,7 @@ use crate::{
 use cohort_engine::{
     Seq,
     env::fake::{Damage, Disk, Noise},
-    txn::{Engine, EngineOptions},
+    txn::{self, Engine, EngineOptions},
 };
 use std::{io::ErrorKind, path::Path, sync::Arc};
 
@@ -197,6 +197,7 @@ impl History {
             let last = model.latest().seq;
             model.tell(last, last);
             self.figures.count("closes");
+            self.compact(&disk, model)?;
             self.note(&disk);
             self.damage(&disk, model, true)?;
             return Ok(disk.copy());
@@ -216,7 +217,33 @@ impl History {
         self.say(|| format!("ended by {stop:?}, known {}", model.known));
         let disk = self.stop(&disk, stop);
         self.damage(&disk, model, false)?;
+        if self.noise.one_in(8) {
+            // What the log has is not durable yet, so there are no crash points here.
+            compact(&disk)?;
+            self.figures.count("compactions");
+        }
         Ok(disk)
+    }
+    /// Sometimes compacts the base of an engine that was closed, with crash points meanwhile.
+    fn compact(&mut self, disk: &Disk, model: &Model) -> Result<(), String> {
+        if !self.noise.one_in(3) {
+            return Ok(());
+        }
+        let now = disk.operations();
+        disk.copy_before([0; 4].map(|_: u8| now + 1 + self.noise.below(60)));
+        compact(disk)?;
+        self.figures.count("compactions");
+        let point = Point {
+            model,
+            known: model.known,
+            acknowledged: model.known,
+            depth: DEPTH,
+        };
+        for copy in disk.take_copies() {
+            let checked = self.crash_point(&copy, &point);
+            checked.map_err(|error| format!("compacting, a crash point: {error}"))?;
+        }
+        Ok(())
     }
     fn any_stop(&mut self) -> Stop {
         let kinds = [
@@ -381,6 +408,12 @@ impl History {
         }
         Ok(())
     }
+}
+
+fn compact(disk: &Disk) -> Result<(), String> {
+    let done = txn::compact(&disk.env(), Path::new(world::DIR), &mut |_, _| {});
+    done.map(|_| ())
+        .map_err(|error| format!("the compaction failed: {error}"))
 }
 
 fn told(failure: Failure) -> String {

@@ -38,6 +38,13 @@ fn note(own: &mut Own, table: &Table, ident: Ident, row: Option<Row>, inserted: 
     own.insert(key, Written { row, inserted });
 }
 
+/// The key of a row, if its columns say it.
+fn key_of(table: &TableModel, used: &Table, ident: &Ident) -> Option<Vec<u8>> {
+    // The key needs only the first columns.
+    let like = table.shape.row(ident, &mut Noise::new(0));
+    shape::row_key(used, &like)
+}
+
 impl Statement<'_> {
     /// Whether what is newest in the engine is what is newest in the model.
     fn is_certain(&self) -> bool {
@@ -47,7 +54,7 @@ impl Statement<'_> {
         let writes = self.noise.below(10) < 7;
         let used = access::use_table(&mut self.live.txn, &table.definition, writes)?;
         if !writes {
-            return self.read(&used);
+            return self.read(table, &used);
         }
         match self.noise.below(7) {
             0..4 => self.insert(table, &used),
@@ -55,11 +62,12 @@ impl Statement<'_> {
             _ => self.delete(table, &used),
         }
     }
-    /// Reads all rows, from the snapshot or locked.
-    fn read(&mut self, used: &Table) -> Result<(), Failure> {
+    /// Reads one row or all, from the snapshot, or all, locked.
+    fn read(&mut self, table: &TableModel, used: &Table) -> Result<(), Failure> {
         if self.noise.one_in(3) {
             return self.read_locked(used);
         }
+        let ident = self.noise.one_in(3).then(|| self.pick(table));
         if self.live.snapshot.is_none() {
             let visible = self.engine.log().visible();
             let Some(state) = self.model.at(visible) else {
@@ -67,19 +75,30 @@ impl Statement<'_> {
             };
             self.live.snapshot = Some(state.clone());
         }
-        let rows = access::keyed_rows(&mut self.live.txn, used, Read::Plain)?;
         let Some(snapshot) = &self.live.snapshot else {
             return Ok(());
         };
-        let mut rows: Vec<Row> = rows.into_values().collect();
+        self.shown = snapshot.seq;
+        let ident = ident.and_then(|ident| Some((key_of(table, used, &ident)?, ident)));
+        if let Some((key, ident)) = ident {
+            let found = access::row(&mut self.live.txn, used, &key, Read::Plain)?;
+            let expected = snapshot.row(&self.live.own, used.id, &ident);
+            if found.as_ref() != expected {
+                let seq = snapshot.seq;
+                return wrong(format!("read at {seq}: {found:?}, expected {expected:?}"));
+            }
+            return Ok(());
+        }
+        let keyed = access::keyed_rows(&mut self.live.txn, used, Read::Plain)?;
+        let mut rows: Vec<Row> = keyed.values().cloned().collect();
         rows.sort();
         let expected = snapshot.rows(&self.live.own, used.id);
         if rows != expected {
             let seq = snapshot.seq;
             return wrong(format!("read at {seq}: {rows:?}, expected {expected:?}"));
         }
-        self.shown = snapshot.seq;
-        Ok(())
+        // Under READ COMMITTED it is all one statement.
+        access::check_indexes(&mut self.live.txn, used, &keyed)
     }
     fn read_locked(&mut self, used: &Table) -> Result<(), Failure> {
         let mode = [LockMode::Shared, LockMode::Exclusive];
@@ -180,22 +199,13 @@ impl Statement<'_> {
         used: &Table,
         ident: &Ident,
     ) -> Result<Option<(Vec<u8>, Row)>, Failure> {
-        // The key needs only the first columns.
-        let like = table.shape.row(ident, &mut Noise::new(0));
-        let found = match shape::row_key(used, &like) {
-            Some(key) => {
-                let mut value = Vec::new();
-                let txn = &mut self.live.txn;
-                match txn.get(used.rows, &key, FOR_UPDATE, &mut value)? {
-                    true => Some((key, shape::row_of(used, &value)?)),
-                    false => None,
-                }
-            }
-            None => {
-                let rows = access::keyed_rows(&mut self.live.txn, used, FOR_UPDATE)?;
-                rows.into_iter()
-                    .find(|(_, row)| table.shape.ident(row) == *ident)
-            }
+        let txn = &mut self.live.txn;
+        let found = if let Some(key) = key_of(table, used, ident) {
+            access::row(txn, used, &key, FOR_UPDATE)?.map(|row| (key, row))
+        } else {
+            let rows = access::keyed_rows(txn, used, FOR_UPDATE)?;
+            rows.into_iter()
+                .find(|(_, row)| table.shape.ident(row) == *ident)
         };
         let latest = self.model.latest();
         let expected = latest.row(&self.live.own, used.id, ident);

@@ -296,6 +296,38 @@ impl Base {
         write.transaction = Some(transaction);
         Ok(write)
     }
+    /// Fills an empty Base with all that `source` has. `each` hears of every tree before it comes.
+    pub fn fill(
+        &self,
+        source: &BaseSnapshot,
+        each: &mut dyn FnMut(usize),
+    ) -> Result<(), StoreError> {
+        let write = self.write()?;
+        let mut meta = write.meta()?;
+        for (key, value) in source.meta()? {
+            meta.put(&key, &value)?;
+        }
+        drop(meta);
+        for (number, tree) in source.trees()?.into_iter().enumerate() {
+            each(number);
+            let mut range = source.range(tree, &[], None)?;
+            let mut failure = None;
+            let entries = std::iter::from_fn(|| match range.next(false) {
+                Ok(entry) => entry,
+                Err(error) => {
+                    failure = Some(error);
+                    None
+                }
+            });
+            write
+                .tree(tree)?
+                .append(entries, |entry| (entry.key(), entry.value()))?;
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+        }
+        write.commit()
+    }
     /// A change of `opened` has failed.
     fn failed(&self, opened: &Arc<Opened>) {
         opened.file.close();

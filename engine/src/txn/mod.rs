@@ -18,7 +18,7 @@
 //! | `depends`, `replies` | what a session has met that is not durable yet; replies wait for it |
 //! | `dictionary`, `ddl`, `build` | the data dictionary, its changes, bulk builds |
 //! | `table_state`, `auto_increment` | what is known of a table beside its definition; its next values |
-//! | `check` | CHECK TABLE |
+//! | `check`, `compact` | CHECK TABLE; giving the Base's free space back to the disk |
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
 //! | `checkpoint`, `checkpointer`, `meta`, `recover` | from memory to the Base, and back at a start |
 //! | `stats` | what it tells about itself |
@@ -33,6 +33,7 @@ mod checkpoint;
 mod checkpointer;
 mod claim;
 mod commit;
+mod compact;
 mod ddl;
 mod depends;
 mod descriptor;
@@ -70,6 +71,7 @@ mod writes;
 pub use crate::store::{Batch, KeyRange};
 pub use build::RowConversion;
 pub use check::TableReport;
+pub use compact::{Compacted, compact};
 pub use ddl::{DdlStatement, SchemaChange};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions, Step};

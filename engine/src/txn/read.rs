@@ -42,6 +42,11 @@ impl Txn {
         Some(exists)
     }
     fn get_plain(&mut self, key: &TreeKey, value: &mut Vec<u8>) -> Result<bool, TxnError> {
+        if !self.reads_uncommitted() {
+            // The first plain read takes it, also one that finds an own row and does not need it:
+            // what is read next is what was there then.
+            self.take_snapshot();
+        }
         if let Some(exists) = self.get_own(key, value) {
             return Ok(exists);
         }

@@ -121,7 +121,8 @@ fn start(inner: Inner, records: Records) -> Result<Engine, OpenError> {
     })
 }
 
-fn lock_directory(env: &Env, dir: &Path) -> Result<Box<dyn Send + Sync>, OpenError> {
+/// Takes a data directory for this process alone, until what it gives is dropped.
+pub(super) fn lock_directory(env: &Env, dir: &Path) -> Result<Box<dyn Send + Sync>, OpenError> {
     let fail = |error: std::io::Error| {
         OpenError(format!(
             "cannot use the data directory {}: {error}",
@@ -163,29 +164,46 @@ fn open_base(
              the file back, restore the data directory from a backup, or move the binary logs away"
         )));
     }
-    // Under another name until there is something in it.
-    let temporary = dir.join(format!("{BASE_FILE}.tmp"));
-    if env.exists(&temporary).map_err(|error| failed(&error))? {
-        env.remove(&temporary).map_err(|error| failed(&error))?;
-    }
     let header = Header {
         format: meta::FORMAT,
         next_id: 1,
         log_source: format_uuid(server_uuid),
         ..Header::default()
     };
-    let made = Base::create(env, &temporary, options.base_cache_bytes);
-    let made = made.map_err(TxnError::from).and_then(|base| {
+    new_base(env, dir, |base| {
         let write = base.write()?;
         meta::write_header(&write, &header)?;
         Ok(write.commit()?)
-    });
-    made.map_err(|error| OpenError(format!("cannot make the base file: {error}")))?;
-    let renamed = env.rename(&temporary, &path);
-    renamed
-        .and_then(|()| env.sync_dir(dir))
-        .map_err(|error| failed(&error))?;
+    })?;
     Base::open(env, &path, options.base_cache_bytes).map_err(|error| failed(&error))
+}
+
+/// Makes a Base file of what `fill` puts into it, durable, and replaces the one there is, if any.
+/// It has another name until then; what a crash left under that name goes.
+pub(super) fn new_base(
+    env: &Env,
+    dir: &Path,
+    fill: impl FnOnce(&Base) -> Result<(), TxnError>,
+) -> Result<(), OpenError> {
+    let temporary = dir.join(format!("{BASE_FILE}.tmp"));
+    let io = |error: std::io::Error| TxnError::Storage(error.to_string());
+    let clear = || match env.exists(&temporary) {
+        Ok(true) => env.remove(&temporary),
+        there => there.map(|_| ()),
+    };
+    let make = || {
+        clear().map_err(io)?;
+        let base = Base::create(env, &temporary, EngineOptions::default().base_cache_bytes)?;
+        fill(&base)?;
+        drop(base);
+        let renamed = env.rename(&temporary, &dir.join(BASE_FILE));
+        renamed.and_then(|()| env.sync_dir(dir)).map_err(io)
+    };
+    make().map_err(|error| {
+        // What is left there takes space only.
+        let _ = clear();
+        OpenError(format!("cannot make a base file: {error}"))
+    })
 }
 
 /// The server's UUID, made on the first start and kept in `auto.cnf`, as MySQL keeps its own.

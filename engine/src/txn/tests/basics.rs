@@ -18,6 +18,27 @@ fn a_transaction_reads_what_it_wrote_and_others_do_not() {
 }
 
 #[test]
+fn the_first_plain_read_takes_the_snapshot_whatever_it_finds() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = create(&engine);
+    let add = |id| {
+        let mut txn = begin(&engine, Isolation::ReadCommitted);
+        insert(&mut txn, &t, (id, None, None)).unwrap();
+        txn.commit("test").unwrap();
+    };
+    for (first, found) in [(1, true), (99, false)] {
+        let mut txn = begin(&engine, Isolation::RepeatableRead);
+        let own = (1, None, None);
+        insert(&mut txn, &t, own).unwrap();
+        let row = get(&mut txn, &t, first, Read::Plain).unwrap();
+        assert_eq!(row, found.then_some(own));
+        add(first + 1);
+        assert_eq!(get(&mut txn, &t, first + 1, Read::Plain).unwrap(), None);
+    }
+}
+
+#[test]
 fn snapshots_hold_through_updates_and_checkpoints() {
     let disk = disk();
     let engine = open(&disk.env());

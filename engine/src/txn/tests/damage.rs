@@ -355,3 +355,43 @@ fn a_restart_after_a_failed_sync_does_not_trust_the_page_cache() {
     }
     assert!(failed > 0);
 }
+
+/// A long snapshot keeps every old version, so that the file grows; nothing but a compaction makes
+/// it short again, and a crash at any of its calls loses nothing.
+#[test]
+fn a_compaction_gives_space_back_and_may_be_cut_short() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = create(&engine);
+    fill(&engine, &t, 0..2_000);
+    let mut old = begin(&engine, Isolation::RepeatableRead);
+    old.take_snapshot();
+    for round in 0..8 {
+        let mut txn = begin(&engine, Isolation::ReadCommitted);
+        for id in 0..2_000 {
+            update(&mut txn, &t, id, (id, Some(round), Some(id))).unwrap();
+        }
+        txn.commit("test").unwrap();
+        engine.checkpoint().unwrap();
+    }
+    drop(old);
+    engine.close().unwrap();
+    let expected = all_rows(&open(&disk.copy().env()), &t);
+    let compacted = disk.copy();
+    let done = compact(&compacted.env(), Path::new(DIR), &mut |_, _| {}).unwrap();
+    let calls = compacted.operations();
+    assert!(done.after < done.before, "{done:?}");
+    let length = compacted.contents(&base_path()).unwrap().len();
+    assert_eq!(length as u64, done.after);
+    assert_eq!(all_rows(&open(&compacted.env()), &t), expected);
+    for at in 1..=calls {
+        let disk = disk.copy();
+        disk.copy_before([at]);
+        compact(&disk.env(), Path::new(DIR), &mut |_, _| {}).unwrap();
+        for cut in disk.take_copies() {
+            let engine = open(&cut.crash(at).env());
+            assert_eq!(all_rows(&engine, &t), expected, "call {at} of {calls}");
+            check_indexes(&engine, &t);
+        }
+    }
+}
