@@ -22,6 +22,7 @@ pub mod temporary;
 pub mod text;
 pub mod user_locks;
 pub mod users;
+mod value_kind;
 pub mod variables;
 pub mod warnings;
 

@@ -126,10 +126,12 @@ impl Expr {
             Expr::Function { function, args, ty } => {
                 (function.eval)(&functions::Args { args, row, ty }, context)?
             }
-            Expr::UserVariable { name, .. } => context
-                .environment
-                .user_variable(name)
-                .map_or(Value::Null, |(value, _)| value),
+            Expr::UserVariable { name, ty } => {
+                let value = context.environment.user_variable(name);
+                // The statement itself may have given it a value of another type.
+                let value = value.map_or(Value::Null, |(value, _)| value);
+                convert::conform(value, ty, context)
+            }
             Expr::SetUserVariable { name, expr } => {
                 let ty = infer(expr);
                 let value = convert::conform(eval(expr, row, context)?, &ty, context);

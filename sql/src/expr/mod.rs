@@ -43,7 +43,6 @@ pub use convert::{conform, text};
 pub use eval::{eval, eval_output, holds};
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub(crate) use resolve::literal::as_number;
-pub(crate) use resolve::type_of;
 pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};

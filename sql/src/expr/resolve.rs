@@ -6,8 +6,6 @@ mod compared;
 pub(super) mod literal;
 mod predicate;
 
-pub(crate) use literal::type_of;
-
 use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
@@ -15,7 +13,7 @@ use super::{
     types::{coercibility, common_type, mix_collations},
     visit_operands,
 };
-use crate::{error::SqlError, interrupt};
+use crate::{error::SqlError, interrupt, value_kind::ValueKind};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
 
@@ -49,10 +47,10 @@ pub trait Scope {
         let _ = scope;
         Err(SqlError::unknown_variable(name))
     }
-    /// The type of a user variable's value now, if it is a number.
-    fn user_variable(&self, name: &str) -> Option<ExprType> {
+    /// The type of a user variable's value now.
+    fn user_variable(&mut self, name: &str) -> ExprType {
         let _ = name;
-        None
+        ValueKind::Null.variable_type(self.collation())
     }
     /// A warning that every execution gives.
     fn warn(&mut self, warning: SqlError) {
@@ -191,13 +189,7 @@ fn identifier(path: &[ast::Ident], scope: &mut dyn Scope) -> Result<Expr, SqlErr
         .trim_start_matches('@')
         .trim_matches(['`', '\'', '"'])
         .to_string();
-    // That of a string is known only when the statement runs.
-    let ty = scope.user_variable(&name).unwrap_or_else(|| ExprType {
-        ty: None,
-        collation: scope.collation(),
-        coercibility: coercibility::IMPLICIT,
-        ..ExprType::null()
-    });
+    let ty = scope.user_variable(&name);
     Ok(Expr::UserVariable { name, ty })
 }
 

@@ -16,6 +16,7 @@
 //! is read at the speed of the lexer.
 
 use super::{Kind, Lexer, Mode, Token, hints, number, string_value};
+use crate::value_kind::ValueKind;
 use cohort_engine::types::Value;
 
 /// Texts longer than this are not worth a place in the cache, unless they fold.
@@ -63,6 +64,9 @@ struct Walk<'a, 'l> {
     levels: [Level; DEPTH_MAX],
     depth: usize,
     previous: Token,
+    /// The literal before is marked as one that is assigned to a column as it is, which makes the
+    /// same plan whatever its kind.
+    assigned: bool,
     /// Only those whose literals can be anywhere after VALUES or SET.
     insert: bool,
     rows: Option<Rows>,
@@ -82,6 +86,13 @@ struct Rows {
 }
 
 impl Lifted {
+    /// The literals that the text has after folding, whose places are `places`.
+    #[must_use]
+    pub fn parameters(&self) -> &[Value] {
+        // The last row's stand for all.
+        let folded = self.values.len() - self.places.len();
+        self.values.get(folded..).unwrap_or_default()
+    }
     /// Walks over a statement. `false`: it is not one whose literals can be lifted, and must be
     /// parsed as it is. `self.key` is appended to; everything else is replaced.
     pub fn lift(&mut self, source: &[u8], mode: Mode) -> bool {
@@ -139,6 +150,7 @@ impl<'a, 'l> Walk<'a, 'l> {
             levels: [level; DEPTH_MAX],
             depth: 0,
             previous: first,
+            assigned: false,
             insert,
             rows: None,
         };
@@ -154,6 +166,10 @@ impl<'a, 'l> Walk<'a, 'l> {
 
     fn step(&mut self, token: Token, lexer: &mut Lexer, fold: bool) -> Step {
         let text = token.text(self.source);
+        if std::mem::take(&mut self.assigned) && !matches!(text, b"," | b")") {
+            // It is only a part of a value.
+            self.mark_kind();
+        }
         match token.kind {
             Kind::End | Kind::Invalid | Kind::Placeholder => {
                 self.lifted.end = token.start;
@@ -219,19 +235,25 @@ impl<'a, 'l> Walk<'a, 'l> {
     }
 
     fn lift(&mut self, value: Value, token: Token) {
-        let mark: &[u8] = if self.rows.is_some() && self.depth > 0 {
-            b" ?"
-        } else {
-            match value {
-                Value::Bytes(_) => b" ?s",
-                Value::Decimal(_) => b" ?d",
-                Value::Double(_) => b" ?f",
-                _ => b" ?i",
-            }
-        };
-        self.lifted.key.extend_from_slice(mark);
+        self.lifted.key.extend_from_slice(b" ?");
         self.lifted.values.push(value);
         self.lifted.places.push((token.start, token.end));
+        self.assigned = self.rows.is_some() && self.depth == 1 && self.begins_value();
+        if !self.assigned {
+            self.mark_kind();
+        }
+    }
+
+    /// Writes what the last literal is.
+    fn mark_kind(&mut self) {
+        if let Some(value) = self.lifted.values.last() {
+            ValueKind::of(value).mark(&mut self.lifted.key);
+        }
+    }
+
+    /// Whether one of a list of values begins here.
+    fn begins_value(&self) -> bool {
+        matches!(self.previous.text(self.source), b"(" | b",")
     }
 
     /// Whether a `-` here is a sign, not a subtraction.
@@ -380,7 +402,8 @@ impl<'a, 'l> Walk<'a, 'l> {
     }
 
     fn word(&mut self, token: Token, text: &[u8], fold: bool) {
-        if self.rows.is_some() && self.depth == 1 && text.eq_ignore_ascii_case(b"NULL") {
+        let is_null = || text.eq_ignore_ascii_case(b"NULL");
+        if self.rows.is_some() && self.depth == 1 && self.begins_value() && is_null() {
             self.lift(Value::Null, token);
             return;
         }

@@ -166,7 +166,7 @@ fn key(source: &str) -> String {
 fn lifts_where_it_is_safe() {
     assert_eq!(
         key("SELECT 1, a+2 FROM t WHERE id=5 AND s IN ('x',-1.5) ORDER BY 1 LIMIT 10"),
-        "SELECT 1 , a + 2 FROM t WHERE id = ?i AND s IN ( ?s , ?d ) ORDER BY 1 LIMIT ?i"
+        "SELECT 1 , a + 2 FROM t WHERE id = ?i AND s IN ( ?s , ?d1 ) ORDER BY 1 LIMIT ?i"
     );
     assert_eq!(
         key("SELECT SUBSTRING('abc' FROM 2) FROM t GROUP BY a+1 HAVING a+1>1 LIMIT 3"),
@@ -209,6 +209,17 @@ fn folds_rows_that_look_the_same() {
             .unwrap()
             .0,
         "INSERT INTO t VALUES ( DEFAULT ) , ( DEFAULT )"
+    );
+    // Kinds matter where a literal is not the whole value.
+    assert_eq!(
+        lifted("INSERT INTO t VALUES (1,2+b,IF(a,3,4)),(NULL,2e0+b,IF(a,3,4))"),
+        Some((
+            "INSERT INTO t VALUES ( ? , ?i + b , IF ( a , ?i , ?i ) ) , \
+             ( ? , ?f + b , IF ( a , ?i , ?i ) )"
+                .into(),
+            8,
+            8
+        ))
     );
 }
 

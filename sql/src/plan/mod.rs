@@ -36,8 +36,7 @@ pub use tree::*;
 use crate::{
     error::SqlError,
     expr::{ExprType, SqlMode, VariableScope},
-    lexer::{Lifted, Mode},
-    parse::{self, Parsed, Text},
+    parse::{Parsed, Text},
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
@@ -69,27 +68,14 @@ pub struct CompileContext<'a> {
     pub locked: bool,
     /// The value of a system variable now, for its type; 1193 if there is none.
     pub variable: &'a (dyn Fn(VariableScope, &str) -> Result<Value, SqlError> + Sync),
-    /// The type of a user variable's value now, if it is a number.
-    pub user_variable: &'a (dyn Fn(&str) -> Option<ExprType> + Sync),
-    /// The literals that were lifted out of the text, for their types.
-    pub literals: &'a [Value],
+    /// The type of a user variable's value now.
+    pub user_variable: &'a (dyn Fn(&str) -> ExprType + Sync),
+    /// What its parameters are now, for their types; fewer if they are not known.
+    pub parameters: &'a [Value],
     /// @@sql_mode
     pub sql_mode: SqlMode,
     /// @@collation_connection
     pub collation: Collation,
-}
-
-impl CompileContext<'_> {
-    /// What sql_mode says about tokens.
-    #[must_use]
-    pub fn lexer_mode(&self) -> Mode {
-        Mode {
-            ansi_quotes: self.sql_mode.has(SqlMode::ANSI_QUOTES),
-            no_backslash_escapes: self.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
-            pipes_as_concat: self.sql_mode.has(SqlMode::PIPES_AS_CONCAT),
-            high_not_precedence: self.sql_mode.has(SqlMode::HIGH_NOT_PRECEDENCE),
-        }
-    }
 }
 
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the
@@ -111,6 +97,7 @@ pub fn compile(
         common: Vec::new(),
         recursions: 0,
         named_itself: false,
+        user_variables: Vec::new(),
     };
     let mut writes = true;
     let (body, columns) = match &parsed.statement {
@@ -182,57 +169,8 @@ pub fn compile(
         warnings: planner.warnings,
         writes,
         execution_ms_max: parsed.text.execution_ms_max(),
+        user_variables: planner.user_variables,
     })
-}
-
-/// Parses and compiles a statement, where the stack suffices for it. `lifted`: its literals are
-/// parameters.
-pub fn compile_statement(
-    source: &[u8],
-    lifted: Option<&Lifted>,
-    context: &CompileContext,
-) -> Result<Plan, SqlError> {
-    let mode = context.lexer_mode();
-    parse::with_stack(source, mode, || {
-        let parsed = parse::parse(source, mode, lifted)?;
-        let context = CompileContext {
-            literals: lifted.map_or(&[], |l| &l.values),
-            ..*context
-        };
-        compile(&parsed, &context, lifted.is_some())
-    })
-}
-
-/// The plan of a statement that came as text, from the cache if possible. Its parameters are
-/// then `lifted.values`, which are none if it was compiled as it stands.
-pub fn plan_text(
-    cache: &PlanCache,
-    source: &[u8],
-    lifted: &mut Lifted,
-    context: &CompileContext,
-) -> Result<Arc<Plan>, SqlError> {
-    lifted.key.clear();
-    lifted.key.extend_from_slice(context.database.as_bytes());
-    lifted.key.push(0);
-    lifted
-        .key
-        .extend_from_slice(&context.sql_mode.0.to_le_bytes());
-    lifted
-        .key
-        .extend_from_slice(&context.collation.id().to_le_bytes());
-    if lifted.lift(source, context.lexer_mode()) {
-        if let Some(plan) = cache.get(&lifted.key, context.dictionary.version()) {
-            return Ok(plan);
-        }
-        if let Ok(plan) = compile_statement(source, Some(lifted), context) {
-            let plan = Arc::new(plan);
-            cache.put(&lifted.key, Arc::clone(&plan));
-            return Ok(plan);
-        }
-        // Errors are to be in the words of the text as it stands.
-    }
-    lifted.values.clear();
-    Ok(Arc::new(compile_statement(source, None, context)?))
 }
 
 /// What the compilation of one statement has in hand.
@@ -252,4 +190,6 @@ struct Planner<'a> {
     recursions: usize,
     /// A common table expression was named in its own definition.
     named_itself: bool,
+    /// The user variables it reads, with the types they have now.
+    user_variables: Vec<(String, ExprType)>,
 }

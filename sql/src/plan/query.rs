@@ -9,8 +9,9 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, infer},
+    expr::{Expr, infer, visit_operands},
     output::ColumnMeta,
+    value_kind::ValueKind,
 };
 use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;
@@ -276,11 +277,10 @@ impl Planner<'_> {
                 }
             };
             let mut computed = self.computed(expr)?;
-            if let Expr::Parameter { ty, .. } | Expr::UserVariable { ty, .. } = &computed.expr
-                && ty.ty.is_none()
-            {
-                // The client is told of a string before it says what the value is.
-                let ty = ExprType::string(65_535 / 4, ty.collation, ty.coercibility).or_null();
+            if infer(&computed.expr).ty.is_none() && has_unknown(&computed.expr) {
+                // Nothing but NULL can come of it now, and something else the next time: clients
+                // are told of a string.
+                let ty = ValueKind::Text.parameter_type(self.context.collation);
                 let expr = Box::new(computed.expr);
                 computed.expr = Expr::Cast { expr, ty };
             }
@@ -548,4 +548,11 @@ impl Plan {
         let mut sizes = self.sizes.iter();
         sizes.any(|(table, planned)| access::outgrown(*planned, engine.row_estimate(table)))
     }
+}
+
+/// Whether a parameter or user variable is in it.
+fn has_unknown(expr: &Expr) -> bool {
+    let mut unknown = matches!(expr, Expr::Parameter { .. } | Expr::UserVariable { .. });
+    visit_operands(expr, &mut |operand| unknown |= has_unknown(operand));
+    unknown
 }

@@ -7,6 +7,7 @@ use crate::{
         self, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility, infer,
         is_aggregate,
     },
+    value_kind::ValueKind,
 };
 use cohort_engine::types::{Collation, Table, Value, schema::DefaultValue};
 use sqlparser::ast;
@@ -437,23 +438,11 @@ impl Scope for Planner<'_> {
         if index >= self.parameters {
             return Err(SqlError::syntax("?", 1));
         }
-        let collation = self.context.collation;
-        let ty = match self.context.literals.get(index as usize) {
-            Some(Value::Int(_)) => ExprType::bigint(false),
-            Some(Value::UInt(_)) => ExprType::bigint(true),
-            Some(Value::Double(_)) => ExprType::double(),
-            Some(Value::Decimal(_)) => ExprType::decimal(65, 30),
-            Some(Value::Bytes(_)) => ExprType::string(65_535 / 4, collation, coercibility::LITERAL),
-            _ => {
-                let mut ty = ExprType::null();
-                ty.collation = collation;
-                ty.coercibility = coercibility::LITERAL;
-                ty
-            }
-        };
+        let value = self.context.parameters.get(index as usize);
+        let kind = value.map_or(ValueKind::Null, ValueKind::of);
         Ok(Expr::Parameter {
             index,
-            ty: ty.or_null(),
+            ty: kind.parameter_type(self.context.collation),
         })
     }
 
@@ -461,8 +450,12 @@ impl Scope for Planner<'_> {
         (self.context.variable)(scope, name)
     }
 
-    fn user_variable(&self, name: &str) -> Option<ExprType> {
-        (self.context.user_variable)(name)
+    fn user_variable(&mut self, name: &str) -> ExprType {
+        let ty = (self.context.user_variable)(name);
+        if !self.user_variables.iter().any(|(known, _)| known == name) {
+            self.user_variables.push((name.to_owned(), ty));
+        }
+        ty
     }
 
     fn warn(&mut self, warning: SqlError) {

@@ -36,6 +36,8 @@ pub struct Plan {
     pub writes: bool,
     /// The hint MAX_EXECUTION_TIME, in milliseconds.
     pub execution_ms_max: Option<u64>,
+    /// The user variables whose types it was compiled for.
+    pub user_variables: Vec<(String, ExprType)>,
 }
 
 /// A stored table where a statement names it.

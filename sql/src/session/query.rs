@@ -11,8 +11,9 @@ use crate::{
     output::{ColumnMeta, Done, Output},
     parse,
     plan::{self, Body, CompileContext, InsertRows, Plan},
-    state::Changes,
+    state::{Changes, State},
     status::{Counter, Counters},
+    value_kind::ValueKind,
 };
 use cohort_engine::{
     txn::{Isolation, LockMode, OnConflict, Read, Txn},
@@ -21,26 +22,78 @@ use cohort_engine::{
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+/// Prepared texts of more bytes are not worth a place in the cache of plans.
+const PREPARED_CACHED_MAX: usize = 16 * 1024;
+
 /// How often a statement is compiled again because a table changed under it.
 const ATTEMPTS_MAX: usize = 16;
 
-/// A compiled query or DML statement, which is compiled again when a table has changed.
+/// A prepared query or DML statement. It is compiled when it is prepared, and again when the kinds
+/// of its parameters, the types of its user variables, or a table are others than before.
 pub(super) struct Query {
     source: Box<[u8]>,
     /// The default database when it was prepared: names keep meaning the same.
     database: Arc<str>,
-    plan: Mutex<Arc<Plan>>,
+    /// What it was compiled for last.
+    latest: Mutex<Compiled>,
+}
+
+/// A plan, and what its parameters were thought to be.
+#[derive(Clone)]
+struct Compiled {
+    kinds: Arc<[ValueKind]>,
+    plan: Arc<Plan>,
+}
+
+impl Compiled {
+    /// Whether it can be run with these values.
+    fn takes(&self, params: &[Value], state: &State) -> bool {
+        let mut pairs = self.kinds.iter().zip(params);
+        let mut variables = self.plan.user_variables.iter();
+        self.kinds.len() == params.len()
+            && pairs.all(|(kind, value)| kind.takes(ValueKind::of(value)))
+            && variables.all(|(name, ty)| state.user_variable_type(name) == *ty)
+    }
 }
 
 impl Query {
     /// How many `?` it has; 1390 if they are more than the protocol can number.
     pub fn parameters(&self) -> Result<u16, SqlError> {
-        u16::try_from(self.plan.lock().parameters).map_err(|_| SqlError::too_many_parameters())
+        let parameters = self.latest.lock().plan.parameters;
+        u16::try_from(parameters).map_err(|_| SqlError::too_many_parameters())
     }
     /// The columns of its result.
     pub fn columns(&self) -> Arc<[ColumnMeta]> {
-        Arc::clone(&self.plan.lock().columns)
+        Arc::clone(&self.latest.lock().plan.columns)
     }
+    /// Keeps a plan that was made for values like these.
+    fn keep(&self, plan: &Arc<Plan>, params: &[Value]) {
+        let mut latest = self.latest.lock();
+        if !Arc::ptr_eq(&latest.plan, plan) {
+            *latest = Compiled {
+                kinds: params.iter().map(ValueKind::of).collect(),
+                plan: Arc::clone(plan),
+            };
+        }
+    }
+}
+
+/// What a key of the cache of plans is made of.
+#[derive(Clone, Copy)]
+enum PlanSource {
+    /// A text with its literals lifted out.
+    Text,
+    /// A prepared statement.
+    Prepared,
+}
+
+/// Where the values of a text's parameters are, when it is compiled.
+#[derive(Clone, Copy)]
+enum Params<'a> {
+    /// They are its literals.
+    Lifted(&'a Lifted),
+    /// Those of its `?`; fewer if they are not known yet.
+    Bound(&'a [Value]),
 }
 
 /// Whether a text begins as one of the statements that are the planner's. Comments in front are
@@ -92,18 +145,17 @@ impl Output for Kept {
 }
 
 impl Session {
-    /// Compiles a text; with `lifted`, its literals are parameters.
-    fn plan(
-        &self,
-        sql: &[u8],
-        database: &str,
-        lifted: Option<&Lifted>,
-    ) -> Result<Arc<Plan>, SqlError> {
+    /// Compiles a text for the kinds that its parameters have.
+    fn plan(&self, sql: &[u8], database: &str, params: Params<'_>) -> Result<Arc<Plan>, SqlError> {
         let state = &self.state;
         let settings = state.settings();
         let engine = &state.instance.engine;
         let dictionary = engine.dictionary();
         let variable = |scope: VariableScope, name: &str| state.variable_named(scope, name);
+        let (lifted, parameters) = match params {
+            Params::Lifted(lifted) => (Some(lifted), lifted.parameters()),
+            Params::Bound(values) => (None, values),
+        };
         let context = CompileContext {
             engine,
             dictionary: &dictionary,
@@ -111,8 +163,8 @@ impl Session {
             virtual_tables: state,
             locked: self.locked.tables.is_some(),
             variable: &variable,
-            user_variable: &|name: &str| state.numeric_type(name),
-            literals: lifted.map_or(&[], |lifted| &lifted.values),
+            user_variable: &|name: &str| state.user_variable_type(name),
+            parameters,
             sql_mode: settings.sql_mode,
             collation: settings.collation,
         };
@@ -129,13 +181,46 @@ impl Session {
     /// Compiles a query.
     pub(super) fn compile_query(&mut self, sql: &[u8]) -> Result<Query, SqlError> {
         let database = Arc::clone(&self.state.database);
-        let plan = self.plan(sql, &database, None)?;
+        let plan = self.prepared_plan(sql, &database, &[], true)?;
         self.check_locked(&plan)?;
+        let kinds = Arc::from([]);
         Ok(Query {
             source: sql.into(),
             database,
-            plan: Mutex::new(plan),
+            latest: Mutex::new(Compiled { kinds, plan }),
         })
+    }
+
+    /// The plan of a prepared statement for the kinds of these values; if `cached`, from the cache
+    /// if possible.
+    fn prepared_plan(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: &[Value],
+        cached: bool,
+    ) -> Result<Arc<Plan>, SqlError> {
+        // The types of user variables, and what system variables are, do not stand in the text.
+        if sql.len() > PREPARED_CACHED_MAX || sql.contains(&b'@') {
+            return self.plan(sql, database, Params::Bound(params));
+        }
+        let mut key = Vec::with_capacity(sql.len() + 64);
+        self.begin_key(&mut key, database, PlanSource::Prepared);
+        for value in params {
+            ValueKind::of(value).mark(&mut key);
+        }
+        key.push(0);
+        key.extend_from_slice(sql);
+        let plans = &self.state.instance.plans;
+        let version = self.state.instance.engine.dictionary().version();
+        if let Some(plan) = plans.get(&key, version).filter(|_| cached) {
+            self.state.counters().count(Counter::PlanCacheHits);
+            return Ok(plan);
+        }
+        self.state.counters().count(Counter::PlanCacheMisses);
+        let plan = self.plan(sql, database, Params::Bound(params))?;
+        plans.put(&key, Arc::clone(&plan));
+        Ok(plan)
     }
 
     /// Runs a query that came as text, through the cache of plans.
@@ -146,12 +231,12 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         let mut lifted = std::mem::take(&mut self.lifted);
-        self.begin_key(&mut lifted.key);
+        self.begin_key(&mut lifted.key, &self.state.database, PlanSource::Text);
         let result = if lifted.lift(sql, self.state.settings().lexer) {
             self.run_lifted(sql, &lifted, text, out)
         } else {
             let database = Arc::clone(&self.state.database);
-            let compile = |session: &Session| session.plan(sql, &database, None);
+            let compile = |session: &Session| session.plan(sql, &database, Params::Bound(&[]));
             compile(self).and_then(|plan| self.run_plan(plan, &compile, text, &[], out))
         };
         self.lifted = lifted;
@@ -159,10 +244,11 @@ impl Session {
     }
 
     /// What else than its text a statement's meaning depends on.
-    fn begin_key(&self, key: &mut Vec<u8>) {
+    fn begin_key(&self, key: &mut Vec<u8>, database: &str, source: PlanSource) {
         let settings = self.state.settings();
         key.clear();
-        key.extend_from_slice(self.state.database.as_bytes());
+        key.push(source as u8);
+        key.extend_from_slice(database.as_bytes());
         key.push(0);
         key.extend_from_slice(&settings.sql_mode.0.to_le_bytes());
         key.extend_from_slice(&settings.collation.id().to_le_bytes());
@@ -191,7 +277,7 @@ impl Session {
             // Some statements need their literals where they are, if only for the error.
             Err(_) => {
                 let database = Arc::clone(&self.state.database);
-                let compile = |session: &Session| session.plan(sql, &database, None);
+                let compile = |session: &Session| session.plan(sql, &database, Params::Bound(&[]));
                 let plan = compile(self)?;
                 self.run_plan(plan, &compile, text, &[], out)
             }
@@ -199,7 +285,7 @@ impl Session {
     }
 
     fn plan_lifted(&self, sql: &[u8], lifted: &Lifted) -> Result<Arc<Plan>, SqlError> {
-        let plan = self.plan(sql, &self.state.database, Some(lifted))?;
+        let plan = self.plan(sql, &self.state.database, Params::Lifted(lifted))?;
         self.state
             .instance
             .plans
@@ -216,15 +302,23 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         let compile = |session: &Session| {
-            let plan = session.plan(&query.source, &query.database, None)?;
-            *query.plan.lock() = Arc::clone(&plan);
+            let plan = session.prepared_plan(&query.source, &query.database, params, false)?;
+            query.keep(&plan, params);
             Ok(plan)
         };
-        let mut plan = Arc::clone(&query.plan.lock());
-        if plan.dictionary != self.state.instance.engine.dictionary().version() {
+        let latest = query.latest.lock().clone();
+        let version = self.state.instance.engine.dictionary().version();
+        let changed = latest.plan.dictionary != version;
+        if changed {
             self.state.counters().count(Counter::ComStmtReprepare);
-            plan = compile(self)?;
         }
+        let plan = if changed || !latest.takes(params, &self.state) {
+            let plan = self.prepared_plan(&query.source, &query.database, params, true)?;
+            query.keep(&plan, params);
+            plan
+        } else {
+            latest.plan
+        };
         self.run_plan(plan, &compile, text, params, out)
     }
 
@@ -236,7 +330,8 @@ impl Session {
     ) -> Result<Vec<Value>, SqlError> {
         let sql = format!("SELECT {expressions}");
         let database = Arc::clone(&self.state.database);
-        let compile = |session: &Session| session.plan(sql.as_bytes(), &database, None);
+        let bound = Params::Bound(params);
+        let compile = |session: &Session| session.plan(sql.as_bytes(), &database, bound);
         let plan = compile(self)?;
         let mut kept = Kept::default();
         let text = Arc::from(sql.as_str());

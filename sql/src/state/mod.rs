@@ -16,9 +16,10 @@ pub use registry::{Activity, Entry, Registry};
 
 use crate::{
     command::SetScope,
-    expr::{ExprType, type_of},
+    expr::ExprType,
     status::Counters,
     user_locks::Holder,
+    value_kind::ValueKind,
     variables::{Scope, Settings, Variable, Variables},
     warnings::Warnings,
 };
@@ -179,18 +180,14 @@ impl State {
         let value = self.user_variables.get(&name.to_lowercase());
         value.map(|(value, _)| value.clone()).unwrap_or_default()
     }
-    /// The type of a user variable's value, if it is a number.
+    /// The type of a user variable's value.
     #[must_use]
-    pub fn numeric_type(&self, name: &str) -> Option<ExprType> {
-        let (value, collation) = self.user_variables.get(name)?;
-        let ty = match value {
-            Value::Int(_) => ExprType::bigint(false),
-            Value::UInt(_) => ExprType::bigint(true),
-            Value::Double(_) | Value::Float(_) => ExprType::double(),
-            Value::Decimal(_) => type_of(value, *collation),
-            _ => return None,
+    pub fn user_variable_type(&self, name: &str) -> ExprType {
+        let (value, collation) = match self.user_variables.get(name) {
+            Some((value, collation)) => (value, *collation),
+            None => (&Value::Null, self.settings().collation),
         };
-        Some(ty.or_null())
+        ValueKind::of(value).variable_type(collation)
     }
     /// Sets a user variable.
     pub fn set_user_variable(&mut self, name: &str, value: Value) {

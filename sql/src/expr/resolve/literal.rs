@@ -10,7 +10,7 @@ use cohort_engine::types::{Collation, ColumnType, Decimal, Value, decimal};
 use sqlparser::ast;
 
 /// The type of a literal with this value.
-pub(crate) fn type_of(value: &Value, collation: Collation) -> ExprType {
+pub(super) fn type_of(value: &Value, collation: Collation) -> ExprType {
     match value {
         Value::Null => ExprType::null(),
         Value::Int(n) => ExprType {

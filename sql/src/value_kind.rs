@@ -1,0 +1,110 @@
+//! What is known of a parameter's value when a statement is compiled.
+//!
+//! A plan is compiled for the kinds of its parameters, which the types of its expressions follow
+//! from: `COALESCE(?, 1)` is a text or a number. So whoever keeps a plan keeps it under the kinds,
+//! as `mark` writes them, and values of other kinds get another plan.
+
+use cohort_engine::types::{Collation, ColumnType, Value};
+
+use crate::expr::{ExprType, coercibility};
+
+/// Characters of a text that is not a long one: as many as a VARCHAR can have.
+const TEXT_LENGTH_MAX: u32 = 65_535 / 4;
+
+/// The kind of a parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueKind {
+    /// NULL, or nothing is known yet.
+    Null,
+    /// A signed integer.
+    Int,
+    /// One that is too large for that, or was sent as unsigned.
+    UInt,
+    /// A floating point number.
+    Double,
+    /// A decimal with so many digits after the point.
+    Decimal(u8),
+    /// A string of at most `TEXT_LENGTH_MAX` bytes.
+    Text,
+    /// A longer one.
+    LongText,
+    /// A DATE.
+    Date,
+    /// A TIME.
+    Time,
+    /// A DATETIME.
+    DateTime,
+}
+
+impl ValueKind {
+    /// The kind of a value.
+    #[must_use]
+    pub fn of(value: &Value) -> ValueKind {
+        match value {
+            Value::Null => ValueKind::Null,
+            Value::Int(_) => ValueKind::Int,
+            Value::UInt(_) => ValueKind::UInt,
+            Value::Float(_) | Value::Double(_) => ValueKind::Double,
+            Value::Decimal(number) => {
+                ValueKind::Decimal(number.as_bigint_and_scale().1.clamp(0, 30) as u8)
+            }
+            Value::Bytes(text) if text.len() <= TEXT_LENGTH_MAX as usize => ValueKind::Text,
+            Value::Bytes(_) => ValueKind::LongText,
+            Value::Date(_) => ValueKind::Date,
+            Value::Time(_) => ValueKind::Time,
+            Value::DateTime(_) => ValueKind::DateTime,
+        }
+    }
+    /// Appends what tells it from other kinds.
+    pub fn mark(self, key: &mut Vec<u8>) {
+        let letter = match self {
+            ValueKind::Null => b'n',
+            ValueKind::Int => b'i',
+            ValueKind::UInt => b'u',
+            ValueKind::Double => b'f',
+            ValueKind::Decimal(_) => b'd',
+            ValueKind::Text => b's',
+            ValueKind::LongText => b'l',
+            ValueKind::Date => b'D',
+            ValueKind::Time => b'T',
+            ValueKind::DateTime => b'M',
+        };
+        key.push(letter);
+        if let ValueKind::Decimal(scale) = self {
+            key.push(b'0' + scale);
+        }
+    }
+    /// Whether a plan for this kind serves a value of kind `other`, too.
+    #[must_use]
+    pub fn takes(self, other: ValueKind) -> bool {
+        self == other || other == ValueKind::Null
+    }
+    /// The type of a parameter with such a value. `collation` is @@collation_connection.
+    #[must_use]
+    pub fn parameter_type(self, collation: Collation) -> ExprType {
+        self.ty(collation, coercibility::LITERAL).or_null()
+    }
+    /// The type of a user variable with such a value.
+    #[must_use]
+    pub fn variable_type(self, collation: Collation) -> ExprType {
+        self.ty(collation, coercibility::IMPLICIT).or_null()
+    }
+    fn ty(self, collation: Collation, coercibility: u8) -> ExprType {
+        match self {
+            ValueKind::Null => ExprType {
+                collation,
+                coercibility,
+                ..ExprType::null()
+            },
+            ValueKind::Int => ExprType::bigint(false),
+            ValueKind::UInt => ExprType::bigint(true),
+            ValueKind::Double => ExprType::double(),
+            ValueKind::Decimal(scale) => ExprType::decimal(65, scale.into()),
+            ValueKind::Text => ExprType::string(TEXT_LENGTH_MAX, collation, coercibility),
+            ValueKind::LongText => ExprType::string(u32::MAX / 4, collation, coercibility),
+            ValueKind::Date => ExprType::temporal(ColumnType::Date),
+            ValueKind::Time => ExprType::temporal(ColumnType::Time(6)),
+            ValueKind::DateTime => ExprType::temporal(ColumnType::DateTime(6)),
+        }
+    }
+}
