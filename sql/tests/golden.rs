@@ -120,6 +120,26 @@ fn expected(path: &Path) -> Vec<(String, String)> {
     cases
 }
 
+/// The statements of a script, as `generate.py` reads them.
+fn statements(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).expect("a .sql file for every .out");
+    let mut statements = Vec::new();
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        if lines.is_empty() && (line.trim().is_empty() || line.starts_with("--")) {
+            continue;
+        }
+        lines.push(line);
+        if line.ends_with(';') {
+            let statement = lines.join("\n");
+            let statement = statement.strip_suffix(';').unwrap_or(&statement);
+            statements.push(statement.to_owned());
+            lines.clear();
+        }
+    }
+    statements
+}
+
 fn new_session() -> Session {
     let engine = Engine::open(
         &Disk::new(1).env(),
@@ -152,7 +172,14 @@ fn scripts_answer_as_mysql_does() {
             let result = run(&mut session, sql);
             assert!(result.starts_with("ok"), "{sql}: {result}");
         }
-        for (sql, wanted) in expected(&script) {
+        let cases = expected(&script);
+        let asked: Vec<String> = cases.iter().map(|(sql, _)| sql.clone()).collect();
+        assert_eq!(
+            statements(&script.with_extension("sql")),
+            asked,
+            "{name}.out is not what {name}.sql asks: run generate.py"
+        );
+        for (sql, wanted) in cases {
             let got = run(&mut session, &sql);
             count += 1;
             if got != wanted {

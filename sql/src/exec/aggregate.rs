@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{eval, hash_key, infer, order, text},
+    expr::{bit_pattern, eval, hash_key, infer, order, text},
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
@@ -257,9 +257,16 @@ impl State {
                     self.value = Accumulated::Value(value);
                 }
             }
-            AggregateFunction::BitAnd => self.bits(&value, |a, b| a & b),
-            AggregateFunction::BitOr => self.bits(&value, |a, b| a | b),
-            AggregateFunction::BitXor => self.bits(&value, |a, b| a ^ b),
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+                let bits = bit_pattern(&value, &mut context.eval);
+                if let (Accumulated::Bits(all), Some(bits)) = (&mut self.value, bits) {
+                    *all = match aggregate.function {
+                        AggregateFunction::BitAnd => *all & bits,
+                        AggregateFunction::BitOr => *all | bits,
+                        _ => *all ^ bits,
+                    };
+                }
+            }
             AggregateFunction::Variance { .. } => self.moments(double(&value)),
             AggregateFunction::GroupConcat(_) => {
                 let mut joined = Vec::new();
@@ -285,7 +292,8 @@ impl State {
             (Accumulated::Nothing, Value::Int(n)) => Accumulated::Integer(n.into()),
             (Accumulated::Nothing, Value::UInt(n)) => Accumulated::Integer(n.into()),
             (Accumulated::Nothing, Value::Decimal(n)) => Accumulated::Decimal(*n),
-            (Accumulated::Nothing, other) => Accumulated::Double(double(&other)),
+            // Zero comes first: a sum of negative zeros is not negative.
+            (Accumulated::Nothing, other) => Accumulated::Double(0.0 + double(&other)),
             (Accumulated::Integer(sum), Value::Int(n)) => Accumulated::Integer(sum + i128::from(n)),
             (Accumulated::Integer(sum), Value::UInt(n)) => {
                 Accumulated::Integer(sum + i128::from(n))
@@ -317,24 +325,6 @@ impl State {
         };
         if better {
             self.value = Accumulated::Value(value);
-        }
-    }
-
-    fn bits(&mut self, value: &Value, combine: impl Fn(u64, u64) -> u64) {
-        let bits = match value {
-            Value::Int(n) => *n as u64,
-            Value::UInt(n) => *n,
-            Value::Decimal(n) => {
-                let whole = n.with_scale_round(0, RoundingMode::HalfUp);
-                whole.to_i128().map_or(u64::MAX, |n| n as u64)
-            }
-            other => match double(other).round_ties_even() {
-                below if below < 0.0 => (below as i64).cast_unsigned(),
-                above => above as u64,
-            },
-        };
-        if let Accumulated::Bits(all) = &mut self.value {
-            *all = combine(*all, bits);
         }
     }
 

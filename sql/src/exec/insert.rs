@@ -23,7 +23,7 @@ pub(super) fn insert(
     times: usize,
     stride: usize,
 ) -> Result<Outcome, Stop> {
-    let mut inserter = Inserter::new(plan, context);
+    let mut inserter = Inserter::new(plan);
     context.eval.ignore = plan.ignore;
     context.eval.tells_once = true;
     context.eval.be_strict();
@@ -122,11 +122,10 @@ struct Inserter<'p> {
     duplicates: u64,
     /// The value that the row itself gives its AUTO_INCREMENT column, if it is more than 0.
     given: u64,
-    warnings_before: u64,
 }
 
 impl<'p> Inserter<'p> {
-    fn new(plan: &'p Insert, context: &ExecContext) -> Inserter<'p> {
+    fn new(plan: &'p Insert) -> Inserter<'p> {
         let columns = plan.table.columns.len();
         let auto = plan.table.auto_increment_column();
         let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));
@@ -150,12 +149,11 @@ impl<'p> Inserter<'p> {
             records: 0,
             duplicates: 0,
             given: 0,
-            warnings_before: context.eval.warnings.count(),
         }
     }
 
     fn outcome(self, single: bool, context: &ExecContext) -> Outcome {
-        let warnings = context.eval.warnings.count() - self.warnings_before;
+        let warnings = context.eval.warnings.count();
         let info = if single {
             String::new()
         } else {

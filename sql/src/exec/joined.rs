@@ -33,7 +33,6 @@ struct Found {
 
 /// Runs an UPDATE of several tables.
 pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome, Stop> {
-    let warnings_before = context.eval.warnings.count();
     context.eval.ignore = plan.ignore;
     context.eval.be_strict();
     context.eval.forgive_nulls();
@@ -46,7 +45,7 @@ pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
             changed += u64::from(update_row(plan, target, &key, values, context)?);
         }
     }
-    let warnings = context.eval.warnings.count() - warnings_before;
+    let warnings = context.eval.warnings.count();
     Ok(Outcome {
         affected_rows: if context.found_rows { matched } else { changed },
         info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),

@@ -28,7 +28,7 @@ pub use patience::Patience;
 
 use crate::{
     error::SqlError,
-    expr::EvalContext,
+    expr::{EvalContext, for_variable},
     output::Output,
     plan::{Body, Insert, Plan, Query, TableUse},
 };
@@ -312,6 +312,7 @@ fn select_into(
     };
     for ((name, value), ty) in variables.iter().zip(row).zip(&query.types) {
         let environment = &mut context.eval.environment;
+        let value = for_variable(value, ty.decimals);
         environment.set_user_variable(name, value, ty.collation);
     }
     Ok(Outcome {

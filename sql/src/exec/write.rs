@@ -110,7 +110,6 @@ fn put_found(run: &mut BlockRun, key: Vec<u8>, image: Vec<u8>) {
 /// Runs an UPDATE.
 pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome, Stop> {
     let (mut found, mut changed) = (0, 0);
-    let warnings_before = context.eval.warnings.count();
     context.eval.ignore = plan.ignore;
     context.eval.be_strict();
     context.eval.forgive_nulls();
@@ -185,7 +184,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
             Ok(())
         },
     )?;
-    let warnings = context.eval.warnings.count() - warnings_before;
+    let warnings = context.eval.warnings.count();
     Ok(Outcome {
         affected_rows: if context.found_rows { found } else { changed },
         info: format!("Rows matched: {found}  Changed: {changed}  Warnings: {warnings}"),

@@ -2,7 +2,7 @@
 //! with MySQL's scales, all else as floating point.
 
 use super::{
-    BinaryOp, EvalContext, SqlMode,
+    BinaryOp, EvalContext, ExprType, SqlMode,
     convert::{self, Number, number},
 };
 use crate::error::SqlError;
@@ -20,11 +20,13 @@ enum Failure {
 }
 
 /// `left op right` for `+ - * / DIV %` and the operators on bits; NULL if either is NULL.
-/// `describe` gives the operation's text for an error.
+/// `ty` is the result's type, which says how many digits a quotient has; `describe` gives the
+/// operation's text for an error.
 pub(super) fn binary(
     op: BinaryOp,
     left: &Value,
     right: &Value,
+    ty: &ExprType,
     context: &mut EvalContext<'_>,
     describe: impl FnOnce() -> String,
 ) -> Result<Value, SqlError> {
@@ -54,7 +56,7 @@ pub(super) fn binary(
         return Ok(Value::Null);
     };
     let result = match op {
-        BinaryOp::Divide => divide(a, b, context.statement.div_precision_increment.into()),
+        BinaryOp::Divide => divide(a, b, ty.decimals.into()),
         BinaryOp::IntegerDivide => integer_divide(a, b),
         BinaryOp::Modulo => modulo(a, b),
         _ => add_subtract_multiply(op, a, b, context.statement.sql_mode),
@@ -81,16 +83,18 @@ fn division_by_zero(context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     Ok(Value::Null)
 }
 
+/// The bits that operators and aggregates on bits see of a value; `None` for NULL.
+pub fn bit_pattern(value: &Value, context: &mut EvalContext<'_>) -> Option<u64> {
+    Some(match convert::integer(value, context)? {
+        Number::Int(n) => n.cast_unsigned(),
+        Number::UInt(n) => n,
+        // `integer` yields integers only.
+        Number::Decimal(_) | Number::Double(_) => 0,
+    })
+}
+
 fn bits(op: BinaryOp, left: &Value, right: &Value, context: &mut EvalContext<'_>) -> Value {
-    let unsigned = |value: &Value, context: &mut EvalContext<'_>| {
-        Some(match convert::integer(value, context)? {
-            Number::Int(n) => n.cast_unsigned(),
-            Number::UInt(n) => n,
-            // `integer` yields integers only.
-            Number::Decimal(_) | Number::Double(_) => 0,
-        })
-    };
-    let (Some(a), Some(b)) = (unsigned(left, context), unsigned(right, context)) else {
+    let (Some(a), Some(b)) = (bit_pattern(left, context), bit_pattern(right, context)) else {
         return Value::Null;
     };
     Value::UInt(match op {
@@ -190,8 +194,8 @@ fn add_subtract_multiply(
     })
 }
 
-/// `/`: exact numbers yield a decimal, with `increment` more digits than the dividend has.
-fn divide(a: Number, b: Number, increment: i64) -> Result<Number, Failure> {
+/// `/`: exact numbers yield a decimal with `scale` digits after the point.
+fn divide(a: Number, b: Number, scale: i64) -> Result<Number, Failure> {
     if b.is_zero() {
         return Err(Failure::DivisionByZero);
     }
@@ -199,7 +203,7 @@ fn divide(a: Number, b: Number, increment: i64) -> Result<Number, Failure> {
         return finite(a.to_f64() / b.to_f64());
     }
     let (a, b) = (a.into_decimal(), b.into_decimal());
-    let scale = (convert::scale(&a).max(0) + increment).min(MAX_SCALE);
+    let scale = scale.min(MAX_SCALE);
     // One digit more, cut off, cannot decide wrongly which way to round half up.
     fitting(convert::round(&divide_decimals(&a, &b, scale + 1), scale))
 }

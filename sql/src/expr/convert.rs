@@ -229,7 +229,11 @@ pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Nu
         Value::Time(time) => Number::Int(time.round(0).to_number()),
         other => match number(other, context)? {
             Number::Decimal(n) => {
-                let (integer, clipped) = decimal_to_integer(&n);
+                // To a signed one, unless it is asked for another.
+                let (integer, clipped) = match decimal_to_integer(&n) {
+                    (Number::UInt(_), _) => (Number::Int(i64::MAX), true),
+                    fits => fits,
+                };
                 if clipped {
                     let shown = n.to_plain_string();
                     context
@@ -244,15 +248,10 @@ pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Nu
     })
 }
 
-/// Rounded half to even and clipped.
-pub(super) fn f64_to_integer(x: f64) -> Number {
-    let x = x.round_ties_even();
-    if x < 0.0 || x <= i64::MAX as f64 {
-        // `as` clips at the limits and turns NaN into 0.
-        Number::Int(x as i64)
-    } else {
-        Number::UInt(x as u64)
-    }
+/// Rounded half to even and clipped to a signed integer.
+fn f64_to_integer(x: f64) -> Number {
+    // `as` clips at the limits and turns NaN into 0.
+    Number::Int(x.round_ties_even() as i64)
 }
 
 /// CAST(text AS SIGNED or UNSIGNED): the digits it begins with.
@@ -500,6 +499,20 @@ pub(super) fn string<'v>(value: &'v Value, decimals: u8) -> Option<Cow<'v, [u8]>
     }
 }
 
+/// What a user variable keeps of a value: dates and times become texts. `decimals` as for `text`.
+#[must_use]
+pub fn for_variable(value: Value, decimals: u8) -> Value {
+    match value {
+        Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+            let mut out = Vec::new();
+            text(&value, decimals, &mut out);
+            Value::Bytes(out)
+        }
+        Value::Float(x) => Value::Double(x.into()),
+        value => value,
+    }
+}
+
 /// Appends a value's text form, as a client sees it; nothing for NULL. `decimals` are the digits
 /// of a fraction that are shown (31: as many as there are).
 pub fn text(value: &Value, decimals: u8, out: &mut Vec<u8>) {
@@ -537,20 +550,17 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
         | (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_), Value::Bytes(_)) => {
             value
         }
-        (ColumnType::Decimal { scale: wanted, .. }, Value::Decimal(number)) => {
-            if scale(number) > i64::from(wanted) {
-                Value::Decimal(Box::new(round(number, wanted.into())))
-            } else {
-                value
-            }
+        (ColumnType::Decimal { scale: wanted, .. }, Value::Decimal(number))
+            if scale(number) <= i64::from(wanted) =>
+        {
+            value
         }
-        (ColumnType::Decimal { scale: wanted, .. }, other) => match decimal(other, context) {
-            Some(number) if scale(&number) > i64::from(wanted) => {
-                Value::Decimal(Box::new(round(&number, wanted.into())))
-            }
-            Some(number) => Value::Decimal(Box::new(number)),
-            None => Value::Null,
-        },
+        (ColumnType::Decimal { scale: wanted, .. }, other) => {
+            decimal(other, context).map_or(Value::Null, |number| {
+                let kept = scale(&number).min(wanted.into());
+                Value::Decimal(Box::new(round(&number, kept)))
+            })
+        }
         (ColumnType::Double, other) => double(other, context).map_or(Value::Null, Value::Double),
         (ColumnType::Float, other) => {
             double(other, context).map_or(Value::Null, |x| Value::Float(x as f32))

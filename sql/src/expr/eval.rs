@@ -1,7 +1,7 @@
 //! Evaluation of the tree.
 
 use super::{
-    BinaryOp, EvalContext, Expr, arithmetic,
+    BinaryOp, EvalContext, Expr, ExprType, arithmetic,
     compare::{compare, compare_with},
     convert::{self, Number},
     describe::{self, describe},
@@ -88,7 +88,10 @@ impl Expr {
                     .ok_or_else(|| SqlError::wrong_arguments("EXECUTE"));
             }
             Expr::Binary {
-                op, left, right, ..
+                op,
+                left,
+                right,
+                ty,
             } => match op {
                 BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => boolean(self.truth(row, context)?),
                 op if op.is_comparison() => boolean(self.truth(row, context)?),
@@ -96,7 +99,7 @@ impl Expr {
                     let left = left.value(row, context)?;
                     let right = right.value(row, context)?;
                     let params = context.params;
-                    arithmetic::binary(*op, &left, &right, context, || describe(self, params))?
+                    arithmetic::binary(*op, &left, &right, ty, context, || describe(self, params))?
                 }
             },
             Expr::Negate { expr, .. } => {
@@ -135,9 +138,10 @@ impl Expr {
             Expr::SetUserVariable { name, expr } => {
                 let ty = infer(expr);
                 let value = convert::conform(eval(expr, row, context)?, &ty, context);
+                let kept = convert::for_variable(value.clone(), ty.decimals);
                 context
                     .environment
-                    .set_user_variable(name, value.clone(), ty.collation);
+                    .set_user_variable(name, kept, ty.collation);
                 value
             }
             Expr::SystemVariable { scope, name, .. } => {
@@ -175,7 +179,7 @@ impl Expr {
                 left,
                 right,
                 ty,
-            } => binary_truth(*op, left, right, ty.collation, row, context),
+            } => binary_truth(*op, left, right, ty, row, context),
             Expr::Not(expr) => Ok(expr.truth(row, context)?.map(|truth| !truth)),
             Expr::IsNull { expr, negated } => {
                 Ok(Some(expr.value(row, context)?.is_null() != *negated))
@@ -298,7 +302,7 @@ fn binary_truth(
     op: BinaryOp,
     left: &Expr,
     right: &Expr,
-    collation: Collation,
+    ty: &ExprType,
     row: &[Value],
     context: &mut EvalContext<'_>,
 ) -> Result<Option<bool>, SqlError> {
@@ -336,14 +340,14 @@ fn binary_truth(
             }
             let is_text = |value: &Value| matches!(value, Value::Bytes(_));
             let strict = left.is_literal() && is_text(&a) || right.is_literal() && is_text(&b);
-            let order = compare_with(&a, &b, collation, strict, context)?;
+            let order = compare_with(&a, &b, ty.collation, strict, context)?;
             Ok(order.map(|order| op.accepts(order)))
         }
         op => {
             let a = left.value(row, context)?;
             let b = right.value(row, context)?;
             let params = context.params;
-            let value = arithmetic::binary(op, &a, &b, context, || {
+            let value = arithmetic::binary(op, &a, &b, ty, context, || {
                 describe::operation(op, left, right, params)
             })?;
             Ok(truth_of(&value, context))

@@ -36,10 +36,11 @@ pub mod resolve;
 mod time_zone;
 mod types;
 
+pub use arithmetic::bit_pattern;
 pub use assign::{assign, implicit_default};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, SqlMode, Statement, VariableScope};
-pub use convert::{conform, text};
+pub use convert::{conform, for_variable, text};
 pub use eval::{eval, eval_output, holds};
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub(crate) use resolve::literal::as_number;

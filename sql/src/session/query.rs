@@ -5,7 +5,7 @@ use crate::{
     catalog,
     error::SqlError,
     exec::{self, ExecContext, Handler, Outcome, Stop, VirtualRows},
-    expr::{EvalContext, VariableScope},
+    expr::{EvalContext, VariableScope, for_variable},
     interrupt,
     lexer::Lifted,
     output::{ColumnMeta, Done, Output},
@@ -322,7 +322,8 @@ impl Session {
         self.run_plan(plan, &compile, text, params, out)
     }
 
-    /// The values of expressions (with commas between them), as SELECT computes them.
+    /// The values of expressions (with commas between them), as SELECT computes them and
+    /// variables keep them.
     pub(super) fn evaluate(
         &mut self,
         expressions: &str,
@@ -335,9 +336,15 @@ impl Session {
         let plan = compile(self)?;
         let mut kept = Kept::default();
         let text = Arc::from(sql.as_str());
+        let columns = Arc::clone(&plan.columns);
         self.run_in_transaction(plan, &compile, &text, params, &mut kept)?;
         match (kept.rows.pop(), kept.rows.is_empty()) {
-            (Some(row), true) => Ok(row),
+            (Some(row), true) => {
+                let typed = row.into_iter().zip(columns.iter());
+                Ok(typed
+                    .map(|(value, column)| for_variable(value, column.decimals))
+                    .collect())
+            }
             (Some(_), false) => Err(SqlError::subquery_rows()),
             (None, _) => Ok(vec![Value::Null]),
         }

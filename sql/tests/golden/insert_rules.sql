@@ -90,3 +90,14 @@ INSERT INTO again VALUES (NULL, 11);
 INSERT IGNORE INTO again VALUES (NULL, 10), (30, 30), (NULL, 31);
 INSERT IGNORE INTO again VALUES (NULL, 12), (NULL, 10), (33, 10), (NULL, 34);
 SELECT * FROM again ORDER BY id;
+-- Literals behind the rows have types of their own, whatever the rows have.
+CREATE TABLE tails (id INT PRIMARY KEY, n INT, d DECIMAL(10,2));
+INSERT INTO tails VALUES (1, 5, 0), (2, 6, 0);
+INSERT INTO tails (id, n) VALUES (1, 1), (2, 2) ON DUPLICATE KEY UPDATE d = IF(VALUES(n) > 1, 0.25, 0.75);
+SELECT * FROM tails;
+INSERT INTO tails (id, n) VALUES ('1', '1'), ('2', '2') ON DUPLICATE KEY UPDATE n = GREATEST(9, 10);
+SELECT * FROM tails;
+INSERT INTO tails VALUES (3, 1 + 1, 0.5 + 0), (4, '1' + 1, 5);
+INSERT INTO tails VALUES (5, '1' + 1, '0.5' + 0), (6, 1 + 1, COALESCE('7', 1));
+INSERT INTO tails VALUES (7, 1 + 1, 1 / 3), (8, 2e0 + 1, 2e0);
+SELECT * FROM tails;

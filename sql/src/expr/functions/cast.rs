@@ -48,7 +48,7 @@ pub(in crate::expr) fn cast(
             .and_then(|moment| moment.round(fsp))
             .map_or(Value::Null, Value::DateTime),
         ColumnType::Year => year(value, context),
-        _ => match convert::integer(value, context) {
+        _ => match integer(value, to.unsigned, context) {
             Some(Number::Int(n)) if to.unsigned => {
                 if n < 0 && matches!(value, Value::Bytes(_)) {
                     context.warnings.warn(SqlError::unknown_error(
@@ -62,6 +62,17 @@ pub(in crate::expr) fn cast(
             None => Value::Null,
         },
     })
+}
+
+/// A decimal that is cast to an unsigned integer may be one beyond the signed ones.
+fn integer(value: &Value, unsigned: bool, context: &mut EvalContext<'_>) -> Option<Number> {
+    match value {
+        Value::Decimal(number) if unsigned => match convert::decimal_to_integer(number) {
+            (whole @ Number::UInt(_), false) => Some(whole),
+            _ => convert::integer(value, context),
+        },
+        value => convert::integer(value, context),
+    }
 }
 
 /// A YEAR where a date is wanted: its first day.

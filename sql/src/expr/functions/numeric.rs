@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
-use cohort_engine::types::{ColumnType, Value};
+use cohort_engine::types::{ColumnType, Decimal, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("abs", (1, 1), same_type, abs),
@@ -48,7 +48,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("mod", (2, 2), mod_type, |args, context| {
         let (a, b) = (args.numeric(0, context)?, args.numeric(1, context)?);
-        arithmetic::binary(BinaryOp::Modulo, &a, &b, context, || "mod".into())
+        arithmetic::binary(BinaryOp::Modulo, &a, &b, args.ty, context, || "mod".into())
     }),
     function("pow", (2, 2), double_type, pow),
     function("power", (2, 2), double_type, pow),
@@ -515,4 +515,30 @@ fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
     } else {
         digits(n, to_base)
     }))
+}
+
+/// A text as the exact number that an integer or decimal column is compared with, where that is
+/// no longer than a decimal can be. It has no name in SQL.
+pub(in crate::expr) static EXACT_NUMBER: Function = function(
+    "exact_number",
+    (1, 1),
+    |_| ExprType::decimal(65, 30).or_null(),
+    exact_number,
+);
+
+fn exact_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let value = args.value(0, context)?;
+    let Value::Bytes(text) = &*value else {
+        return Ok(value.into_owned());
+    };
+    let exact = convert::text_to_decimal(text);
+    // It says what is lost of the text.
+    let double = convert::text_to_f64(text, context);
+    if exact.overflow || exact.cut {
+        return Ok(Value::Double(double));
+    }
+    Ok(match exact.number.to_i64() {
+        Some(whole) if exact.number == Decimal::from(whole) => Value::Int(whole),
+        _ => Value::Decimal(Box::new(exact.number)),
+    })
 }

@@ -747,7 +747,12 @@ fn quote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 
 /// FORMAT(number, decimals): `1,234,567.89`, whatever the locale asked for.
 fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (Some(number), Some(decimals)) = (args.decimal(0, context)?, args.int(1, context)?) else {
+    let number = match &*args.numeric(0, context)? {
+        // A text is a floating point number.
+        text @ Value::Bytes(_) => convert::double(text, context).map(convert::f64_to_decimal),
+        number => convert::decimal(number, context),
+    };
+    let (Some(number), Some(decimals)) = (number, args.int(1, context)?) else {
         return Ok(Value::Null);
     };
     let text = convert::round(&number, decimals.clamp(0, 30)).to_plain_string();

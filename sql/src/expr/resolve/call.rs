@@ -1,6 +1,6 @@
 //! Calls of functions, and the forms that are functions in all but syntax.
 
-use super::{Scope, Typing, functions, literal, resolve};
+use super::{Scope, Typing, compared, functions, literal, resolve};
 use crate::{
     error::SqlError,
     expr::{Expr, ExprType, functions::interval::Unit},
@@ -23,6 +23,14 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     if args.len() < usize::from(least) || args.len() > usize::from(most) {
         return Err(SqlError::wrong_native_argument_count(name));
     }
+    let args = match <[Expr; 2]>::try_from(args) {
+        Ok([value, with]) if function.name == "nullif" => {
+            let with = compared::exact(with, &value);
+            vec![value, with]
+        }
+        Ok(pair) => pair.into(),
+        Err(args) => args,
+    };
     let ty = (function.infer)(&Typing {
         args: &args,
         collation: scope.collation(),

@@ -2,7 +2,11 @@
 //! it beforehand and not both sides by their values.
 
 use super::{is_constant, literal};
-use crate::expr::{Expr, ExprType, functions::FULL_YEAR, infer};
+use crate::expr::{
+    Expr, ExprType,
+    functions::{EXACT_NUMBER, FULL_YEAR},
+    infer, is_volatile, visit_operands,
+};
 use cohort_engine::types::ColumnType;
 
 /// Both sides of a comparison.
@@ -41,6 +45,31 @@ pub(super) fn with(constant: Expr, other: &Expr) -> Expr {
             }
         }
         _ if ty.is_temporal() => constant,
-        _ => literal::as_number(constant),
+        _ => exact(literal::as_number(constant), other),
     }
+}
+
+/// A text that is compared with an integer or decimal column counts as the exact number that it
+/// is: as floating point '9007199254740993' would be 9007199254740992, too.
+pub(super) fn exact(text: Expr, other: &Expr) -> Expr {
+    let (from, to) = (infer(&text), infer(other));
+    let is_exact = to.is_integer() || matches!(to.ty, Some(ColumnType::Decimal { .. }));
+    let is_column = matches!(other, Expr::Column { .. });
+    if !from.is_string() || !is_exact || !is_column || !is_fixed(&text) {
+        return text;
+    }
+    let args = vec![text];
+    Expr::Function {
+        ty: ExprType::decimal(65, 30).or_null(),
+        function: &EXACT_NUMBER,
+        args,
+    }
+}
+
+/// Whether it has the same value for all rows of a statement.
+fn is_fixed(expr: &Expr) -> bool {
+    let mut fixed =
+        !matches!(expr, Expr::Column { .. } | Expr::UserVariable { .. }) && !is_volatile(expr);
+    visit_operands(expr, &mut |operand| fixed &= is_fixed(operand));
+    fixed
 }

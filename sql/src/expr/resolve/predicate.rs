@@ -211,6 +211,7 @@ fn in_list(
         if is_number(&ty) {
             candidate = literal::as_number(candidate);
         }
+        candidate = compared::exact(candidate, &expr);
         types.push(infer(&candidate));
         resolved.push(candidate);
     }
