@@ -42,14 +42,15 @@ pub(super) fn insert(
             let mut holder = Values::new(plan, &block, context)?;
             for i in 0..times {
                 if times > 1 {
-                    context.eval.params = all.get(i * stride..(i + 1) * stride).unwrap_or(all);
+                    let params = all.get(i * stride..(i + 1) * stride).unwrap_or(all);
+                    context.eval.set_params(params);
                 }
                 for row in rows {
                     context.tick()?;
                     inserter.values_row(row, &mut holder, context)?;
                 }
             }
-            context.eval.params = all;
+            context.eval.set_params(all);
             Ok(inserter.outcome(single, context))
         }
         InsertRows::Query(query) => {

@@ -1,6 +1,6 @@
 //! What an evaluation may know and change.
 
-use super::TimeZone;
+use super::{TimeZone, in_list::ValueSets};
 use crate::{error::SqlError, user_locks::Holder, warnings::Warnings};
 use cohort_engine::types::{Collation, DateTime, Value};
 
@@ -179,6 +179,8 @@ pub struct EvalContext<'a> {
     labour: usize,
     /// The states of RAND(seed), by the place of the call.
     pub(super) seeds: Vec<(usize, (u32, u32))>,
+    /// What was made of the long lists of IN.
+    pub(super) sets: ValueSets,
 }
 
 impl<'a> EvalContext<'a> {
@@ -200,7 +202,14 @@ impl<'a> EvalContext<'a> {
             tells_once: false,
             labour: 0,
             seeds: Vec::new(),
+            sets: ValueSets::new(),
         }
+    }
+
+    /// Goes on with other parameters.
+    pub fn set_params(&mut self, params: &'a [Value]) {
+        self.params = params;
+        self.sets.clear();
     }
 
     /// To be called by a function that may take long over one row, for the bytes it has looked

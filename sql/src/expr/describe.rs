@@ -22,7 +22,7 @@ pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
         Expr::BitNot(expr) => format!("~({})", describe(expr)),
         Expr::In {
             expr, list: items, ..
-        } => format!("({} in ({}))", describe(expr), list(items, params)),
+        } => format!("({} in ({}))", describe(expr), list(&items.items, params)),
         Expr::Between {
             expr, low, high, ..
         } => {

@@ -196,7 +196,10 @@ impl Expr {
                 collation,
             } => {
                 let value = expr.value(row, context)?;
-                let found = is_in(&value, list, *collation, row, context)?;
+                if value.is_null() {
+                    return Ok(None);
+                }
+                let found = list.contains(&value, *collation, row, context)?;
                 Ok(negate_if(*negated, found))
             }
             Expr::Between {
@@ -369,28 +372,6 @@ impl BinaryOp {
             _ => false,
         }
     }
-}
-
-fn is_in(
-    value: &Value,
-    list: &[Expr],
-    collation: Collation,
-    row: &[Value],
-    context: &mut EvalContext<'_>,
-) -> Result<Option<bool>, SqlError> {
-    if value.is_null() {
-        return Ok(None);
-    }
-    let mut unknown = false;
-    for candidate in list {
-        let candidate = candidate.value(row, context)?;
-        match compare(value, &candidate, collation, context)? {
-            Some(Ordering::Equal) => return Ok(Some(true)),
-            Some(_) => {}
-            None => unknown = true,
-        }
-    }
-    Ok(if unknown { None } else { Some(false) })
 }
 
 fn like(

@@ -71,7 +71,7 @@ macro_rules! operands {
             | Expr::SetUserVariable { expr, .. } => $visit(expr),
             Expr::In { expr, list, .. } => {
                 $visit(expr);
-                list.$iter().for_each($visit);
+                list.items.$iter().for_each($visit);
             }
             Expr::Between {
                 expr, low, high, ..

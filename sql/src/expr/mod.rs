@@ -31,6 +31,7 @@ mod eval;
 pub mod functions;
 #[cfg(test)]
 mod golden;
+mod in_list;
 mod infer;
 pub mod resolve;
 mod time_zone;
@@ -42,6 +43,7 @@ pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, SqlMode, Statement, VariableScope};
 pub use convert::{conform, for_variable, text};
 pub use eval::{eval, eval_output, holds};
+pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub(crate) use resolve::literal::as_number;
 pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
@@ -145,7 +147,7 @@ pub enum Expr {
         /// What is looked for.
         expr: Box<Expr>,
         /// Where.
-        list: Vec<Expr>,
+        list: InList,
         /// NOT IN.
         negated: bool,
         /// The collation to compare with.

@@ -131,8 +131,8 @@ impl Finder<'_> {
                 collation,
                 negated: false,
             } => match self.column(expr, *collation) {
-                Some(column) if list.iter().all(|e| (self.available)(e)) => {
-                    one(column, Bound::In(list.clone()))
+                Some(column) if list.items.iter().all(|e| (self.available)(e)) => {
+                    one(column, Bound::In(list.items.clone()))
                 }
                 _ => Vec::new(),
             },

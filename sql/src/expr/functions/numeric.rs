@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
-use cohort_engine::types::{ColumnType, Decimal, Value};
+use cohort_engine::types::{ColumnType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("abs", (1, 1), same_type, abs),
@@ -538,7 +538,7 @@ fn exact_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value,
         return Ok(Value::Double(double));
     }
     Ok(match exact.number.to_i64() {
-        Some(whole) if exact.number == Decimal::from(whole) => Value::Int(whole),
+        Some(whole) if exact.number.is_integer() => Value::Int(whole),
         _ => Value::Decimal(Box::new(exact.number)),
     })
 }

@@ -224,7 +224,7 @@ fn in_list(
     let collation = comparison_collation(&types, "in")?;
     Ok(Expr::In {
         expr: Box::new(expr),
-        list: resolved,
+        list: resolved.into(),
         negated,
         collation,
     })
