@@ -1,6 +1,6 @@
 //! Our tokens as sqlparser's, and what it does not know in words that it does.
 
-use super::{NESTING_MAX, Text, deepens, is_one_of};
+use super::{Depth, NESTING_MAX, Text, is_one_of};
 use crate::{
     error::SqlError,
     interrupt,
@@ -36,14 +36,14 @@ pub(super) struct UpdatedTables {
 const POINTS_MAX: usize = 2;
 
 impl Converter<'_> {
-    /// Converts all tokens and counts those that make the tree deeper.
+    /// Converts all tokens; returns how deep the tree can be.
     pub fn convert(&mut self, lifted: Option<&Lifted>) -> Result<usize, SqlError> {
         let mut lexer = Lexer::new(self.source, self.mode);
         let mut places = lifted.map_or(&[][..], |l| &l.places[..]).iter();
         let mut place = places.next();
         let folded = lifted.and_then(|l| l.folded).unwrap_or((usize::MAX, 0));
         let mut skip_to = 0;
-        let mut operators = 0;
+        let mut depth = Depth::default();
         loop {
             let token = lexer.next_token();
             if token.kind == Kind::End {
@@ -54,7 +54,7 @@ impl Converter<'_> {
                 continue;
             }
             let text = token.text(self.source);
-            operators += usize::from(deepens(token.kind, text));
+            depth.take(token.kind, text);
             if let Some(&(start, end)) = place
                 && start == token.start
             {
@@ -103,7 +103,7 @@ impl Converter<'_> {
             };
             self.push(token, out);
         }
-        Ok(operators)
+        Ok(depth.deepest())
     }
 
     /// The user variables after the INTO of a SELECT, which sqlparser does not know; then the

@@ -6,6 +6,7 @@
 //! tree leads back to the words of a select list, which name the result's columns.
 
 mod convert;
+mod depth;
 mod dialect;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
 };
 use convert::Converter;
+use depth::Depth;
 use sqlparser::{
     ast::Statement,
     parser::{Parser, ParserError},
@@ -22,9 +24,9 @@ use sqlparser::{
 
 /// How deep sqlparser may nest. Each level takes it several stack frames.
 const NESTING_MAX: usize = 250;
-/// Operators make trees as deep as there are operators in a row; more are refused.
-const OPERATORS_MAX: usize = 5_000;
-/// Statements with fewer operators and parentheses are parsed on the session's own stack.
+/// Trees that may be deeper are refused: see `depth`.
+const DEPTH_MAX: usize = 5_000;
+/// Statements that are less deep are parsed on the session's own stack.
 const SHALLOW: usize = 24;
 /// The stack for the others.
 const STACK_BYTES: usize = 256 << 20;
@@ -209,7 +211,7 @@ pub fn parse<'a>(
         points: 0,
         updated: convert::UpdatedTables::default(),
     };
-    let operators = converter.convert(lifted)?;
+    let depth = converter.convert(lifted)?;
     let Converter {
         tokens,
         out,
@@ -227,12 +229,12 @@ pub fn parse<'a>(
     {
         return Err(SqlError::not_supported("TABLE"));
     }
-    if operators > OPERATORS_MAX {
+    if depth > DEPTH_MAX {
         return Err(SqlError::nesting_too_deep());
     }
     let dialect = dialect::MySql::default();
     let mut parser = Parser::new(&dialect)
-        .with_recursion_limit(if operators > SHALLOW { NESTING_MAX } else { 50 })
+        .with_recursion_limit(if depth > SHALLOW { NESTING_MAX } else { 50 })
         .with_tokens_with_locations(out);
     let parsed = parser.parse_statement();
     // What stopped it may be KILL: the library takes it for an error of syntax.
@@ -261,13 +263,13 @@ pub fn with_stack<T: Send>(
     work: impl FnOnce() -> Result<T, SqlError> + Send,
 ) -> Result<T, SqlError> {
     let mut lexer = Lexer::new(source, mode);
-    let mut operators = 0;
-    while operators <= SHALLOW {
+    let mut depth = Depth::default();
+    while depth.deepest() <= SHALLOW {
         let token = lexer.next_token();
         if token.kind == Kind::End {
             return work();
         }
-        operators += usize::from(deepens(token.kind, token.text(source)));
+        depth.take(token.kind, token.text(source));
     }
     let owner = interrupt::owner();
     let work = || interrupt::by(owner, work);
@@ -283,19 +285,6 @@ pub fn with_stack<T: Send>(
             Err(_) => Err(SqlError::nesting_too_deep()),
         }
     })
-}
-
-/// Whether a token can make the tree deeper.
-fn deepens(kind: Kind, text: &[u8]) -> bool {
-    match kind {
-        Kind::Symbol => !matches!(text, b"," | b"." | b";" | b")"),
-        Kind::Word => [
-            "AND", "OR", "XOR", "NOT", "DIV", "MOD", "LIKE", "CASE", "UNION", "IS", "COLLATE",
-        ]
-        .iter()
-        .any(|w| text.eq_ignore_ascii_case(w.as_bytes())),
-        _ => false,
-    }
 }
 
 fn index_of(span: Span) -> usize {

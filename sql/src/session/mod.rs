@@ -72,6 +72,12 @@ enum Compiled {
     Schema(crate::ddl::Statement),
 }
 
+/// A text without the zero bytes that some clients send at its end, as C has its strings.
+fn without_end(sql: &[u8]) -> &[u8] {
+    let zeros = sql.iter().rev().take_while(|&&byte| byte == 0).count();
+    sql.get(..sql.len() - zeros).unwrap_or_default()
+}
+
 impl Statement {
     /// PREPARE and the like, LOCK TABLES and its kind cannot themselves be prepared.
     fn is_dynamic(&self) -> bool {
@@ -185,7 +191,8 @@ impl Session {
 
     /// COM_QUERY: one statement, or several if `multi` allows. Results go to `out` in order.
     pub fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError> {
-        let mut rest = sql;
+        let mut rest = without_end(sql);
+        let whole = rest.len();
         loop {
             let (statement, more) = self.split(rest);
             self.more = more.is_some();
@@ -197,7 +204,7 @@ impl Session {
             };
             self.end_statement(result)?;
             // Only a reply of one packet can be left to the caller.
-            let alone = more.is_none() && rest.len() == sql.len();
+            let alone = more.is_none() && rest.len() == whole;
             if !alone {
                 self.settle()?;
             }

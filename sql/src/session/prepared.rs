@@ -1,6 +1,6 @@
 //! Prepared statements, of the protocol and of PREPARE.
 
-use super::{Session, Statement};
+use super::{Session, Statement, without_end};
 use crate::{
     command::PrepareSource,
     error::SqlError,
@@ -59,7 +59,7 @@ impl Session {
 
     /// Compiles a statement and counts it among the prepared ones.
     fn prepare_statement(&mut self, sql: &[u8]) -> Result<Statement, SqlError> {
-        let (sql, more) = self.split(sql);
+        let (sql, more) = self.split(without_end(sql));
         if let Some(more) = more {
             return Err(SqlError::syntax_at(more, 0));
         }
