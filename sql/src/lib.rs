@@ -3,6 +3,7 @@
 
 pub mod advice;
 pub mod catalog;
+mod collations;
 pub mod command;
 pub mod ddl;
 pub mod error;

@@ -1,13 +1,13 @@
 //! The parser of the options of databases and tables.
 
 use crate::{
+    collations,
     command::{Cursor, Parsed},
     ddl::syntax::{CharsetSyntax, TableOptions},
     error::SqlError,
     lexer::Kind,
     variables,
 };
-use cohort_engine::types::Collation;
 
 pub(super) fn database_options(c: &mut Cursor) -> Parsed<CharsetSyntax> {
     let mut charset = CharsetSyntax::default();
@@ -107,33 +107,8 @@ pub(super) fn charset_clause(c: &mut Cursor, into: &mut CharsetSyntax) -> Parsed
     }
     if c.eat("COLLATE") {
         c.eat_symbol("=");
-        into.collation = Some(collation(&c.name_or_string()?)?);
+        into.collation = Some(collations::find(&c.name_or_string()?)?);
         return Ok(true);
     }
     Ok(false)
-}
-
-fn collation(name: &str) -> Parsed<Collation> {
-    if let Some(collation) = Collation::from_name(name) {
-        return Ok(collation);
-    }
-    // Others of MySQL's collations are named after their character set and what they order by.
-    const ORDERS: [&str; 7] = [
-        "_ci",
-        "_cs",
-        "_bin",
-        "_unicode_ci",
-        "_general_ci",
-        "_as_cs",
-        "_ai_ci",
-    ];
-    let lower = name.to_ascii_lowercase();
-    let charset = lower.split('_').next().unwrap_or(&lower);
-    let plausible = ORDERS.iter().any(|order| lower.ends_with(order))
-        && variables::character_set(charset).map_or_else(|error| error.code == 1235, |_| true);
-    Err(if plausible {
-        SqlError::not_supported(format_args!("collation {name}"))
-    } else {
-        SqlError::unknown_collation(name)
-    })
 }
