@@ -107,11 +107,24 @@ fn xid(c: &mut Cursor) -> Parsed<Xid> {
     if c.eat_symbol(",") {
         bqual = part(c)?;
         if c.eat_symbol(",") {
-            let number = c.unsigned()?;
-            format = u32::try_from(number).map_err(|_| SqlError::xa_invalid())?;
+            format = u32::try_from(format_id(c)?).map_err(|_| SqlError::xa_invalid())?;
         }
     }
     Xid::new(format, &gtrid, &bqual).ok_or_else(|| c.error())
+}
+
+/// A format is written in decimal or, as drivers do, in hexadecimal digits.
+fn format_id(c: &mut Cursor) -> Parsed<u64> {
+    let token = c.peek();
+    let Some(bytes) = lexer::bits(token.kind, c.text(token)) else {
+        return c.unsigned();
+    };
+    let significant = bytes.iter().skip_while(|byte| **byte == 0);
+    if token.kind != Kind::Hex || significant.clone().count() > 8 {
+        return Err(c.error());
+    }
+    c.next();
+    Ok(significant.fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 fn part(c: &mut Cursor) -> Parsed<Vec<u8>> {
