@@ -2,6 +2,7 @@
 
 use super::{Depth, NESTING_MAX, Text, is_one_of};
 use crate::{
+    command::reserved,
     error::SqlError,
     interrupt,
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
@@ -22,6 +23,33 @@ pub(super) struct Converter<'a> {
     pub points: usize,
     /// How far `in_updated_tables` has looked, and what it has seen.
     pub updated: UpdatedTables,
+    /// The parentheses that are open now.
+    pub open: Vec<Parenthesis>,
+    /// Outside all of them.
+    pub outside: Parenthesis,
+    /// While a locking clause names tables: its UPDATE or SHARE, and what follows the names.
+    pub locking: Option<(Token, Vec<Token>)>,
+}
+
+/// What is known of what stands in parentheses.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Parenthesis {
+    pub kind: Inside,
+    /// The last clause that began is FROM.
+    pub from: bool,
+}
+
+/// What stands in parentheses.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Inside {
+    /// Tables of FROM.
+    Tables,
+    /// The arguments of CAST.
+    Cast,
+    /// The arguments of CHAR, with USING.
+    Char,
+    #[default]
+    Other,
 }
 
 /// Whether the tokens so far are in the list of UPDATE's tables.
@@ -85,15 +113,31 @@ impl Converter<'_> {
                 continue;
             }
             self.warn(token, text, &lexer);
+            if self.convert_symbol(token, text, &lexer) {
+                continue;
+            }
             if token.is_word(self.source, "INTO")
-                && let Some(rest) = self.take_into(&lexer)
+                && let Some(rest) = self.take_into(&lexer)?
             {
                 lexer = rest;
                 continue;
             }
             if token.kind == Kind::Word {
                 let next = lexer.clone().next_token();
-                if self.rewrite_word(token, text, next) {
+                if self.last_is(".") && !next.is_symbol(self.source, "(") {
+                    // After a point every word is a name.
+                    let name = String::from_utf8_lossy(text);
+                    let quote = reserved::is_reserved(text).then_some('`');
+                    self.push(token, Out::make_word(&name, quote));
+                    continue;
+                }
+                if let Some(rest) = self.take_charset(token, &lexer) {
+                    lexer = rest;
+                    continue;
+                }
+                self.note_clause(text);
+                self.note_locking(token, text, &lexer);
+                if self.rewrite_word(token, text, next) || self.rewrite_call(token, text, &lexer) {
                     continue;
                 }
             }
@@ -108,28 +152,35 @@ impl Converter<'_> {
 
     /// The user variables after the INTO of a SELECT, which sqlparser does not know; then the
     /// lexer behind them.
-    fn take_into<'l>(&mut self, after: &Lexer<'l>) -> Option<Lexer<'l>> {
-        let first = self.tokens.first()?;
-        if !["SELECT", "WITH", "("]
-            .iter()
-            .any(|word| first.is_word(self.source, word) || first.is_symbol(self.source, word))
-            || !self.into.is_empty()
-        {
-            return None;
+    fn take_into<'l>(&mut self, after: &Lexer<'l>) -> Result<Option<Lexer<'l>>, SqlError> {
+        let queries = ["SELECT", "WITH", "("];
+        let is_query = self.tokens.first().is_some_and(|first| {
+            let is = |word: &&str| {
+                first.is_word(self.source, word) || first.is_symbol(self.source, word)
+            };
+            queries.iter().any(is)
+        });
+        if !is_query || !self.into.is_empty() {
+            return Ok(None);
         }
         let mut lexer = after.clone();
         let mut names = Vec::new();
         loop {
             let variable = lexer.next_token();
+            for file in ["OUTFILE", "DUMPFILE"] {
+                if variable.is_word(self.source, file) {
+                    return Err(SqlError::not_supported(format!("SELECT … INTO {file}")));
+                }
+            }
             if variable.kind != Kind::UserVariable {
-                return None;
+                return Ok(None);
             }
             let name = lexer::name(variable.text(self.source));
             names.push(name.to_lowercase());
             let mut ahead = lexer.clone();
             if !ahead.next_token().is_symbol(self.source, ",") {
                 self.into = names;
-                return Some(lexer);
+                return Ok(Some(lexer));
             }
             lexer = ahead;
         }
@@ -176,6 +227,227 @@ impl Converter<'_> {
             column: self.tokens.len() as u64,
         };
         self.out.push(TokenWithSpan::new(out, Span::new(at, at)));
+    }
+
+    /// Parentheses, and what depends on those that are open. True if the token is done with.
+    fn convert_symbol(&mut self, token: Token, text: &[u8], after: &Lexer) -> bool {
+        if token.kind != Kind::Symbol {
+            return false;
+        }
+        match text {
+            b"(" => {
+                let kind = self.opened(after);
+                self.open.push(Parenthesis { kind, from: false });
+                if kind == Inside::Tables {
+                    self.push(token, Out::LParen);
+                }
+                false
+            }
+            b")" => {
+                self.locking = None;
+                if self.open.pop().is_some_and(|p| p.kind == Inside::Tables) {
+                    self.push(token, Out::RParen);
+                }
+                false
+            }
+            // In parentheses, too, a comma binds less tightly than any JOIN.
+            b"," if self.inside().kind == Inside::Tables => {
+                let cross = ["CROSS", "JOIN"].map(|word| Out::make_word(word, None));
+                let between = [Out::RParen].into_iter().chain(cross).chain([Out::LParen]);
+                between.for_each(|out| self.push(token, out));
+                true
+            }
+            b"," => self.lock_next(token),
+            // DELETE t.* FROM …
+            b"*" if self.last_is(".") && self.deletes_from_tables() => {
+                self.tokens.pop();
+                self.out.pop();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The innermost open parenthesis.
+    fn inside(&self) -> Parenthesis {
+        self.open.last().copied().unwrap_or(self.outside)
+    }
+
+    /// What the next parenthesis opens.
+    fn opened(&self, after: &Lexer) -> Inside {
+        let Some(last) = self.tokens.last() else {
+            return Inside::Other;
+        };
+        let is = |word: &str| last.is_word(self.source, word);
+        if is("CAST") {
+            return Inside::Cast;
+        }
+        if is("CHAR") && self.is_rewritten() {
+            return Inside::Char;
+        }
+        let inside = self.inside();
+        let lists = ["FROM", "JOIN", "STRAIGHT_JOIN", "UPDATE"];
+        let at_table = lists.into_iter().any(is)
+            || inside.kind == Inside::Tables && last.is_symbol(self.source, "(")
+            || (inside.kind == Inside::Tables || inside.from) && last.is_symbol(self.source, ",");
+        let next = after.clone().next_token();
+        let is_query = next.is_word(self.source, "SELECT") || next.is_word(self.source, "WITH");
+        match at_table && !is_query {
+            true => Inside::Tables,
+            false => Inside::Other,
+        }
+    }
+
+    /// Notes which clause of a query begins with a word.
+    fn note_clause(&mut self, text: &[u8]) {
+        const OTHERS: [&str; 9] = [
+            "SELECT", "WHERE", "BY", "HAVING", "SET", "VALUES", "VALUE", "LIMIT", "INTO",
+        ];
+        let from = is_one_of(text, &["FROM"]);
+        if from || is_one_of(text, &OTHERS) {
+            self.open.last_mut().unwrap_or(&mut self.outside).from = from;
+        }
+    }
+
+    /// Whether the last token stands for something else than itself.
+    fn is_rewritten(&self) -> bool {
+        let mut last = self.tokens.iter().rev().map(|token| token.start);
+        let (last, before) = (last.next(), last.next());
+        last.is_some() && last == before
+    }
+
+    /// FOR UPDATE OF a, b: sqlparser knows one table, so there is one clause for each. True if the
+    /// token is the comma between two.
+    fn lock_next(&mut self, token: Token) -> bool {
+        let Some((kind, options)) = self.locking.clone() else {
+            return false;
+        };
+        let kind = String::from_utf8_lossy(kind.text(self.source)).into_owned();
+        let options = options.iter().map(|option| option.text(self.source));
+        let options: Vec<_> = options.map(String::from_utf8_lossy).collect();
+        let again = ["FOR", kind.as_str(), "OF"];
+        let words = options.iter().map(|option| option.as_ref()).chain(again);
+        words.for_each(|word| self.push(token, Out::make_word(word, None)));
+        true
+    }
+
+    /// Notes that a list of tables begins which a locking clause names.
+    fn note_locking(&mut self, token: Token, text: &[u8], after: &Lexer) {
+        let of = |kind: &str| self.follows(&[kind, "FOR"]);
+        if !is_one_of(text, &["OF"]) || !of("UPDATE") && !of("SHARE") {
+            if is_one_of(text, &["FOR", "NOWAIT", "SKIP", "ON", "INTO", "UNION"]) {
+                self.locking = None;
+            }
+            return;
+        }
+        let mut options = Vec::new();
+        let mut lexer = after.clone();
+        loop {
+            let next = lexer.next_token();
+            if next.kind == Kind::End || next.is_word(self.source, "FOR") {
+                break;
+            }
+            let words = ["NOWAIT", "SKIP", "LOCKED"];
+            if words
+                .into_iter()
+                .any(|word| next.is_word(self.source, word))
+            {
+                options.push(next);
+            } else if !options.is_empty() {
+                break;
+            }
+        }
+        let kind = self.tokens.last().copied().unwrap_or(token);
+        self.locking = Some((kind, options));
+    }
+
+    fn last_is(&self, symbol: &str) -> bool {
+        let last = self.tokens.last();
+        last.is_some_and(|last| last.is_symbol(self.source, symbol))
+    }
+
+    /// Whether the tokens so far name the tables that DELETE deletes from.
+    fn deletes_from_tables(&self) -> bool {
+        let is = |token: &Token, word: &str| token.is_word(self.source, word);
+        let mut tokens = self.tokens.iter();
+        tokens.next().is_some_and(|first| is(first, "DELETE"))
+            && !tokens.any(|token| is(token, "SELECT") || is(token, "WHERE"))
+    }
+
+    /// Functions that are written in a way of their own. True if the word is done with.
+    fn rewrite_call(&mut self, token: Token, text: &[u8], after: &Lexer) -> bool {
+        let is = |words: &[&str]| is_one_of(text, words);
+        let calls = after.clone().next_token().is_symbol(self.source, "(");
+        if is(&["CHAR"]) && calls && has_using(after.clone(), self.source) {
+            self.push(token, Out::make_word("CONVERT", None));
+            self.push(token, Out::LParen);
+            self.push(token, Out::make_word("CHAR", None));
+            return true;
+        }
+        if is(&["USING"]) && self.inside().kind == Inside::Char {
+            self.push(token, Out::RParen);
+            return false;
+        }
+        if is(&["CURRENT_USER", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP"]) && !calls {
+            let name = String::from_utf8_lossy(text);
+            self.push(token, Out::make_word(&name, None));
+            self.push(token, Out::LParen);
+            self.push(token, Out::RParen);
+            return true;
+        }
+        if is(&["MID"]) && calls {
+            self.push(token, Out::make_word("SUBSTRING", None));
+            return true;
+        }
+        if is(&["FROM"]) && self.trims_spaces() {
+            self.push(token, Out::SingleQuotedString(" ".into()));
+            return false;
+        }
+        if is(&["DATE", "TIME", "DATETIME", "TIMESTAMP"]) && self.follows_symbol("(", "GET_FORMAT")
+        {
+            let kind = String::from_utf8_lossy(text).into_owned();
+            self.push(token, Out::SingleQuotedString(kind));
+            return true;
+        }
+        // CAST(… AS SIGNED INT)
+        is(&["INT", "INTEGER"]) && (self.follows(&["SIGNED"]) || self.follows(&["UNSIGNED"]))
+    }
+
+    /// Whether the spaces at the ends are to be trimmed: TRIM(BOTH FROM …).
+    fn trims_spaces(&self) -> bool {
+        let mut last = self.tokens.iter().rev();
+        let side = last
+            .next()
+            .map_or(&b""[..], |token| token.text(self.source));
+        is_one_of(side, &["BOTH", "LEADING", "TRAILING"])
+            && last.next().is_some_and(|t| t.is_symbol(self.source, "("))
+            && last.next().is_some_and(|t| t.is_word(self.source, "TRIM"))
+    }
+
+    /// CAST(… AS CHAR CHARACTER SET name): for sqlparser the character set is a FORMAT. Then the
+    /// lexer behind it.
+    fn take_charset<'l>(&mut self, token: Token, after: &Lexer<'l>) -> Option<Lexer<'l>> {
+        if self.inside().kind != Inside::Cast {
+            return None;
+        }
+        let mut lexer = after.clone();
+        let named = token.is_word(self.source, "CHARSET")
+            || token.is_word(self.source, "CHARACTER")
+                && lexer.next_token().is_word(self.source, "SET");
+        let name = lexer.next_token();
+        if !named || self.follows(&["AS"]) {
+            return None;
+        }
+        let text = name.text(self.source);
+        let name = match name.kind {
+            Kind::Word => String::from_utf8_lossy(text).into_owned(),
+            Kind::QuotedName => lexer::name(text).into_owned(),
+            Kind::String => String::from_utf8_lossy(&lexer::string(text, self.mode)).into_owned(),
+            _ => return None,
+        };
+        self.push(token, Out::make_word("FORMAT", None));
+        self.push(token, Out::SingleQuotedString(name));
+        Some(lexer)
     }
 
     /// The last words so far, newest first, are these (upper case)?
@@ -252,11 +524,11 @@ impl Converter<'_> {
     fn rewrite_word(&mut self, token: Token, text: &[u8], next: Token) -> bool {
         let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
         if is("MODE") && self.follows(&["SHARE", "IN", "LOCK"]) {
-            for _ in 0..3 {
-                self.tokens.pop();
-                self.out.pop();
-            }
-            self.push(token, Out::make_word("FOR", None));
+            let first = self.tokens.len() - 3;
+            let words = self.tokens.split_off(first);
+            self.out.truncate(first);
+            let begin = words.first().copied().unwrap_or(token);
+            self.push(begin, Out::make_word("FOR", None));
             self.push(token, Out::make_word("SHARE", None));
             return true;
         }
@@ -436,6 +708,24 @@ impl Converter<'_> {
             b"}" => Out::RBrace,
             _ => return None,
         })
+    }
+}
+
+/// Whether USING stands directly in the parentheses that follow.
+fn has_using(mut lexer: Lexer, source: &[u8]) -> bool {
+    let mut depth = 0;
+    loop {
+        let next = lexer.next_token();
+        match (next.kind, next.text(source)) {
+            (Kind::Symbol, b"(") => depth += 1,
+            (Kind::Symbol, b")") => depth -= 1,
+            (Kind::Word, text) if depth == 1 && is_one_of(text, &["USING"]) => return true,
+            (Kind::End, _) => return false,
+            _ => {}
+        }
+        if !(1..=NESTING_MAX).contains(&depth) {
+            return false;
+        }
     }
 }
 

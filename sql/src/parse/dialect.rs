@@ -48,7 +48,10 @@ impl Dialect for MySql {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
-        self.0.parse_infix(parser, expr, precedence)
+        match in_list(parser, expr) {
+            Some(list) => Some(list),
+            None => self.0.parse_infix(parser, expr, precedence),
+        }
     }
     fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
         self.0.parse_statement(parser)
@@ -56,7 +59,16 @@ impl Dialect for MySql {
     fn is_table_factor_alias(&self, explicit: bool, word: &Keyword, parser: &mut Parser) -> bool {
         self.0.is_table_factor_alias(explicit, word, parser)
     }
+    /// Words that go on after a select list are no aliases in it.
+    fn is_select_item_alias(&self, explicit: bool, word: &Keyword, parser: &mut Parser) -> bool {
+        let goes_on = matches!(word, Keyword::ON | Keyword::FOR);
+        explicit || !goes_on && self.is_column_alias(word, parser)
+    }
     fn supports_bang_not_operator(&self) -> bool {
+        true
+    }
+    /// `FROM (t)`
+    fn supports_parens_around_table_factor(&self) -> bool {
         true
     }
     /// The units of two parts, such as DAY_HOUR.
@@ -82,6 +94,9 @@ impl Dialect for MySql {
                 op,
                 expr: Box::new(expr),
             }));
+        }
+        if is_query_in_parentheses(parser) {
+            return Some(query_in_parentheses(parser));
         }
         if !parser.parse_keyword(Keyword::BINARY) {
             return self.0.parse_prefix(parser);
@@ -142,5 +157,80 @@ impl Dialect for MySql {
         supports_table_hints
         supports_update_order_by
         supports_user_host_grantee
+    }
+}
+
+/// `IN ((SELECT …), 2)`: a list. The library takes what begins like a query for one.
+fn in_list(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+    let word = |at: usize, wanted: Keyword| is_word(parser, at, &[wanted]);
+    let negated = word(0, Keyword::NOT);
+    let open = usize::from(negated) + 1;
+    let is_list = word(open - 1, Keyword::IN)
+        && is_token(parser, open, &Token::LParen)
+        && is_token(parser, open + 1, &Token::LParen)
+        && is_token(parser, closing(parser, open + 1) + 1, &Token::Comma);
+    if !is_list {
+        return None;
+    }
+    for _ in 0..=open {
+        parser.advance_token();
+    }
+    let list = parser.parse_comma_separated(Parser::parse_expr);
+    let list = list.and_then(|list| parser.expect_token(&Token::RParen).map(|_| list));
+    Some(list.map(|list| Expr::InList {
+        expr: Box::new(expr.clone()),
+        list,
+        negated,
+    }))
+}
+
+/// Whether `((SELECT 1) UNION …)` follows: the library knows queries in parentheses only by the
+/// word SELECT after the first one.
+fn is_query_in_parentheses(parser: &Parser) -> bool {
+    let mut inner = 0;
+    while is_token(parser, inner, &Token::LParen) {
+        inner += 1;
+    }
+    if inner < 2 || !is_word(parser, inner, &[Keyword::SELECT, Keyword::WITH]) {
+        return false;
+    }
+    use Keyword::{EXCEPT, INTERSECT, LIMIT, ORDER, UNION};
+    let next = closing(parser, 1) + 1;
+    is_word(parser, next, &[UNION, EXCEPT, INTERSECT, ORDER, LIMIT])
+}
+
+fn query_in_parentheses(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let query = parser.parse_query()?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Subquery(query))
+}
+
+/// The place of the parenthesis that closes what the one at a place opens.
+fn closing(parser: &Parser, open: usize) -> usize {
+    let mut depth = 0_usize;
+    let mut at = open;
+    loop {
+        match parser.peek_nth_token_no_skip(at).token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::EOF => return at,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+        at += 1;
+    }
+}
+
+fn is_token(parser: &Parser, at: usize, wanted: &Token) -> bool {
+    parser.peek_nth_token_no_skip(at).token == *wanted
+}
+
+fn is_word(parser: &Parser, at: usize, wanted: &[Keyword]) -> bool {
+    match parser.peek_nth_token_no_skip(at).token {
+        Token::Word(word) => word.quote_style.is_none() && wanted.contains(&word.keyword),
+        _ => false,
     }
 }

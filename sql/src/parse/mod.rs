@@ -84,6 +84,40 @@ impl Text<'_> {
         items
     }
 
+    /// Whether a parenthesis that opens before the token `first` closes after the token `later`.
+    #[must_use]
+    pub fn encloses(&self, first: usize, later: usize) -> bool {
+        let is = |at: usize, symbol: &str| {
+            let token = self.tokens.get(at);
+            token.is_some_and(|token| token.is_symbol(self.source, symbol))
+        };
+        let mut open = first;
+        while open > 0 && is(open - 1, "(") {
+            open -= 1;
+        }
+        let mut depth = 0_usize;
+        for at in open..=later {
+            if is(at, "(") {
+                depth += 1;
+            } else if is(at, ")") {
+                depth -= 1;
+                if depth == 0 {
+                    return false;
+                }
+            }
+        }
+        depth > 0
+    }
+
+    /// Whether a query is written somewhere in a span.
+    #[must_use]
+    pub fn has_query(&self, span: Span) -> bool {
+        let end = usize::try_from(span.end.column).unwrap_or(usize::MAX);
+        let tokens = self.tokens.get(index_of(span)..end).unwrap_or_default();
+        let mut tokens = tokens.iter();
+        tokens.any(|token| token.is_word(self.source, "SELECT"))
+    }
+
     /// The optimizer hint MAX_EXECUTION_TIME(n) after the first SELECT. Other hints are for
     /// another optimizer.
     #[must_use]
@@ -133,6 +167,12 @@ impl Text<'_> {
         };
         let all = strings.iter().all(|t| t.kind == Kind::String);
         strings.first().filter(|_| all)
+    }
+
+    /// 1064 at the token after a span.
+    #[must_use]
+    pub fn error_after(&self, span: Span) -> SqlError {
+        self.error_at(usize::try_from(span.end.column).unwrap_or(usize::MAX))
     }
 
     /// 1064 at a token; past the last one: at the end.
@@ -210,6 +250,9 @@ pub fn parse<'a>(
         warnings: Vec::new(),
         points: 0,
         updated: convert::UpdatedTables::default(),
+        open: Vec::new(),
+        outside: convert::Parenthesis::default(),
+        locking: None,
     };
     let depth = converter.convert(lifted)?;
     let Converter {

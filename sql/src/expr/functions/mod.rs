@@ -403,7 +403,6 @@ const MISSING: &[&str] = &[
     "gtid_subset",
     "gtid_subtract",
     "name_const",
-    "get_format",
     "statement_digest",
     "statement_digest_text",
     "row_number",

@@ -255,6 +255,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_| ExprType::bigint(false).or_null(),
         extract,
     ),
+    function("get_format", (2, 2), |t| t.string(17, &[]), get_format),
     function(
         "date_format",
         (2, 2),
@@ -608,6 +609,29 @@ fn date_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         .zip(format)
         .and_then(|(moment, format)| calendar::format(moment, &format, None));
     Ok(text.map_or(Value::Null, Value::Bytes))
+}
+
+/// GET_FORMAT(DATE, 'USA'); the parser makes a text of the kind.
+fn get_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let (Some(kind), Some(region)) = (args.string(0, context)?, args.string(1, context)?) else {
+        return Ok(Value::Null);
+    };
+    let (kind, region) = (kind.to_ascii_uppercase(), region.to_ascii_uppercase());
+    let format = match (kind.as_slice(), region.as_slice()) {
+        (b"DATE", b"USA") => "%m.%d.%Y",
+        (b"DATE", b"JIS" | b"ISO") => "%Y-%m-%d",
+        (b"DATE", b"EUR") => "%d.%m.%Y",
+        (b"DATE", b"INTERNAL") => "%Y%m%d",
+        (b"TIME", b"USA") => "%h:%i:%s %p",
+        (b"TIME", b"JIS" | b"ISO") => "%H:%i:%s",
+        (b"TIME", b"EUR") => "%H.%i.%s",
+        (b"TIME", b"INTERNAL") => "%H%i%s",
+        (_, b"USA" | b"EUR") => "%Y-%m-%d %H.%i.%s",
+        (_, b"JIS" | b"ISO") => "%Y-%m-%d %H:%i:%s",
+        (_, b"INTERNAL") => "%Y%m%d%H%i%s",
+        _ => return Ok(Value::Null),
+    };
+    Ok(Value::Bytes(format.into()))
 }
 
 fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
