@@ -112,7 +112,7 @@ errors! {
     1136 b"21S01" wrong_value_count_on_row(row) "Column count doesn't match value count at row {row}";
     1138 b"22004" invalid_use_of_null() "Invalid use of NULL value";
     1139 b"42000" bad_regexp(why) "Got error '{why}' from regexp";
-    1140 b"42000" mix_of_group_functions(position, column) "In aggregated query without GROUP BY, expression #{position} of SELECT list contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
+    1140 b"42000" mix_of_group_functions(position, clause, column) "In aggregated query without GROUP BY, expression #{position} of {clause} contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
     1141 b"42000" no_such_grant(user, host) "There is no such grant defined for user '{user}' on host '{host}'";
     1142 b"42000" table_access_denied(command, user, host, table) "{command} command denied to user '{user}'@'{host}' for table '{table}'";
     1146 b"42S02" no_such_table(database, table) "Table '{database}.{table}' doesn't exist";
@@ -184,6 +184,7 @@ errors! {
     1318 b"42000" wrong_argument_count(kind, name, expected, got) "Incorrect number of arguments for {kind} {name}; expected {expected}, got {got}";
     1327 b"42000" undeclared_variable(name) "Undeclared variable: {name}";
     1347 b"HY000" wrong_object(database, table, kind) "'{database}.{table}' is not {kind}";
+    1360 b"HY000" trigger_does_not_exist() "Trigger does not exist";
     1348 b"HY000" column_not_updatable(column) "Column '{column}' is not updatable";
     1329 b"02000" no_data() "No data - zero rows fetched, selected, or processed";
     1353 b"HY000" column_names_differ() "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
@@ -213,11 +214,11 @@ errors! {
     1440 b"XAE08" xa_duplicate() "XAER_DUPID: The XID already exists";
     1441 b"22008" datetime_overflow(function) "Datetime function: {function} field overflow";
     1461 b"42000" too_many_prepared(current) "Can't create more than max_prepared_stmt_count statements (current value: {current})";
-    1463 b"42000" non_grouping_field(field, clause) "Non-grouping field '{field}' is used in {clause} clause";
     1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
     1478 b"HY000" illegal_create_option(engine, option) "Table storage engine '{engine}' does not support the create option '{option}'";
     1524 b"HY000" plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 b"HY000" incorrect_value(kind, value) "Incorrect {kind} value: '{value}'";
+    1539 b"HY000" unknown_event(name) "Unknown event '{name}'";
     1568 b"25001" transaction_in_progress() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 b"42000" wrong_native_argument_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
@@ -237,6 +238,8 @@ errors! {
     1877 b"HY000" table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
+    3028 b"HY000" aggregate_order_of_union(position) "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT";
+    3029 b"HY000" aggregate_order(position) "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated query";
     3057 b"42000" wrong_user_lock_name(name) "Incorrect user-level lock name '{name}'. The name is empty, NULL, or can not be expressed in the current character-set.";
     3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";

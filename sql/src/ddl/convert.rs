@@ -121,7 +121,11 @@ impl Scope for NoNames {
     fn parameter(&mut self, _index: u32) -> Result<Expr, SqlError> {
         Err(SqlError::not_supported("parameters in DEFAULT expressions"))
     }
-    fn subquery(&mut self, _query: &ast::Query, _usage: SubqueryUse) -> Result<Expr, SqlError> {
+    fn subquery(
+        &mut self,
+        _query: &ast::Query,
+        _usage: SubqueryUse,
+    ) -> Result<Vec<Expr>, SqlError> {
         Err(SqlError::not_supported("subqueries in DEFAULT expressions"))
     }
     fn function(&mut self, _function: &ast::Function) -> Result<Option<Expr>, SqlError> {

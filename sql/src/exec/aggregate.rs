@@ -222,7 +222,7 @@ impl State {
             run.run_subqueries(&arg.subqueries, context)?;
             let value = eval(&arg.expr, &run.row, &mut context.eval)?;
             // NULLs are not counted, summed or compared.
-            if value.is_null() && aggregate.function != AggregateFunction::AnyValue {
+            if value.is_null() {
                 return Ok(());
             }
             match (i, values.first_mut()) {
@@ -252,11 +252,6 @@ impl State {
             AggregateFunction::Sum | AggregateFunction::Avg => self.sum(value),
             AggregateFunction::Min => self.extreme(value, collation(), Ordering::Less),
             AggregateFunction::Max => self.extreme(value, collation(), Ordering::Greater),
-            AggregateFunction::AnyValue => {
-                if self.count == 1 {
-                    self.value = Accumulated::Value(value);
-                }
-            }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
                 let bits = bit_pattern(&value, &mut context.eval);
                 if let (Accumulated::Bits(all), Some(bits)) = (&mut self.value, bits) {
@@ -275,6 +270,7 @@ impl State {
                 }
                 let mut keys = Vec::with_capacity(aggregate.order.len());
                 for by in &aggregate.order {
+                    run.run_subqueries(&by.value.subqueries, context)?;
                     keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
                 }
                 memory.take(joined.len() + memory::size(&keys))?;

@@ -1,7 +1,7 @@
 //! Tables that queries compute: subqueries in FROM and common table expressions.
 //!
-//! They see nothing of what they are in, so each is computed once per execution, by whoever reads
-//! it first. (In a statement that changes rows it must be: what it saw does not change, either.)
+//! One that sees nothing of what it is in is computed once per execution, by whoever reads it
+//! first. (In a statement that changes rows it must be: what it saw does not change, either.)
 
 use super::{ExecContext, Stop, memory::Memory, subquery::collect};
 use crate::{
@@ -25,8 +25,24 @@ pub struct Tables {
     working: FxHashMap<usize, Rows>,
 }
 
-/// The rows of a derived table.
-pub(super) fn rows(derived: &Derived, context: &mut ExecContext) -> Result<Rows, Stop> {
+/// The rows of a derived table. Of `row`, that of the block which reads it, it sees what it is
+/// `given`: slots of the row, and those where it sees them.
+pub(super) fn rows(
+    derived: &Derived,
+    given: &[(usize, usize)],
+    row: &[Value],
+    context: &mut ExecContext,
+) -> Result<Rows, Stop> {
+    if !given.is_empty() {
+        let slots = given.iter().map(|(_, to)| to + 1).max().unwrap_or(0);
+        let mut outer = vec![Value::Null; slots];
+        for (from, to) in given {
+            if let (Some(value), Some(slot)) = (row.get(*from), outer.get_mut(*to)) {
+                slot.clone_from(value);
+            }
+        }
+        return Ok(Rc::new(collect(&derived.query, context, &outer)?));
+    }
     let address = std::ptr::from_ref(derived).addr();
     if let Some(rows) = context.tables.done.get(&address) {
         return Ok(Rc::clone(rows));

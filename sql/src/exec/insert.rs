@@ -8,7 +8,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{SqlMode, assign, eval, text},
-    plan::{Assigned, Block, Default_, Input, Insert, InsertRows, Query},
+    plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict, Read, TxnError},
@@ -35,11 +35,6 @@ pub(super) fn insert(
             if !single {
                 context.eval.forgive_nulls();
             }
-            let block = Block {
-                slots: plan.table.columns.len() * 2 + 8 * plan.subqueries.len(),
-                ..Block::default()
-            };
-            let mut holder = Values::new(plan, &block, context)?;
             for i in 0..times {
                 if times > 1 {
                     let params = all.get(i * stride..(i + 1) * stride).unwrap_or(all);
@@ -47,7 +42,7 @@ pub(super) fn insert(
                 }
                 for row in rows {
                     context.tick()?;
-                    inserter.values_row(row, &mut holder, context)?;
+                    inserter.values_row(row, context)?;
                 }
             }
             context.eval.set_params(all);
@@ -79,28 +74,13 @@ fn reads(query: &Query, table: &Table) -> bool {
     found
 }
 
-/// The results of the subqueries in VALUES: they do not depend on the row.
-struct Values {
-    results: Vec<(usize, Value)>,
-}
-
-impl Values {
-    fn new(plan: &Insert, block: &Block, context: &mut ExecContext) -> Result<Values, Stop> {
-        let mut results = Vec::with_capacity(plan.subqueries.len());
-        for subquery in &plan.subqueries {
-            let mut run = BlockRun::new(block, &[]);
-            let value = run.single_value(subquery, context)?;
-            results.push((subquery.slot, value));
-        }
-        Ok(Values { results })
-    }
-}
-
 struct Inserter<'p> {
     plan: &'p Insert,
     table: &'p Arc<Table>,
-    /// The new row, and after it, for ON DUPLICATE KEY UPDATE, what was to be inserted.
+    /// The new row.
     row: Vec<Value>,
+    /// What expressions with subqueries, and ON DUPLICATE KEY UPDATE, are evaluated on.
+    run: BlockRun<'p>,
     image: Vec<u8>,
     auto: Option<usize>,
     /// Columns that no value is given for, but have a default.
@@ -136,6 +116,7 @@ impl<'p> Inserter<'p> {
             plan,
             table: &plan.table,
             row: vec![Value::Null; columns],
+            run: BlockRun::new(&plan.block, &[]),
             image: Vec::new(),
             auto,
             missing,
@@ -179,35 +160,19 @@ impl<'p> Inserter<'p> {
     fn begin_row(&mut self, context: &mut ExecContext) {
         self.records += 1;
         context.eval.row_number = self.records;
-        self.row.truncate(self.table.columns.len());
         self.row.fill(Value::Null);
         self.generated = 0;
         self.given = 0;
     }
 
-    fn values_row(
-        &mut self,
-        values: &[Assigned],
-        subqueries: &mut Values,
-        context: &mut ExecContext,
-    ) -> Result<(), Stop> {
+    fn values_row(&mut self, values: &[Assigned], context: &mut ExecContext) -> Result<(), Stop> {
         self.begin_row(context);
-        if !subqueries.results.is_empty() {
-            for (slot, value) in &subqueries.results {
-                if self.row.len() <= *slot {
-                    self.row.resize(slot + 1, Value::Null);
-                }
-                if let Some(at) = self.row.get_mut(*slot) {
-                    at.clone_from(value);
-                }
-            }
-        }
         self.defaults(context)?;
         for (value, &position) in values.iter().zip(&self.plan.columns) {
             match value {
                 Assigned::Default => self.default_value(position, context)?,
                 Assigned::Value(computed) => {
-                    let value = eval(&computed.expr, &self.row, &mut context.eval)?;
+                    let value = self.value(computed, context)?;
                     self.set(position, value, context)?;
                 }
             }
@@ -215,11 +180,28 @@ impl<'p> Inserter<'p> {
         self.finish_row(context)
     }
 
+    /// The value of an expression on the new row as far as it is known.
+    fn value(&mut self, computed: &Computed, context: &mut ExecContext) -> Result<Value, Stop> {
+        if computed.subqueries.is_empty() {
+            return Ok(eval(&computed.expr, &self.row, &mut context.eval)?);
+        }
+        for (slot, value) in self.run.row.iter_mut().zip(&self.row) {
+            slot.clone_from(value);
+        }
+        self.run.run_subqueries(&computed.subqueries, context)?;
+        Ok(eval(&computed.expr, &self.run.row, &mut context.eval)?)
+    }
+
     fn given_row(&mut self, values: &mut [Value], context: &mut ExecContext) -> Result<(), Stop> {
         self.begin_row(context);
         self.defaults(context)?;
         for (value, &position) in values.iter_mut().zip(&self.plan.columns) {
             self.set(position, std::mem::take(value), context)?;
+        }
+        let further = values.iter_mut().skip(self.plan.columns.len());
+        let slots = self.run.row.iter_mut().skip(2 * self.table.columns.len());
+        for (slot, value) in slots.zip(further) {
+            *slot = std::mem::take(value);
         }
         self.finish_row(context)
     }
@@ -457,12 +439,13 @@ impl<'p> Inserter<'p> {
         old: &[u8],
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
-        let columns = self.table.columns.len();
-        let mut both = row::decode(self.table, old)?;
-        both.extend(self.row.drain(..columns));
-        // Results of subqueries are in the slots after both rows.
-        both.extend(self.row.drain(..).skip(columns));
-        self.row.resize(columns, Value::Null);
+        // The row that is there, then what was to be inserted.
+        let found = row::decode(self.table, old)?.into_iter();
+        let values = found.chain(std::mem::take(&mut self.row));
+        for (slot, value) in self.run.row.iter_mut().zip(values) {
+            *slot = value;
+        }
+        self.row.resize(self.table.columns.len(), Value::Null);
         let assignments = self.plan.on_duplicate.as_deref().unwrap_or_default();
         let mut image = Vec::with_capacity(old.len());
         super::write::assign_all(
@@ -470,7 +453,7 @@ impl<'p> Inserter<'p> {
             assignments,
             &self.plan.defaults,
             old,
-            &mut both,
+            &mut self.run,
             &mut image,
             context,
         )?;
@@ -483,7 +466,7 @@ impl<'p> Inserter<'p> {
         match context.txn.update(self.table, key, old, &image) {
             Ok(()) => {}
             Err(TxnError::DuplicateKey { index }) => {
-                let error = duplicate_error(self.table, &index, &both);
+                let error = duplicate_error(self.table, &index, &self.run.row);
                 if !self.plan.ignore {
                     return Err(error.into());
                 }
@@ -497,7 +480,8 @@ impl<'p> Inserter<'p> {
         self.affected += 2;
         self.duplicates += u64::from(!self.plan.ignore);
         if let Some(auto) = self.auto {
-            self.last_id = super::write::note_auto_increment(self.table, both.get(auto), context);
+            self.last_id =
+                super::write::note_auto_increment(self.table, self.run.row.get(auto), context);
         }
         Ok(())
     }

@@ -213,7 +213,9 @@ impl<'b> BlockRun<'b> {
         let mut rows = Vec::new();
         let mut shared = None;
         match &source.input {
-            Input::Derived(query) => shared = Some(derived::rows(query, context)?),
+            Input::Derived(query, given) => {
+                shared = Some(derived::rows(query, given, &self.row, context)?);
+            }
             Input::Working(number) => shared = Some(derived::working(*number, context)),
             Input::Virtual(table) => {
                 let known = context.virtual_rows.iter().find(|(t, _)| t.id == table.id);

@@ -124,8 +124,8 @@ pub(super) fn collect(
 pub(super) enum Kept {
     #[default]
     Nothing,
-    /// A value.
-    Value(Value),
+    /// Values.
+    Values(Vec<Value>),
     /// Its rows, and, where equal values have equal keys, a set of them; whether any is NULL.
     Rows(Rc<Rows>),
 }
@@ -148,24 +148,45 @@ impl BlockRun<'_> {
             let Some(subquery) = block.subqueries.get(n) else {
                 continue;
             };
-            let value = match self.kept.get(n) {
-                Some(Kept::Value(value)) => value.clone(),
-                _ => self.subquery_value(n, subquery, context)?,
-            };
-            if let Some(slot) = self.row.get_mut(subquery.slot) {
+            if let Some(Kept::Values(values)) = self.kept.get(n) {
+                let slots = self.row.get_mut(subquery.slots.clone());
+                for (slot, value) in slots.unwrap_or_default().iter_mut().zip(values) {
+                    slot.clone_from(value);
+                }
+                continue;
+            }
+            self.run_subqueries(&subquery.needs, context)?;
+            if let Usage::Scalar = subquery.usage {
+                self.run_scalar(n, subquery, context)?;
+                continue;
+            }
+            let value = self.subquery_value(n, subquery, context)?;
+            if let Some(slot) = self.row.get_mut(subquery.slots.start) {
                 *slot = value;
             }
         }
         Ok(())
     }
 
-    /// The result of a subquery that is not the block's own.
-    pub(super) fn single_value(
+    /// Puts the one row of a subquery, or NULLs, in its slots.
+    fn run_scalar(
         &mut self,
+        n: usize,
         subquery: &Subquery,
         context: &mut ExecContext,
-    ) -> Result<Value, Stop> {
-        self.subquery_value(usize::MAX, subquery, context)
+    ) -> Result<(), Stop> {
+        let query = &subquery.query;
+        let values = single_row(query, context, &self.row)?;
+        if !query.correlated
+            && let Some(kept) = self.kept.get_mut(n)
+        {
+            *kept = Kept::Values(values.clone());
+        }
+        let slots = self.row.get_mut(subquery.slots.clone());
+        for (slot, value) in slots.unwrap_or_default().iter_mut().zip(values) {
+            *slot = value;
+        }
+        Ok(())
     }
 
     fn subquery_value(
@@ -176,8 +197,7 @@ impl BlockRun<'_> {
     ) -> Result<Value, Stop> {
         let query = &subquery.query;
         let value = match &subquery.usage {
-            Usage::Scalar => scalar(query, context, &self.row)?,
-            Usage::Exists => {
+            Usage::Scalar | Usage::Exists => {
                 let mut found = false;
                 run_query(query, context, &self.row, &mut |_, _| {
                     found = true;
@@ -210,7 +230,7 @@ impl BlockRun<'_> {
         if !query.correlated
             && let Some(kept) = self.kept.get_mut(n)
         {
-            *kept = Kept::Value(value.clone());
+            *kept = Kept::Values(vec![value.clone()]);
         }
         Ok(value)
     }
@@ -268,16 +288,23 @@ fn hashes(left: impl Iterator<Item = (crate::expr::ExprType, Collation)>, query:
     })
 }
 
-fn scalar(query: &Query, context: &mut ExecContext, outer: &[Value]) -> Result<Value, Stop> {
+/// The only row of a query, 1242 if there are more; NULLs if there is none.
+fn single_row(
+    query: &Query,
+    context: &mut ExecContext,
+    outer: &[Value],
+) -> Result<Vec<Value>, Stop> {
     let mut found = None;
     run_query(query, context, outer, &mut |_, row| {
         if found.is_some() {
             return Err(SqlError::subquery_rows().into());
         }
-        found = Some(row.first_mut().map(std::mem::take).unwrap_or_default());
+        found = Some(std::mem::take(row));
         Ok(Flow::Continue)
     })?;
-    Ok(found.unwrap_or_default())
+    let mut values = found.unwrap_or_default();
+    values.resize(query.types.len(), Value::Null);
+    Ok(values)
 }
 
 /// `needles IN (rows)`; `None` if only a NULL keeps it from being known.

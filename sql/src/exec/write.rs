@@ -128,21 +128,18 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
             let newer = plan.repeats && context.txn.read_newer();
             let warnings = context.eval.warnings.count();
             after.clear();
-            for computed in subqueries_of(&plan.assignments) {
-                run.run_subqueries(computed, context)?;
-            }
             assign_all(
                 &plan.table,
                 &plan.assignments,
                 &plan.defaults,
                 before,
-                &mut run.row,
+                run,
                 &mut after,
                 context,
             )?;
             let change = after != before;
             if newer && context.eval.warnings.count() == warnings {
-                let same = |row: &mut [Value], image: &[u8], context: &mut ExecContext| {
+                let same = |run: &mut BlockRun, image: &[u8], context: &mut ExecContext| {
                     let mut after = Vec::with_capacity(image.len());
                     let (assignments, defaults) = (&plan.assignments, &plan.defaults);
                     assign_all(
@@ -150,7 +147,7 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
                         assignments,
                         defaults,
                         image,
-                        row,
+                        run,
                         &mut after,
                         context,
                     )?;
@@ -209,15 +206,6 @@ pub(super) fn note_auto_increment(
     used
 }
 
-fn subqueries_of(assignments: &[(usize, Assigned)]) -> impl Iterator<Item = &[usize]> {
-    assignments.iter().filter_map(|(_, value)| match value {
-        Assigned::Value(computed) if !computed.subqueries.is_empty() => {
-            Some(computed.subqueries.as_slice())
-        }
-        _ => None,
-    })
-}
-
 /// The locked read met a version that is not durable yet, on which the reply may not depend.
 /// Where the row is found by its key alone, the reply says only that it was found and whether it
 /// was changed: if that would be the same on the version that everyone can see, the reply need
@@ -229,7 +217,7 @@ fn visible_alike(
     run: &mut BlockRun,
     key: &[u8],
     context: &mut ExecContext,
-    same: impl FnOnce(&mut [Value], &[u8], &mut ExecContext) -> Result<bool, Stop>,
+    same: impl FnOnce(&mut BlockRun, &[u8], &mut ExecContext) -> Result<bool, Stop>,
 ) -> bool {
     let Some(source) = block.sources.first() else {
         return false;
@@ -250,19 +238,20 @@ fn visible_alike(
         }
         run.row = row::decode(table, &visible)?;
         run.row.resize(slots, Value::Null);
-        Ok(run.all_hold(&source.filter, context)? && same(&mut run.row, &visible, context)?)
+        Ok(run.all_hold(&source.filter, context)? && same(run, &visible, context)?)
     });
     run.row = now;
     alike == Some(true)
 }
 
-/// Assigns values to the columns of `row`, each seeing those before it, and makes the new image.
+/// Assigns values to the first columns of the block's row, each seeing those before it, and makes
+/// the new image.
 pub(super) fn assign_all(
     table: &Arc<Table>,
     assignments: &[(usize, Assigned)],
     defaults: &[Default_],
     before: &[u8],
-    row: &mut [Value],
+    run: &mut BlockRun,
     image: &mut Vec<u8>,
     context: &mut ExecContext,
 ) -> Result<(), Stop> {
@@ -272,19 +261,23 @@ pub(super) fn assign_all(
         };
         let value = match value {
             Assigned::Value(computed) => {
-                let value = eval(&computed.expr, row, &mut context.eval)?;
+                if !computed.subqueries.is_empty() {
+                    run.run_subqueries(&computed.subqueries, context)?;
+                }
+                let value = eval(&computed.expr, &run.row, &mut context.eval)?;
                 assign(column, value, &mut context.eval)?
             }
             Assigned::Default => {
-                default_value(defaults.get(*position), table, *position, row, context)?
+                let default = defaults.get(*position);
+                default_value(default, table, *position, &run.row, context)?
             }
         };
-        if let Some(slot) = row.get_mut(*position) {
+        if let Some(slot) = run.row.get_mut(*position) {
             *slot = value;
         }
     }
     let is_assigned = |position| assignments.iter().any(|(p, _)| *p == position);
-    encode_updated(table, is_assigned, before, row, image, context)
+    encode_updated(table, is_assigned, before, &mut run.row, image, context)
 }
 
 /// The image of a row that was assigned to, with ON UPDATE CURRENT_TIMESTAMP if it is another

@@ -20,7 +20,7 @@ impl Scope for NoColumns {
     fn parameter(&mut self, _: u32) -> Result<Expr, SqlError> {
         Err(SqlError::syntax("?", 1))
     }
-    fn subquery(&mut self, _: &ast::Query, _: SubqueryUse) -> Result<Expr, SqlError> {
+    fn subquery(&mut self, _: &ast::Query, _: SubqueryUse) -> Result<Vec<Expr>, SqlError> {
         Err(SqlError::not_supported("subqueries here"))
     }
     fn function(&mut self, _: &ast::Function) -> Result<Option<Expr>, SqlError> {

@@ -46,7 +46,7 @@ pub use eval::{eval, eval_output, holds};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub(crate) use resolve::literal::as_number;
-pub use resolve::{Scope, SubqueryUse, is_aggregate, resolve};
+pub use resolve::{Scope, SubqueryUse, comparison_collation, is_aggregate, resolve};
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};
 

@@ -13,14 +13,14 @@ use super::{
     types::{coercibility, common_type, mix_collations},
     visit_operands,
 };
-use crate::{error::SqlError, interrupt, value_kind::ValueKind};
+use crate::{collations, error::SqlError, interrupt, value_kind::ValueKind};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
 
 /// What a subquery is used for.
 pub enum SubqueryUse {
-    /// Its one value.
-    Scalar,
+    /// The values of its one row.
+    Row,
     /// Whether it has rows: 0 or 1.
     Exists,
     /// `left IN (subquery)`: 1, 0 or NULL. Several expressions on the left for a row.
@@ -37,8 +37,9 @@ pub trait Scope {
     fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError>;
     /// A parameter: `?` (numbered by the parser as the placeholders `?0`, `?1`, …).
     fn parameter(&mut self, index: u32) -> Result<Expr, SqlError>;
-    /// Plans a subquery and says in which slot its result will be. Negation is the caller's.
-    fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Expr, SqlError>;
+    /// Plans a subquery and says in which slots its result will be: one but for rows. Negation is
+    /// the caller's.
+    fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError>;
     /// Called for every function before the table of functions is looked at: aggregates,
     /// VALUES(column) and DEFAULT(column) are the scope's. `None`: an ordinary function.
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError>;
@@ -73,7 +74,7 @@ pub trait Scope {
 /// Whether a function of this name aggregates (COUNT, SUM, …), in any case.
 #[must_use]
 pub fn is_aggregate(name: &str) -> bool {
-    const NAMES: [&str; 20] = [
+    const NAMES: [&str; 19] = [
         "count",
         "sum",
         "avg",
@@ -90,7 +91,6 @@ pub fn is_aggregate(name: &str) -> bool {
         "var_pop",
         "var_samp",
         "variance",
-        "any_value",
         "json_arrayagg",
         "json_objectagg",
         "grouping",
@@ -126,8 +126,8 @@ pub fn resolve(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, SqlError
             kind: ast::CastKind::Cast,
             expr,
             data_type,
-            format: None,
-        } => literal::cast(expr, data_type, scope),
+            format,
+        } => literal::cast(expr, data_type, charset_of(format.as_ref()), scope),
         Ast::Convert {
             expr,
             data_type,
@@ -135,13 +135,37 @@ pub fn resolve(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, SqlError
             ..
         } => literal::convert(expr, data_type.as_ref(), charset.as_ref(), scope),
         Ast::Collate { expr, collation } => collate(expr, collation, scope),
-        Ast::Subquery(query) => scope.subquery(query, SubqueryUse::Scalar),
+        Ast::Subquery(query) => subquery(query, SubqueryUse::Row, scope),
         Ast::Tuple(_) => Err(SqlError::operand_columns(1)),
         other => match predicate::predicate(other, scope)? {
             Some(predicate) => Ok(predicate),
             None => call::special(other, scope),
         },
     }
+}
+
+/// The character set of a CAST, which the parser knows as a format.
+fn charset_of(format: Option<&ast::CastFormat>) -> Option<&str> {
+    match format {
+        Some(ast::CastFormat::Value(ast::ValueWithSpan {
+            value: ast::Value::SingleQuotedString(name),
+            ..
+        })) => Some(name),
+        _ => None,
+    }
+}
+
+/// A subquery that has one result.
+fn subquery(
+    query: &ast::Query,
+    usage: SubqueryUse,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let mut results = scope.subquery(query, usage)?;
+    results
+        .pop()
+        .filter(|_| results.is_empty())
+        .ok_or_else(|| SqlError::operand_columns(1))
 }
 
 fn not_if(negated: bool, expr: Expr) -> Expr {
@@ -276,14 +300,7 @@ fn binary(
             other => Err(SqlError::not_supported(other)),
         };
     };
-    if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) {
-        return predicate::compare_rows(resolved, left, right, scope);
-    }
-    if let ast::Expr::Tuple(parts) = left {
-        return Err(SqlError::operand_columns(parts.len()));
-    }
-    let (left, right) = (resolve(left, scope)?, resolve(right, scope)?);
-    build_binary(resolved, left, right)
+    predicate::compare(resolved, left, right, scope)
 }
 
 /// `@name := x`
@@ -429,7 +446,7 @@ fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType) -> ExprType {
 }
 
 /// The collation with which operands are compared, if they are strings: 1267 if they disagree.
-fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Collation, SqlError> {
+pub fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Collation, SqlError> {
     let mut strings = types.iter().filter(|ty| ty.is_string() || ty.ty.is_none());
     let Some(first) = strings.next() else {
         return Ok(Collation::Binary);
@@ -508,7 +525,7 @@ fn collate(
 ) -> Result<Expr, SqlError> {
     let name = collation.to_string();
     let name = name.trim_matches(['`', '\'', '"']);
-    let collation = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
+    let collation = collations::find(name)?;
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
     if matches!(expr, Expr::Literal(Value::Null, _)) {

@@ -2,7 +2,9 @@
 
 use super::{
     Aggregate, AggregateFunction, Computed, Planner, SortKey,
-    scope::{is_desc, slot_expr},
+    place::add_slots,
+    query::position,
+    scope::{Names, is_desc, slot_expr},
 };
 use crate::{
     error::SqlError,
@@ -10,50 +12,140 @@ use crate::{
 };
 use cohort_engine::types::{Collation, ColumnType};
 use sqlparser::ast;
+use std::collections::BTreeSet;
+
+/// How deep aggregate functions of enclosing blocks may nest.
+const MOVED_DEPTH_MAX: usize = 4;
 
 impl Planner<'_> {
-    /// A call of an aggregate function: the slot of its result.
+    /// A call of an aggregate function: the slot of its result. It is computed in the block whose
+    /// columns its arguments are, which may be one around this.
     pub(super) fn aggregate(&mut self, call: &ast::Function, name: &str) -> Result<Expr, SqlError> {
-        let names = self.names();
-        if !names.aggregates_allowed || names.in_aggregate {
+        let levels = self.levels();
+        let allowed = |names: &Names| names.aggregates_allowed;
+        let any_allows = levels
+            .iter()
+            .any(|level| self.stack.get(*level).is_some_and(allowed));
+        if !any_allows || self.names().in_aggregate {
             return Err(SqlError::invalid_group_function());
         }
         let ast::FunctionArguments::List(list) = &call.args else {
             return Err(SqlError::invalid_group_function());
         };
+        let noted: Vec<(usize, usize)> = self
+            .stack
+            .iter()
+            .map(|names| (names.outer.len(), names.subqueries.len()))
+            .collect();
+        let mark = self.mark();
+        let aggregate = self.aggregate_call(name, list)?;
+        let level = self.level_of_aggregate(&aggregate, &levels)?;
+        if level + 1 == self.stack.len() {
+            return Ok(self.names().add_aggregate(aggregate));
+        }
+        // Its arguments are resolved where it is computed: those that have queries in them once
+        // more each time.
+        if self.moved > MOVED_DEPTH_MAX {
+            return Err(SqlError::nesting_too_deep());
+        }
+        self.back_to(mark);
+        for (names, (outer, subqueries)) in self.stack.iter_mut().zip(noted) {
+            names.outer.truncate(outer);
+            names.subqueries.truncate(subqueries);
+        }
+        let inner = self.stack.split_off(level + 1);
+        self.moved += 1;
+        let result = match self.names().in_aggregate {
+            true => Err(SqlError::invalid_group_function()),
+            false => self.aggregate_call(name, list),
+        };
+        self.moved -= 1;
+        let result = result.map(|aggregate| self.names().add_aggregate(aggregate));
+        self.stack.extend(inner);
+        Ok(self.import(level, result?))
+    }
+
+    fn aggregate_call(
+        &mut self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+    ) -> Result<Aggregate, SqlError> {
         let function = Self::aggregate_function(name, list)?;
         self.names().in_aggregate = true;
         let args = self.aggregate_args(list);
         self.names().in_aggregate = false;
         let (mut args, order) = args?;
         as_numbers(&function, &mut args);
-        if function == AggregateFunction::Count && args.len() > 1 && !is_distinct(list) {
+        let distinct = is_distinct(list);
+        if function == AggregateFunction::Count && args.len() > 1 && !distinct {
             return Err(SqlError::wrong_native_argument_count(name));
         }
         if args.is_empty() != (function == AggregateFunction::CountRows) {
             return Err(SqlError::wrong_native_argument_count(name));
         }
-        let distinct = is_distinct(list);
         let ty = aggregate_type(&function, &args, self.context.collation);
-        let names = self.names();
-        let shape = format!("{function:?}{args:?}{distinct}{order:?}");
-        let same = names
-            .aggregates
-            .iter()
-            .find(|a| shape == format!("{:?}{:?}{}{:?}", a.function, a.args, a.distinct, a.order));
-        if let Some(same) = same {
-            return Ok(slot_expr(same.slot, same.ty));
-        }
-        let slot = names.new_slot();
-        names.aggregates.push(Aggregate {
+        Ok(Aggregate {
             function,
             args,
             distinct,
             order,
-            slot,
+            slot: 0,
             ty,
-        });
-        Ok(slot_expr(slot, ty))
+        })
+    }
+
+    /// The level of the block that an aggregate function of the innermost one is computed in: that
+    /// of the columns it reads, or else the innermost around this one that takes it, or else this
+    /// one.
+    fn level_of_aggregate(
+        &self,
+        aggregate: &Aggregate,
+        levels: &[usize],
+    ) -> Result<usize, SqlError> {
+        let here = self.stack.len() - 1;
+        let allows = |level: usize| {
+            let names = self.stack.get(level);
+            names.is_some_and(|names| names.aggregates_allowed)
+        };
+        let args = aggregate.args.iter();
+        let read = args.chain(aggregate.order.iter().map(|key| &key.value));
+        let own = read.filter_map(|arg| self.level_of(&arg.expr)).max();
+        if own == Some(here) || own.is_none() && allows(here) {
+            return match allows(here) {
+                true => Ok(here),
+                false => Err(SqlError::invalid_group_function()),
+            };
+        }
+        if let Some(own) = own.filter(|own| allows(*own)) {
+            return Ok(own);
+        }
+        let mut around = levels.iter().copied().skip(1);
+        around
+            .find(|level| own.is_none_or(|own| *level > own) && allows(*level))
+            .or_else(|| allows(here).then_some(here))
+            .ok_or_else(SqlError::invalid_group_function)
+    }
+
+    /// The innermost level of the columns that an expression of the innermost block reads.
+    fn level_of(&self, expr: &Expr) -> Option<usize> {
+        let here = self.stack.len() - 1;
+        let mut read = BTreeSet::new();
+        add_slots(expr, self.stack.get(here)?, &mut read);
+        let levels = read.into_iter().filter_map(|slot| self.level_of_slot(slot));
+        levels.max()
+    }
+
+    fn level_of_slot(&self, mut slot: usize) -> Option<usize> {
+        for (level, names) in self.stack.iter().enumerate().rev() {
+            if names.subquery_of(slot).is_some() {
+                return None;
+            }
+            match names.outer.iter().find(|(_, to, _)| *to == slot) {
+                Some(&(from, ..)) => slot = from,
+                None => return Some(level),
+            }
+        }
+        None
     }
 
     fn aggregate_function(
@@ -61,8 +153,7 @@ impl Planner<'_> {
         list: &ast::FunctionArgumentList,
     ) -> Result<AggregateFunction, SqlError> {
         use AggregateFunction::{
-            AnyValue, Avg, BitAnd, BitOr, BitXor, Count, CountRows, GroupConcat, Max, Min, Sum,
-            Variance,
+            Avg, BitAnd, BitOr, BitXor, Count, CountRows, GroupConcat, Max, Min, Sum, Variance,
         };
         let wildcard = matches!(
             list.args.as_slice(),
@@ -76,7 +167,6 @@ impl Planner<'_> {
             "avg" => Avg,
             "min" => Min,
             "max" => Max,
-            "any_value" => AnyValue,
             "bit_and" => BitAnd,
             "bit_or" => BitOr,
             "bit_xor" => BitXor,
@@ -126,14 +216,36 @@ impl Planner<'_> {
         for clause in &list.clauses {
             if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
                 for key in keys {
+                    let value = match position(&key.expr) {
+                        Some(n) => n.checked_sub(1).and_then(|i| args.get(i)).cloned(),
+                        None => Some(self.computed(&key.expr)?),
+                    };
+                    let unknown = || SqlError::unknown_column(&key.expr, "order clause");
                     order.push(SortKey {
-                        value: self.computed(&key.expr)?,
+                        value: value.ok_or_else(unknown)?,
                         desc: is_desc(&key.options),
                     });
                 }
             }
         }
         Ok((args, order))
+    }
+}
+
+impl Names {
+    /// Adds an aggregate, if it is not there yet: the slot of its result.
+    fn add_aggregate(&mut self, mut aggregate: Aggregate) -> Expr {
+        let shape =
+            |a: &Aggregate| format!("{:?}{:?}{}{:?}", a.function, a.args, a.distinct, a.order);
+        let wanted = shape(&aggregate);
+        let mut known = self.aggregates.iter();
+        if let Some(same) = known.find(|known| shape(known) == wanted) {
+            return slot_expr(same.slot, same.ty);
+        }
+        aggregate.slot = self.new_slot();
+        let result = slot_expr(aggregate.slot, aggregate.ty);
+        self.aggregates.push(aggregate);
+        result
     }
 }
 
@@ -188,9 +300,7 @@ fn aggregate_type(
         AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
             ExprType::bigint(true)
         }
-        AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
-            arg.or_null()
-        }
+        AggregateFunction::Min | AggregateFunction::Max => arg.or_null(),
         AggregateFunction::Sum => match arg.ty {
             Some(ColumnType::Decimal { precision, scale }) => {
                 ExprType::decimal(u32::from(precision) + 22, scale.into()).or_null()

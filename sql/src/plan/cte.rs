@@ -5,8 +5,11 @@
 //! and whose last ones do, each once: those run again and again on the rows that came last.
 //! Which operands name it is found by compiling them.
 
-use super::{Derived, Input, Planner, Query, Recursion, scope::Names};
-use crate::{error::SqlError, expr::ExprType};
+use super::{
+    Derived, Input, Planner, Query, Recursion,
+    scope::{Names, Outside},
+};
+use crate::{error::SqlError, expr::ExprType, output::ColumnMeta};
 use sqlparser::ast;
 use std::sync::Arc;
 
@@ -20,8 +23,18 @@ pub(super) enum Common {
     Undefined,
     /// It is being defined, and this is one of its recursive parts.
     Working(usize),
-    /// It is defined.
-    Defined(Arc<Derived>),
+    /// It is defined, in the block of this level, and sees these slots of it.
+    Defined(Arc<Derived>, usize, Outer),
+}
+
+/// Slots of a block, where a query in it sees them, and their types.
+pub(super) type Outer = Vec<(usize, usize, ExprType)>;
+
+/// A query whose rows are a table.
+pub(super) struct Computing {
+    pub query: Query,
+    /// What it sees of the block that it is in.
+    pub outer: Outer,
 }
 
 /// A name of WITH.
@@ -67,12 +80,15 @@ impl Planner<'_> {
         if recursive && let Some(table) = self.recursive(cte, &name)? {
             return Ok(table);
         }
-        let (query, names) = self.derived_query(&cte.query)?;
-        let columns = super::from::derived_columns(&cte.alias, names, &query)?;
+        let compile = |planner: &mut Self| planner.query(&cte.query);
+        let (table, named) = self.derived(Outside::All, compile)?;
+        let columns = super::from::derived_columns(&cte.alias, named, &table.query)?;
+        let derived = Arc::new(Derived::new(table.query, None));
+        let level = self.stack.len().saturating_sub(1);
         Ok(CommonTable {
             name,
             columns,
-            table: Common::Defined(Arc::new(Derived::new(query, None))),
+            table: Common::Defined(derived, level, table.outer),
         })
     }
 
@@ -100,8 +116,8 @@ impl Planner<'_> {
         let Some((seed, _, _)) = spine.get(found) else {
             return Ok(None);
         };
-        let (query, names) = self.operand(&cte.query, seed)?;
-        let mut columns = super::from::derived_columns(&cte.alias, names, &query)?;
+        let (query, named) = self.operand(&cte.query, seed)?;
+        let mut columns = super::from::derived_columns(&cte.alias, named, &query)?;
         for (_, ty) in &mut columns {
             ty.nullable = true;
         }
@@ -136,7 +152,7 @@ impl Planner<'_> {
         Ok(Some(CommonTable {
             name: name.to_string(),
             columns,
-            table: Common::Defined(Arc::new(derived)),
+            table: Common::Defined(Arc::new(derived), 0, Outer::new()),
         }))
     }
 
@@ -148,7 +164,7 @@ impl Planner<'_> {
         spine: &Spine,
     ) -> Result<Option<usize>, SqlError> {
         let defining = self.common.iter();
-        let defining = defining.filter(|c| !matches!(c.table, Common::Defined(_)));
+        let defining = defining.filter(|c| !matches!(c.table, Common::Defined(..)));
         if defining.count() > RECURSIVE_DEPTH_MAX {
             return Err(SqlError::nesting_too_deep());
         }
@@ -175,28 +191,38 @@ impl Planner<'_> {
         &mut self,
         whole: &ast::Query,
         operand: &ast::SetExpr,
-    ) -> Result<(Query, Vec<String>), SqlError> {
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         let query = ast::Query {
             body: Box::new(operand.clone()),
             order_by: None,
             limit_clause: None,
             ..whole.clone()
         };
-        self.derived_query(&query)
+        let compile = |planner: &mut Self| planner.query(&query);
+        let (table, columns) = self.derived(Outside::Nothing, compile)?;
+        if !table.outer.is_empty() {
+            return Err(SqlError::not_supported(
+                "outer references in a recursive common table expression",
+            ));
+        }
+        Ok((table.query, columns))
     }
 
-    /// A query whose block sees nothing of the one it is in, and the names of its columns.
-    pub(super) fn derived_query(
+    /// A query whose rows are a table, and its columns. Of the blocks on the stack it sees what is
+    /// `outside`.
+    pub(super) fn derived(
         &mut self,
-        query: &ast::Query,
-    ) -> Result<(Query, Vec<String>), SqlError> {
+        outside: Outside,
+        query: impl FnOnce(&mut Self) -> Result<(Query, Vec<ColumnMeta>), SqlError>,
+    ) -> Result<(Computing, Vec<ColumnMeta>), SqlError> {
         let depth = self.common.len();
-        self.stack.push(Names::new(true));
-        let result = self.query(query);
-        self.stack.pop();
+        self.stack.push(Names::new(outside));
+        let result = query(self);
+        let outer = self.stack.pop().map(|names| names.outer);
         self.common.truncate(depth);
         let (query, columns) = result?;
-        Ok((query, columns.into_iter().map(|c| c.name).collect()))
+        let outer = outer.unwrap_or_default();
+        Ok((Computing { query, outer }, columns))
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     Assigned, Block, Computed, Default_, Delete, Input, Insert, InsertRows, Limit, Planner, Query,
     Update,
     from::{From, Leaf, LeafInput},
-    scope::Names,
+    scope::{Names, Outside},
     walk,
 };
 use crate::{
@@ -18,7 +18,16 @@ use cohort_engine::{
     types::{Column, Table, Value, schema::DefaultValue},
 };
 use sqlparser::ast;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
+
+/// The columns of the tables that an INSERT … SELECT reads, as ON DUPLICATE KEY UPDATE sees them.
+#[derive(Default)]
+struct Sources {
+    first_slot: usize,
+    columns: Vec<[ast::Ident; 2]>,
+    /// Whether rows are left out that are the same without them.
+    distinct: bool,
+}
 
 impl Planner<'_> {
     /// Compiles INSERT or REPLACE.
@@ -35,32 +44,117 @@ impl Planner<'_> {
         }
         let table = self.written_table(name, None)?;
         let columns = target_columns(&table, insert)?;
-        let mut names = Names::new(true);
+        let mut names = Names::new(Outside::Nothing);
         add(&mut names, &table, &table.name)?;
         let width = names.slots;
         names.inserted = Some(width);
         names.slots += width;
         self.stack.push(names);
-        let rows = self.insert_rows(insert, &columns);
-        let on_duplicate = self.on_duplicate(insert, &table);
-        let defaults = self.defaults(&table);
+        let mut inserted = self.insert_inside(insert, &table, columns);
         let names = self.stack.pop();
-        let (rows, per_row) = rows?;
-        let subqueries = names.map(|n| n.subqueries).unwrap_or_default();
-        if let Some(used) = subqueries.iter().find_map(|s| uses(&s.query, &table)) {
-            return Err(SqlError::update_table_used(used));
+        if let (Ok(inserted), Some(names)) = (&mut inserted, names) {
+            inserted.block.slots = names.slots;
+            inserted.block.subqueries = names.subqueries;
+            let mut subqueries = inserted.block.subqueries.iter();
+            if let Some(used) = subqueries.find_map(|s| uses(&s.query, &table, Some(&table.name))) {
+                return Err(SqlError::update_table_used(used));
+            }
+            inserted.per_row = if template { inserted.per_row } else { 0 };
+        }
+        inserted
+    }
+
+    fn insert_inside(
+        &mut self,
+        insert: &ast::Insert,
+        table: &Arc<Table>,
+        columns: Vec<usize>,
+    ) -> Result<Insert, SqlError> {
+        let mark = self.mark();
+        let (mut rows, per_row) = self.insert_rows(insert, &columns)?;
+        let after = self.mark();
+        let select = selected_rows(insert).filter(|_| insert.on.is_some());
+        let sources = match (select, &rows) {
+            (Some(select), InsertRows::Query(query)) => self.name_sources(select, query)?,
+            _ => Sources::default(),
+        };
+        let on_duplicate = self.on_duplicate(insert, table, &columns)?;
+        let used = self.used_sources(&sources, on_duplicate.as_deref().unwrap_or_default());
+        if let (Some(select), Some(last)) = (select, used.last()) {
+            if sources.distinct {
+                return Err(SqlError::not_supported(
+                    "columns of a SELECT DISTINCT in ON DUPLICATE KEY UPDATE",
+                ));
+            }
+            let further = (0..=*last).map(|at| match sources.columns.get(at) {
+                Some(path) if used.contains(&at) => ast::Expr::CompoundIdentifier(path.to_vec()),
+                _ => ast::Expr::Value(ast::Value::Null.into()),
+            });
+            self.forget(&mark, &after);
+            let select = with_columns(select, &further.collect::<Vec<_>>());
+            rows = self.selected(&select, columns.len(), last + 1)?;
         }
         Ok(Insert {
             columns,
             rows,
             ignore: insert.ignore,
             replace: insert.replace_into,
-            on_duplicate: on_duplicate?,
-            defaults: defaults?,
-            per_row: if template { per_row } else { 0 },
-            subqueries,
-            table,
+            on_duplicate,
+            defaults: self.defaults(table)?,
+            per_row,
+            block: Block::default(),
+            table: Arc::clone(table),
         })
+    }
+
+    /// Brings the tables that a SELECT reads into the scope of ON DUPLICATE KEY UPDATE: their
+    /// columns are in the slots after those of the new row. Of groups and of a UNION there are
+    /// none.
+    fn name_sources(&mut self, select: &ast::Query, query: &Query) -> Result<Sources, SqlError> {
+        let (ast::SetExpr::Select(select), [block]) = (body_of(select), query.blocks.as_slice())
+        else {
+            return Ok(Sources::default());
+        };
+        if block.grouping.is_some() {
+            return Ok(Sources::default());
+        }
+        let mark = self.mark();
+        self.stack.push(Names::new(Outside::Beyond));
+        let compiled = self.from(&select.from);
+        let read = self.stack.pop();
+        self.back_to(mark);
+        compiled?;
+        let mut sources = Sources {
+            first_slot: self.names().slots,
+            columns: Vec::new(),
+            distinct: block.distinct,
+        };
+        for mut table in read.into_iter().flat_map(|names| names.tables) {
+            for column in &mut table.columns {
+                let path = [&table.alias, &column.name];
+                let path = path.map(|part| ast::Ident::with_quote('`', part));
+                sources.columns.push(path);
+                column.ty = column.ty.computed().or_null();
+            }
+            let names = self.names();
+            table.first_slot = names.slots;
+            names.slots += table.columns.len();
+            names.tables.push(table);
+        }
+        Ok(sources)
+    }
+
+    /// Which columns of the sources the assignments read.
+    fn used_sources(&mut self, sources: &Sources, assignments: &[(usize, Assigned)]) -> Vec<usize> {
+        let mut slots = BTreeSet::new();
+        for (_, assigned) in assignments {
+            if let Assigned::Value(computed) = assigned {
+                super::place::add_slots(&computed.expr, self.names(), &mut slots);
+            }
+        }
+        let end = sources.first_slot + sources.columns.len();
+        let used = slots.range(sources.first_slot..end);
+        used.map(|slot| slot - sources.first_slot).collect()
     }
 
     fn insert_rows(
@@ -103,14 +197,25 @@ impl Planner<'_> {
             let per_row = if rows.len() == 1 { per_row } else { 0 };
             return Ok((InsertRows::Values(rows), per_row));
         }
-        self.stack.push(Names::new(true));
+        Ok((self.selected(source, columns.len(), 0)?, 0))
+    }
+
+    /// The rows of a query: so many columns are inserted, and so many further ones are there for
+    /// ON DUPLICATE KEY UPDATE.
+    fn selected(
+        &mut self,
+        source: &ast::Query,
+        columns: usize,
+        further: usize,
+    ) -> Result<InsertRows, SqlError> {
+        self.stack.push(Names::new(Outside::Nothing));
         let query = self.query(source);
         self.stack.pop();
         let (query, _) = query?;
-        if query.types.len() != columns.len() {
+        if query.types.len() != columns + further {
             return Err(SqlError::wrong_value_count_on_row(1));
         }
-        Ok((InsertRows::Query(query), 0))
+        Ok(InsertRows::Query(query))
     }
 
     pub(super) fn assigned(&mut self, value: &ast::Expr) -> Result<Assigned, SqlError> {
@@ -124,45 +229,57 @@ impl Planner<'_> {
         &mut self,
         insert: &ast::Insert,
         table: &Arc<Table>,
+        columns: &[usize],
     ) -> Result<Option<Vec<(usize, Assigned)>>, SqlError> {
+        if let Some(alias) = &insert.insert_alias {
+            self.name_new_row(alias, table, columns)?;
+        }
         let assignments = match &insert.on {
             None => return Ok(None),
             Some(ast::OnInsert::DuplicateKeyUpdate(assignments)) => assignments,
             Some(_) => return Err(SqlError::not_supported("ON CONFLICT")),
         };
-        if let Some(alias) = &insert.insert_alias {
-            self.name_new_row(alias, table)?;
-        }
         Ok(Some(self.assignments(assignments, table)?))
     }
 
-    /// INSERT … AS new(a, b): the new row has a name.
+    /// INSERT … AS new(a, b): the new row has a name, and those of its columns that are given are
+    /// called so, in the order in which they are given.
     fn name_new_row(
         &mut self,
         alias: &ast::InsertAliases,
         table: &Arc<Table>,
+        given: &[usize],
     ) -> Result<(), SqlError> {
-        let columns: Vec<(String, ExprType)> = table
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| {
-                let given = alias.col_aliases.as_ref().and_then(|a| a.get(i));
-                let name = given.map_or_else(|| c.name.clone(), |ident| ident.value.clone());
-                (name, ExprType::of_column(c))
-            })
-            .collect();
+        let called = alias.col_aliases.as_deref().unwrap_or_default();
+        if !called.is_empty() && called.len() != given.len() {
+            return Err(SqlError::column_names_differ());
+        }
+        let is = |a: &ast::Ident, b: &ast::Ident| a.value.eq_ignore_ascii_case(&b.value);
+        for (i, name) in called.iter().enumerate() {
+            if called.iter().take(i).any(|before| is(before, name)) {
+                return Err(SqlError::duplicate_column(&name.value));
+            }
+        }
+        let name_of = |position: usize, column: &Column| {
+            let at = given.iter().position(|&given| given == position)?;
+            let called = called.get(at).map(|ident| &ident.value);
+            Some(called.unwrap_or(&column.name).clone())
+        };
+        // No name finds a column that is not given.
+        let columns = table.columns.iter().enumerate();
+        let columns = columns.map(|(position, column)| {
+            let name = name_of(position, column).unwrap_or_default();
+            (name, ExprType::of_column(column))
+        });
+        let columns: Vec<(String, ExprType)> = columns.collect();
         let name = alias.row_alias.to_string().trim_matches('`').to_string();
         let names = self.names();
         // The slots after those of the table are the new row's already.
-        names.slots -= columns.len();
-        names.add_table(
-            name,
-            table.database.clone(),
-            Some(Arc::clone(table)),
-            columns,
-        )?;
-        Ok(())
+        let slots = std::mem::replace(&mut names.slots, columns.len());
+        let database = table.database.clone();
+        let added = names.add_table(name, database, Some(Arc::clone(table)), columns);
+        names.slots = slots;
+        added.map(|_| ())
     }
 
     fn assignments(
@@ -236,7 +353,7 @@ impl Planner<'_> {
     ) -> Result<Update, SqlError> {
         let (name, alias, hints) = single_table(&update.table.relation)?;
         let table = self.written_table(name, alias)?;
-        let mut names = Names::new(false);
+        let mut names = Names::new(Outside::All);
         add(&mut names, &table, alias.unwrap_or(&table.name))?;
         self.stack.push(names);
         let result = self.update_inside(update, &table, ignore, hints);
@@ -288,7 +405,7 @@ impl Planner<'_> {
         };
         let (name, alias, hints) = single_table(&from.relation)?;
         let table = self.written_table(name, alias)?;
-        let mut names = Names::new(false);
+        let mut names = Names::new(Outside::All);
         add(&mut names, &table, alias.unwrap_or(&table.name))?;
         self.stack.push(names);
         let block = self.rows_of(
@@ -318,7 +435,7 @@ impl Planner<'_> {
         hints: &[ast::TableIndexHints],
     ) -> Result<Block, SqlError> {
         let conditions = self.conditions(selection)?;
-        let order = self.order_by(order, &[])?;
+        let order = self.order_by(order, &[], false)?;
         let limit = match limit {
             None => None,
             Some(count) => Some(Limit {
@@ -349,7 +466,11 @@ impl Planner<'_> {
             ..Block::default()
         };
         self.place(&mut block, from, conditions)?;
-        if let Some(used) = block.subqueries.iter().find_map(|s| uses(&s.query, table)) {
+        if let Some(used) = block
+            .subqueries
+            .iter()
+            .find_map(|s| uses(&s.query, table, None))
+        {
             return Err(SqlError::update_table_used(used));
         }
         Ok(block)
@@ -375,21 +496,59 @@ fn is_table(factor: &ast::TableFactor) -> bool {
     matches!(factor, ast::TableFactor::Table { .. })
 }
 
-/// Whether a subquery reads the table that the statement changes.
-pub(super) fn uses(query: &Query, table: &Table) -> Option<String> {
+/// Whether a subquery reads the table that the statement changes; if `alias` is given, under that
+/// name.
+pub(super) fn uses(query: &Query, table: &Table, alias: Option<&str>) -> Option<String> {
     for block in &query.blocks {
         for source in &block.sources {
+            let is_named = alias.is_none_or(|alias| source.alias == alias);
             match &source.input {
-                Input::Table(read, _) if read.id == table.id => return Some(read.name.clone()),
+                Input::Table(read, _) if read.id == table.id && is_named => {
+                    return Some(read.name.clone());
+                }
                 // A derived table is computed before anything is changed.
                 _ => {}
             }
         }
-        if let Some(found) = block.subqueries.iter().find_map(|s| uses(&s.query, table)) {
+        let mut subqueries = block.subqueries.iter();
+        if let Some(found) = subqueries.find_map(|s| uses(&s.query, table, alias)) {
             return Some(found);
         }
     }
     None
+}
+
+/// The query of INSERT … SELECT.
+fn selected_rows(insert: &ast::Insert) -> Option<&ast::Query> {
+    let source = insert.source.as_deref()?;
+    match source.body.as_ref() {
+        ast::SetExpr::Values(_) => None,
+        _ => insert.assignments.is_empty().then_some(source),
+    }
+}
+
+/// What a query consists of, without parentheses.
+fn body_of(query: &ast::Query) -> &ast::SetExpr {
+    match query.body.as_ref() {
+        ast::SetExpr::Query(inner) => body_of(inner),
+        body => body,
+    }
+}
+
+/// A SELECT with further columns.
+fn with_columns(query: &ast::Query, columns: &[ast::Expr]) -> ast::Query {
+    let mut query = query.clone();
+    match query.body.as_mut() {
+        ast::SetExpr::Query(inner) => **inner = with_columns(inner, columns),
+        ast::SetExpr::Select(select) => {
+            let further = columns.iter().cloned();
+            select
+                .projection
+                .extend(further.map(ast::SelectItem::UnnamedExpr));
+        }
+        _ => {}
+    }
+    query
 }
 
 fn is_default(value: &ast::Expr) -> bool {

@@ -140,7 +140,7 @@ impl Explainer {
             !b.subqueries.is_empty()
                 || b.sources
                     .iter()
-                    .any(|s| matches!(s.input, Input::Derived(_)))
+                    .any(|s| matches!(s.input, Input::Derived(..)))
         });
         let union = query.blocks.len() > 1;
         let mut ids = Vec::new();
@@ -190,7 +190,7 @@ impl Explainer {
                     row.extra.push("Using filesort");
                 }
             }
-            if let Input::Derived(derived) = &source.input {
+            if let Input::Derived(derived, _) = &source.input {
                 // Several may read it: it is shown once.
                 let new = self.last_id + 1 + queries.len() as u64;
                 let at = *self.derived.entry(Arc::as_ptr(derived)).or_insert(new);

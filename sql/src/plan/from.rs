@@ -2,19 +2,20 @@
 
 use super::{
     Derived, Planner, Query, TableUse,
-    cte::{Common, CommonTable},
-    scope::dotted,
+    cte::{Common, CommonTable, Computing},
+    scope::{Outside, dotted},
     walk::conjuncts,
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, infer},
+    expr::{BinaryOp, Expr, ExprType, comparison_collation, infer},
+    output::ColumnMeta,
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
     types::Table,
 };
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 use std::{ops::Range, sync::Arc};
 
 /// Tables in a join, at most: the sets of tables are bits of a u64.
@@ -31,7 +32,8 @@ pub(super) struct Leaf {
 pub(super) enum LeafInput {
     Stored(Arc<Table>),
     Virtual(Arc<Table>),
-    Derived(Arc<Derived>),
+    /// With the slots of the block that it sees, and those where it sees them.
+    Derived(Arc<Derived>, Vec<(usize, usize)>),
     Working(usize),
 }
 
@@ -92,6 +94,16 @@ impl Planner<'_> {
 
     fn join(&mut self, left: Part, join: &ast::Join, from: &mut From) -> Result<Part, SqlError> {
         use ast::JoinOperator as J;
+        if let Some(nested) = self.without_condition(join) {
+            // a JOIN b JOIN c ON …: what follows sees `a`, too.
+            let first = ast::Join {
+                relation: nested.relation.clone(),
+                ..join.clone()
+            };
+            let first = self.join(left, &first, from)?;
+            let mut rest = nested.joins.iter();
+            return rest.try_fold(first, |left, join| self.join(left, join, from));
+        }
         let right = self.factor(&join.relation, from)?;
         let begin = left.conditions;
         let (constraint, outer, swap) = match &join.join_operator {
@@ -104,6 +116,9 @@ impl Planner<'_> {
             J::Right(c) | J::RightOuter(c) => (c, true, true),
             _ => return Err(SqlError::not_supported("this kind of join")),
         };
+        if outer && matches!(constraint, ast::JoinConstraint::None) {
+            return Err(self.text.error_after(join.relation.span()));
+        }
         let whole = left.leaves.start..right.leaves.end;
         let (mut conditions, star) = self.constraint(constraint, &left, &right, swap)?;
         if swap {
@@ -149,6 +164,28 @@ impl Planner<'_> {
         })
     }
 
+    /// What the parser took for joined first, because the join before it has no condition.
+    fn without_condition<'j>(&self, join: &'j ast::Join) -> Option<&'j ast::TableWithJoins> {
+        use ast::{JoinConstraint::None as Nothing, JoinOperator as J};
+        let (J::Join(Nothing) | J::Inner(Nothing) | J::StraightJoin(Nothing)) = join.join_operator
+        else {
+            return None;
+        };
+        let ast::TableFactor::NestedJoin {
+            table_with_joins: nested,
+            alias: None,
+        } = &join.relation
+        else {
+            return None;
+        };
+        let place = |factor: &ast::TableFactor| {
+            usize::try_from(factor.span().start.column).map_or(0, |column| column.saturating_sub(1))
+        };
+        let first = place(&nested.relation);
+        let later = nested.joins.first().map(|join| place(&join.relation))?;
+        (!self.text.encloses(first, later)).then_some(nested)
+    }
+
     /// The names must be in the order of the leaves.
     fn swap_tables(&mut self, whole: &Range<usize>, left: usize) {
         if let Some(tables) = self.names().tables.get_mut(whole.clone()) {
@@ -163,8 +200,13 @@ impl Planner<'_> {
         right: &Part,
         swap: bool,
     ) -> Result<(Vec<Expr>, Star), SqlError> {
-        let mut star = left.star.clone();
-        star.extend(&right.star);
+        // RIGHT JOIN with common columns is LEFT JOIN the other way round.
+        let common = !matches!(constraint, ast::JoinConstraint::On(_));
+        let (first, second) = match swap && common {
+            true => (right, left),
+            false => (left, right),
+        };
+        let star = [first.star.as_slice(), second.star.as_slice()].concat();
         let names: Vec<String> = match constraint {
             ast::JoinConstraint::None => return Ok((Vec::new(), star)),
             ast::JoinConstraint::On(condition) => {
@@ -179,9 +221,9 @@ impl Planner<'_> {
                 return Ok((conjuncts(expr?), star));
             }
             ast::JoinConstraint::Using(columns) => columns.iter().map(last_name).collect(),
-            ast::JoinConstraint::Natural => self.common_columns(left, right),
+            ast::JoinConstraint::Natural => self.common_columns(first, second),
         };
-        self.using(&names, left, right, swap, star)
+        self.using(&names, first, second, star)
     }
 
     fn common_columns(&mut self, left: &Part, right: &Part) -> Vec<String> {
@@ -196,58 +238,53 @@ impl Planner<'_> {
             .collect()
     }
 
-    /// USING: the columns are equal, and `*` and a name without table mean one of them.
+    /// USING: the columns are equal, and `*` and a name without table mean the first one.
     fn using(
         &mut self,
         columns: &[String],
-        left: &Part,
-        right: &Part,
-        swap: bool,
-        mut star: Vec<(usize, usize)>,
+        first: &Part,
+        second: &Part,
+        mut star: Star,
     ) -> Result<(Vec<Expr>, Star), SqlError> {
         let mut conditions = Vec::new();
         let mut common = Vec::new();
         for column in columns {
-            let mut sides = Vec::new();
-            for part in [left, right] {
-                let names = self.names();
-                let found = part.star.iter().copied().find(|&(t, c)| {
-                    let named = names.tables.get(t).and_then(|t| t.columns.get(c));
-                    named.is_some_and(|n| n.name.eq_ignore_ascii_case(column))
-                });
-                let Some(found) = found else {
-                    return Err(SqlError::unknown_column(column, "from clause"));
-                };
-                sides.push(found);
-            }
-            let (Some(&l), Some(&r)) = (sides.first(), sides.last()) else {
-                continue;
-            };
+            let kept = self.common_column(column, first)?;
+            let dropped = self.common_column(column, second)?;
             let names = self.names();
-            let (Some(a), Some(b)) = (names.column_of(l.0, l.1), names.column_of(r.0, r.1)) else {
+            let (Some(a), Some(b)) = (
+                names.column_of(kept.0, kept.1),
+                names.column_of(dropped.0, dropped.1),
+            ) else {
                 continue;
             };
-            let mut ty = ExprType::boolean().or_null();
-            ty.collation = infer(&a).collation;
-            conditions.push(Expr::Binary {
-                op: BinaryOp::Eq,
-                left: Box::new(a),
-                right: Box::new(b),
-                ty,
-            });
-            let (kept, dropped) = if swap { (r, l) } else { (l, r) };
-            if let Some(c) = names
-                .tables
-                .get_mut(dropped.0)
-                .and_then(|t| t.columns.get_mut(dropped.1))
-            {
-                c.hidden = true;
+            conditions.push(equal(a, b)?);
+            let table = names.tables.get_mut(dropped.0);
+            if let Some(column) = table.and_then(|t| t.columns.get_mut(dropped.1)) {
+                column.hidden = true;
             }
-            star.retain(|&at| at != l && at != r);
+            star.retain(|&at| at != kept && at != dropped);
             common.push(kept);
         }
+        // In the order that they have in the first table.
+        let place = |at: &(usize, usize)| first.star.iter().position(|other| other == at);
+        common.sort_by_key(place);
         common.extend(star);
         Ok((conditions, common))
+    }
+
+    /// The column of a name in a part of the join: 1054 if there is none, 1052 if there are several.
+    fn common_column(&mut self, column: &str, part: &Part) -> Result<(usize, usize), SqlError> {
+        let names = self.names();
+        let mut found = part.star.iter().copied().filter(|&(t, c)| {
+            let named = names.tables.get(t).and_then(|t| t.columns.get(c));
+            named.is_some_and(|n| n.name.eq_ignore_ascii_case(column))
+        });
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err(SqlError::unknown_column(column, "from clause")),
+            _ => Err(SqlError::ambiguous_column(column, "from clause")),
+        }
     }
 
     fn factor(&mut self, factor: &ast::TableFactor, from: &mut From) -> Result<Part, SqlError> {
@@ -288,16 +325,13 @@ impl Planner<'_> {
                 let Some(alias) = alias else {
                     return Err(SqlError::derived_without_alias());
                 };
-                let (query, names) = self.derived_query(subquery)?;
-                let columns = derived_columns(alias, names, &query)?;
+                let compile = |planner: &mut Self| planner.query(subquery);
+                let (table, named) = self.derived(Outside::Beyond, compile)?;
+                let columns = derived_columns(alias, named, &table.query)?;
                 let name = alias.name.value.clone();
-                let table = self.names().add_table(name, String::new(), None, columns)?;
-                from.leaves.push(Leaf {
-                    input: LeafInput::Derived(Arc::new(Derived::new(query, None))),
-                    lock: None,
-                    hints: Vec::new(),
-                });
-                Ok(self.part(table, from))
+                let at = self.names().add_table(name, String::new(), None, columns)?;
+                from.leaves.push(Leaf::of_derived(table));
+                Ok(self.part(at, from))
             }
             ast::TableFactor::NestedJoin {
                 table_with_joins,
@@ -315,7 +349,13 @@ impl Planner<'_> {
         from: &mut From,
     ) -> Result<Part, SqlError> {
         let input = match common.table {
-            Common::Defined(derived) => LeafInput::Derived(derived),
+            Common::Defined(derived, level, outer) => {
+                let given = outer.iter().map(|&(from, to, ty)| {
+                    // The blocks around the definition are those around this place, too.
+                    (self.import_slot(level, from, ty), to)
+                });
+                LeafInput::Derived(derived, given.collect())
+            }
             Common::Working(number) => LeafInput::Working(number),
             Common::Undefined => {
                 self.named_itself = true;
@@ -443,14 +483,35 @@ impl Planner<'_> {
                 Ok(table)
             }
             LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
-            LeafInput::Derived(_) | LeafInput::Working(_) => {
+            LeafInput::Derived(..) | LeafInput::Working(_) => {
                 Err(SqlError::not_supported("this table"))
             }
         }
     }
 }
 
+impl Leaf {
+    fn of_derived(table: Computing) -> Leaf {
+        let given = table.outer.iter().map(|&(from, to, _)| (from, to));
+        let given = given.collect();
+        let derived = Arc::new(Derived::new(table.query, None));
+        Leaf {
+            input: LeafInput::Derived(derived, given),
+            lock: None,
+            hints: Vec::new(),
+        }
+    }
+}
+
 impl From {
+    /// A query's rows, as the only table.
+    pub fn of_derived(table: Computing) -> From {
+        From {
+            leaves: vec![Leaf::of_derived(table)],
+            ..From::default()
+        }
+    }
+
     /// Moves the first `left` leaves of `whole` behind the others, and the groups with them.
     fn swap(&mut self, whole: &Range<usize>, left: usize) {
         if let Some(leaves) = self.leaves.get_mut(whole.clone()) {
@@ -473,11 +534,25 @@ impl From {
     }
 }
 
+/// Two columns with the same name are equal.
+fn equal(left: Expr, right: Expr) -> Result<Expr, SqlError> {
+    let types = [infer(&left), infer(&right)];
+    let mut ty = ExprType::boolean().or_null();
+    ty.collation = comparison_collation(&types, "=")?;
+    Ok(Expr::Binary {
+        op: BinaryOp::Eq,
+        left: Box::new(left),
+        right: Box::new(right),
+        ty,
+    })
+}
+
 pub(super) fn derived_columns(
     alias: &ast::TableAlias,
-    names: Vec<String>,
+    columns: Vec<ColumnMeta>,
     query: &Query,
 ) -> Result<Vec<(String, ExprType)>, SqlError> {
+    let names: Vec<String> = columns.into_iter().map(|c| c.name).collect();
     let names: Vec<String> = if alias.columns.is_empty() {
         names
     } else if alias.columns.len() == names.len() {

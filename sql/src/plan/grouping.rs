@@ -1,10 +1,10 @@
 //! ONLY_FULL_GROUP_BY: what is selected of a group must be the same for all its rows.
 
 use super::{
-    Block, Computed,
+    Block, Computed, Usage,
     from::From,
     scope::{Names, slot_expr},
-    walk::{is_constant, slot},
+    walk::{self, is_constant, slot},
 };
 use crate::{
     error::SqlError,
@@ -34,9 +34,12 @@ pub(super) fn check(
             "SELECT list",
             block.output.iter().map(|o| &o.expr).collect::<Vec<_>>(),
         ),
-        ("HAVING", block.having.iter().map(|h| &h.expr).collect()),
         (
-            "ORDER BY",
+            "HAVING clause",
+            block.having.iter().map(|h| &h.expr).collect(),
+        ),
+        (
+            "ORDER BY clause",
             block.order.iter().map(|o| &o.value.expr).collect(),
         ),
     ];
@@ -46,37 +49,13 @@ pub(super) fn check(
                 continue;
             };
             let column = checker.full_name(slot);
-            return Err(match (grouping.explicit, clause) {
-                (_, "HAVING") => SqlError::non_grouping_field(column, "HAVING"),
-                (false, "SELECT list") => SqlError::mix_of_group_functions(i + 1, column),
-                _ => SqlError::not_in_group_by(i + 1, format!("{clause} clause"), column)
-                    .with_list_words(clause),
+            return Err(match grouping.explicit {
+                true => SqlError::not_in_group_by(i + 1, clause, column),
+                false => SqlError::mix_of_group_functions(i + 1, clause, column),
             });
         }
     }
     Ok(())
-}
-
-/// HAVING sees what is selected, what is grouped by and aggregates, nothing else.
-pub(super) fn check_having(block: &Block, names: &Names) -> Result<(), SqlError> {
-    let Some(having) = &block.having else {
-        return Ok(());
-    };
-    let keys = block.grouping.iter().flat_map(|g| &g.keys);
-    let seen: Vec<&Expr> = block.output.iter().chain(keys).map(|c| &c.expr).collect();
-    let checker = Checker {
-        determined: HashSet::new(),
-        keys: seen,
-        names,
-    };
-    match checker.free_column(&having.expr) {
-        None => Ok(()),
-        Some(slot) => {
-            let name = checker.full_name(slot);
-            let name = name.rsplit('.').next().unwrap_or_default().to_string();
-            Err(SqlError::unknown_column(name, "having clause"))
-        }
-    }
 }
 
 /// Of rows that are distinct in what is selected, ORDER BY sees nothing else.
@@ -95,18 +74,6 @@ pub(super) fn check_distinct(block: &Block, names: &Names) -> Result<(), SqlErro
     Ok(())
 }
 
-impl SqlError {
-    /// "SELECT list is not in GROUP BY clause", but "ORDER BY clause is not …".
-    fn with_list_words(mut self, clause: &str) -> SqlError {
-        if clause == "SELECT list" {
-            self.message = self
-                .message
-                .replacen("SELECT list clause", "SELECT list", 1);
-        }
-        self
-    }
-}
-
 struct Checker<'a> {
     determined: HashSet<usize>,
     keys: Vec<&'a Expr>,
@@ -116,18 +83,34 @@ struct Checker<'a> {
 impl Checker<'_> {
     /// A column of the tables that an expression uses outside of what the group determines.
     fn free_column(&self, expr: &Expr) -> Option<usize> {
-        if self.keys.contains(&expr) {
+        if self.keys.contains(&expr) || is_any_value(expr) {
             return None;
         }
         if let Some(slot) = slot(expr) {
-            let free = !self.determined.contains(&slot) && table_of(slot, self.names).is_some();
-            return free.then_some(slot);
+            return self.free_slot(slot);
         }
         let mut free = None;
         visit_operands(expr, &mut |operand| {
             free = free.or_else(|| self.free_column(operand))
         });
         free
+    }
+
+    /// The column that a slot is, or that a subquery reads whose result it is.
+    fn free_slot(&self, slot: usize) -> Option<usize> {
+        let subquery = self.names.subquery_of(slot);
+        let Some(subquery) = subquery.and_then(|n| self.names.subqueries.get(n)) else {
+            let is_key = self.keys.iter().any(|key| walk::slot(key) == Some(slot));
+            let known = is_key || self.determined.contains(&slot);
+            return Some(slot).filter(|_| !known && table_of(slot, self.names).is_some());
+        };
+        let compared = match &subquery.usage {
+            Usage::Scalar | Usage::Exists => None,
+            Usage::In(left) => left.iter().find_map(|(e, _)| self.free_column(&e.expr)),
+            Usage::Any(left, ..) | Usage::All(left, ..) => self.free_column(&left.expr),
+        };
+        let mut outer = subquery.query.blocks.iter().flat_map(|block| &block.outer);
+        compared.or_else(|| outer.find_map(|(from, _)| self.free_slot(*from)))
     }
 
     fn full_name(&self, slot: usize) -> String {
@@ -141,6 +124,11 @@ impl Checker<'_> {
         }
         format!("{}.{}.{column}", table.database, table.alias)
     }
+}
+
+/// Whether it is a call of ANY_VALUE, which stands for this check being left out.
+fn is_any_value(expr: &Expr) -> bool {
+    matches!(expr, Expr::Function { function, .. } if function.name == "any_value")
 }
 
 fn table_of(slot: usize, names: &Names) -> Option<usize> {

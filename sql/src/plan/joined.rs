@@ -4,7 +4,7 @@ use super::{
     Assigned, Block, Computed, Joined, Planner, Target,
     dml::uses,
     from::{From, LeafInput},
-    scope::Names,
+    scope::{Names, Outside},
     walk,
 };
 use crate::error::SqlError;
@@ -48,7 +48,7 @@ impl Planner<'_> {
                 "RIGHT JOIN after a comma in UPDATE",
             ));
         }
-        self.stack.push(Names::new(false));
+        self.stack.push(Names::new(Outside::All));
         let tables = std::slice::from_ref(&update.table);
         let result = self.joined_change(tables, update.selection.as_ref(), ignore, |planner| {
             planner.targets_of_update(&update.assignments)
@@ -79,7 +79,7 @@ impl Planner<'_> {
                 from,
             ),
         };
-        self.stack.push(Names::new(false));
+        self.stack.push(Names::new(Outside::All));
         let result = self.joined_change(tables, delete.selection.as_ref(), ignore, |planner| {
             names
                 .iter()
@@ -122,7 +122,11 @@ impl Planner<'_> {
         self.place(&mut block, from, conditions)?;
         for target in &mut changed {
             let table = &target.table;
-            if let Some(used) = block.subqueries.iter().find_map(|s| uses(&s.query, table)) {
+            if let Some(used) = block
+                .subqueries
+                .iter()
+                .find_map(|s| uses(&s.query, table, None))
+            {
                 return Err(SqlError::update_table_used(used));
             }
             let first = target.first_slot;
@@ -153,7 +157,7 @@ impl Planner<'_> {
                     Ok((table, first_slot))
                 }
                 LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
-                LeafInput::Derived(_) | LeafInput::Working(_) => {
+                LeafInput::Derived(..) | LeafInput::Working(_) => {
                     Err(SqlError::not_updatable(alias.unwrap_or_default(), "UPDATE"))
                 }
             },

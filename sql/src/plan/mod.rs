@@ -96,6 +96,7 @@ pub fn compile(
         stack: Vec::new(),
         common: Vec::new(),
         recursions: 0,
+        moved: 0,
         named_itself: false,
         user_variables: Vec::new(),
     };
@@ -103,10 +104,8 @@ pub fn compile(
     let (body, columns) = match &parsed.statement {
         ast::Statement::Query(query) => {
             let (query, columns) = planner.top_query(query)?;
-            writes = query
-                .blocks
-                .iter()
-                .any(|b| b.sources.iter().any(|s| s.lock.is_some()));
+            writes = false;
+            query.each_source(&mut |source| writes |= source.lock.is_some());
             if parsed.into.is_empty() {
                 (Body::Select(query), columns)
             } else if parsed.into.len() == query.types.len() {
@@ -188,6 +187,8 @@ struct Planner<'a> {
     common: Vec<cte::CommonTable>,
     /// How many recursive common table expressions there are.
     recursions: usize,
+    /// In the arguments of how many aggregate functions that an enclosing block computes.
+    moved: usize,
     /// A common table expression was named in its own definition.
     named_itself: bool,
     /// The user variables it reads, with the types they have now.

@@ -17,7 +17,7 @@ use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
 };
-use cohort_engine::types::{Collation, ColumnType};
+use cohort_engine::types::{Collation, ColumnType, Date, DateTime, Value};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// How many rows a computed table is thought to have.
@@ -52,10 +52,14 @@ impl Planner<'_> {
         conditions: Vec<Expr>,
     ) -> Result<(), SqlError> {
         let mut top = std::mem::take(&mut from.conditions);
+        let of_where = top.len()..top.len() + conditions.len();
         top.extend(conditions);
         {
             let names = self.names();
             simplify_outer_joins(&mut from, &mut top, names);
+            for condition in top.get_mut(of_where).unwrap_or_default() {
+                find_zero_dates(condition, &from, names);
+            }
         }
         let wanted = self.wanted(block, &from, &top);
         let order = self.join_order(&from, &top, &wanted)?;
@@ -69,7 +73,9 @@ impl Planner<'_> {
             .collect();
         block.early = early(block, &names.subqueries);
         block.subqueries = std::mem::take(&mut names.subqueries);
-        block.row_slots = wanted.into_iter().collect();
+        // What comes from outside is the same for all rows.
+        let inside = |slot: &usize| !block.outer.iter().any(|(_, to)| to == slot);
+        block.row_slots = wanted.into_iter().filter(inside).collect();
         Ok(())
     }
 
@@ -254,7 +260,7 @@ fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
     let needed = subqueries
         .iter()
         .enumerate()
-        .filter(|(_, s)| used.contains(&s.slot));
+        .filter(|(_, s)| s.slots.clone().any(|slot| used.contains(&slot)));
     needed.map(|(i, _)| i).collect()
 }
 
@@ -286,7 +292,7 @@ fn source(
         input: match leaf.input {
             LeafInput::Stored(table) => Input::Table(table, access),
             LeafInput::Virtual(table) => Input::Virtual(table),
-            LeafInput::Derived(derived) => Input::Derived(derived),
+            LeafInput::Derived(derived, given) => Input::Derived(derived, given),
             LeafInput::Working(number) => Input::Working(number),
         },
         alias: table.alias.clone(),
@@ -421,19 +427,26 @@ fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
         .position(|t| (t.first_slot..t.first_slot + t.columns.len()).contains(&slot))
 }
 
-fn add_slots(expr: &Expr, names: &Names, slots: &mut BTreeSet<usize>) {
-    walk::slots(expr, &mut |slot| {
-        slots.insert(slot);
-        if let Some(subquery) = names.subqueries.iter().find(|s| s.slot == slot) {
-            subquery_slots(subquery, names, slots);
-        }
-    });
+/// All slots that an expression reads, with those that its subqueries read.
+pub(super) fn add_slots(expr: &Expr, names: &Names, slots: &mut BTreeSet<usize>) {
+    walk::slots(expr, &mut |slot| add_slot(slot, names, slots));
+}
+
+fn add_slot(slot: usize, names: &Names, slots: &mut BTreeSet<usize>) {
+    slots.insert(slot);
+    let subquery = names
+        .subquery_of(slot)
+        .and_then(|n| names.subqueries.get(n));
+    if let Some(subquery) = subquery {
+        subquery_slots(subquery, names, slots);
+    }
 }
 
 /// What a subquery needs of the row of its block.
 fn subquery_slots(subquery: &Subquery, names: &Names, slots: &mut BTreeSet<usize>) {
-    for block in &subquery.query.blocks {
-        slots.extend(block.outer.iter().map(|(from, _)| *from));
+    let outer = subquery.query.blocks.iter().flat_map(|block| &block.outer);
+    for (from, _) in outer {
+        add_slot(*from, names, slots);
     }
     match &subquery.usage {
         Usage::Scalar | Usage::Exists => {}
@@ -460,7 +473,7 @@ fn is_available(expr: &Expr, names: &Names, before: &[usize]) -> bool {
     walk::slots(expr, &mut |slot| {
         stable &= match leaf_of(slot, names) {
             Some(leaf) => before.contains(&leaf),
-            None => match names.subqueries.iter().find(|s| s.slot == slot) {
+            None => match names.subqueries.iter().find(|s| s.slots.contains(&slot)) {
                 Some(subquery) => {
                     !subquery.query.correlated && matches!(subquery.usage, Usage::Scalar)
                 }
@@ -566,6 +579,49 @@ fn simplify_outer_joins(from: &mut From, top: &mut Vec<Expr>, names: &Names) {
         });
         let Some(found) = found else { return };
         top.extend(from.groups.remove(found).on);
+    }
+}
+
+/// MySQL's way, for ODBC: `IS NULL` as a condition of WHERE finds the zero date of a column that
+/// cannot be NULL; the row of NULLs that an outer join has made it finds, too.
+fn find_zero_dates(condition: &mut Expr, from: &From, names: &Names) {
+    let tested = match &*condition {
+        Expr::IsNull {
+            expr,
+            negated: false,
+        } => expr.as_ref(),
+        Expr::Function { function, args, .. } if function.name == "isnull" => match args.first() {
+            Some(argument) => argument,
+            None => return,
+        },
+        _ => return,
+    };
+    let Some((table, column)) = names.named_column(tested) else {
+        return;
+    };
+    let zero = match column.ty.ty {
+        Some(ColumnType::Date) => Value::Date(Date::default()),
+        Some(ColumnType::DateTime(_)) => Value::DateTime(DateTime::default()),
+        _ => return,
+    };
+    if column.ty.nullable || table.table.is_none() {
+        return;
+    }
+    let leaf = leaf_of(table.first_slot, names);
+    let is_inner = |leaf| from.groups.iter().any(|g| g.leaves.contains(&leaf));
+    let is_zero = binary(BinaryOp::Eq, tested.clone(), Expr::Literal(zero, column.ty));
+    *condition = match leaf.is_some_and(is_inner) {
+        true => binary(BinaryOp::Or, is_zero, condition.clone()),
+        false => is_zero,
+    };
+}
+
+fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    Expr::Binary {
+        op,
+        left: Box::new(left),
+        right: Box::new(right),
+        ty: ExprType::boolean(),
     }
 }
 

@@ -4,8 +4,8 @@ use super::{
     Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, access, columns,
     from::{From, LeafInput},
     grouping,
-    scope::{Aliases, Names, is_desc},
-    walk::{conjuncts, is_constant, slot, slots},
+    scope::{Aliases, Names, Outside, dotted, is_desc},
+    walk::{conjuncts, is_constant, slot},
 };
 use crate::{
     error::SqlError,
@@ -25,7 +25,45 @@ const DEPTH_MAX: usize = 60;
 pub(super) struct Around<'a> {
     pub order: &'a [ast::OrderByExpr],
     pub limit: Option<&'a ast::LimitClause>,
-    pub locks: &'a [ast::LockClause],
+    pub locks: Vec<&'a ast::LockClause>,
+}
+
+impl<'a> Around<'a> {
+    fn of(query: &'a ast::Query) -> Result<Around<'a>, SqlError> {
+        Ok(Around {
+            order: match query.order_by.as_ref().map(|o| &o.kind) {
+                None => &[],
+                Some(ast::OrderByKind::Expressions(keys)) => keys,
+                Some(ast::OrderByKind::All(_)) => {
+                    return Err(SqlError::not_supported("ORDER BY ALL"));
+                }
+            },
+            limit: query.limit_clause.as_ref(),
+            locks: query.locks.iter().collect(),
+        })
+    }
+
+    /// Whether there is nothing that an order or a number of rows comes from.
+    pub fn is_plain(&self) -> bool {
+        self.order.is_empty() && self.limit.is_none()
+    }
+
+    /// The clauses of a query in parentheses with those around it, if they are as if they stood
+    /// together: no rows are left out before they are put in another order.
+    fn merged(&self, inner: &Around<'a>) -> Option<Around<'a>> {
+        let outermost = inner.limit.is_some() || !inner.order.is_empty();
+        let apart =
+            inner.limit.is_some() && !self.is_plain() || outermost && !self.order.is_empty();
+        (!apart).then(|| Around {
+            order: if self.order.is_empty() {
+                inner.order
+            } else {
+                self.order
+            },
+            limit: self.limit.or(inner.limit),
+            locks: self.locks.iter().chain(&inner.locks).copied().collect(),
+        })
+    }
 }
 
 impl Planner<'_> {
@@ -71,45 +109,89 @@ impl Planner<'_> {
         &mut self,
         query: &ast::Query,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
-        let order = match query.order_by.as_ref().map(|o| &o.kind) {
-            None => &[][..],
-            Some(ast::OrderByKind::Expressions(keys)) => keys,
-            Some(ast::OrderByKind::All(_)) => return Err(SqlError::not_supported("ORDER BY ALL")),
-        };
-        let around = Around {
-            order,
-            limit: query.limit_clause.as_ref(),
-            locks: &query.locks,
-        };
-        match query.body.as_ref() {
-            ast::SetExpr::Select(select) => self.single(select, &around),
-            ast::SetExpr::Query(inner) => {
-                if order.is_empty() && around.limit.is_none() {
-                    return self.query(inner);
-                }
-                self.union(&query.body, &around)
+        self.body(&query.body, Around::of(query)?)
+    }
+
+    pub(super) fn body(
+        &mut self,
+        body: &ast::SetExpr,
+        around: Around,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        match body {
+            ast::SetExpr::SetOperation { .. } => self.union(body, around),
+            ast::SetExpr::Query(inner) if around.is_plain() && around.locks.is_empty() => {
+                self.query(inner)
             }
-            body => self.union(body, &around),
+            _ => {
+                let (block, columns) = self.block_of(body, around)?;
+                Ok((Query::of_block(block), columns))
+            }
         }
     }
 
-    fn single(
+    /// A query expression as one block. What is not a single SELECT becomes a table that the block
+    /// reads.
+    pub(super) fn block_of(
         &mut self,
-        select: &ast::Select,
+        body: &ast::SetExpr,
+        around: Around,
+    ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
+        match body {
+            ast::SetExpr::Select(select) => self.block(select, &around),
+            ast::SetExpr::Query(inner) => {
+                if inner.with.is_none()
+                    && let Some(merged) = around.merged(&Around::of(inner)?)
+                {
+                    return self.block_of(&inner.body, merged);
+                }
+                self.block_of_rows(&around, |planner| planner.query(inner))
+            }
+            union => self.block_of_rows(&Around::default(), |planner| planner.union(union, around)),
+        }
+    }
+
+    /// A block that orders and counts the rows of a query.
+    pub(super) fn block_of_rows(
+        &mut self,
         around: &Around,
-    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
-        let (block, columns) = self.block(select, around)?;
-        let types = block.output.iter().map(|o| infer(&o.expr)).collect();
-        let correlated = !block.outer.is_empty();
-        let query = Query {
-            blocks: vec![block],
-            distinct: 0,
-            order: Vec::new(),
-            limit: None,
-            types,
-            correlated,
+        query: impl FnOnce(&mut Self) -> Result<(Query, Vec<ColumnMeta>), SqlError>,
+    ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
+        self.stack.push(Names::new(Outside::All));
+        let result = self.block_of_rows_inside(around, query);
+        self.stack.pop();
+        result
+    }
+
+    fn block_of_rows_inside(
+        &mut self,
+        around: &Around,
+        query: impl FnOnce(&mut Self) -> Result<(Query, Vec<ColumnMeta>), SqlError>,
+    ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
+        let (table, columns) = self.derived(Outside::Beyond, query)?;
+        let types = table.query.types.iter().map(|ty| ty.computed());
+        let named = columns.iter().map(|c| c.name.clone()).zip(types).collect();
+        let from = From::of_derived(table);
+        self.names()
+            .add_table(String::new(), String::new(), None, named)?;
+        let mut output = Vec::with_capacity(columns.len());
+        for (at, column) in columns.iter().enumerate() {
+            let names = self.names();
+            if let Some(expr) = names.column_of(0, at) {
+                let named = (column.name.clone(), expr.clone());
+                names.select.items.push(named);
+                output.push(names.wrap(expr));
+            }
+        }
+        let order = self.union_order(around.order, &output)?;
+        let limit = self.limit(around.limit)?;
+        let mut block = Block {
+            output,
+            order,
+            limit,
+            ..Block::default()
         };
-        Ok((query, columns))
+        self.place(&mut block, from, Vec::new())?;
+        Ok((block, columns))
     }
 
     pub(super) fn limit(
@@ -147,7 +229,7 @@ impl Planner<'_> {
         around: &Around,
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
         refuse_unsupported(select)?;
-        self.stack.push(Names::new(false));
+        self.stack.push(Names::new(Outside::All));
         let result = self.block_inside(select, around);
         self.stack.pop();
         result
@@ -159,7 +241,7 @@ impl Planner<'_> {
         around: &Around,
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
         let mut from = self.from(&select.from)?;
-        self.lock_leaves(&mut from, around.locks)?;
+        self.lock_leaves(&mut from, &around.locks)?;
         from.straight |= select
             .select_modifiers
             .as_ref()
@@ -172,16 +254,21 @@ impl Planner<'_> {
             Some(having) => {
                 let names = self.names();
                 names.clause = "having clause";
-                names.aliases = Aliases::First;
+                names.aliases = Aliases::Having;
                 names.aggregates_allowed = true;
                 Some(self.computed(having)?)
             }
         };
-        let order = self.order_by(around.order, &output)?;
+        let explicit = !keys.is_empty();
+        let one_group = !explicit && !self.names().aggregates.is_empty();
+        let mut order = self.order_by(around.order, &output, explicit)?;
+        if one_group {
+            // There is one row, whatever orders it.
+            order.clear();
+        }
         let limit = self.limit(around.limit)?;
         let names = self.names();
         let aggregates = std::mem::take(&mut names.aggregates);
-        let explicit = !keys.is_empty();
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         let grouping = (explicit || !aggregates.is_empty()).then_some(Grouping {
             keys,
@@ -207,7 +294,6 @@ impl Planner<'_> {
             limit,
             ..Block::default()
         };
-        grouping::check_having(&block, self.names())?;
         if distinct
             && self
                 .context
@@ -251,6 +337,16 @@ impl Planner<'_> {
         let names = self.names();
         names.clause = "field list";
         names.aggregates_allowed = true;
+        names.aliases = Aliases::Inside;
+        let aliases = select
+            .projection
+            .iter()
+            .rev()
+            .filter_map(|item| match item {
+                ast::SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+                _ => None,
+            });
+        names.select.later = aliases.collect();
         let token = usize::try_from(select.select_token.0.span.start.column).unwrap_or(0);
         let texts = self.text.select_items(token.saturating_sub(1));
         let mut output = Vec::new();
@@ -297,7 +393,11 @@ impl Planner<'_> {
                 _ => texts.get(i).cloned().unwrap_or_default(),
             };
             metas.push(self.meta(&computed.expr, &name));
-            self.names().select.push((name, computed.expr.clone()));
+            let selected = &mut self.names().select;
+            selected.items.push((name, computed.expr.clone()));
+            if alias.is_some() {
+                selected.later.pop();
+            }
             output.push(computed);
         }
         Ok((output, metas))
@@ -317,7 +417,7 @@ impl Planner<'_> {
         let name = names.tables.get(table).and_then(|t| t.columns.get(column));
         let name = name.map(|c| c.name.clone()).unwrap_or_default();
         metas.push(self.meta(&expr, &name));
-        self.names().select.push((name, expr.clone()));
+        self.names().select.items.push((name, expr.clone()));
         let computed = self.wrap(expr);
         output.push(computed);
     }
@@ -391,54 +491,78 @@ impl Planner<'_> {
         let names = self.names();
         names.clause = "group statement";
         names.aliases = Aliases::Last;
-        // They are refused below, by name.
-        names.aggregates_allowed = true;
         let mut keys = Vec::new();
         for expr in exprs {
-            if let Some(n) = position(expr) {
-                let Some(item) = n.checked_sub(1).and_then(|i| output.get(i)) else {
-                    return Err(SqlError::unknown_column(n, "group statement"));
-                };
-                if self.has_aggregate(&item.expr) {
-                    return Err(SqlError::cannot_group_on(n));
-                }
-                keys.push(item.clone());
-                continue;
+            let key = match position(expr) {
+                Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
+                    Some(item) => item.clone(),
+                    None => return Err(SqlError::unknown_column(n, "group statement")),
+                },
+                None => self.group_key(expr)?,
+            };
+            let names = self.names();
+            if names.aggregates_in(&key.expr) {
+                let mut items = names.select.items.iter();
+                let item = items.find(|(_, selected)| *selected == key.expr);
+                return Err(
+                    item.map_or_else(SqlError::invalid_group_function, |(name, _)| {
+                        SqlError::cannot_group_on(name)
+                    }),
+                );
             }
-            let key = self.computed(expr)?;
-            if self.has_aggregate(&key.expr) {
-                return Err(SqlError::cannot_group_on(expr));
-            }
+            self.note_grouped(expr, &key.expr);
             keys.push(key);
         }
         Ok(keys)
     }
 
-    fn has_aggregate(&mut self, expr: &Expr) -> bool {
-        let aggregates: Vec<usize> = self.names().aggregates.iter().map(|a| a.slot).collect();
-        let mut found = false;
-        slots(expr, &mut |slot| found |= aggregates.contains(&slot));
-        found
+    /// An expression of GROUP BY. There is a warning if a name is a column's, but what is selected
+    /// under that name is something else.
+    fn group_key(&mut self, expr: &ast::Expr) -> Result<Computed, SqlError> {
+        let key = self.computed(expr)?;
+        if let Some(path) = name(expr)
+            && let Some(selected) = self.names().find_selected(path)?
+            && selected != key.expr
+        {
+            let warning = SqlError::ambiguous_column(dotted(path), "group statement");
+            self.warnings.push(warning);
+        }
+        Ok(key)
     }
 
+    /// Remembers how GROUP BY calls a column that is grouped by.
+    fn note_grouped(&mut self, expr: &ast::Expr, key: &Expr) {
+        let names = self.names();
+        let Some((_, column)) = names.named_column(key) else {
+            return;
+        };
+        let written = name(expr).and_then(<[ast::Ident]>::last);
+        let called = written.map_or(&column.name, |ident| &ident.value).clone();
+        names.grouped.push((called, key.clone()));
+    }
+
+    /// ORDER BY of a block, which is `grouped` by something or not.
     pub(super) fn order_by(
         &mut self,
         order: &[ast::OrderByExpr],
         output: &[Computed],
+        grouped: bool,
     ) -> Result<Vec<SortKey>, SqlError> {
         let names = self.names();
         names.clause = "order clause";
-        names.aliases = Aliases::First;
-        names.aggregates_allowed = true;
+        let grouped = grouped || !names.aggregates.is_empty();
         let mut keys = Vec::new();
-        for key in order {
+        for (i, key) in order.iter().enumerate() {
             let value = match position(&key.expr) {
                 Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(item) => item.clone(),
                     None => return Err(SqlError::unknown_column(n, "order clause")),
                 },
-                None => self.computed(&key.expr)?,
+                None => self.order_key(&key.expr)?,
             };
+            if !grouped && !self.names().aggregates.is_empty() {
+                return Err(SqlError::aggregate_order(i + 1));
+            }
             // A constant orders nothing.
             if value.subqueries.is_empty() && is_constant(&value.expr) {
                 continue;
@@ -451,8 +575,17 @@ impl Planner<'_> {
         Ok(keys)
     }
 
+    /// An expression of ORDER BY.
+    fn order_key(&mut self, expr: &ast::Expr) -> Result<Computed, SqlError> {
+        self.names().aliases = match name(expr) {
+            Some(_) => Aliases::First,
+            None => Aliases::Last,
+        };
+        self.computed(expr)
+    }
+
     /// FOR UPDATE and FOR SHARE.
-    fn lock_leaves(&mut self, from: &mut From, locks: &[ast::LockClause]) -> Result<(), SqlError> {
+    fn lock_leaves(&mut self, from: &mut From, locks: &[&ast::LockClause]) -> Result<(), SqlError> {
         for lock in locks {
             let mode = match lock.lock_type {
                 ast::LockType::Share => LockMode::Shared,
@@ -469,6 +602,11 @@ impl Planner<'_> {
             let mut written = Vec::new();
             for (table, leaf) in self.names().tables.iter().zip(&mut from.leaves) {
                 if of.as_ref().is_none_or(|of| *of == table.alias) {
+                    if leaf.lock.is_some() {
+                        let named = of.as_ref().map(|of| format!("`{of}`"));
+                        let named = named.unwrap_or_else(|| table.alias.clone());
+                        return Err(SqlError::duplicate_table_lock(named));
+                    }
                     leaf.lock = Some((mode, conflict));
                     found = true;
                     if let (LeafInput::Stored(stored), LockMode::Exclusive) = (&leaf.input, mode) {
@@ -484,6 +622,16 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The name that an expression is, if it is nothing else.
+pub(super) fn name(expr: &ast::Expr) -> Option<&[ast::Ident]> {
+    match expr {
+        ast::Expr::Nested(inner) => name(inner),
+        ast::Expr::Identifier(ident) => Some(std::slice::from_ref(ident)),
+        ast::Expr::CompoundIdentifier(path) => Some(path),
+        _ => None,
     }
 }
 
@@ -534,8 +682,11 @@ impl Plan {
         let (super::Body::Select(query) | super::Body::SelectInto(query, _)) = &self.body else {
             return false;
         };
-        let mut sources = query.blocks.iter().flat_map(|block| &block.sources);
-        sources.any(|source| matches!(source.lock, Some((LockMode::Exclusive, _))))
+        let mut exclusively = false;
+        query.each_source(&mut |source| {
+            exclusively |= matches!(source.lock, Some((LockMode::Exclusive, _)));
+        });
+        exclusively
     }
     /// Whether it returns rows.
     #[must_use]

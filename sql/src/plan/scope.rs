@@ -4,8 +4,8 @@ use super::{Aggregate, Computed, Planner, Subquery, Usage, walk};
 use crate::{
     error::SqlError,
     expr::{
-        self, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility, infer,
-        is_aggregate,
+        self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility,
+        comparison_collation, infer, is_aggregate, visit_operands_mut,
     },
     value_kind::ValueKind,
 };
@@ -35,14 +35,39 @@ pub(super) struct NamedColumn {
     pub hidden: bool,
 }
 
-/// Where aliases of the select list are looked at.
+/// When the names of the select list are looked at. (An argument of an aggregate function, and a
+/// query in an expression, find columns first in any case.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aliases {
+    /// Never: WHERE and ON.
     No,
-    /// Before the columns: ORDER BY, HAVING.
-    First,
-    /// After the columns: GROUP BY.
+    /// By queries in the expression only: the select list itself.
+    Inside,
+    /// After the columns: GROUP BY, and expressions in ORDER BY.
     Last,
+    /// Before the columns: a name that is all of a key of ORDER BY.
+    First,
+    /// Before the columns, but after those that are grouped by: HAVING.
+    Having,
+}
+
+/// What a block sees of those around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outside {
+    /// All of them.
+    All,
+    /// All but the one that it is in the FROM of.
+    Beyond,
+    /// Nothing.
+    Nothing,
+}
+
+/// What the names of the select list are.
+pub(super) struct Selected {
+    /// The name of each item so far, and what it is.
+    pub items: Vec<(String, Expr)>,
+    /// The names of those that follow.
+    pub later: Vec<String>,
 }
 
 /// The names of a block.
@@ -54,13 +79,14 @@ pub(super) struct Names {
     pub outer: Vec<(usize, usize, ExprType)>,
     pub subqueries: Vec<Subquery>,
     pub aggregates: Vec<Aggregate>,
-    pub select: Vec<(String, Expr)>,
+    pub select: Selected,
+    /// The columns that are grouped by, and how GROUP BY calls them.
+    pub grouped: Vec<(String, Expr)>,
     pub aliases: Aliases,
     /// For error texts.
     pub clause: &'static str,
     pub aggregates_allowed: bool,
-    /// A derived table sees nothing of the block it is in.
-    pub isolated: bool,
+    pub outside: Outside,
     /// Only these tables are seen (ON sees those joined so far).
     pub visible: std::ops::Range<usize>,
     /// The row to be inserted, for VALUES(column) and INSERT … AS alias: the slot of its first
@@ -71,18 +97,22 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn new(isolated: bool) -> Names {
+    pub fn new(outside: Outside) -> Names {
         Names {
             tables: Vec::new(),
             slots: 0,
             outer: Vec::new(),
             subqueries: Vec::new(),
             aggregates: Vec::new(),
-            select: Vec::new(),
+            select: Selected {
+                items: Vec::new(),
+                later: Vec::new(),
+            },
+            grouped: Vec::new(),
             aliases: Aliases::No,
             clause: "field list",
             aggregates_allowed: false,
-            isolated,
+            outside,
             visible: 0..usize::MAX,
             inserted: None,
             in_aggregate: false,
@@ -94,11 +124,16 @@ impl Names {
         self.slots - 1
     }
 
+    /// The number of the subquery whose result comes to a slot.
+    pub fn subquery_of(&self, slot: usize) -> Option<usize> {
+        self.subqueries.iter().position(|s| s.slots.contains(&slot))
+    }
+
     /// An expression with the subqueries it needs.
     pub fn wrap(&self, expr: Expr) -> Computed {
         let mut subqueries = Vec::new();
         walk::slots(&expr, &mut |slot| {
-            if let Some(n) = self.subqueries.iter().position(|s| s.slot == slot)
+            if let Some(n) = self.subquery_of(slot)
                 && !subqueries.contains(&n)
             {
                 subqueries.push(n);
@@ -173,28 +208,130 @@ impl Names {
         Ok(found.or(hidden).and_then(|(t, c)| self.column_of(t, c)))
     }
 
-    fn find_alias(&self, path: &[ast::Ident]) -> Option<Expr> {
-        let [name] = path else { return None };
-        self.select
-            .iter()
-            .find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value))
-            .map(|(_, expr)| expr.clone())
+    /// The column that an expression is, if it is one of the tables'.
+    pub fn named_column(&self, expr: &Expr) -> Option<(&NamedTable, &NamedColumn)> {
+        let slot = walk::slot(expr)?;
+        self.tables.iter().find_map(|table| {
+            let column = table.columns.get(slot.checked_sub(table.first_slot)?)?;
+            Some((table, column))
+        })
     }
 
-    fn lookup(&self, path: &[ast::Ident]) -> Result<Option<Expr>, SqlError> {
-        if self.aliases == Aliases::First
-            && !self.in_aggregate
-            && let Some(expr) = self.find_alias(path)
-        {
-            return Ok(Some(expr));
+    /// The item of the select list that a name means: by its alias, or else as the column that it
+    /// is; 1052 if several columns have the name.
+    pub fn find_selected(&self, path: &[ast::Ident]) -> Result<Option<Expr>, SqlError> {
+        let Some((name, qualifier)) = path.split_last() else {
+            return Ok(None);
+        };
+        let ambiguous = || SqlError::ambiguous_column(dotted(path), self.clause);
+        let (mut found, mut behind_alias) = (None, None);
+        let mut several = false;
+        for (alias, expr) in &self.select.items {
+            let by_alias = qualifier.is_empty() && alias.eq_ignore_ascii_case(&name.value);
+            let Some((table, column)) = self.named_column(expr) else {
+                if by_alias {
+                    found = Some(expr);
+                    break;
+                }
+                continue;
+            };
+            let by_column = column.name.eq_ignore_ascii_case(&name.value);
+            if by_alias {
+                if found.is_some_and(|found| found != expr) {
+                    return Err(ambiguous());
+                }
+                found = Some(expr);
+            } else if by_column && (qualifier.is_empty() || table.matches(qualifier)) {
+                several |= behind_alias.is_some_and(|other| other != expr);
+                behind_alias = Some(expr);
+            }
         }
-        if let Some(expr) = self.find(path, self.clause)? {
-            return Ok(Some(expr));
+        match found.or(behind_alias) {
+            Some(_) if found.is_none() && several => Err(ambiguous()),
+            found => Ok(found.cloned()),
         }
-        if self.aliases == Aliases::Last {
-            return Ok(self.find_alias(path));
+    }
+
+    /// What a name in HAVING means: what is selected, unless something else of that name is
+    /// grouped by. Nothing else is seen there.
+    fn find_in_having(&self, path: &[ast::Ident]) -> Result<Option<Meaning>, SqlError> {
+        let selected = self.find_selected(path)?;
+        let column = self.find(path, self.clause).ok().flatten();
+        let is_meant = |(name, key): &&(String, Expr)| match path {
+            [ident] => name.eq_ignore_ascii_case(&ident.value),
+            _ => column.as_ref() == Some(key),
+        };
+        let grouped = self.grouped.iter().find(is_meant).map(|(_, key)| key);
+        Ok(match (selected, grouped) {
+            (Some(selected), Some(key)) if selected != *key => Some(Meaning {
+                expr: key.clone(),
+                ambiguous: true,
+            }),
+            (selected, grouped) => selected.or(grouped.cloned()).map(Meaning::only),
+        })
+    }
+
+    /// What a name means in this block; `direct` if it stands in the block itself, not in a query
+    /// in it.
+    fn lookup(&self, path: &[ast::Ident], direct: bool) -> Result<Option<Meaning>, SqlError> {
+        let direct_alone = direct && !self.in_aggregate;
+        match self.aliases {
+            Aliases::First if direct_alone => {
+                if let Some(expr) = self.find_selected(path)? {
+                    return Ok(Some(Meaning::only(expr)));
+                }
+            }
+            Aliases::Having if direct_alone => return self.find_in_having(path),
+            _ => {}
         }
-        Ok(None)
+        let column = self.find(path, self.clause)?;
+        if column.is_some() || self.aliases == Aliases::No {
+            return Ok(column.map(Meaning::only));
+        }
+        if direct && self.aliases == Aliases::Inside {
+            return Ok(None);
+        }
+        let Some(expr) = self.find_selected(path)? else {
+            return Ok(None);
+        };
+        if !direct_alone && self.aggregates_in(&expr) {
+            return Err(if direct {
+                SqlError::invalid_group_function()
+            } else {
+                SqlError::illegal_reference(dotted(path), "reference to group function")
+            });
+        }
+        Ok(Some(Meaning::only(expr)))
+    }
+
+    /// Whether an expression has the result of an aggregate function in it.
+    pub fn aggregates_in(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        walk::slots(expr, &mut |slot| {
+            found |= self.aggregates.iter().any(|a| a.slot == slot);
+        });
+        found
+    }
+
+    /// Whether an item of the select list further on has the name.
+    fn comes_later(&self, path: &[ast::Ident]) -> bool {
+        let [name] = path else { return false };
+        let mut later = self.select.later.iter();
+        self.aliases == Aliases::Inside && later.any(|n| n.eq_ignore_ascii_case(&name.value))
+    }
+}
+
+/// What a name means.
+struct Meaning {
+    expr: Expr,
+    /// It could mean something else: there is a warning.
+    ambiguous: bool,
+}
+
+impl Meaning {
+    fn only(expr: Expr) -> Meaning {
+        let ambiguous = false;
+        Meaning { expr, ambiguous }
     }
 }
 
@@ -219,14 +356,15 @@ pub(super) fn slot_expr(slot: usize, ty: ExprType) -> Expr {
     }
 }
 
-/// The collation to compare two strings with: that of the one that holds to it more strongly.
-fn comparison_collation(a: &ExprType, b: &ExprType) -> Collation {
-    match (a.is_string(), b.is_string()) {
-        (true, true) if b.coercibility < a.coercibility => b.collation,
-        (true, _) => a.collation,
-        (false, true) => b.collation,
-        (false, false) if a.ty.is_none() => a.collation,
-        _ => Collation::Binary,
+fn opposite(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Eq => BinaryOp::NotEq,
+        BinaryOp::NotEq => BinaryOp::Eq,
+        BinaryOp::Lt => BinaryOp::GtEq,
+        BinaryOp::LtEq => BinaryOp::Gt,
+        BinaryOp::Gt => BinaryOp::LtEq,
+        BinaryOp::GtEq => BinaryOp::Lt,
+        other => other,
     }
 }
 
@@ -240,12 +378,41 @@ pub(super) fn dotted(path: &[ast::Ident]) -> String {
     parts.join(".")
 }
 
+/// How far a compilation had come; see `Planner::back_to`.
+pub(super) struct Mark {
+    tables: usize,
+    virtual_tables: usize,
+    warnings: usize,
+}
+
 impl Planner<'_> {
+    /// Where the compilation is now.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            tables: self.tables.len(),
+            virtual_tables: self.virtual_tables.len(),
+            warnings: self.warnings.len(),
+        }
+    }
+
+    /// Forgets what was noted since: it is compiled again, in another way.
+    pub fn back_to(&mut self, mark: Mark) {
+        self.tables.truncate(mark.tables);
+        self.virtual_tables.truncate(mark.virtual_tables);
+        self.warnings.truncate(mark.warnings);
+    }
+
+    /// Forgets what was noted between two moments.
+    pub fn forget(&mut self, from: &Mark, to: &Mark) {
+        self.tables.drain(from.tables..to.tables);
+        self.warnings.drain(from.warnings..to.warnings);
+    }
+
     /// The innermost block.
     pub fn names(&mut self) -> &mut Names {
         // The stack is never empty while names are resolved; an empty block is harmless.
         if self.stack.is_empty() {
-            self.stack.push(Names::new(true));
+            self.stack.push(Names::new(Outside::Nothing));
         }
         let last = self.stack.len() - 1;
         &mut self.stack[last]
@@ -266,12 +433,23 @@ impl Planner<'_> {
         self.names().wrap(expr)
     }
 
-    /// Brings a column of the block at `level` to the innermost one, through those between.
-    fn import(&mut self, level: usize, expr: Expr) -> Expr {
-        let Expr::Column { slot, ty } = expr else {
-            return expr;
-        };
-        let mut slot = slot as usize;
+    /// Brings an expression on the row of the block at `level` to the innermost one: what it
+    /// reads comes through those between.
+    pub fn import(&mut self, level: usize, mut expr: Expr) -> Expr {
+        self.import_operand(level, &mut expr);
+        expr
+    }
+
+    fn import_operand(&mut self, level: usize, expr: &mut Expr) {
+        if let Expr::Column { slot, ty } = expr {
+            *expr = slot_expr(self.import_slot(level, *slot as usize, *ty), *ty);
+            return;
+        }
+        visit_operands_mut(expr, &mut |operand| self.import_operand(level, operand));
+    }
+
+    /// The slot of the innermost block that one of the block at `level` comes to.
+    pub fn import_slot(&mut self, level: usize, mut slot: usize, ty: ExprType) -> usize {
         for names in self.stack.iter_mut().skip(level + 1) {
             slot = match names.outer.iter().find(|(from, ..)| *from == slot) {
                 Some(&(_, to, _)) => to,
@@ -282,7 +460,26 @@ impl Planner<'_> {
                 }
             };
         }
-        slot_expr(slot, ty)
+        slot
+    }
+
+    /// The levels of the blocks that the innermost one sees, itself first.
+    pub fn levels(&self) -> Vec<usize> {
+        let mut levels = Vec::with_capacity(self.stack.len());
+        let mut hidden = false;
+        for (level, names) in self.stack.iter().enumerate().rev() {
+            if hidden {
+                hidden = false;
+                continue;
+            }
+            levels.push(level);
+            match names.outside {
+                Outside::All => {}
+                Outside::Beyond => hidden = true,
+                Outside::Nothing => break,
+            }
+        }
+        levels
     }
 
     /// DEFAULT(column).
@@ -327,94 +524,124 @@ impl Planner<'_> {
         else {
             return Err(SqlError::wrong_native_argument_count("VALUES"));
         };
-        let found = self.resolve(arg)?;
-        let Some(first) = self.names().inserted else {
+        let levels = self.levels();
+        let has_new_row = |level: &usize| {
+            let names = self.stack.get(*level);
+            names.is_some_and(|names| names.inserted.is_some())
+        };
+        let Some(level) = levels.into_iter().find(has_new_row) else {
+            self.resolve(arg)?;
             return Ok(walk::null());
         };
+        let inner = self.stack.split_off(level + 1);
+        // It is a column of the table, whatever else has its name.
+        let visible = std::mem::replace(&mut self.names().visible, 0..1);
+        let found = self.resolve(arg);
+        let names = self.names();
+        names.visible = visible;
+        let first = names.inserted.unwrap_or_default();
+        self.stack.extend(inner);
         self.warnings.push(SqlError::deprecated(
             "VALUES function",
             "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON \
              DUPLICATE KEY UPDATE clause with alias.col",
         ));
-        match found {
-            Expr::Column { slot, ty } if (slot as usize) < first => Ok(Expr::Column {
-                slot: slot + u32::try_from(first).unwrap_or(0),
-                ty: ty.or_null(),
-            }),
-            other => Ok(other),
-        }
+        let value = match found? {
+            Expr::Column { slot, ty } if (slot as usize) < first => {
+                slot_expr(slot as usize + first, ty.or_null())
+            }
+            other => other,
+        };
+        Ok(self.import(level, value))
     }
 }
 
 impl Scope for Planner<'_> {
     fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
-        for level in (0..self.stack.len()).rev() {
+        let innermost = self.stack.len().saturating_sub(1);
+        let levels = self.levels();
+        for &level in &levels {
             let Some(names) = self.stack.get(level) else {
                 break;
             };
-            if let Some(expr) = names.lookup(path)? {
-                let inner = level + 1 == self.stack.len();
-                return Ok(if inner {
-                    expr
-                } else {
-                    self.import(level, expr)
-                });
+            if let Some(Meaning { expr, ambiguous }) = names.lookup(path, level == innermost)? {
+                if ambiguous {
+                    let warning = SqlError::ambiguous_column(dotted(path), names.clause);
+                    self.warnings.push(warning);
+                }
+                return Ok(self.import(level, expr));
             }
-            if names.isolated {
-                break;
-            }
+        }
+        let mut enclosing = levels
+            .iter()
+            .skip(1)
+            .filter_map(|level| self.stack.get(*level));
+        if enclosing.any(|names| names.comes_later(path)) {
+            let why = "forward reference in item list";
+            return Err(SqlError::illegal_reference(dotted(path), why));
         }
         let clause = self.names().clause;
         Err(SqlError::unknown_column(dotted(path), clause))
     }
 
-    fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Expr, SqlError> {
+    fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError> {
         let plan = self.nested_query(query)?;
         let columns = match &usage {
-            SubqueryUse::Exists => plan.types.len(),
+            SubqueryUse::Exists | SubqueryUse::Row => plan.types.len(),
             SubqueryUse::In(left) => left.len(),
-            _ => 1,
+            SubqueryUse::Any(..) | SubqueryUse::All(..) => 1,
         };
         if plan.types.len() != columns {
             return Err(SqlError::operand_columns(columns));
         }
         let first = plan.types.first().copied().unwrap_or_else(ExprType::null);
         let names = self.names();
-        let slot = names.new_slot();
-        let (usage, ty) = match usage {
-            SubqueryUse::Scalar => (Usage::Scalar, first.computed().or_null()),
-            SubqueryUse::Exists => (Usage::Exists, ExprType::boolean()),
+        let truth = ExprType::boolean().or_null();
+        let (usage, types) = match usage {
+            SubqueryUse::Row => {
+                let types = plan.types.iter().map(|ty| ty.computed().or_null());
+                (Usage::Scalar, types.collect())
+            }
+            SubqueryUse::Exists => (Usage::Exists, vec![ExprType::boolean()]),
             SubqueryUse::In(left) => {
-                let left = left.into_iter().zip(&plan.types);
-                let left = left.map(|(e, ty)| {
-                    let collation = comparison_collation(&infer(&e), ty);
-                    (names.wrap(e), collation)
-                });
-                (Usage::In(left.collect()), ExprType::boolean().or_null())
+                let mut pairs = Vec::with_capacity(left.len());
+                for (expr, ty) in left.into_iter().zip(&plan.types) {
+                    let collation = comparison_collation(&[infer(&expr), *ty], "=")?;
+                    pairs.push((names.wrap(expr), collation));
+                }
+                (Usage::In(pairs), vec![truth])
             }
             SubqueryUse::Any(left, op) => {
-                let collation = comparison_collation(&infer(&left), &first);
+                let collation = comparison_collation(&[infer(&left), first], op.symbol())?;
                 let left = Box::new(names.wrap(left));
-                (
-                    Usage::Any(left, op, collation),
-                    ExprType::boolean().or_null(),
-                )
+                (Usage::Any(left, op, collation), vec![truth])
             }
             SubqueryUse::All(left, op) => {
-                let collation = comparison_collation(&infer(&left), &first);
+                // In MySQL's eyes there must be no row for which the opposite holds.
+                let symbol = opposite(op).symbol();
+                let collation = comparison_collation(&[infer(&left), first], symbol)?;
                 let left = Box::new(names.wrap(left));
-                (
-                    Usage::All(left, op, collation),
-                    ExprType::boolean().or_null(),
-                )
+                (Usage::All(left, op, collation), vec![truth])
             }
         };
+        let slots = names.slots..names.slots + types.len();
+        names.slots = slots.end;
+        let mut needs: Vec<usize> = plan
+            .blocks
+            .iter()
+            .flat_map(|block| &block.outer)
+            .filter_map(|(from, _)| names.subquery_of(*from))
+            .collect();
+        needs.sort_unstable();
+        needs.dedup();
         names.subqueries.push(Subquery {
             query: plan,
             usage,
-            slot,
+            slots: slots.clone(),
+            needs,
         });
-        Ok(slot_expr(slot, ty))
+        let results = slots.zip(types);
+        Ok(results.map(|(slot, ty)| slot_expr(slot, ty)).collect())
     }
 
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {

@@ -2,7 +2,7 @@
 
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType},
+    expr::{BinaryOp, Expr, ExprType, infer},
     output::ColumnMeta,
 };
 use cohort_engine::{
@@ -10,7 +10,7 @@ use cohort_engine::{
     types::{Collation, Table, Value},
 };
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// A compiled statement.
 #[derive(Debug)]
@@ -90,11 +90,23 @@ pub struct Query {
 }
 
 impl Query {
+    /// A single block.
+    #[must_use]
+    pub fn of_block(block: Block) -> Query {
+        Query {
+            distinct: 0,
+            order: Vec::new(),
+            limit: None,
+            types: block.output.iter().map(|o| infer(&o.expr)).collect(),
+            correlated: !block.outer.is_empty(),
+            blocks: vec![block],
+        }
+    }
     /// How deep queries nest in it, itself included: execution recurses so deep.
     #[must_use]
     pub fn depth(&self) -> usize {
         let of_source = |source: &Source| match &source.input {
-            Input::Derived(derived) => derived.depth,
+            Input::Derived(derived, _) => derived.depth,
             _ => 0,
         };
         let of_block = |block: &Block| {
@@ -113,7 +125,7 @@ impl Query {
                 pending.extend(block.subqueries.iter().map(|s| &s.query));
                 for source in &block.sources {
                     visit(source);
-                    if let Input::Derived(derived) = &source.input
+                    if let Input::Derived(derived, _) = &source.input
                         && seen.insert(Arc::as_ptr(derived))
                     {
                         pending.push(&derived.query);
@@ -181,13 +193,15 @@ pub struct Subquery {
     /// What of its result is wanted.
     pub usage: Usage,
     /// Where that goes.
-    pub slot: usize,
+    pub slots: Range<usize>,
+    /// The subqueries of the same block whose results it sees: they are run before it.
+    pub needs: Vec<usize>,
 }
 
 /// What is wanted of a subquery's result.
 #[derive(Debug)]
 pub enum Usage {
-    /// Its one value.
+    /// The values of its one row.
     Scalar,
     /// Whether there are rows.
     Exists,
@@ -240,14 +254,16 @@ pub enum Input {
     Table(Arc<Table>, Access),
     /// A table that is computed.
     Virtual(Arc<Table>),
-    /// A subquery in FROM or a common table expression.
-    Derived(Arc<Derived>),
+    /// A subquery in FROM or a common table expression, and which slots of the block go to which
+    /// of the row that it sees: (from, to).
+    Derived(Arc<Derived>, Vec<(usize, usize)>),
     /// The rows that came last, for the recursive part of the common table expression of this
     /// number.
     Working(usize),
 }
 
-/// A table that a query computes, once in an execution, however many read it.
+/// A table that a query computes: once in an execution, however many read it, unless it sees the
+/// row of a query that it is in.
 #[derive(Debug)]
 pub struct Derived {
     /// The query; of a recursive common table expression, what does not name itself.
@@ -371,8 +387,6 @@ pub enum AggregateFunction {
     Min,
     /// MAX
     Max,
-    /// ANY_VALUE
-    AnyValue,
     /// GROUP_CONCAT with its separator.
     GroupConcat(Vec<u8>),
     /// BIT_AND
@@ -421,15 +435,15 @@ pub struct Insert {
     pub ignore: bool,
     /// REPLACE.
     pub replace: bool,
-    /// ON DUPLICATE KEY UPDATE: column and value, on a row of the existing row's columns
-    /// followed by those of the new row.
+    /// ON DUPLICATE KEY UPDATE: column and value, on a row of the existing row's columns followed
+    /// by those of the new row, then by what the query has beyond `columns`.
     pub on_duplicate: Option<Vec<(usize, Assigned)>>,
     /// What the columns get that are not given, by position.
     pub defaults: Vec<Default_>,
     /// How many parameters a row has, if the literals of several rows may be given at once.
     pub per_row: u32,
-    /// The subqueries of its expressions.
-    pub subqueries: Vec<Subquery>,
+    /// The row that its expressions are evaluated on, and their subqueries.
+    pub block: Block,
 }
 
 /// Where the rows of an INSERT come from.

@@ -1,20 +1,39 @@
 //! UNION: its operands' blocks, the types of its columns, its ORDER BY.
 
 use super::{
-    Block, Planner, Query, SortKey,
-    query::{Around, position},
-    scope::{Names, is_desc, slot_expr},
+    Block, Computed, Planner, Query, SortKey,
+    query::{Around, name, position},
+    scope::{Names, Outside, is_desc},
 };
 use crate::{
     error::SqlError,
     expr::{Expr, ExprType, common_type, infer},
     output::ColumnMeta,
 };
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
 impl Planner<'_> {
     /// A query expression that is not a single SELECT.
     pub(super) fn union(
+        &mut self,
+        body: &ast::SetExpr,
+        around: Around,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        let mut keys = around.order.iter();
+        if !keys.any(|key| self.text.has_query(key.expr.span())) {
+            return self.union_rows(body, &around);
+        }
+        // Queries run for the rows of a block.
+        let plain = Around {
+            locks: around.locks.clone(),
+            ..Around::default()
+        };
+        let union = |planner: &mut Self| planner.union_rows(body, &plain);
+        let (block, columns) = self.block_of_rows(&around, union)?;
+        Ok((Query::of_block(block), columns))
+    }
+
+    fn union_rows(
         &mut self,
         body: &ast::SetExpr,
         around: &Around,
@@ -22,7 +41,7 @@ impl Planner<'_> {
         let mut blocks = Vec::new();
         let mut distinct = 0;
         let mut columns = Vec::new();
-        self.union_operand(body, &mut blocks, &mut distinct, &mut columns)?;
+        self.union_operand(body, around, &mut blocks, &mut distinct, &mut columns)?;
         if blocks.iter().any(|b: &Block| b.count_all) {
             return Err(SqlError::not_supported("SQL_CALC_FOUND_ROWS of a UNION"));
         }
@@ -36,13 +55,14 @@ impl Planner<'_> {
             let meta = ty.meta(&column.name);
             *column = meta;
         }
-        let mut names = Names::new(false);
+        let mut names = Names::new(Outside::All);
         let named = columns.iter().map(|c: &ColumnMeta| c.name.clone());
-        let named = named.zip(types.iter().cloned()).collect();
-        names.clause = "order clause";
+        let named = named.zip(types.iter().copied()).collect();
         names.add_table(String::new(), String::new(), None, named)?;
+        let output = (0..types.len()).filter_map(|c| names.column_of(0, c));
+        let output: Vec<Computed> = output.map(|expr| names.wrap(expr)).collect();
         self.stack.push(names);
-        let order = self.union_order(around.order, types.len());
+        let order = self.union_order(around.order, &output);
         let limit = self.limit(around.limit);
         self.stack.pop();
         let correlated = blocks.iter().any(|b: &Block| !b.outer.is_empty());
@@ -61,27 +81,22 @@ impl Planner<'_> {
     fn union_operand(
         &mut self,
         operand: &ast::SetExpr,
+        around: &Around,
         blocks: &mut Vec<Block>,
         distinct: &mut usize,
         columns: &mut Vec<ColumnMeta>,
     ) -> Result<(), SqlError> {
         match operand {
-            ast::SetExpr::Select(select) => {
-                let (block, named) = self.block(select, &Around::default())?;
+            ast::SetExpr::Select(_) | ast::SetExpr::Query(_) => {
+                let around = Around {
+                    locks: around.locks.clone(),
+                    ..Around::default()
+                };
+                let (block, named) = self.block_of(operand, around)?;
                 if blocks.is_empty() {
                     *columns = named;
                 }
                 blocks.push(block);
-            }
-            ast::SetExpr::Query(query) => {
-                let (query, named) = self.query(query)?;
-                if blocks.is_empty() {
-                    *columns = named;
-                }
-                match <[Block; 1]>::try_from(query.blocks) {
-                    Ok([block]) => blocks.push(block),
-                    Err(_) => return Err(SqlError::not_supported("nested UNION")),
-                }
             }
             ast::SetExpr::SetOperation {
                 left,
@@ -89,11 +104,11 @@ impl Planner<'_> {
                 set_quantifier,
                 right,
             } => {
-                self.union_operand(left, blocks, distinct, columns)?;
+                self.union_operand(left, around, blocks, distinct, columns)?;
                 if matches!(right.as_ref(), ast::SetExpr::SetOperation { .. }) {
                     return Err(SqlError::not_supported("nested UNION"));
                 }
-                self.union_operand(right, blocks, distinct, columns)?;
+                self.union_operand(right, around, blocks, distinct, columns)?;
                 if !matches!(set_quantifier, ast::SetQuantifier::All) {
                     *distinct = blocks.len();
                 }
@@ -108,21 +123,31 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn union_order(
+    /// ORDER BY of rows that come from several SELECTs: it sees nothing but their columns.
+    pub(super) fn union_order(
         &mut self,
         order: &[ast::OrderByExpr],
-        columns: usize,
+        output: &[Computed],
     ) -> Result<Vec<SortKey>, SqlError> {
+        let names = self.names();
+        names.clause = "order clause";
+        names.aggregates_allowed = true;
         let mut keys = Vec::new();
-        for key in order {
-            let value = match position(&key.expr) {
-                Some(n) if (1..=columns).contains(&n) => {
-                    let ty = self.names().column_of(0, n - 1).map(|e| infer(&e));
-                    self.wrap(slot_expr(n - 1, ty.unwrap_or_else(ExprType::null)))
+        for (i, key) in order.iter().enumerate() {
+            let value = match (position(&key.expr), name(&key.expr)) {
+                (Some(n), _) => match n.checked_sub(1).and_then(|i| output.get(i)) {
+                    Some(column) => column.clone(),
+                    None => return Err(SqlError::unknown_column(n, "order clause")),
+                },
+                (None, Some([.., table, _])) => {
+                    let clause = "global ORDER clause";
+                    return Err(SqlError::table_not_allowed_here(&table.value, clause));
                 }
-                Some(n) => return Err(SqlError::unknown_column(n, "order clause")),
-                None => self.computed(&key.expr)?,
+                _ => self.computed(&key.expr)?,
             };
+            if !self.names().aggregates.is_empty() {
+                return Err(SqlError::aggregate_order_of_union(i + 1));
+            }
             keys.push(SortKey {
                 value,
                 desc: is_desc(&key.options),

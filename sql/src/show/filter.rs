@@ -119,7 +119,7 @@ impl Scope for Columns<'_> {
             ty: ExprType::null(),
         })
     }
-    fn subquery(&mut self, _: &ast::Query, _: SubqueryUse) -> Result<Expr, SqlError> {
+    fn subquery(&mut self, _: &ast::Query, _: SubqueryUse) -> Result<Vec<Expr>, SqlError> {
         Err(SqlError::not_supported("subqueries in SHOW"))
     }
     fn function(&mut self, _: &ast::Function) -> Result<Option<Expr>, SqlError> {

@@ -12,6 +12,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("if", (3, 3), |t| common_type(&t.types()[1..]), if_),
     function("ifnull", (2, 2), coalesce_type, coalesce),
     function("coalesce", (1, MANY), coalesce_type, coalesce),
+    // What is told from it otherwise is the planner's.
+    function("any_value", (1, 1), |t| t.ty(0).computed(), coalesce),
     function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif),
     function("interval", (2, MANY), |_| ExprType::int(2), interval),
     function("isnull", (1, 1), |_| ExprType::boolean(), isnull),

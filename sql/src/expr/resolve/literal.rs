@@ -255,15 +255,29 @@ fn charset_collation(charset: &str, connection: Collation) -> Result<Collation, 
     }
 }
 
-/// CAST(expr AS type)
+/// CAST(expr AS type), of which a character set may be said.
 pub(super) fn cast(
     expr: &ast::Expr,
     data_type: &ast::DataType,
+    charset: Option<&str>,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
-    let ty = cast_type(data_type, &from, scope.collation())?;
+    let collation = match charset {
+        Some(name) => charset_collation(&name.to_ascii_lowercase(), scope.collation())?,
+        None => scope.collation(),
+    };
+    let ty = match data_type {
+        // Characters of no character set are bytes.
+        ast::DataType::Char(length) | ast::DataType::Character(length)
+            if charset.is_some() && collation.is_binary() =>
+        {
+            let length = characters(length.as_ref());
+            cast_type(&ast::DataType::Binary(length), &from, collation)?
+        }
+        other => cast_type(other, &from, collation)?,
+    };
     let expr = if ty.is_string() || ty.is_temporal() {
         expr
     } else {
@@ -284,14 +298,15 @@ pub(super) fn convert(
     charset: Option<&ast::ObjectName>,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    if let Some(data_type) = data_type {
-        return cast(expr, data_type, scope);
-    }
+    let charset = charset.map(ToString::to_string);
     let charset = charset
-        .map(ToString::to_string)
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    let collation = charset_collation(charset.trim_matches(['`', '\'', '"']), scope.collation())?;
+        .as_deref()
+        .map(|name| name.trim_matches(['`', '\'', '"']));
+    if let Some(data_type) = data_type {
+        return cast(expr, data_type, charset, scope);
+    }
+    let charset = charset.unwrap_or_default().to_ascii_lowercase();
+    let collation = charset_collation(&charset, scope.collation())?;
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
     let ty = ExprType::string(from.length, collation, coercibility::IMPLICIT)
@@ -312,10 +327,6 @@ fn cast_type(
         let length = length.map_or(from.length, |length| length.min(u64::from(u32::MAX)) as u32);
         ExprType::string(length, collation, coercibility::IMPLICIT)
     };
-    let characters = |length: &Option<ast::CharacterLength>| match length {
-        Some(ast::CharacterLength::IntegerLength { length, .. }) => Some(*length),
-        _ => None,
-    };
     let fsp = |precision: Option<u64>| match precision {
         Some(precision @ 0..=6) => Ok(precision as u8),
         Some(precision) => Err(SqlError::precision_too_big(precision, "CAST", 6)),
@@ -326,8 +337,10 @@ fn cast_type(
             ExprType::bigint(false)
         }
         Ast::Unsigned | Ast::UnsignedInteger | Ast::BigIntUnsigned(_) => ExprType::bigint(true),
-        Ast::Char(length) | Ast::Character(length) => text(characters(length), collation),
-        Ast::Nvarchar(length) | Ast::Varchar(length) => text(characters(length), collation),
+        Ast::Char(length) | Ast::Character(length) => text(characters(length.as_ref()), collation),
+        Ast::Nvarchar(length) | Ast::Varchar(length) => {
+            text(characters(length.as_ref()), collation)
+        }
         Ast::Binary(None) => text(None, Collation::Binary),
         Ast::Binary(Some(length)) => {
             let mut ty = text(Some(*length), Collation::Binary);
@@ -354,6 +367,13 @@ fn cast_type(
         }
         other => return Err(SqlError::not_supported(format!("CAST AS {other}"))),
     })
+}
+
+fn characters(length: Option<&ast::CharacterLength>) -> Option<u64> {
+    match length {
+        Some(ast::CharacterLength::IntegerLength { length, .. }) => Some(*length),
+        _ => None,
+    }
 }
 
 fn decimal_type(info: &ast::ExactNumberInfo) -> Result<ExprType, SqlError> {

@@ -8,7 +8,6 @@ use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
 };
-use cohort_engine::types::{ColumnType, Date, DateTime, Value};
 use sqlparser::ast;
 
 /// Resolves an expression that is a predicate by its form; `None` if it is none.
@@ -33,14 +32,8 @@ pub(super) fn predicate(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Optio
             subquery,
             negated,
         } => {
-            let operands = match &**expr {
-                Ast::Tuple(parts) => parts
-                    .iter()
-                    .map(|part| resolve(part, scope))
-                    .collect::<Result<_, _>>()?,
-                single => vec![resolve(single, scope)?],
-            };
-            let found = scope.subquery(subquery, SubqueryUse::In(operands))?;
+            let operands = operands(expr, scope)?;
+            let found = super::subquery(subquery, SubqueryUse::In(operands), scope)?;
             Ok(not_if(*negated, found))
         }
         Ast::Between {
@@ -67,7 +60,7 @@ pub(super) fn predicate(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Optio
             Ok(not_if(*negated, matched))
         }
         Ast::Exists { subquery, negated } => {
-            let exists = scope.subquery(subquery, SubqueryUse::Exists)?;
+            let exists = super::subquery(subquery, SubqueryUse::Exists, scope)?;
             Ok(not_if(*negated, exists))
         }
         Ast::AnyOp {
@@ -87,22 +80,8 @@ pub(super) fn predicate(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Optio
 }
 
 fn is_null(expr: &ast::Expr, negated: bool, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
-    let expr = resolve(expr, scope)?;
-    // MySQL's way, for ODBC: the zero date of a column that cannot be NULL is found so.
-    let zero = match &expr {
-        Expr::Column { ty, .. } if !negated && !ty.nullable => match ty.ty {
-            Some(ColumnType::Date) => Some(Value::Date(Date::default())),
-            Some(ColumnType::DateTime(_)) => Some(Value::DateTime(DateTime::default())),
-            _ => None,
-        },
-        _ => None,
-    };
-    if let Some(zero) = zero {
-        let ty = infer(&expr);
-        return build_binary(BinaryOp::Eq, expr, Expr::Literal(zero, ty));
-    }
     Ok(Expr::IsNull {
-        expr: Box::new(expr),
+        expr: Box::new(resolve(expr, scope)?),
         negated,
     })
 }
@@ -120,26 +99,111 @@ fn is_truth(
     })
 }
 
-/// Comparisons of rows, in terms of comparisons of their parts.
-pub(super) fn compare_rows(
+/// An operand that may be a row.
+#[derive(Clone)]
+enum Operand {
+    Single(Expr),
+    Row(Vec<Operand>),
+}
+
+impl Operand {
+    fn columns(&self) -> usize {
+        match self {
+            Operand::Single(_) => 1,
+            Operand::Row(parts) => parts.len(),
+        }
+    }
+}
+
+/// What is inside parentheses that mean nothing.
+fn inside(mut expr: &ast::Expr) -> &ast::Expr {
+    while let ast::Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
+}
+
+fn operand(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Operand, SqlError> {
+    match inside(expr) {
+        ast::Expr::Tuple(parts) => {
+            let parts = parts.iter().map(|part| operand(part, scope));
+            Ok(Operand::Row(parts.collect::<Result<_, _>>()?))
+        }
+        ast::Expr::Subquery(query) => {
+            let mut values = scope.subquery(query, SubqueryUse::Row)?;
+            Ok(match values.pop() {
+                Some(single) if values.is_empty() => Operand::Single(single),
+                last => Operand::Row(
+                    values
+                        .into_iter()
+                        .chain(last)
+                        .map(Operand::Single)
+                        .collect(),
+                ),
+            })
+        }
+        single => resolve(single, scope).map(Operand::Single),
+    }
+}
+
+/// The values of an operand, one or several.
+fn operands(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Vec<Expr>, SqlError> {
+    match operand(expr, scope)? {
+        Operand::Single(single) => Ok(vec![single]),
+        Operand::Row(parts) => parts
+            .into_iter()
+            .map(|part| match part {
+                Operand::Single(single) => Ok(single),
+                Operand::Row(_) => Err(SqlError::not_supported("rows in rows")),
+            })
+            .collect(),
+    }
+}
+
+/// `left op right`, of which both may be rows.
+pub(super) fn compare(
     op: BinaryOp,
-    left: &[ast::Expr],
-    right: &[ast::Expr],
+    left: &ast::Expr,
+    right: &ast::Expr,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    if left.len() != right.len() || left.is_empty() {
-        return Err(SqlError::operand_columns(left.len()));
+    let (left, right) = (operand(left, scope)?, operand(right, scope)?);
+    compare_operands(op, left, right)
+}
+
+fn compare_operands(op: BinaryOp, left: Operand, right: Operand) -> Result<Expr, SqlError> {
+    let (left, right) = match (left, right) {
+        (Operand::Single(left), Operand::Single(right)) => return build_binary(op, left, right),
+        rows => rows,
+    };
+    if !op.is_comparison() {
+        return Err(SqlError::operand_columns(1));
     }
-    let mut pairs = Vec::new();
-    for (a, b) in left.iter().zip(right) {
-        pairs.push((resolve(a, scope)?, resolve(b, scope)?));
-    }
+    let mut pairs = Vec::with_capacity(left.columns());
+    pair_up(left, right, &mut pairs)?;
+    // A comparison of rows, in terms of comparisons of their parts.
     match op {
         BinaryOp::Eq | BinaryOp::NullSafeEq => all_pairs(op, pairs),
         BinaryOp::NotEq => Ok(Expr::Not(Box::new(all_pairs(BinaryOp::Eq, pairs)?))),
-        BinaryOp::Lt | BinaryOp::LtEq | BinaryOp::Gt | BinaryOp::GtEq => lexicographic(op, &pairs),
-        _ => Err(SqlError::operand_columns(1)),
+        _ => lexicographic(op, &pairs),
     }
+}
+
+/// Adds what is compared with what; a row in a row is compared as if its parts stood alone.
+fn pair_up(left: Operand, right: Operand, pairs: &mut Vec<(Expr, Expr)>) -> Result<(), SqlError> {
+    if left.columns() != right.columns() {
+        return Err(SqlError::operand_columns(left.columns()));
+    }
+    match (left, right) {
+        (Operand::Single(a), Operand::Single(b)) => pairs.push((a, b)),
+        (Operand::Row(a), Operand::Row(b)) => {
+            for (a, b) in a.into_iter().zip(b) {
+                pair_up(a, b, pairs)?;
+            }
+        }
+        _ => return Err(SqlError::operand_columns(1)),
+    }
+    Ok(())
 }
 
 fn all_pairs(op: BinaryOp, pairs: Vec<(Expr, Expr)>) -> Result<Expr, SqlError> {
@@ -183,22 +247,22 @@ fn in_list(
     negated: bool,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    if let ast::Expr::Tuple(parts) = expr {
-        let mut whole = None;
-        for candidate in list {
-            let ast::Expr::Tuple(candidate) = candidate else {
-                return Err(SqlError::operand_columns(parts.len()));
-            };
-            let same = compare_rows(BinaryOp::Eq, parts, candidate, scope)?;
-            whole = Some(match whole {
-                Some(before) => build_binary(BinaryOp::Or, before, same)?,
-                None => same,
-            });
+    let mut expr = match operand(expr, scope)? {
+        Operand::Single(expr) => expr,
+        row => {
+            let mut whole = None;
+            for candidate in list {
+                let candidate = operand(candidate, scope)?;
+                let same = compare_operands(BinaryOp::Eq, row.clone(), candidate)?;
+                whole = Some(match whole {
+                    Some(before) => build_binary(BinaryOp::Or, before, same)?,
+                    None => same,
+                });
+            }
+            let found = whole.ok_or_else(|| SqlError::operand_columns(row.columns()))?;
+            return Ok(not_if(negated, found));
         }
-        let found = whole.ok_or_else(|| SqlError::operand_columns(parts.len()))?;
-        return Ok(not_if(negated, found));
-    }
-    let mut expr = resolve(expr, scope)?;
+    };
     let list = list.iter().map(|candidate| resolve(candidate, scope));
     let list = list.collect::<Result<Vec<_>, _>>()?;
     if list.iter().all(|candidate| is_number(&infer(candidate))) {
@@ -323,18 +387,27 @@ fn quantified(
     let op = operator(op, scope.sql_mode())
         .filter(|op| op.is_comparison())
         .ok_or_else(|| SqlError::not_supported(op))?;
-    let mut right = right;
-    while let ast::Expr::Nested(inner) = right {
-        right = inner;
-    }
-    let ast::Expr::Subquery(query) = right else {
+    let ast::Expr::Subquery(query) = inside(right) else {
         return Err(SqlError::not_supported("ANY and ALL without a subquery"));
     };
+    // IN and NOT IN, which take rows, too.
+    match op {
+        BinaryOp::Eq if any => {
+            let operands = operands(left, scope)?;
+            return super::subquery(query, SubqueryUse::In(operands), scope);
+        }
+        BinaryOp::NotEq if !any => {
+            let operands = operands(left, scope)?;
+            let found = super::subquery(query, SubqueryUse::In(operands), scope)?;
+            return Ok(not_if(true, found));
+        }
+        _ => {}
+    }
     let left = resolve(left, scope)?;
     let usage = if any {
         SubqueryUse::Any(left, op)
     } else {
         SubqueryUse::All(left, op)
     };
-    scope.subquery(query, usage)
+    super::subquery(query, usage, scope)
 }
