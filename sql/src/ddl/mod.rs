@@ -19,6 +19,7 @@
 //! Rejected: altering the definition action by action. MySQL takes all actions of a statement to
 //! be about the table as it was (`DROP a, ADD a INT`), so they are applied together.
 
+mod absent;
 mod alter;
 mod column;
 mod convert;
@@ -133,6 +134,11 @@ fn execute_once(statement: &Statement, text: &str, ctx: &mut DdlContext<'_>) -> 
             if_not_exists,
         } => tables::create_like(name, like, *if_not_exists, text, ctx),
         Statement::DropTables { tables, if_exists } => tables::drop(tables, *if_exists, text, ctx),
+        Statement::DropAbsent {
+            kind,
+            names,
+            if_exists,
+        } => absent::drop(*kind, names, *if_exists, ctx),
         Statement::Truncate(table) => tables::truncate(table, text, ctx),
         Statement::RenameTables(renames) => tables::rename(renames, text, ctx),
         Statement::AlterTable { table, actions, .. } => tables::alter(table, actions, text, ctx),

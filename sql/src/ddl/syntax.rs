@@ -47,6 +47,15 @@ pub enum Statement {
         /// IF EXISTS.
         if_exists: bool,
     },
+    /// DROP of objects of a kind of which there are none.
+    DropAbsent {
+        /// Which kind.
+        kind: Absent,
+        /// Which objects.
+        names: Vec<TableName>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
     /// TRUNCATE TABLE.
     Truncate(TableName),
     /// RENAME TABLE.
@@ -62,6 +71,45 @@ pub enum Statement {
     },
 }
 
+/// Kinds of MySQL's objects that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// VIEW.
+    View,
+    /// PROCEDURE.
+    Procedure,
+    /// FUNCTION.
+    Function,
+    /// TRIGGER.
+    Trigger,
+    /// EVENT.
+    Event,
+}
+
+impl Absent {
+    /// The kind of a word, in upper case.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Absent> {
+        Some(match word {
+            "VIEW" => Absent::View,
+            "PROCEDURE" => Absent::Procedure,
+            "FUNCTION" => Absent::Function,
+            "TRIGGER" => Absent::Trigger,
+            "EVENT" => Absent::Event,
+            _ => return None,
+        })
+    }
+    fn counter(self) -> &'static str {
+        match self {
+            Absent::View => "drop_view",
+            Absent::Procedure => "drop_procedure",
+            Absent::Function => "drop_function",
+            Absent::Trigger => "drop_trigger",
+            Absent::Event => "drop_event",
+        }
+    }
+}
+
 impl Statement {
     /// The databases that it changes; `current` is the default one.
     pub fn databases<'a>(&'a self, current: &'a str) -> impl Iterator<Item = &'a str> {
@@ -73,7 +121,9 @@ impl Statement {
             Statement::AlterDatabase { name, .. } => vec![name.as_deref().unwrap_or(current)],
             Statement::CreateTable(table) => vec![of(&table.name)],
             Statement::CreateTableLike { name, .. } => vec![of(name)],
-            Statement::DropTables { tables, .. } => tables.iter().map(of).collect(),
+            Statement::DropTables { tables, .. } | Statement::DropAbsent { names: tables, .. } => {
+                tables.iter().map(of).collect()
+            }
             Statement::Truncate(table) | Statement::AlterTable { table, .. } => vec![of(table)],
             Statement::RenameTables(tables) => {
                 let both = tables.iter().flat_map(|(from, to)| [of(from), of(to)]);
@@ -92,6 +142,7 @@ impl Statement {
             Statement::DropDatabase { .. } => "drop_db",
             Statement::CreateTable(_) | Statement::CreateTableLike { .. } => "create_table",
             Statement::DropTables { .. } => "drop_table",
+            Statement::DropAbsent { kind, .. } => kind.counter(),
             Statement::Truncate(_) => "truncate",
             Statement::RenameTables(_) => "rename_table",
             Statement::AlterTable { counter, .. } => counter,

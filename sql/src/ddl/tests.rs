@@ -129,7 +129,10 @@ fn what_is_not_there_is_refused_by_name() {
         ("CREATE TEMPORARY TABLE e (a INT)", "CREATE TEMPORARY TABLE"),
         ("CREATE TABLE e (a FLOAT(7,3))", "FLOAT(M,D)"),
         ("CREATE VIEW v AS SELECT 1", "CREATE VIEW"),
-        ("DROP VIEW v", "DROP VIEW"),
+        (
+            "CREATE TABLE e (a CHAR(1) COLLATE latin1_swedish_ci)",
+            "collation latin1_swedish_ci",
+        ),
     ] {
         let error = bench.run(sql).unwrap_err();
         assert_eq!(error.code, 1235, "{sql}: {error}");

@@ -122,6 +122,7 @@ impl LockedTables {
                 let mut tables = tables.iter();
                 tables.try_for_each(|table| self.check_written(place(table, current)))
             }
+            S::DropAbsent { .. } => Ok(()),
             S::Truncate(table) => self.check_written(place(table, current)),
             S::RenameTables(renames) => {
                 let mut names = self.names.clone();

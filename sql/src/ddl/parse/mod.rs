@@ -9,7 +9,7 @@ mod column;
 mod key;
 mod options;
 
-use super::syntax::{Action, CreateTable, KeyKind, Statement, TableOptions};
+use super::syntax::{Absent, Action, CreateTable, KeyKind, Statement, TableOptions};
 use crate::{
     command::{Cursor, Parsed},
     error::SqlError,
@@ -138,7 +138,23 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
             counter: "drop_index",
         });
     }
-    Err(unsupported(c, "DROP"))
+    let word = String::from_utf8_lossy(c.text(c.peek())).to_ascii_uppercase();
+    let Some(kind) = Absent::named(&word).filter(|_| c.eat(&word)) else {
+        return Err(unsupported(c, "DROP"));
+    };
+    let if_exists = c.eat_all(&["IF", "EXISTS"]);
+    let names = match kind {
+        Absent::View => c.list(Cursor::table)?,
+        _ => vec![c.table()?],
+    };
+    if kind == Absent::View {
+        c.eat_any(&["RESTRICT", "CASCADE"]);
+    }
+    Ok(Statement::DropAbsent {
+        kind,
+        names,
+        if_exists,
+    })
 }
 
 fn create_table(c: &mut Cursor) -> Parsed<Statement> {
