@@ -45,6 +45,7 @@ pub struct Warnings {
     total: u64,
     errors: u64,
     max: usize,
+    notes: bool,
     strict: bool,
     raised: Option<SqlError>,
 }
@@ -64,16 +65,18 @@ impl Warnings {
             total: 0,
             errors: 0,
             max,
+            notes: true,
             strict: false,
             raised: None,
         }
     }
-    /// Forgets everything, at the start of a statement. `max` is max_error_count.
-    pub fn clear(&mut self, max: usize) {
+    /// Forgets everything, at the start of a statement. `max` is max_error_count, `notes` sql_notes.
+    pub fn clear(&mut self, max: usize, notes: bool) {
         self.kept.clear();
         self.total = 0;
         self.errors = 0;
         self.max = max;
+        self.notes = notes;
         self.strict = false;
         self.raised = None;
     }
@@ -121,9 +124,11 @@ impl Warnings {
             self.warn(error);
         }
     }
-    /// Adds a note.
+    /// Adds a note, unless nobody wants any: sql_notes.
     pub fn note(&mut self, error: SqlError) {
-        self.push(Level::Note, error);
+        if self.notes {
+            self.push(Level::Note, error);
+        }
     }
     /// The conditions kept, oldest first.
     #[must_use]
@@ -164,7 +169,7 @@ mod tests {
             ),
             (1, 2, 1)
         );
-        warnings.clear(2);
+        warnings.clear(2, true);
         assert_eq!(warnings.count(), 0);
     }
 }

@@ -17,25 +17,63 @@ impl Inner {
     }
 }
 
+/// How far apart values are: auto_increment_increment and auto_increment_offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spacing {
+    /// The distance.
+    pub step: u64,
+    /// Values are this, modulo the distance.
+    pub offset: u64,
+}
+
+impl Default for Spacing {
+    fn default() -> Spacing {
+        Spacing { step: 1, offset: 1 }
+    }
+}
+
+impl Spacing {
+    /// The first value after this one. MySQL's reckoning: an offset above the distance makes it
+    /// wrap around, so that other values come of it.
+    #[must_use]
+    pub fn after(self, value: u64) -> u64 {
+        let step = self.step.max(1);
+        if step == 1 {
+            return value.saturating_add(1);
+        }
+        let from = value.wrapping_add(step).wrapping_sub(self.offset);
+        (from / step).wrapping_mul(step).wrapping_add(self.offset)
+    }
+    /// Where the counter goes when so many values are taken from it: MySQL's reckoning, too, which
+    /// SHOW CREATE TABLE shows and another distance begins at.
+    fn counter_after(self, counter: u64, count: u64) -> u64 {
+        let step = self.step.max(1);
+        let offset = if self.offset > step { 0 } else { self.offset };
+        let whole = counter.abs_diff(offset) / step * step;
+        let taken = step.saturating_mul(count.max(1));
+        whole.saturating_add(taken).saturating_add(offset)
+    }
+}
+
 impl Engine {
     /// The next values of a table's AUTO_INCREMENT: reserves `count`, returns the first.
     pub fn auto_increment(&self, table: &Table, count: u64) -> u64 {
-        self.auto_increment_aligned(table, count, 1, 1)
+        self.auto_increment_spaced(table, count, Spacing::default())
     }
-    /// As `auto_increment`, for values that are `offset` modulo `step` (auto_increment_increment
-    /// and auto_increment_offset): reserves `count` of them, `step` apart, returns the first.
-    pub fn auto_increment_aligned(&self, table: &Table, count: u64, step: u64, offset: u64) -> u64 {
+    /// As `auto_increment`, for values at a distance from one another.
+    pub fn auto_increment_spaced(&self, table: &Table, count: u64, spacing: Spacing) -> u64 {
         let Some(state) = self.inner.state(table) else {
             return 0;
         };
-        let step = step.max(1);
-        let first_from = |next: u64| {
-            let behind = (step + offset % step - next % step) % step;
-            next.saturating_add(behind)
-        };
+        let first_from = |next: u64| spacing.after(next.saturating_sub(1));
         let reserve = |next: u64| {
-            let last = first_from(next).saturating_add(step.saturating_mul(count.max(1) - 1));
-            Some(last.saturating_add(1))
+            let last =
+                first_from(next).saturating_add(spacing.step.saturating_mul(count.max(1) - 1));
+            Some(
+                spacing
+                    .counter_after(next, count)
+                    .max(last.saturating_add(1)),
+            )
         };
         let counter = &state.auto_increment;
         match counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve) {
@@ -44,8 +82,12 @@ impl Engine {
     }
     /// Raises a table's AUTO_INCREMENT above a value that was inserted explicitly.
     pub fn auto_increment_at_least(&self, table: &Table, used: u64) {
+        self.auto_increment_at_least_spaced(table, used, Spacing::default());
+    }
+    /// The same for values at a distance from one another.
+    pub fn auto_increment_at_least_spaced(&self, table: &Table, used: u64, spacing: Spacing) {
         if let Some(state) = self.inner.state(table) {
-            let next = used.saturating_add(1);
+            let next = spacing.counter_after(used, 1).max(used.saturating_add(1));
             state.auto_increment.fetch_max(next, Ordering::Relaxed);
         }
     }

@@ -69,6 +69,7 @@ mod write;
 mod writes;
 
 pub use crate::store::{Batch, KeyRange};
+pub use auto_increment::Spacing;
 pub use build::RowConversion;
 pub use check::TableReport;
 pub use compact::{Compacted, compact};

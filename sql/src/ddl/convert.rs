@@ -77,6 +77,7 @@ fn in_context<T>(
         group_concat_bytes_max: 1024,
         cte_depth_max: 1000,
         div_precision_increment: 4,
+        week_format: 0,
         connection_id: 0,
         database: None,
         user: "",

@@ -40,7 +40,7 @@ impl Bench {
     }
 
     fn run(&mut self, sql: &str) -> Result<Done, SqlError> {
-        self.warnings.clear(64);
+        self.warnings.clear(64, true);
         let mut cursor = Cursor::new(sql.as_bytes(), Mode::default());
         let statement = parse(&mut cursor)?.expect("a schema change");
         let mut ctx = DdlContext {

@@ -89,8 +89,11 @@ struct Inserter<'p> {
     required: Vec<usize>,
     /// How many rows are still expected: so many AUTO_INCREMENT values are taken at once.
     expected: u64,
+    /// Those that are left of them: from the first, below the last.
     reserved: std::ops::Range<u64>,
     first_generated: u64,
+    /// The values are those from SET INSERT_ID on.
+    forced: bool,
     /// Whether any AUTO_INCREMENT value was taken.
     generated_any: bool,
     /// What was generated for the current row, which may yet update another one.
@@ -124,6 +127,7 @@ impl<'p> Inserter<'p> {
             expected: 1,
             reserved: 0..0,
             first_generated: 0,
+            forced: false,
             generated_any: false,
             generated: 0,
             last_id: 0,
@@ -288,6 +292,7 @@ impl<'p> Inserter<'p> {
             .statement
             .sql_mode
             .has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let spacing = context.auto_increment;
         let given = match self.row.get(position) {
             None | Some(Value::Null) => None,
             Some(Value::Int(0) | Value::UInt(0)) if !keep_zero => None,
@@ -304,7 +309,7 @@ impl<'p> Inserter<'p> {
                 self.given = given;
                 // What was reserved may be below it: MySQL goes on above.
                 if self.reserved.contains(&given) {
-                    self.reserved.start = given + 1;
+                    self.reserved.start = spacing.after(given);
                 } else if given >= self.reserved.end {
                     self.reserved = 0..0;
                 }
@@ -312,12 +317,13 @@ impl<'p> Inserter<'p> {
             self.last_id = given;
             return Ok(());
         }
-        let next = if context.insert_id > 0 {
-            let id = std::mem::take(&mut context.insert_id);
-            context.engine.auto_increment_at_least(self.table, id);
-            id
-        } else {
-            if self.reserved.is_empty() {
+        let next = {
+            if context.insert_id > 0 {
+                // The rows after this one go on from it.
+                let first = std::mem::take(&mut context.insert_id);
+                self.reserved = first..u64::MAX;
+                self.forced = true;
+            } else if self.reserved.is_empty() {
                 // The first time for all rows, as MySQL does, whatever they gave before.
                 let before = if self.generated_any {
                     self.records - 1
@@ -326,13 +332,18 @@ impl<'p> Inserter<'p> {
                 };
                 let count = self.expected.saturating_sub(before).max(1);
                 self.generated_any = true;
-                let first = context.engine.auto_increment(self.table, count);
-                self.reserved = first..first.saturating_add(count);
+                let engine = context.engine;
+                let first = engine.auto_increment_spaced(self.table, count, spacing);
+                self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
             }
             let next = self.reserved.start;
-            self.reserved.start += 1;
+            self.reserved.start = spacing.after(next);
             next
         };
+        if self.forced {
+            let engine = context.engine;
+            engine.auto_increment_at_least_spaced(self.table, next, spacing);
+        }
         if let Some(column) = self.table.columns.get(position) {
             let value = assign(column, Value::UInt(next), &mut context.eval)?;
             self.put(position, value);
@@ -376,7 +387,9 @@ impl<'p> Inserter<'p> {
                         // The value of a row that does not come goes to the next one.
                         if !reserved.is_empty() || self.generated == 0 {
                             self.reserved = reserved;
-                        } else if self.reserved.start == self.generated + 1 {
+                        } else if self.reserved.start
+                            == context.auto_increment.after(self.generated)
+                        {
                             self.reserved.start = self.generated;
                         }
                         return Ok(());
@@ -390,9 +403,11 @@ impl<'p> Inserter<'p> {
     /// The next AUTO_INCREMENT value is above one that came into the table by itself.
     fn note_given(&self, context: &ExecContext) {
         if self.given > 0 {
-            context
-                .engine
-                .auto_increment_at_least(self.table, self.given);
+            context.engine.auto_increment_at_least_spaced(
+                self.table,
+                self.given,
+                context.auto_increment,
+            );
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
     block::BlockRun,
     insert::{default_value, duplicate_error},
     memory::{self, Memory},
-    write::{encode_updated, note_auto_increment},
+    write::{check_safe, encode_updated, note_auto_increment},
 };
 use crate::{
     expr::{assign, eval},
@@ -87,6 +87,9 @@ fn find(plan: &Joined, context: &mut ExecContext) -> Result<Vec<Found>, Stop> {
     let mut run = BlockRun::new(&plan.block, &[]);
     if !run.prepare(context)? {
         return Ok(found);
+    }
+    for target in &plan.targets {
+        check_safe(&plan.block, target.source, context)?;
     }
     let mut memory = Memory::default();
     run.each_row(context, &mut |run, context| {

@@ -34,7 +34,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::Broken,
-    txn::{Engine, LockMode, OnConflict, Owner, Read, Txn, TxnError},
+    txn::{Engine, LockMode, OnConflict, Owner, Read, Spacing, Txn, TxnError},
     types::{Table, Value, row::Malformed},
 };
 use std::sync::Arc;
@@ -99,6 +99,10 @@ pub struct ExecContext<'a> {
     pub select_limit: u64,
     /// SET INSERT_ID: the next AUTO_INCREMENT value; 0 for none.
     pub insert_id: u64,
+    /// auto_increment_increment and auto_increment_offset.
+    pub auto_increment: Spacing,
+    /// sql_safe_updates: rows are changed only where a key finds them, or up to a LIMIT.
+    pub safe_updates: bool,
     /// Counted while running.
     pub handler: Handler,
     /// The tables that queries compute.
@@ -226,6 +230,8 @@ impl ExecContext<'_> {
             memory_bytes: self.memory_bytes,
             select_limit: self.select_limit,
             insert_id: self.insert_id,
+            auto_increment: self.auto_increment,
+            safe_updates: self.safe_updates,
             handler: self.handler,
             tables: self.tables.clone(),
             rows_counted: None,

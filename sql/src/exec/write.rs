@@ -12,6 +12,7 @@ use super::{
     tail::limit_values,
 };
 use crate::{
+    error::SqlError,
     expr::{assign, eval},
     plan::{Assigned, Block, Default_, Delete, Input, Update},
 };
@@ -40,6 +41,7 @@ fn each_found(
     if !run.prepare(context)? {
         return Ok(());
     }
+    check_safe(block, 0, context)?;
     let sorted = run.must_sort(context)?;
     // By another way than the plan's, what is changed may be what is read by.
     if !collect && !sorted && !run.other_way() {
@@ -88,6 +90,19 @@ fn each_found(
         Ok(Flow::Continue)
     })?;
     Ok(())
+}
+
+/// 1175 under sql_safe_updates, if a source whose rows are to be changed is read from end to end.
+pub(super) fn check_safe(block: &Block, source: usize, context: &ExecContext) -> Result<(), Stop> {
+    if !context.safe_updates || block.limit.is_some() {
+        return Ok(());
+    }
+    match block.sources.get(source).map(|source| &source.input) {
+        Some(Input::Table(_, access)) if access.alternatives.is_empty() => {
+            Err(SqlError::update_without_key().into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn take_found(run: &mut BlockRun) -> (Vec<u8>, Vec<u8>) {
@@ -202,7 +217,9 @@ pub(super) fn note_auto_increment(
         Some(Value::Float(value)) if *value >= 0.0 => *value as u64,
         _ => 0,
     };
-    context.engine.auto_increment_at_least(table, used);
+    let spacing = context.auto_increment;
+    let engine = context.engine;
+    engine.auto_increment_at_least_spaced(table, used, spacing);
     used
 }
 

@@ -204,8 +204,19 @@ fn divide(a: Number, b: Number, scale: i64) -> Result<Number, Failure> {
     }
     let (a, b) = (a.into_decimal(), b.into_decimal());
     let scale = scale.min(MAX_SCALE);
-    // One digit more, cut off, cannot decide wrongly which way to round half up.
-    fitting(convert::round(&divide_decimals(&a, &b, scale + 1), scale))
+    let digits = computed_digits(convert::scale(&a), convert::scale(&b), scale);
+    fitting(convert::round(&divide_decimals(&a, &b, digits), scale))
+}
+
+/// How many digits after the point MySQL computes of a quotient before it rounds to `scale`: whole
+/// words of nine. If they are just those that are wanted, the quotient is cut off rather than
+/// rounded.
+fn computed_digits(dividend: i64, divisor: i64, scale: i64) -> i64 {
+    let increment = scale - dividend.max(0);
+    let words = |digits: i64| digits.max(0).div_euclid(9) + i64::from(digits.max(0) % 9 != 0);
+    let (a, b) = (words(dividend) * 9, words(divisor) * 9);
+    let more = increment - (a - dividend.max(0)) - (b - divisor.max(0));
+    words(a + b + more.max(0)) * 9
 }
 
 /// The quotient with so many digits after the point, the rest cut off.

@@ -94,6 +94,8 @@ pub struct Statement<'a> {
     pub cte_depth_max: u64,
     /// @@div_precision_increment
     pub div_precision_increment: u8,
+    /// @@default_week_format: of WEEK() and EXTRACT(WEEK …) without a mode.
+    pub week_format: u8,
     /// CONNECTION_ID()
     pub connection_id: u64,
     /// DATABASE()
@@ -146,6 +148,10 @@ pub trait Environment {
     fn clock_micros(&self) -> i64;
     /// 64 random bits.
     fn random(&mut self) -> u64;
+    /// The next number of the generator that SET rand_seed1 and rand_seed2 made, if they did.
+    fn seeded(&mut self) -> Option<f64> {
+        None
+    }
     /// Waits so long, without holding a slot; true if KILL cut it short.
     fn sleep(&mut self, micros: u64) -> bool;
     /// GET_LOCK() and its like; `None` where no session is.
@@ -178,9 +184,34 @@ pub struct EvalContext<'a> {
     /// Bytes that were looked at since the last look whether the statement must stop.
     labour: usize,
     /// The states of RAND(seed), by the place of the call.
-    pub(super) seeds: Vec<(usize, (u32, u32))>,
+    pub(super) seeds: Vec<(usize, Seeds)>,
     /// What was made of the long lists of IN.
     pub(super) sets: ValueSets,
+}
+
+/// The state of MySQL's generator of random numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seeds(pub u64, pub u64);
+
+impl Seeds {
+    const MAX: u64 = 0x3FFF_FFFF;
+
+    /// The state that RAND(seed) begins with.
+    #[must_use]
+    pub fn of(seed: u32) -> Seeds {
+        let first = seed.wrapping_mul(0x1_0001).wrapping_add(55_555_555);
+        let second = seed.wrapping_mul(0x1000_0001);
+        Seeds(
+            u64::from(first) % Seeds::MAX,
+            u64::from(second) % Seeds::MAX,
+        )
+    }
+    /// The next number, from 0 to 1.
+    pub fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(3).wrapping_add(self.1) % Seeds::MAX;
+        self.1 = self.0.wrapping_add(self.1).wrapping_add(33) % Seeds::MAX;
+        self.0 as f64 / Seeds::MAX as f64
+    }
 }
 
 impl<'a> EvalContext<'a> {

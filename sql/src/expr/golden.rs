@@ -67,6 +67,7 @@ fn statement() -> Statement<'static> {
         group_concat_bytes_max: 1024,
         cte_depth_max: 1000,
         div_precision_increment: 4,
+        week_format: 0,
         connection_id: 1,
         database: None,
         user: "root@localhost",

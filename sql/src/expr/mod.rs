@@ -40,13 +40,15 @@ mod types;
 pub use arithmetic::bit_pattern;
 pub use assign::{assign, implicit_default};
 pub use compare::{compare, hash_key, order};
-pub use context::{Environment, EvalContext, SqlMode, Statement, VariableScope};
+pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub use convert::{conform, for_variable, text};
 pub use eval::{eval, eval_output, holds};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub(crate) use resolve::literal::as_number;
-pub use resolve::{Scope, SubqueryUse, comparison_collation, is_aggregate, resolve};
+pub use resolve::{
+    DIV_PRECISION_INCREMENT, Scope, SubqueryUse, comparison_collation, is_aggregate, resolve,
+};
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};
 

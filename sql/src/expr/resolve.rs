@@ -69,7 +69,14 @@ pub trait Scope {
     fn sql_mode(&self) -> SqlMode {
         SqlMode::DEFAULT
     }
+    /// @@div_precision_increment
+    fn div_precision_increment(&self) -> u8 {
+        DIV_PRECISION_INCREMENT
+    }
 }
+
+/// How many digits a quotient has more than its dividend, if nothing else is said.
+pub const DIV_PRECISION_INCREMENT: u8 = 4;
 
 /// Whether a function of this name aggregates (COUNT, SUM, …), in any case.
 #[must_use]
@@ -300,7 +307,22 @@ fn binary(
             other => Err(SqlError::not_supported(other)),
         };
     };
-    predicate::compare(resolved, left, right, scope)
+    if resolved.is_comparison() || matches!(resolved, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) {
+        return predicate::compare(resolved, left, right, scope);
+    }
+    let (left, right) = (resolve(left, scope)?, resolve(right, scope)?);
+    let digits = u32::from(scope.div_precision_increment());
+    let signed = scope.sql_mode().has(SqlMode::NO_UNSIGNED_SUBTRACTION);
+    let arithmetic = |a: &ExprType, b: &ExprType| {
+        let ty = arithmetic_type(resolved, a, b, digits);
+        let is_bigint = ty.ty.is_some_and(ColumnType::is_integer);
+        if resolved == BinaryOp::Subtract && signed && is_bigint {
+            ExprType::bigint(false)
+        } else {
+            ty
+        }
+    };
+    build(resolved, left, right, arithmetic)
 }
 
 /// `@name := x`
@@ -326,8 +348,18 @@ fn assignment(
     })
 }
 
-/// `left op right`, with its type.
+/// `left op right` of a comparison or of AND, OR and XOR, whose types depend on no setting.
 pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+    build(op, left, right, |_, _| ExprType::boolean())
+}
+
+/// `left op right`, with its type.
+fn build(
+    op: BinaryOp,
+    left: Expr,
+    right: Expr,
+    arithmetic_type: impl FnOnce(&ExprType, &ExprType) -> ExprType,
+) -> Result<Expr, SqlError> {
     let arithmetic =
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     let (left, right) = if arithmetic {
@@ -360,7 +392,7 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
         | BinaryOp::BitXor
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRight => ExprType::bigint(true),
-        _ => arithmetic_type(op, &a, &b),
+        _ => arithmetic_type(&a, &b),
     };
     ty.nullable = match op {
         BinaryOp::NullSafeEq => false,
@@ -413,8 +445,8 @@ fn text_if(as_text: bool, time: Expr) -> Expr {
     }
 }
 
-/// The type of `+ - * / DIV %`.
-fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType) -> ExprType {
+/// The type of `+ - * / DIV %`; a quotient has so many digits more than its dividend.
+fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> ExprType {
     let unsigned = a.unsigned || b.unsigned;
     if op == BinaryOp::IntegerDivide {
         return ExprType::bigint(unsigned);
@@ -428,7 +460,9 @@ fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType) -> ExprType {
         && !matches!(a.ty, Some(ColumnType::Decimal { .. }))
         && !matches!(b.ty, Some(ColumnType::Decimal { .. }));
     match op {
-        BinaryOp::Divide => ExprType::decimal(a_whole + b_scale + a_scale + 4, a_scale + 4),
+        BinaryOp::Divide => {
+            ExprType::decimal(a_whole + b_scale + a_scale + digits, a_scale + digits)
+        }
         BinaryOp::Modulo if whole_numbers => ExprType::bigint(a.unsigned),
         _ if whole_numbers => ExprType::bigint(unsigned),
         BinaryOp::Multiply => {

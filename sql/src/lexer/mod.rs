@@ -16,7 +16,7 @@ use memchr::{memchr, memchr2};
 /// The version that `/*!NNNNN … */` comments are compared with: 9.7.0.
 const VERSION: u32 = 90_700;
 
-/// What sql_mode changes in the lexical grammar.
+/// What sql_mode changes in the grammar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mode {
     /// ANSI_QUOTES: `"` quotes names, not strings.
@@ -25,8 +25,10 @@ pub struct Mode {
     pub no_backslash_escapes: bool,
     /// PIPES_AS_CONCAT: `||` concatenates.
     pub pipes_as_concat: bool,
-    /// IGNORE_SPACE and the like do not matter: functions may always be followed by a space.
+    /// HIGH_NOT_PRECEDENCE: NOT binds as `!` does.
     pub high_not_precedence: bool,
+    /// REAL_AS_FLOAT: the type REAL is FLOAT.
+    pub real_as_float: bool,
 }
 
 /// What a token is.

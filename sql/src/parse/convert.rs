@@ -571,11 +571,20 @@ impl Converter<'_> {
         if self.rewrite_unit(token, text) {
             return true;
         }
+        if is("NOT") && self.mode.high_not_precedence && self.negates() {
+            self.push(token, Out::ExclamationMark);
+            return true;
+        }
         if is("INTERVAL") && self.opens_several(token) {
             self.push(token, Out::make_word("interval", Some('`')));
             return true;
         }
         is("SQL_SMALL_RESULT") || is("SQL_BIG_RESULT") || is("SQL_BUFFER_RESULT")
+    }
+
+    /// Whether NOT is an operator here, and no part of IS NOT, NOT IN and the like.
+    fn negates(&self) -> bool {
+        !self.after_operand() && !self.follows(&["IS"])
     }
 
     /// Whether a list of several values in parentheses follows: INTERVAL (1) DAY has one, the

@@ -16,7 +16,7 @@ pub(super) struct MySql(MySqlDialect);
 
 /// Of `<<` and `>>`: below `+` and `-`, above `&`.
 const SHIFT: u8 = 27;
-/// Of the signs, `~` and the operator BINARY: above `^`.
+/// Of the signs, `~`, `!` and the operator BINARY: above `^`.
 const UNARY: u8 = 46;
 
 /// Passes methods on to the library's dialect.
@@ -75,7 +75,7 @@ impl Dialect for MySql {
     fn allow_extract_custom(&self) -> bool {
         true
     }
-    /// The signs, `~` and BINARY bind more tightly than all operators of two operands; the library
+    /// The signs, `~`, `!` and BINARY bind more tightly than all operators of two operands; the library
     /// would take more of what follows for their operand.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         if let Err(killed) = interrupt::step() {
@@ -85,6 +85,7 @@ impl Dialect for MySql {
             Token::Minus => Some(UnaryOperator::Minus),
             Token::Plus => Some(UnaryOperator::Plus),
             Token::Tilde => Some(UnaryOperator::BitwiseNot),
+            Token::ExclamationMark => Some(UnaryOperator::BangNot),
             _ => None,
         };
         if let Some(op) = sign {

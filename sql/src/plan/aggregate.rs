@@ -1,7 +1,7 @@
 //! Aggregate functions: what they are, their arguments and types.
 
 use super::{
-    Aggregate, AggregateFunction, Computed, Planner, SortKey,
+    Aggregate, AggregateFunction, CompileContext, Computed, Planner, SortKey,
     place::add_slots,
     query::position,
     scope::{Names, is_desc, slot_expr},
@@ -10,7 +10,7 @@ use crate::{
     error::SqlError,
     expr::{Expr, ExprType, as_number, coercibility, infer},
 };
-use cohort_engine::types::{Collation, ColumnType};
+use cohort_engine::types::ColumnType;
 use sqlparser::ast;
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ impl Planner<'_> {
         if args.is_empty() != (function == AggregateFunction::CountRows) {
             return Err(SqlError::wrong_native_argument_count(name));
         }
-        let ty = aggregate_type(&function, &args, self.context.collation);
+        let ty = aggregate_type(&function, &args, self.context);
         Ok(Aggregate {
             function,
             args,
@@ -291,8 +291,10 @@ fn is_distinct(list: &ast::FunctionArgumentList) -> bool {
 fn aggregate_type(
     function: &AggregateFunction,
     args: &[Computed],
-    collation: Collation,
+    context: &CompileContext,
 ) -> ExprType {
+    let (collation, digits) = (context.collation, context.div_precision_increment);
+    let digits = u32::from(digits);
     let arg = args.first().map(|a| infer(&a.expr));
     let arg = arg.map_or_else(|| ExprType::bigint(false), ExprType::computed);
     match function {
@@ -312,10 +314,11 @@ fn aggregate_type(
         },
         AggregateFunction::Avg => match arg.ty {
             Some(ColumnType::Decimal { precision, scale }) => {
-                ExprType::decimal(u32::from(precision) + 4, u32::from(scale) + 4).or_null()
+                ExprType::decimal(u32::from(precision) + digits, u32::from(scale) + digits)
+                    .or_null()
             }
             Some(ty) if ty.is_integer() || ty == ColumnType::Year => {
-                ExprType::decimal(arg.length + 4, 4).or_null()
+                ExprType::decimal(arg.length + digits, digits).or_null()
             }
             _ => ExprType::double().or_null(),
         },

@@ -76,6 +76,8 @@ pub struct CompileContext<'a> {
     pub sql_mode: SqlMode,
     /// @@collation_connection
     pub collation: Collation,
+    /// @@div_precision_increment
+    pub div_precision_increment: u8,
 }
 
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the

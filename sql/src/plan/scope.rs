@@ -700,4 +700,8 @@ impl Scope for Planner<'_> {
     fn sql_mode(&self) -> SqlMode {
         self.context.sql_mode
     }
+
+    fn div_precision_increment(&self) -> u8 {
+        self.context.div_precision_increment
+    }
 }

@@ -157,6 +157,7 @@ impl Session {
             found_rows: 0,
             now_micros: i64::try_from(now).unwrap_or(i64::MAX),
             timestamp: None,
+            rand: None,
             client_found_rows: found_rows,
             in_transaction: false,
             user_locks_held: AtomicU32::new(0),
@@ -302,8 +303,10 @@ impl Session {
     fn clear_warnings(&mut self) {
         let state = &mut self.state;
         state.warnings_before = (state.warnings.count(), state.warnings.error_count());
-        let max = state.settings().error_count_max;
-        state.warnings.clear(max);
+        let settings = state.variables.settings();
+        state
+            .warnings
+            .clear(settings.error_count_max, settings.notes);
     }
 
     /// Compiles one statement.
@@ -476,12 +479,13 @@ impl Session {
         state.variables = state.instance.globals.session();
         state.user_variables.clear();
         let max = state.settings().error_count_max;
-        state.warnings.clear(max);
+        state.warnings.clear(max, true);
         state.last_insert_id = 0;
         state.insert_id = 0;
         state.row_count = 0;
         state.found_rows = 0;
         state.timestamp = None;
+        state.rand = None;
         self.released = false;
         state.user_locks().release_all();
         if let Some(who) = who {

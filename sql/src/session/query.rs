@@ -167,6 +167,7 @@ impl Session {
             parameters,
             sql_mode: settings.sql_mode,
             collation: settings.collation,
+            div_precision_increment: settings.div_precision_increment,
         };
         let compile = || {
             let parsed = parse::parse(sql, settings.lexer, lifted)?;
@@ -252,6 +253,7 @@ impl Session {
         key.push(0);
         key.extend_from_slice(&settings.sql_mode.0.to_le_bytes());
         key.extend_from_slice(&settings.collation.id().to_le_bytes());
+        key.push(settings.div_precision_increment);
     }
 
     fn run_lifted(
@@ -558,6 +560,8 @@ impl Session {
             memory_bytes: state.settings().memory_bytes,
             select_limit: state.settings().select_limit,
             insert_id: state.insert_id,
+            auto_increment: state.settings().auto_increment,
+            safe_updates: state.settings().safe_updates,
             handler: Handler::default(),
             tables: exec::Tables::default(),
             rows_counted: None,

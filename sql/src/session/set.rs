@@ -130,6 +130,9 @@ impl Session {
         }
         let (value, warning) = match value {
             Some(value) => variable.convert(value)?,
+            None if variable.name.starts_with("rand_seed") => {
+                return Err(SqlError::no_default_of_variable(variable.name));
+            }
             None if global || variable.scope == Scope::Session => (variable.default(), None),
             None => (self.state.instance.global(variable), None),
         };
@@ -189,6 +192,14 @@ impl Session {
             }
             "insert_id" => {
                 self.state.insert_id = number;
+                return Ok(());
+            }
+            "rand_seed1" | "rand_seed2" => {
+                let seeds = self.state.rand.get_or_insert_default();
+                match variable.name {
+                    "rand_seed1" => seeds.0 = number,
+                    _ => seeds.1 = number,
+                }
                 return Ok(());
             }
             "pseudo_thread_id" => return Ok(()),

@@ -4,7 +4,7 @@ use super::State;
 use crate::{
     command::SetScope,
     error::SqlError,
-    expr::{self, EvalContext, Statement, VariableScope},
+    expr::{self, EvalContext, Seeds, Statement, VariableScope},
     user_locks::Holder,
     variables,
     warnings::Warnings,
@@ -37,6 +37,7 @@ pub(crate) struct Changes<'a> {
 pub(crate) struct Changed {
     user_variables: UserVariables,
     last_insert_id: Option<u64>,
+    rand: Option<Seeds>,
 }
 
 impl Changed {
@@ -52,6 +53,7 @@ impl<'a> Changes<'a> {
         let changed = Changed {
             user_variables,
             last_insert_id: None,
+            rand: state.rand,
         };
         Changes {
             state,
@@ -82,6 +84,7 @@ impl State {
             group_concat_bytes_max: settings.group_concat_bytes_max,
             cte_depth_max: settings.cte_depth_max,
             div_precision_increment: settings.div_precision_increment,
+            week_format: settings.week_format,
             connection_id: self.id,
             database: (!self.database.is_empty()).then_some(&*self.database),
             user: &self.user_at_host,
@@ -106,6 +109,7 @@ impl State {
     pub(crate) fn restore(&mut self, changed: Changed, warnings: Warnings) {
         self.warnings = warnings;
         self.user_variables = changed.user_variables;
+        self.rand = changed.rand;
         if let Some(id) = changed.last_insert_id {
             self.last_insert_id = id;
         }
@@ -186,6 +190,9 @@ impl expr::Environment for Changes<'_> {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+    fn seeded(&mut self) -> Option<f64> {
+        self.changed.rand.as_mut().map(Seeds::next)
     }
     fn sleep(&mut self, micros: u64) -> bool {
         let owner = &self.state.owner;

@@ -16,7 +16,7 @@ pub use registry::{Activity, Entry, Registry};
 
 use crate::{
     command::SetScope,
-    expr::ExprType,
+    expr::{ExprType, Seeds},
     status::Counters,
     user_locks::Holder,
     value_kind::ValueKind,
@@ -86,6 +86,8 @@ pub struct State {
     pub now_micros: i64,
     /// SET TIMESTAMP: microseconds, if set.
     pub timestamp: Option<i64>,
+    /// SET rand_seed1 and rand_seed2: where RAND() goes on.
+    pub rand: Option<Seeds>,
     /// CLIENT_FOUND_ROWS: affected rows count what was found, not only what was changed.
     pub client_found_rows: bool,
     /// Whether a transaction that the client began is open, for the status flags.

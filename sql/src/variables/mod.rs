@@ -16,7 +16,7 @@ use crate::{
     lexer,
 };
 use cohort_engine::{
-    txn::Isolation,
+    txn::{Isolation, Spacing},
     types::{Collation, Value},
 };
 use parking_lot::Mutex;
@@ -333,10 +333,8 @@ pub struct Settings {
     pub div_precision_increment: u8,
     /// default_week_format.
     pub week_format: u8,
-    /// auto_increment_increment.
-    pub auto_increment_increment: u64,
-    /// auto_increment_offset.
-    pub auto_increment_offset: u64,
+    /// auto_increment_increment and auto_increment_offset.
+    pub auto_increment: Spacing,
     /// collation_connection: of literals.
     pub collation: Collation,
     /// sql_safe_updates.
@@ -384,6 +382,7 @@ impl Settings {
                 no_backslash_escapes: sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
                 pipes_as_concat: sql_mode.has(SqlMode::PIPES_AS_CONCAT),
                 high_not_precedence: sql_mode.has(SqlMode::HIGH_NOT_PRECEDENCE),
+                real_as_float: sql_mode.has(SqlMode::REAL_AS_FLOAT),
             },
             time_zone: time_zone::parse(values.text("time_zone"))
                 .map_or(TimeZone::default(), |zone| zone.1),
@@ -408,8 +407,10 @@ impl Settings {
             cte_depth_max: values.number("cte_max_recursion_depth"),
             div_precision_increment: small("div_precision_increment"),
             week_format: small("default_week_format"),
-            auto_increment_increment: values.number("auto_increment_increment"),
-            auto_increment_offset: values.number("auto_increment_offset"),
+            auto_increment: Spacing {
+                step: values.number("auto_increment_increment"),
+                offset: values.number("auto_increment_offset"),
+            },
             collation: Collation::from_name(values.text("collation_connection"))
                 .unwrap_or(Collation::Utf8mb40900AiCi),
             safe_updates: on("sql_safe_updates"),

@@ -179,18 +179,25 @@ fn real_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
         decimal(&column.name, precision, scale)?
     } else if c.eat_any(&["FLOAT", "FLOAT4"]).is_some() {
         float(c, &column.name)?
+    } else if c.mode().real_as_float && c.eat("REAL") {
+        real(c, ColumnType::Float)?
     } else if c.eat_any(&["DOUBLE", "REAL", "FLOAT8"]).is_some() {
         c.eat("PRECISION");
-        if c.is_symbol("(") {
-            return Err(SqlError::not_supported("DOUBLE(M,D)"));
-        }
-        ColumnType::Double
+        real(c, ColumnType::Double)?
     } else {
         return Ok(false);
     };
     column.ty = TypeSyntax::Complete(ty);
     sign(c, column);
     Ok(true)
+}
+
+/// A floating point type that has no digits after it.
+fn real(c: &mut Cursor, ty: ColumnType) -> Parsed<ColumnType> {
+    if c.is_symbol("(") {
+        return Err(SqlError::not_supported("DOUBLE(M,D)"));
+    }
+    Ok(ty)
 }
 
 fn float(c: &mut Cursor, name: &str) -> Parsed<ColumnType> {

@@ -385,9 +385,10 @@ pub(super) fn difference(from: DateTime, to: DateTime, unit: Unit) -> Value {
     })
 }
 
-/// EXTRACT: the part of a moment (or time) that a unit names.
+/// EXTRACT: the part of a moment (or time) that a unit names; weeks are numbered as WEEK() does in
+/// the mode `week_format`.
 #[must_use]
-pub(super) fn extract(moment: DateTime, time: Time, unit: Unit) -> Value {
+pub(super) fn extract(moment: DateTime, time: Time, unit: Unit, week_format: u8) -> Value {
     let (hour, minute, second, micros) = time.parts();
     let (hour, minute, second, micros) = (
         i64::from(hour),
@@ -406,7 +407,7 @@ pub(super) fn extract(moment: DateTime, time: Time, unit: Unit) -> Value {
         Unit::Year => year,
         Unit::Quarter => (month + 2) / 3,
         Unit::Month => month,
-        Unit::Week => super::calendar::week(date, 0).1,
+        Unit::Week => super::calendar::week(date, week_format.into()).1,
         Unit::Day => day,
         Unit::Hour => hour,
         Unit::Minute => minute,

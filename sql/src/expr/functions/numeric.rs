@@ -4,7 +4,7 @@ use super::{Args, Function, Typing, function};
 use crate::{
     error::SqlError,
     expr::{
-        BinaryOp, EvalContext, Expr, ExprType, arithmetic,
+        BinaryOp, EvalContext, Expr, ExprType, Seeds, arithmetic,
         convert::{self, Number},
         describe::call,
         types::coercibility,
@@ -421,11 +421,13 @@ fn log(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
     })
 }
 
-/// RAND(): from the server's randomness; RAND(seed): MySQL's own generator, so that the numbers
-/// are the same as there.
+/// RAND(): from the server's randomness, unless SET rand_seed1 began a sequence; RAND(seed): MySQL's
+/// own generator, so that the numbers are the same as there.
 fn rand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    const MAX: u32 = 0x3FFF_FFFF;
     if args.len() == 0 {
+        if let Some(number) = context.environment.seeded() {
+            return Ok(Value::Double(number));
+        }
         let bits = context.environment.random() >> 11;
         return Ok(Value::Double(bits as f64 / (1_u64 << 53) as f64));
     }
@@ -439,23 +441,17 @@ fn rand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
         .iter()
         .position(|(at, _)| *at == site)
         .filter(|_| constant);
-    let (mut first, mut second) = match known {
+    let mut seeds = match known {
         Some(i) => context.seeds[i].1,
-        None => {
-            let seed = args.int(0, context)?.unwrap_or(0) as u32;
-            let first = seed.wrapping_mul(0x1_0001).wrapping_add(55_555_555) % MAX;
-            (first, seed.wrapping_mul(0x1000_0001) % MAX)
-        }
+        None => Seeds::of(args.int(0, context)?.unwrap_or(0) as u32),
     };
-    let next = (u64::from(first) * 3 + u64::from(second)) % u64::from(MAX);
-    first = next as u32;
-    second = ((next + u64::from(second) + 33) % u64::from(MAX)) as u32;
+    let number = seeds.next();
     match known {
-        Some(i) => context.seeds[i].1 = (first, second),
-        None if constant => context.seeds.push((site, (first, second))),
+        Some(i) => context.seeds[i].1 = seeds,
+        None if constant => context.seeds.push((site, seeds)),
         None => {}
     }
-    Ok(Value::Double(f64::from(first) / f64::from(MAX)))
+    Ok(Value::Double(number))
 }
 
 /// The digits of a number in a base up to 36.

@@ -113,7 +113,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         of_whole_date(args, context, Date::day_number)
     }),
     function("week", (1, 2), digits::<3>, |args, context| {
-        let mode = args.int(1, context)?.unwrap_or(0);
+        let mode = if args.len() > 1 {
+            args.int(1, context)?.unwrap_or(0)
+        } else {
+            context.statement.week_format.into()
+        };
         of_whole_date(args, context, |d| calendar::week(d, mode).1)
     }),
     function("weekofyear", (1, 1), digits::<3>, |args, context| {
@@ -581,6 +585,7 @@ fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<
 
 fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let unit = Unit::of_argument(args.args.get(1));
+    let format = context.statement.week_format;
     if unit.is_date() {
         let value = args.dated(0, context)?;
         let moment = match &*value {
@@ -590,13 +595,13 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
             other => convert::datetime_of(other, Takes::ZeroParts, context),
         };
         return Ok(moment.map_or(Value::Null, |moment| {
-            interval::extract(moment, Time::default(), unit)
+            interval::extract(moment, Time::default(), unit, format)
         }));
     }
     Ok(match clock(args, 0, context)? {
-        Some(Clock::Moment(moment)) => interval::extract(moment, moment.time(), unit),
+        Some(Clock::Moment(moment)) => interval::extract(moment, moment.time(), unit, format),
         // Its hours may be more than a day's.
-        Some(Clock::Time(time)) => interval::extract(DateTime::default(), time, unit),
+        Some(Clock::Time(time)) => interval::extract(DateTime::default(), time, unit, format),
         None => Value::Null,
     })
 }

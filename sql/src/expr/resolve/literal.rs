@@ -1,6 +1,6 @@
 //! Literals and the types of CAST.
 
-use super::{Scope, resolve};
+use super::{Scope, SqlMode, resolve};
 use crate::{
     error::SqlError,
     expr::{Expr, ExprType, functions::cast::temporal_literal, infer, types::coercibility},
@@ -274,9 +274,9 @@ pub(super) fn cast(
             if charset.is_some() && collation.is_binary() =>
         {
             let length = characters(length.as_ref());
-            cast_type(&ast::DataType::Binary(length), &from, collation)?
+            cast_type(&ast::DataType::Binary(length), &from, collation, scope)?
         }
-        other => cast_type(other, &from, collation)?,
+        other => cast_type(other, &from, collation, scope)?,
     };
     let expr = if ty.is_string() || ty.is_temporal() {
         expr
@@ -321,8 +321,10 @@ fn cast_type(
     data_type: &ast::DataType,
     from: &ExprType,
     collation: Collation,
+    scope: &dyn Scope,
 ) -> Result<ExprType, SqlError> {
     use ast::DataType as Ast;
+    let real_is_float = scope.sql_mode().has(SqlMode::REAL_AS_FLOAT);
     let text = |length: Option<u64>, collation: Collation| {
         let length = length.map_or(from.length, |length| length.min(u64::from(u32::MAX)) as u32);
         ExprType::string(length, collation, coercibility::IMPLICIT)
@@ -350,13 +352,10 @@ fn cast_type(
             ty
         }
         Ast::Decimal(info) | Ast::Dec(info) | Ast::Numeric(info) => decimal_type(info)?,
+        Ast::Real if real_is_float => float(),
         Ast::Double(_) | Ast::DoublePrecision | Ast::Real => ExprType::double(),
         Ast::Float(ast::ExactNumberInfo::Precision(25..)) => ExprType::double(),
-        Ast::Float(_) => ExprType {
-            ty: Some(ColumnType::Float),
-            length: 12,
-            ..ExprType::double()
-        },
+        Ast::Float(_) => float(),
         Ast::Date => ExprType::temporal(ColumnType::Date),
         Ast::Time(precision, _) => ExprType::temporal(ColumnType::Time(fsp(*precision)?)),
         Ast::Datetime(precision) | Ast::Timestamp(precision, _) => {
@@ -367,6 +366,14 @@ fn cast_type(
         }
         other => return Err(SqlError::not_supported(format!("CAST AS {other}"))),
     })
+}
+
+fn float() -> ExprType {
+    ExprType {
+        ty: Some(ColumnType::Float),
+        length: 12,
+        ..ExprType::double()
+    }
 }
 
 fn characters(length: Option<&ast::CharacterLength>) -> Option<u64> {
