@@ -344,7 +344,11 @@ impl Converter<'_> {
         let mut lexer = after.clone();
         loop {
             let next = lexer.next_token();
-            if next.kind == Kind::End || next.is_word(self.source, "FOR") {
+            let goes_on = match next.kind {
+                Kind::Symbol => matches!(next.text(self.source), b"," | b"."),
+                kind => kind != Kind::End && !next.is_word(self.source, "FOR"),
+            };
+            if !goes_on {
                 break;
             }
             let words = ["NOWAIT", "SKIP", "LOCKED"];

@@ -218,7 +218,7 @@ fn closing(parser: &Parser, open: usize) -> usize {
             Token::EOF => return at,
             _ => {}
         }
-        if depth == 0 {
+        if depth == 0 || interrupt::step().is_err() {
             return at;
         }
         at += 1;

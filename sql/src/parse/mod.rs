@@ -100,7 +100,7 @@ impl Text<'_> {
             if is(at, "(") {
                 depth += 1;
             } else if is(at, ")") {
-                depth -= 1;
+                depth = depth.saturating_sub(1);
                 if depth == 0 {
                     return false;
                 }
@@ -374,6 +374,33 @@ mod tests {
         assert!(error("SELECT *\nFROM t WHERE").ends_with("near '' at line 2"));
         assert!(error("SELECT 'abc").ends_with("near ''abc' at line 1"));
         assert!(error("SELECT 1 FROM t )").ends_with("near ')' at line 1"));
+    }
+
+    #[test]
+    fn files_are_no_target() {
+        for sql in [
+            "SELECT 1 INTO OUTFILE '/tmp/x'",
+            "SELECT * INTO DUMPFILE 'x' FROM t",
+            "(SELECT a FROM t) INTO OUTFILE 'x'",
+        ] {
+            assert!(
+                error(sql).contains("'SELECT … INTO "),
+                "{sql}: {}",
+                error(sql)
+            );
+        }
+    }
+
+    #[test]
+    fn parentheses_of_joins_are_told_from_those_of_tables() {
+        let encloses = |source: &str, first: usize, later: usize| {
+            let parsed = parse(source.as_bytes(), Mode::default(), None);
+            parsed.is_ok_and(|parsed| parsed.text.encloses(first, later))
+        };
+        // Parentheses of tables are there twice.
+        assert!(encloses("SELECT 1 FROM a JOIN (b JOIN c)", 7, 9));
+        assert!(!encloses("SELECT 1 FROM a JOIN b JOIN c", 5, 7));
+        assert!(!encloses("SELECT 1 FROM a JOIN (b) JOIN c", 7, 11));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use cohort_engine::{
     txn::{LockMode, OnConflict},
     types::{Column, Table, Value, schema::DefaultValue},
 };
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// The columns of the tables that an INSERT … SELECT reads, as ON DUPLICATE KEY UPDATE sees them.
@@ -53,7 +53,10 @@ impl Planner<'_> {
         let mut inserted = self.insert_inside(insert, &table, columns);
         let names = self.stack.pop();
         if let (Ok(inserted), Some(names)) = (&mut inserted, names) {
-            inserted.block.slots = names.slots;
+            // Most rows need no more than themselves.
+            if inserted.on_duplicate.is_some() || !names.subqueries.is_empty() {
+                inserted.block.slots = names.slots;
+            }
             inserted.block.subqueries = names.subqueries;
             let mut subqueries = inserted.block.subqueries.iter();
             if let Some(used) = subqueries.find_map(|s| uses(&s.query, &table, Some(&table.name))) {
@@ -70,6 +73,9 @@ impl Planner<'_> {
         table: &Arc<Table>,
         columns: Vec<usize>,
     ) -> Result<Insert, SqlError> {
+        if let (Some(select), Some(_)) = (selected_rows(insert), &insert.insert_alias) {
+            return Err(self.text.error_after(select.span()));
+        }
         let mark = self.mark();
         let (mut rows, per_row) = self.insert_rows(insert, &columns)?;
         let after = self.mark();
@@ -506,7 +512,7 @@ pub(super) fn uses(query: &Query, table: &Table, alias: Option<&str>) -> Option<
                 Input::Table(read, _) if read.id == table.id && is_named => {
                     return Some(read.name.clone());
                 }
-                // A derived table is computed before anything is changed.
+                // A derived table is computed before anything is changed, or for each row.
                 _ => {}
             }
         }

@@ -87,3 +87,10 @@ SELECT 1 + 1 LOCK IN SHARE MODE;
 (SELECT id FROM a) FOR UPDATE;
 SELECT id FROM a UNION SELECT id FROM b FOR UPDATE;
 SELECT 'x' `for`, 2 AS `update`;
+-- What is computed for each row sees the rows that were changed before.
+CREATE TABLE ct (a INT PRIMARY KEY, b INT);
+INSERT INTO ct VALUES (1, 1), (2, 2), (3, 3);
+UPDATE ct SET b = (SELECT MAX(v) FROM (SELECT x.a AS v FROM ct x WHERE x.a < ct.a) d);
+DELETE FROM ct WHERE EXISTS (SELECT 1 FROM (SELECT x.a FROM ct x WHERE x.a > ct.a) d);
+UPDATE ct SET b = (SELECT MAX(v) FROM (SELECT MAX(x.a) AS v FROM ct x) d);
+SELECT * FROM ct;
