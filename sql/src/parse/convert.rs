@@ -7,7 +7,7 @@ use crate::{
     interrupt,
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
 };
-use sqlparser::tokenizer::{Location, Span, Token as Out, TokenWithSpan};
+use sqlparser::tokenizer::{Location, Span, Token as Out, TokenWithSpan, Whitespace};
 
 /// Converts the tokens of a text.
 pub(super) struct Converter<'a> {
@@ -557,6 +557,7 @@ impl Converter<'_> {
         }
         // A row is a list in parentheses.
         if is("ROW") && next.is_symbol(self.source, "(") {
+            self.push(token, Out::Whitespace(Whitespace::Space));
             return true;
         }
         if is("MOD") && self.after_operand() {

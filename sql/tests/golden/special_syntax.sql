@@ -34,3 +34,8 @@ SELECT * FROM a;
 INSERT INTO a (id, x) VALUES ((SELECT MAX(q.id) + 10 FROM a q), 1);
 INSERT INTO a (id, x) VALUES (50, (SELECT MAX(a.id) FROM a));
 SELECT id FROM a;
+-- rows
+SELECT ROW(1, 2) < ROW(1, 3), (1, NULL) = (2, 2), ROW(1, 2) = (SELECT 1, 2), ROW(1, 2) IN (ROW(1, 2), (3, 4));
+SELECT 1 AS `row`, (ROW(1, 2) = ROW(1, 2)) AS same;
+INSERT INTO b VALUES ROW(7, 1), ROW(8, 2);
+SELECT * FROM b WHERE ROW(id, y) = ROW(8, 2);
