@@ -70,12 +70,12 @@ if [ -x "$sid/usr/bin/mysqldump" ]; then
   position=$("${mysqldump[@]}" --single-transaction --source-data=2 dumped |
     sed -n "s/^-- CHANGE REPLICATION SOURCE TO SOURCE_LOG_FILE='\(.*\)', SOURCE_LOG_POS=\(.*\);/\1 \2/p")
   [ "$position" = "$("${client[@]}" -N -e "SHOW BINARY LOG STATUS" | cut -f1,2 | tr '\t' ' ')" ]
-  chroot "$sid" mysqlslap "${server[@]}" --auto-generate-sql --concurrency=4 --iterations=1 \
+  chroot "$sid" mysqlslap -h127.0.0.1 -P"$port" -uroot --auto-generate-sql --concurrency=4 --iterations=1 \
     --number-of-queries=200 >/dev/null
 else
   echo "dump.sh: left out, for it is missing: MySQL's mysqldump"
 fi
-mariadb-slap "${server[@]}" --auto-generate-sql --concurrency=4 --iterations=1 \
+mariadb-slap -h127.0.0.1 -P"$port" -uroot --auto-generate-sql --concurrency=4 --iterations=1 \
   --number-of-queries=200 >/dev/null
 "${client[@]}" -e "DROP DATABASE dumped; DROP DATABASE restored"
 echo "dump.sh: what was dumped is what was restored"

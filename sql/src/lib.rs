@@ -23,7 +23,6 @@ pub mod temporary;
 pub mod text;
 pub mod user_locks;
 pub mod users;
-mod value_kind;
 pub mod variables;
 pub mod warnings;
 

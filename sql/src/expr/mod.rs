@@ -36,6 +36,7 @@ mod infer;
 pub mod resolve;
 mod time_zone;
 mod types;
+mod value_type;
 
 pub use arithmetic::bit_pattern;
 pub use assign::{assign, implicit_default};

@@ -13,7 +13,7 @@ use super::{
     types::{coercibility, common_type, mix_collations},
     visit_operands,
 };
-use crate::{collations, error::SqlError, interrupt, value_kind::ValueKind};
+use crate::{collations, error::SqlError, interrupt, lexer::ValueKind};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
 
@@ -307,7 +307,8 @@ fn binary(
             other => Err(SqlError::not_supported(other)),
         };
     };
-    if resolved.is_comparison() || matches!(resolved, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) {
+    if resolved.is_comparison() || matches!(resolved, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
+    {
         return predicate::compare(resolved, left, right, scope);
     }
     let (left, right) = (resolve(left, scope)?, resolve(right, scope)?);

@@ -15,8 +15,7 @@
 //! statement becomes a template of one row that is executed once for each, and a bulk insert
 //! is read at the speed of the lexer.
 
-use super::{Kind, Lexer, Mode, Token, hints, number, string_value};
-use crate::value_kind::ValueKind;
+use super::{Kind, Lexer, Mode, Token, ValueKind, hints, number, string_value};
 use cohort_engine::types::Value;
 
 /// Texts longer than this are not worth a place in the cache, unless they fold.

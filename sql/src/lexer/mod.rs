@@ -7,9 +7,11 @@ mod fingerprint;
 mod literal;
 #[cfg(test)]
 mod tests;
+mod value_kind;
 
 pub use fingerprint::Lifted;
 pub use literal::{bits, hints, name, number, string, string_value};
+pub use value_kind::{TEXT_LENGTH_MAX, ValueKind};
 
 use memchr::{memchr, memchr2};
 

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{Expr, infer, visit_operands},
+    lexer::ValueKind,
     output::ColumnMeta,
-    value_kind::ValueKind,
 };
 use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;

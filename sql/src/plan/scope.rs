@@ -7,7 +7,7 @@ use crate::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility,
         comparison_collation, infer, is_aggregate, visit_operands_mut,
     },
-    value_kind::ValueKind,
+    lexer::ValueKind,
 };
 use cohort_engine::types::{Collation, Table, Value, schema::DefaultValue};
 use sqlparser::ast;

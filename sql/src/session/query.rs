@@ -7,13 +7,12 @@ use crate::{
     exec::{self, ExecContext, Handler, Outcome, Stop, VirtualRows},
     expr::{EvalContext, VariableScope, for_variable},
     interrupt,
-    lexer::Lifted,
+    lexer::{Lifted, ValueKind},
     output::{ColumnMeta, Done, Output},
     parse,
     plan::{self, Body, CompileContext, InsertRows, Plan},
     state::{Changes, State},
     status::{Counter, Counters},
-    value_kind::ValueKind,
 };
 use cohort_engine::{
     txn::{Isolation, LockMode, OnConflict, Read, Txn},

@@ -17,9 +17,9 @@ pub use registry::{Activity, Entry, Registry};
 use crate::{
     command::SetScope,
     expr::{ExprType, Seeds},
+    lexer::ValueKind,
     status::Counters,
     user_locks::Holder,
-    value_kind::ValueKind,
     variables::{Scope, Settings, Variable, Variables},
     warnings::Warnings,
 };

@@ -4,12 +4,10 @@
 //! from: `COALESCE(?, 1)` is a text or a number. So whoever keeps a plan keeps it under the kinds,
 //! as `mark` writes them, and values of other kinds get another plan.
 
-use cohort_engine::types::{Collation, ColumnType, Value};
-
-use crate::expr::{ExprType, coercibility};
+use cohort_engine::types::Value;
 
 /// Characters of a text that is not a long one: as many as a VARCHAR can have.
-const TEXT_LENGTH_MAX: u32 = 65_535 / 4;
+pub const TEXT_LENGTH_MAX: u32 = 65_535 / 4;
 
 /// The kind of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,33 +76,5 @@ impl ValueKind {
     #[must_use]
     pub fn takes(self, other: ValueKind) -> bool {
         self == other || other == ValueKind::Null
-    }
-    /// The type of a parameter with such a value. `collation` is @@collation_connection.
-    #[must_use]
-    pub fn parameter_type(self, collation: Collation) -> ExprType {
-        self.ty(collation, coercibility::LITERAL).or_null()
-    }
-    /// The type of a user variable with such a value.
-    #[must_use]
-    pub fn variable_type(self, collation: Collation) -> ExprType {
-        self.ty(collation, coercibility::IMPLICIT).or_null()
-    }
-    fn ty(self, collation: Collation, coercibility: u8) -> ExprType {
-        match self {
-            ValueKind::Null => ExprType {
-                collation,
-                coercibility,
-                ..ExprType::null()
-            },
-            ValueKind::Int => ExprType::bigint(false),
-            ValueKind::UInt => ExprType::bigint(true),
-            ValueKind::Double => ExprType::double(),
-            ValueKind::Decimal(scale) => ExprType::decimal(65, scale.into()),
-            ValueKind::Text => ExprType::string(TEXT_LENGTH_MAX, collation, coercibility),
-            ValueKind::LongText => ExprType::string(u32::MAX / 4, collation, coercibility),
-            ValueKind::Date => ExprType::temporal(ColumnType::Date),
-            ValueKind::Time => ExprType::temporal(ColumnType::Time(6)),
-            ValueKind::DateTime => ExprType::temporal(ColumnType::DateTime(6)),
-        }
     }
 }
