@@ -94,6 +94,27 @@ fn long_texts_do_not_take_longer_than_long() {
 }
 
 #[test]
+fn what_is_beside_each_other_is_not_nested() {
+    let mut session = session(&instance(), 1);
+    let mut code = |sql: String| code(&mut session, &sql);
+    assert_eq!(code("CREATE DATABASE d".into()), 0);
+    assert_eq!(code("CREATE TABLE d.t (a INT, b INT)".into()), 0);
+    // Rows that look different from each other are not folded.
+    let rows = vec!["(-1, NULL + 1), (2, -(3))"; 5_000].join(", ");
+    assert_eq!(code(format!("INSERT INTO d.t VALUES {rows}")), 0);
+    let many = vec!["-1"; 10_000].join(", ");
+    assert_eq!(code(format!("SELECT a FROM d.t WHERE a IN ({many})")), 0);
+    assert_eq!(code(format!("SELECT CONCAT({many}), COALESCE({many})")), 0);
+    let branches = "WHEN a = 1 THEN b + 1 ".repeat(5_000);
+    assert_eq!(
+        code(format!("SELECT CASE {branches} END FROM d.t LIMIT 1")),
+        0
+    );
+    let list = vec!["(a + 1)"; 1_000].join(", ");
+    assert_eq!(code(format!("SELECT {list} FROM d.t LIMIT 1")), 0);
+}
+
+#[test]
 fn passwords_have_256_bytes_at_most() {
     let mut session = session(&instance(), 1);
     let mut code = |sql: String| code(&mut session, &sql);

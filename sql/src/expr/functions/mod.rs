@@ -29,7 +29,7 @@ pub struct Function {
     /// Its name in lower case.
     pub name: &'static str,
     /// The least and the greatest number of arguments.
-    pub arity: (u8, u8),
+    pub arity: (usize, usize),
     /// Whether it must be evaluated anew for each row, and only once: every call differs, changes
     /// something, or tells of something that changes meanwhile.
     pub volatile: bool,
@@ -52,12 +52,12 @@ impl PartialEq for Function {
 }
 
 /// No limit to the number of arguments.
-const MANY: u8 = u8::MAX;
+const MANY: usize = usize::MAX;
 
 /// A line of the table.
 const fn function(
     name: &'static str,
-    arity: (u8, u8),
+    arity: (usize, usize),
     infer: fn(&Typing<'_>) -> ExprType,
     eval: fn(&Args<'_>, &mut EvalContext<'_>) -> Result<Value, SqlError>,
 ) -> Function {
@@ -73,7 +73,7 @@ const fn function(
 /// A line of the table, for a volatile function.
 const fn volatile(
     name: &'static str,
-    arity: (u8, u8),
+    arity: (usize, usize),
     infer: fn(&Typing<'_>) -> ExprType,
     eval: fn(&Args<'_>, &mut EvalContext<'_>) -> Result<Value, SqlError>,
 ) -> Function {

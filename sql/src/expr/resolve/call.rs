@@ -20,7 +20,7 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         });
     };
     let (least, most) = function.arity;
-    if args.len() < usize::from(least) || args.len() > usize::from(most) {
+    if args.len() < least || args.len() > most {
         return Err(SqlError::wrong_native_argument_count(name));
     }
     let args = match <[Expr; 2]>::try_from(args) {
