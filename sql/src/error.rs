@@ -236,6 +236,7 @@ errors! {
     1827 b"HY000" wrong_password_hash() "The password hash doesn't have the expected format.";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
     1877 b"HY000" table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
+    3005 b"HY000" converted_to_insert(command) "{command} DELAYED is no longer supported. The statement was converted to {command}.";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3028 b"HY000" aggregate_order_of_union(position) "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT";
@@ -249,8 +250,8 @@ errors! {
     3503 b"42Y07" no_such_database(name) "Database '{name}' doesn't exist";
     3522 b"HY000" invisible_primary_key() "A primary key index cannot be invisible";
     3554 b"HY000" system_table_rejected(kind, database, table) "Access to {kind} '{database}.{table}' is rejected.";
-    3569 b"HY000" duplicate_table_lock(table) "Table {table} appears in multiple locking clauses.";
     3568 b"HY000" unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
+    3569 b"HY000" duplicate_table_lock(table) "Table {table} appears in multiple locking clauses.";
     3572 b"HY000" lock_nowait() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     3573 b"HY000" recursive_without_union(name) "Recursive Common Table Expression '{name}' should contain a UNION";
     3574 b"HY000" recursive_without_seed(name) "Recursive Common Table Expression '{name}' should have one or more non-recursive query blocks followed by one or more recursive ones";

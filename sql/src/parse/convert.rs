@@ -103,7 +103,9 @@ impl Converter<'_> {
                 return Err(self.error_here());
             }
             let nothing_selected = self.follows(&["SELECT"]) && token.is_word(self.source, "FROM");
-            if nothing_selected {
+            // For the library these are LIMIT ALL and units such as DAY TO HOUR.
+            let no_limit = self.follows(&["LIMIT"]) && token.is_word(self.source, "ALL");
+            if nothing_selected || no_limit || token.is_word(self.source, "TO") {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
@@ -287,7 +289,9 @@ impl Converter<'_> {
         }
         let inside = self.inside();
         let lists = ["FROM", "JOIN", "STRAIGHT_JOIN", "UPDATE"];
-        let at_table = lists.into_iter().any(is)
+        // … USE INDEX FOR JOIN (name)
+        let is_hint = self.follows(&["JOIN", "FOR"]);
+        let at_table = lists.into_iter().any(is) && !is_hint
             || inside.kind == Inside::Tables && last.is_symbol(self.source, "(")
             || (inside.kind == Inside::Tables || inside.from) && last.is_symbol(self.source, ",");
         let next = after.clone().next_token();
@@ -428,8 +432,8 @@ impl Converter<'_> {
             && last.next().is_some_and(|t| t.is_word(self.source, "TRIM"))
     }
 
-    /// CAST(… AS CHAR CHARACTER SET name): for sqlparser the character set is a FORMAT. Then the
-    /// lexer behind it.
+    /// CAST(… AS CHAR CHARACTER SET name): for sqlparser the character set is a FORMAT, a string in
+    /// double quotes, which no literal is. Then the lexer behind it.
     fn take_charset<'l>(&mut self, token: Token, after: &Lexer<'l>) -> Option<Lexer<'l>> {
         if self.inside().kind != Inside::Cast {
             return None;
@@ -450,7 +454,7 @@ impl Converter<'_> {
             _ => return None,
         };
         self.push(token, Out::make_word("FORMAT", None));
-        self.push(token, Out::SingleQuotedString(name));
+        self.push(token, Out::DoubleQuotedString(name));
         Some(lexer)
     }
 

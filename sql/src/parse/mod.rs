@@ -169,10 +169,46 @@ impl Text<'_> {
         strings.first().filter(|_| all)
     }
 
-    /// 1064 at the token after a span.
+    /// 1064 at the last token that is this word, if a clause that begins with it is there: the
+    /// library knows it, and MySQL does not.
+    pub fn refuse(&self, word: &str, is_there: bool) -> Result<(), SqlError> {
+        if is_there {
+            Err(self.error_at_word(word))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The same where MySQL takes the word itself for a name: 1064 is behind it.
+    pub fn refuse_behind(&self, word: &str, is_there: bool) -> Result<(), SqlError> {
+        match self.last(word) {
+            _ if !is_there => Ok(()),
+            Some(at) => Err(self.error_at(at + 1)),
+            None => Err(SqlError::syntax(word, 1)),
+        }
+    }
+
+    /// 1064 at the last token that is this word.
     #[must_use]
-    pub fn error_after(&self, span: Span) -> SqlError {
-        self.error_at(usize::try_from(span.end.column).unwrap_or(usize::MAX))
+    pub fn error_at_word(&self, word: &str) -> SqlError {
+        match self.last(word) {
+            Some(at) => self.error_at(at),
+            None => SqlError::syntax(word, 1),
+        }
+    }
+
+    /// Where the last token is that is this word or symbol.
+    fn last(&self, word: &str) -> Option<usize> {
+        let is_it =
+            |token: &Token| token.is_word(self.source, word) || token.is_symbol(self.source, word);
+        self.tokens.iter().rposition(is_it)
+    }
+
+    /// 1064 at the token so many tokens behind a part of the tree.
+    #[must_use]
+    pub fn error_behind(&self, part: Span, tokens: usize) -> SqlError {
+        let end = usize::try_from(part.end.column).unwrap_or(usize::MAX);
+        self.error_at(end.saturating_add(tokens))
     }
 
     /// 1064 at a token; past the last one: at the end.

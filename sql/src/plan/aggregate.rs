@@ -4,13 +4,13 @@ use super::{
     Aggregate, AggregateFunction, CompileContext, Computed, Planner, SortKey,
     place::add_slots,
     query::position,
-    scope::{Names, is_desc, slot_expr},
+    scope::{Names, slot_expr},
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, as_number, coercibility, infer},
+    expr::{Expr, ExprType, as_number, coercibility, infer, plain_call},
 };
-use cohort_engine::types::ColumnType;
+use cohort_engine::types::{ColumnType, Value};
 use sqlparser::ast;
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl Planner<'_> {
         if !any_allows || self.names().in_aggregate {
             return Err(SqlError::invalid_group_function());
         }
-        let ast::FunctionArguments::List(list) = &call.args else {
+        let ast::FunctionArguments::List(list) = plain_call(call, self)? else {
             return Err(SqlError::invalid_group_function());
         };
         let noted: Vec<(usize, usize)> = self
@@ -70,7 +70,7 @@ impl Planner<'_> {
         name: &str,
         list: &ast::FunctionArgumentList,
     ) -> Result<Aggregate, SqlError> {
-        let function = Self::aggregate_function(name, list)?;
+        let function = self.aggregate_function(name, list)?;
         self.names().in_aggregate = true;
         let args = self.aggregate_args(list);
         self.names().in_aggregate = false;
@@ -149,6 +149,7 @@ impl Planner<'_> {
     }
 
     fn aggregate_function(
+        &mut self,
         name: &str,
         list: &ast::FunctionArgumentList,
     ) -> Result<AggregateFunction, SqlError> {
@@ -159,6 +160,9 @@ impl Planner<'_> {
             list.args.as_slice(),
             [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]
         );
+        if wildcard && list.duplicate_treatment.is_some() {
+            return Err(self.text.error_at_word("*"));
+        }
         let variance = |sample, root| Variance { sample, root };
         Ok(match name.to_ascii_lowercase().as_str() {
             "count" if wildcard => CountRows,
@@ -179,18 +183,50 @@ impl Planner<'_> {
                 for clause in &list.clauses {
                     match clause {
                         ast::FunctionArgumentClause::Separator(value) => {
-                            if let ast::Value::SingleQuotedString(text) = &value.value {
-                                separator = text.clone().into_bytes();
-                            }
+                            separator = self.separator(value)?;
                         }
                         ast::FunctionArgumentClause::OrderBy(_) => {}
-                        _ => return Err(SqlError::not_supported("this clause of GROUP_CONCAT")),
+                        ast::FunctionArgumentClause::Limit(_) => {
+                            return Err(self.text.error_at_word("LIMIT"));
+                        }
+                        ast::FunctionArgumentClause::Where(_) => {
+                            return Err(self.text.error_at_word("WHERE"));
+                        }
+                        ast::FunctionArgumentClause::Having(_) => {
+                            return Err(self.text.error_at_word("HAVING"));
+                        }
+                        ast::FunctionArgumentClause::IgnoreOrRespectNulls(_) => {
+                            return Err(self.text.error_at_word("NULLS"));
+                        }
+                        ast::FunctionArgumentClause::OnOverflow(_)
+                        | ast::FunctionArgumentClause::JsonNullClause(_)
+                        | ast::FunctionArgumentClause::JsonReturningClause(_) => {
+                            return Err(SqlError::not_supported("this clause of GROUP_CONCAT"));
+                        }
                     }
                 }
                 GroupConcat(separator)
             }
             other => return Err(SqlError::not_supported(other.to_uppercase())),
         })
+    }
+
+    /// SEPARATOR of GROUP_CONCAT.
+    fn separator(&mut self, value: &ast::ValueWithSpan) -> Result<Vec<u8>, SqlError> {
+        let is_string = matches!(
+            value.value,
+            ast::Value::SingleQuotedString(_)
+                | ast::Value::HexStringLiteral(_)
+                | ast::Value::SingleQuotedByteStringLiteral(_)
+        );
+        match self.resolve(&ast::Expr::Value(value.clone()))? {
+            Expr::Literal(Value::Bytes(text), _) if is_string => Ok(text),
+            // What was lifted out of the text is a parameter now: the literal itself is wanted.
+            _ => Err(match self.text.refuse_behind("SEPARATOR", true) {
+                Err(error) => error,
+                Ok(()) => SqlError::syntax("SEPARATOR", 1),
+            }),
+        }
     }
 
     fn aggregate_args(
@@ -216,14 +252,15 @@ impl Planner<'_> {
         for clause in &list.clauses {
             if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
                 for key in keys {
-                    let value = match position(&key.expr) {
+                    let (expr, desc) = self.sort_key_parts(key)?;
+                    let value = match position(expr) {
                         Some(n) => n.checked_sub(1).and_then(|i| args.get(i)).cloned(),
-                        None => Some(self.computed(&key.expr)?),
+                        None => Some(self.computed(expr)?),
                     };
-                    let unknown = || SqlError::unknown_column(&key.expr, "order clause");
+                    let unknown = || SqlError::unknown_column(expr, "order clause");
                     order.push(SortKey {
                         value: value.ok_or_else(unknown)?,
-                        desc: is_desc(&key.options),
+                        desc,
                     });
                 }
             }

@@ -62,14 +62,29 @@ impl Planner<'_> {
 
     /// Brings the tables of a WITH into scope.
     pub(super) fn with(&mut self, with: &ast::With) -> Result<(), SqlError> {
+        let ast::With {
+            with_token: _,
+            recursive,
+            cte_tables,
+        } = with;
         let first = self.common.len();
-        for cte in &with.cte_tables {
+        for cte in cte_tables {
+            let ast::Cte {
+                // Read by `define`.
+                alias: _,
+                query: _,
+                from,
+                materialized,
+                closing_paren_token: _,
+            } = cte;
+            self.text.refuse("FROM", from.is_some())?;
+            self.text.refuse("MATERIALIZED", materialized.is_some())?;
             let name = cte.alias.name.value.clone();
             let mut defined = self.common.iter().skip(first);
             if defined.any(|c| c.name.eq_ignore_ascii_case(&name)) {
                 return Err(SqlError::not_unique_table(name));
             }
-            let table = self.define(cte, with.recursive)?;
+            let table = self.define(cte, *recursive)?;
             self.common.push(table);
         }
         Ok(())

@@ -36,12 +36,7 @@ impl Planner<'_> {
         insert: &ast::Insert,
         template: bool,
     ) -> Result<Insert, SqlError> {
-        let ast::TableObject::TableName(name) = &insert.table else {
-            return Err(SqlError::not_supported("this target of INSERT"));
-        };
-        if insert.returning.is_some() || insert.partitioned.is_some() {
-            return Err(SqlError::not_supported("this clause of INSERT"));
-        }
+        let name = self.plain_insert(insert)?;
         let table = self.written_table(name, None)?;
         let columns = target_columns(&table, insert)?;
         let mut names = Names::new(Outside::Nothing);
@@ -74,7 +69,7 @@ impl Planner<'_> {
         columns: Vec<usize>,
     ) -> Result<Insert, SqlError> {
         if let (Some(select), Some(_)) = (selected_rows(insert), &insert.insert_alias) {
-            return Err(self.text.error_after(select.span()));
+            return Err(self.text.error_behind(select.span(), 0));
         }
         let mark = self.mark();
         let (mut rows, per_row) = self.insert_rows(insert, &columns)?;
@@ -163,6 +158,79 @@ impl Planner<'_> {
         used.map(|slot| slot - sources.first_slot).collect()
     }
 
+    /// Refuses what INSERT has elsewhere only; the name of its table.
+    fn plain_insert<'i>(
+        &mut self,
+        insert: &'i ast::Insert,
+    ) -> Result<&'i ast::ObjectName, SqlError> {
+        let ast::Insert {
+            insert_token: _,
+            optimizer_hints: _,
+            or,
+            ignore: _,
+            into: _,
+            table,
+            table_alias,
+            // Read by `target_columns` and `insert_rows`.
+            columns: _,
+            overwrite,
+            source: _,
+            assignments: _,
+            partitioned,
+            after_columns,
+            has_table_keyword,
+            // Read by `on_duplicate`.
+            on: _,
+            returning,
+            output,
+            replace_into: _,
+            priority,
+            insert_alias: _,
+            settings,
+            format_clause,
+            multi_table_insert_type,
+            multi_table_into_clauses,
+            multi_table_when_clauses,
+            multi_table_else_clause,
+        } = insert;
+        let ast::TableObject::TableName(name) = table else {
+            return Err(SqlError::not_supported("this target of INSERT"));
+        };
+        if partitioned.is_some() || !after_columns.is_empty() {
+            return Err(SqlError::not_supported("PARTITION"));
+        }
+        let text = self.text;
+        text.refuse("OR", or.is_some())?;
+        if let Some(alias) = table_alias {
+            text.refuse(&alias.alias.value, true)?;
+        }
+        text.refuse_behind("OVERWRITE", *overwrite)?;
+        text.refuse("TABLE", *has_table_keyword)?;
+        text.refuse("RETURNING", returning.is_some())?;
+        text.refuse_behind("OUTPUT", output.is_some())?;
+        text.refuse_behind("SETTINGS", settings.is_some())?;
+        text.refuse_behind("FORMAT", format_clause.is_some())?;
+        let several = multi_table_insert_type.is_some()
+            || !multi_table_into_clauses.is_empty()
+            || !multi_table_when_clauses.is_empty()
+            || multi_table_else_clause.is_some();
+        text.refuse("INTO", several)?;
+        match priority {
+            // There are no table locks that they could wait for or pass by.
+            None | Some(ast::MysqlInsertPriority::LowPriority) => {}
+            Some(ast::MysqlInsertPriority::HighPriority) => {}
+            Some(ast::MysqlInsertPriority::Delayed) => {
+                let command = if insert.replace_into {
+                    "REPLACE"
+                } else {
+                    "INSERT"
+                };
+                self.warnings.push(SqlError::converted_to_insert(command));
+            }
+        }
+        Ok(name)
+    }
+
     fn insert_rows(
         &mut self,
         insert: &ast::Insert,
@@ -177,7 +245,7 @@ impl Planner<'_> {
             return Ok((InsertRows::Values(vec![row]), 0));
         }
         let Some(source) = &insert.source else {
-            return Ok((InsertRows::Values(vec![Vec::new()]), 0));
+            return Err(self.text.error_at_word("DEFAULT"));
         };
         if let ast::SetExpr::Values(values) = source.body.as_ref()
             && source.order_by.is_none()
@@ -243,7 +311,10 @@ impl Planner<'_> {
         let assignments = match &insert.on {
             None => return Ok(None),
             Some(ast::OnInsert::DuplicateKeyUpdate(assignments)) => assignments,
-            Some(_) => return Err(SqlError::not_supported("ON CONFLICT")),
+            Some(ast::OnInsert::OnConflict(_)) => {
+                return Err(self.text.error_at_word("CONFLICT"));
+            }
+            Some(_) => return Err(SqlError::not_supported("this clause of INSERT")),
         };
         Ok(Some(self.assignments(assignments, table)?))
     }
@@ -256,7 +327,11 @@ impl Planner<'_> {
         table: &Arc<Table>,
         given: &[usize],
     ) -> Result<(), SqlError> {
-        let called = alias.col_aliases.as_deref().unwrap_or_default();
+        let ast::InsertAliases {
+            row_alias,
+            col_aliases,
+        } = alias;
+        let called = col_aliases.as_deref().unwrap_or_default();
         if !called.is_empty() && called.len() != given.len() {
             return Err(SqlError::column_names_differ());
         }
@@ -278,7 +353,7 @@ impl Planner<'_> {
             (name, ExprType::of_column(column))
         });
         let columns: Vec<(String, ExprType)> = columns.collect();
-        let name = alias.row_alias.to_string().trim_matches('`').to_string();
+        let name = row_alias.to_string().trim_matches('`').to_string();
         let names = self.names();
         // The slots after those of the table are the new row's already.
         let slots = std::mem::replace(&mut names.slots, columns.len());
@@ -295,21 +370,25 @@ impl Planner<'_> {
     ) -> Result<Vec<(usize, Assigned)>, SqlError> {
         let mut result = Vec::with_capacity(assignments.len());
         for assignment in assignments {
-            let ast::AssignmentTarget::ColumnName(name) = &assignment.target else {
-                return Err(SqlError::not_supported("assignment of rows"));
-            };
-            let column = name.0.last().and_then(|p| p.as_ident());
-            let column = column.map(|i| i.value.as_str()).unwrap_or_default();
-            let Some(position) = table.column_position(column) else {
-                return Err(SqlError::unknown_column(
-                    name.to_string().replace('`', ""),
-                    "field list",
-                ));
-            };
+            let ast::Assignment { target, value } = assignment;
+            let name = self.assigned_column(target)?;
+            let alias = self.names().tables.first().map(|named| named.alias.clone());
+            let position = column_of(table, alias.as_deref(), name)?;
             self.names().clause = "field list";
-            result.push((position, self.assigned(&assignment.value)?));
+            result.push((position, self.assigned(value)?));
         }
         Ok(result)
+    }
+
+    /// The name of a column that something is assigned to.
+    pub(super) fn assigned_column<'t>(
+        &self,
+        target: &'t ast::AssignmentTarget,
+    ) -> Result<&'t ast::ObjectName, SqlError> {
+        match target {
+            ast::AssignmentTarget::ColumnName(name) => Ok(name),
+            ast::AssignmentTarget::Tuple(_) => Err(SqlError::not_supported("assignment of rows")),
+        }
     }
 
     /// What the columns of a table get by default, by position.
@@ -357,8 +436,10 @@ impl Planner<'_> {
         update: &ast::Update,
         ignore: bool,
     ) -> Result<Update, SqlError> {
-        let (name, alias, hints) = single_table(&update.table.relation)?;
+        self.plain_update(update)?;
+        let (name, alias, hints) = self.table_factor(&update.table.relation)?;
         let table = self.written_table(name, alias)?;
+        let hints = self.hints(&table, alias, hints)?;
         let mut names = Names::new(Outside::All);
         add(&mut names, &table, alias.unwrap_or(&table.name))?;
         self.stack.push(names);
@@ -372,7 +453,7 @@ impl Planner<'_> {
         update: &ast::Update,
         table: &Arc<Table>,
         ignore: bool,
-        hints: &[ast::TableIndexHints],
+        hints: Vec<(bool, Vec<String>)>,
     ) -> Result<Update, SqlError> {
         let assignments = self.assignments(&update.assignments, table)?;
         let defaults = self.defaults(table)?;
@@ -398,6 +479,47 @@ impl Planner<'_> {
         })
     }
 
+    /// Refuses what UPDATE has elsewhere only.
+    pub(super) fn plain_update(&self, update: &ast::Update) -> Result<(), SqlError> {
+        let ast::Update {
+            update_token: _,
+            optimizer_hints: _,
+            // These are read.
+            table: _,
+            assignments: _,
+            from,
+            selection: _,
+            returning,
+            output,
+            or,
+            order_by: _,
+            limit: _,
+        } = update;
+        self.text.refuse("FROM", from.is_some())?;
+        self.text.refuse("RETURNING", returning.is_some())?;
+        self.text.refuse_behind("OUTPUT", output.is_some())?;
+        self.text.refuse("OR", or.is_some())
+    }
+
+    /// Refuses what DELETE has elsewhere only.
+    pub(super) fn plain_delete(&self, delete: &ast::Delete) -> Result<(), SqlError> {
+        let ast::Delete {
+            delete_token: _,
+            optimizer_hints: _,
+            // These are read.
+            tables: _,
+            from: _,
+            using: _,
+            selection: _,
+            returning,
+            output,
+            order_by: _,
+            limit: _,
+        } = delete;
+        self.text.refuse("RETURNING", returning.is_some())?;
+        self.text.refuse_behind("OUTPUT", output.is_some())
+    }
+
     /// Compiles DELETE from one table.
     pub(super) fn delete(
         &mut self,
@@ -409,8 +531,13 @@ impl Planner<'_> {
         let [from] = from.as_slice() else {
             return Err(SqlError::internal("DELETE without a table"));
         };
-        let (name, alias, hints) = single_table(&from.relation)?;
+        self.plain_delete(delete)?;
+        let (name, alias, hints) = self.table_factor(&from.relation)?;
         let table = self.written_table(name, alias)?;
+        if let Some(hint) = hints.first() {
+            let word = hint.hint_type.to_string();
+            return Err(self.text.error_at_word(word.trim()));
+        }
         let mut names = Names::new(Outside::All);
         add(&mut names, &table, alias.unwrap_or(&table.name))?;
         self.stack.push(names);
@@ -419,7 +546,7 @@ impl Planner<'_> {
             delete.selection.as_ref(),
             &delete.order_by,
             delete.limit.as_ref(),
-            hints,
+            Vec::new(),
         );
         self.stack.pop();
         let block = block?;
@@ -438,7 +565,7 @@ impl Planner<'_> {
         selection: Option<&ast::Expr>,
         order: &[ast::OrderByExpr],
         limit: Option<&ast::Expr>,
-        hints: &[ast::TableIndexHints],
+        hints: Vec<(bool, Vec<String>)>,
     ) -> Result<Block, SqlError> {
         let conditions = self.conditions(selection)?;
         let order = self.order_by(order, &[], false)?;
@@ -461,7 +588,7 @@ impl Planner<'_> {
             leaves: vec![Leaf {
                 input: LeafInput::Stored(Arc::clone(table)),
                 lock: Some((LockMode::Exclusive, OnConflict::Wait)),
-                hints: hints.iter().map(super::from::hint).collect(),
+                hints,
             }],
             ..From::default()
         };
@@ -590,17 +717,10 @@ fn add(names: &mut Names, table: &Arc<Table>, alias: &str) -> Result<(), SqlErro
 }
 
 fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<usize>, SqlError> {
-    let mut names: Vec<String> = Vec::new();
-    for name in &insert.columns {
-        let ident = name.0.last().and_then(|p| p.as_ident());
-        names.push(ident.map(|i| i.value.clone()).unwrap_or_default());
-    }
+    let mut names: Vec<&ast::ObjectName> = insert.columns.iter().collect();
     for assignment in &insert.assignments {
         match &assignment.target {
-            ast::AssignmentTarget::ColumnName(name) => {
-                let ident = name.0.last().and_then(|p| p.as_ident());
-                names.push(ident.map(|i| i.value.clone()).unwrap_or_default());
-            }
+            ast::AssignmentTarget::ColumnName(name) => names.push(name),
             ast::AssignmentTarget::Tuple(_) => {
                 return Err(SqlError::not_supported("assignment of rows"));
             }
@@ -619,10 +739,10 @@ fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<usize>, Sql
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
-        let Some(position) = table.column_position(&name) else {
-            return Err(SqlError::unknown_column(name, "field list"));
-        };
+        let position = column_of(table, None, name)?;
         if columns.contains(&position) {
+            let column = table.columns.get(position);
+            let name = column.map_or("", |column| &column.name);
             return Err(SqlError::column_specified_twice(name));
         }
         columns.push(position);
@@ -630,25 +750,25 @@ fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<usize>, Sql
     Ok(columns)
 }
 
-type Single<'a> = (
-    &'a ast::ObjectName,
-    Option<&'a str>,
-    &'a [ast::TableIndexHints],
-);
-
-fn single_table(factor: &ast::TableFactor) -> Result<Single<'_>, SqlError> {
-    match factor {
-        ast::TableFactor::Table {
-            name,
-            alias,
-            index_hints,
-            ..
-        } => {
-            let alias = alias.as_ref().map(|a| a.name.value.as_str());
-            Ok((name, alias, index_hints))
+/// The column that a statement on one table, called `alias`, names to give it a value.
+fn column_of(
+    table: &Table,
+    alias: Option<&str>,
+    name: &ast::ObjectName,
+) -> Result<usize, SqlError> {
+    let parts = name.0.iter().filter_map(|part| part.as_ident());
+    let parts: Vec<&str> = parts.map(|ident| ident.value.as_str()).collect();
+    let called = |name: &str| name == alias.unwrap_or(&table.name);
+    let column = match parts.as_slice() {
+        [column] => Some(*column),
+        [named, column] if called(named) => Some(*column),
+        [database, named, column] if called(named) && **database == *table.database => {
+            Some(*column)
         }
-        _ => Err(SqlError::not_supported("this target")),
-    }
+        _ => None,
+    };
+    let position = column.and_then(|column| table.column_position(column));
+    position.ok_or_else(|| SqlError::unknown_column(parts.join("."), "field list"))
 }
 
 /// Whether changing these columns can move a row to where the access path finds it again.

@@ -58,6 +58,13 @@ pub(super) struct From {
     pub keyed: bool,
 }
 
+/// The name, the alias and the index hints of a table.
+pub(super) type NamedFactor<'f> = (
+    &'f ast::ObjectName,
+    Option<&'f str>,
+    &'f [ast::TableIndexHints],
+);
+
 /// What `*` stands for: tables and columns.
 type Star = Vec<(usize, usize)>;
 
@@ -85,8 +92,9 @@ impl Planner<'_> {
     }
 
     fn joined(&mut self, table: &ast::TableWithJoins, from: &mut From) -> Result<Part, SqlError> {
-        let mut left = self.factor(&table.relation, from)?;
-        for join in &table.joins {
+        let ast::TableWithJoins { relation, joins } = table;
+        let mut left = self.factor(relation, from)?;
+        for join in joins {
             left = self.join(left, join, from)?;
         }
         Ok(left)
@@ -94,6 +102,12 @@ impl Planner<'_> {
 
     fn join(&mut self, left: Part, join: &ast::Join, from: &mut From) -> Result<Part, SqlError> {
         use ast::JoinOperator as J;
+        let ast::Join {
+            relation,
+            global,
+            join_operator,
+        } = join;
+        self.text.refuse("GLOBAL", *global)?;
         if let Some(nested) = self.without_condition(join) {
             // a JOIN b JOIN c ON …: what follows sees `a`, too.
             let first = ast::Join {
@@ -104,9 +118,9 @@ impl Planner<'_> {
             let mut rest = nested.joins.iter();
             return rest.try_fold(first, |left, join| self.join(left, join, from));
         }
-        let right = self.factor(&join.relation, from)?;
+        let right = self.factor(relation, from)?;
         let begin = left.conditions;
-        let (constraint, outer, swap) = match &join.join_operator {
+        let (constraint, outer, swap) = match join_operator {
             J::StraightJoin(c) => {
                 from.straight = true;
                 (c, false, false)
@@ -117,7 +131,8 @@ impl Planner<'_> {
             _ => return Err(SqlError::not_supported("this kind of join")),
         };
         if outer && matches!(constraint, ast::JoinConstraint::None) {
-            return Err(self.text.error_after(join.relation.span()));
+            let closing = closing_parentheses(relation);
+            return Err(self.text.error_behind(relation.span(), closing));
         }
         let whole = left.leaves.start..right.leaves.end;
         let (mut conditions, star) = self.constraint(constraint, &left, &right, swap)?;
@@ -289,17 +304,8 @@ impl Planner<'_> {
 
     fn factor(&mut self, factor: &ast::TableFactor, from: &mut From) -> Result<Part, SqlError> {
         match factor {
-            ast::TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                index_hints,
-                partitions,
-                ..
-            } => {
-                if !partitions.is_empty() {
-                    return Err(SqlError::not_supported("PARTITION"));
-                }
+            ast::TableFactor::Table { .. } => {
+                let (name, alias, index_hints) = self.table_factor(factor)?;
                 if name.to_string().eq_ignore_ascii_case("dual") && alias.is_none() {
                     let at = from.leaves.len();
                     return Ok(Part {
@@ -309,19 +315,25 @@ impl Planner<'_> {
                     });
                 }
                 if let Some(common) = self.common_table(name).cloned() {
-                    return self.common_leaf(common, alias.as_ref(), from);
+                    return self.common_leaf(common, alias, from);
                 }
-                let alias_name = alias.as_ref().map(|alias| alias.name.value.as_str());
-                let input = self.named_table(name, alias_name)?;
-                let hints = index_hints.iter().map(hint).collect();
-                self.leaf(input, alias.as_ref(), hints, from)
+                let input = self.named_table(name, alias)?;
+                let hints = match &input {
+                    LeafInput::Stored(table) => self.hints(table, alias, index_hints)?,
+                    _ => Vec::new(),
+                };
+                self.leaf(input, alias, hints, from)
             }
             ast::TableFactor::Derived {
-                lateral: false,
+                lateral,
                 subquery,
                 alias,
-                ..
+                sample,
             } => {
+                if *lateral {
+                    return Err(SqlError::not_supported("LATERAL"));
+                }
+                self.text.refuse("TABLESAMPLE", sample.is_some())?;
                 let Some(alias) = alias else {
                     return Err(SqlError::derived_without_alias());
                 };
@@ -341,11 +353,100 @@ impl Planner<'_> {
         }
     }
 
+    /// A table with a name: that, its alias and its index hints.
+    pub(super) fn table_factor<'f>(
+        &self,
+        factor: &'f ast::TableFactor,
+    ) -> Result<NamedFactor<'f>, SqlError> {
+        let ast::TableFactor::Table {
+            name,
+            alias,
+            args,
+            with_hints,
+            version,
+            with_ordinality,
+            partitions,
+            json_path,
+            sample,
+            index_hints,
+        } = factor
+        else {
+            return Err(SqlError::not_supported("this target"));
+        };
+        if !partitions.is_empty() {
+            return Err(SqlError::not_supported("PARTITION"));
+        }
+        if sample.is_some() {
+            return Err(SqlError::not_supported("TABLESAMPLE"));
+        }
+        if args.is_some() || json_path.is_some() {
+            return Err(SqlError::not_supported("this kind of table in FROM"));
+        }
+        self.text.refuse("WITH", !with_hints.is_empty())?;
+        self.text.refuse("WITH", *with_ordinality)?;
+        self.text.refuse("AS", version.is_some())?;
+        let alias = match alias {
+            None => None,
+            Some(alias) => {
+                let ast::TableAlias {
+                    explicit: _,
+                    name,
+                    columns,
+                    at,
+                } = alias;
+                if !columns.is_empty() {
+                    return Err(self.text.error_behind(name.span, 0));
+                }
+                self.text.refuse("AT", at.is_some())?;
+                Some(name.value.as_str())
+            }
+        };
+        Ok((name, alias, index_hints))
+    }
+
+    /// USE, FORCE and IGNORE INDEX of a table, with the whole names of its indexes: 1176 for those
+    /// that it has not.
+    pub(super) fn hints(
+        &self,
+        table: &Table,
+        alias: Option<&str>,
+        hints: &[ast::TableIndexHints],
+    ) -> Result<Vec<(bool, Vec<String>)>, SqlError> {
+        use ast::TableIndexHintType as Type;
+        let has = |wanted: Type| hints.iter().any(|hint| hint.hint_type == wanted);
+        if has(Type::Use) && has(Type::Force) {
+            return Err(SqlError::wrong_usage("USE INDEX", "FORCE INDEX"));
+        }
+        let mut known = Vec::with_capacity(hints.len());
+        for hint in hints {
+            let ast::TableIndexHints {
+                hint_type,
+                index_type: _,
+                // All are about which index is read: what is sorted or grouped is not asked.
+                for_clause: _,
+                index_names,
+            } = hint;
+            if index_names.is_empty() && *hint_type != Type::Use {
+                return Err(self.text.error_at_word(")"));
+            }
+            let alias = alias.unwrap_or(&table.name);
+            let named = |ident: &ast::Ident| {
+                let is_primary = ident.value.eq_ignore_ascii_case("PRIMARY");
+                let name = if is_primary { "PRIMARY" } else { &ident.value };
+                let unknown = || SqlError::unknown_key(name, alias);
+                index_named(table, &ident.value).ok_or_else(unknown)
+            };
+            let names: Result<_, _> = index_names.iter().map(named).collect();
+            known.push((*hint_type != Type::Ignore, names?));
+        }
+        Ok(known)
+    }
+
     /// A table of WITH.
     fn common_leaf(
         &mut self,
         common: CommonTable,
-        alias: Option<&ast::TableAlias>,
+        alias: Option<&str>,
         from: &mut From,
     ) -> Result<Part, SqlError> {
         let input = match common.table {
@@ -362,7 +463,7 @@ impl Planner<'_> {
                 return Err(SqlError::recursive_without_seed(common.name));
             }
         };
-        let name = alias.map_or(common.name, |a| a.name.value.clone());
+        let name = alias.map_or(common.name, str::to_string);
         let table = self
             .names()
             .add_table(name, String::new(), None, common.columns)?;
@@ -377,7 +478,7 @@ impl Planner<'_> {
     fn leaf(
         &mut self,
         input: LeafInput,
-        alias: Option<&ast::TableAlias>,
+        alias: Option<&str>,
         hints: Vec<(bool, Vec<String>)>,
         from: &mut From,
     ) -> Result<Part, SqlError> {
@@ -389,7 +490,7 @@ impl Planner<'_> {
             .iter()
             .map(|c| (c.name.clone(), ExprType::of_column(c)))
             .collect();
-        let name = alias.map_or_else(|| table.name.clone(), |a| a.name.value.clone());
+        let name = alias.unwrap_or(&table.name).to_string();
         let at = self.names().add_table(
             name,
             table.database.clone(),
@@ -552,11 +653,20 @@ pub(super) fn derived_columns(
     columns: Vec<ColumnMeta>,
     query: &Query,
 ) -> Result<Vec<(String, ExprType)>, SqlError> {
+    let ast::TableAlias {
+        explicit: _,
+        name: _,
+        columns: called,
+        at,
+    } = alias;
+    if at.is_some() || called.iter().any(|column| column.data_type.is_some()) {
+        return Err(SqlError::not_supported("this alias of a table"));
+    }
     let names: Vec<String> = columns.into_iter().map(|c| c.name).collect();
-    let names: Vec<String> = if alias.columns.is_empty() {
+    let names: Vec<String> = if called.is_empty() {
         names
-    } else if alias.columns.len() == names.len() {
-        alias.columns.iter().map(|c| c.name.value.clone()).collect()
+    } else if called.len() == names.len() {
+        called.iter().map(|c| c.name.value.clone()).collect()
     } else {
         return Err(SqlError::column_names_differ());
     };
@@ -571,10 +681,41 @@ pub(super) fn derived_columns(
         .collect())
 }
 
-pub(super) fn hint(hint: &ast::TableIndexHints) -> (bool, Vec<String>) {
-    let wanted = !matches!(hint.hint_type, ast::TableIndexHintType::Ignore);
-    let names = hint.index_names.iter().map(|i| i.value.clone()).collect();
-    (wanted, names)
+/// The name of the index that a hint calls so: in full, or by what no other index begins with.
+fn index_named(table: &Table, name: &str) -> Option<String> {
+    let primary = table.primary.iter().map(|_| "PRIMARY");
+    let visible = table.indexes.iter().filter(|index| index.visible);
+    let names: Vec<&str> = primary.chain(visible.map(|i| i.name.as_str())).collect();
+    let mut same = names
+        .iter()
+        .filter(|known| known.eq_ignore_ascii_case(name));
+    if let Some(same) = same.next() {
+        return Some((*same).to_string());
+    }
+    let begins = |known: &&&str| {
+        let start = known.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let mut begun = names.iter().filter(begins);
+    match (begun.next(), begun.next()) {
+        (Some(only), None) => Some((*only).to_string()),
+        _ => None,
+    }
+}
+
+/// How many parentheses close behind the last table of a factor.
+fn closing_parentheses(factor: &ast::TableFactor) -> usize {
+    match factor {
+        ast::TableFactor::NestedJoin {
+            table_with_joins,
+            alias: _,
+        } => {
+            let last = table_with_joins.joins.last();
+            let last = last.map_or(&table_with_joins.relation, |join| &join.relation);
+            1 + closing_parentheses(last)
+        }
+        _ => 0,
+    }
 }
 
 fn last_name(name: &ast::ObjectName) -> String {

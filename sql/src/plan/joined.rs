@@ -35,9 +35,7 @@ impl Planner<'_> {
         if update.limit.is_some() {
             return Err(SqlError::wrong_usage("UPDATE", "LIMIT"));
         }
-        if update.from.is_some() {
-            return Err(SqlError::syntax("FROM", 1));
-        }
+        self.plain_update(update)?;
         // The parser takes a comma for CROSS JOIN, which binds more tightly: only RIGHT JOIN
         // means something else after it.
         use ast::JoinOperator as J;
@@ -63,12 +61,9 @@ impl Planner<'_> {
         delete: &ast::Delete,
         ignore: bool,
     ) -> Result<Joined, SqlError> {
-        if !delete.order_by.is_empty() {
-            return Err(SqlError::syntax("ORDER BY", 1));
-        }
-        if delete.limit.is_some() {
-            return Err(SqlError::syntax("LIMIT", 1));
-        }
+        self.plain_delete(delete)?;
+        self.text.refuse("ORDER", !delete.order_by.is_empty())?;
+        self.text.refuse("LIMIT", delete.limit.is_some())?;
         let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
             &delete.from;
         // DELETE a, b FROM …, or DELETE FROM a, b USING ….
@@ -172,9 +167,8 @@ impl Planner<'_> {
     ) -> Result<Vec<Wanted>, SqlError> {
         let mut targets: Vec<Wanted> = Vec::new();
         for assignment in assignments {
-            let ast::AssignmentTarget::ColumnName(name) = &assignment.target else {
-                return Err(SqlError::not_supported("assignment of rows"));
-            };
+            let ast::Assignment { target, value } = assignment;
+            let name = self.assigned_column(target)?;
             let path: Vec<ast::Ident> = name
                 .0
                 .iter()
@@ -195,7 +189,7 @@ impl Planner<'_> {
                     "field list",
                 ));
             };
-            let value = self.assigned(&assignment.value)?;
+            let value = self.assigned(value)?;
             match targets.iter_mut().find(|t| t.leaf == leaf) {
                 Some(target) => target.assignments.push((position, value)),
                 None => targets.push(Wanted {

@@ -137,12 +137,21 @@ pub fn compile(
             (body, Vec::new())
         }
         ast::Statement::Explain {
-            statement,
+            describe_alias: _,
             analyze,
+            verbose,
+            query_plan,
+            estimate,
+            statement,
             format,
-            ..
+            options,
         } => {
             use ast::{AnalyzeFormat, AnalyzeFormatKind};
+            let text = &parsed.text;
+            text.refuse("VERBOSE", *verbose)?;
+            text.refuse("QUERY", *query_plan)?;
+            text.refuse("ESTIMATE", *estimate)?;
+            text.refuse("(", options.is_some())?;
             let tabular = matches!(
                 format,
                 None | Some(

@@ -4,7 +4,7 @@ use super::{
     Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, access, columns,
     from::{From, LeafInput},
     grouping,
-    scope::{Aliases, Names, Outside, dotted, is_desc},
+    scope::{Aliases, Names, Outside, dotted},
     walk::{conjuncts, is_constant, slot},
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     expr::{Expr, infer, visit_operands},
     lexer::ValueKind,
     output::ColumnMeta,
+    parse::Text,
 };
 use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;
@@ -29,17 +30,40 @@ pub(super) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    fn of(query: &'a ast::Query) -> Result<Around<'a>, SqlError> {
-        Ok(Around {
-            order: match query.order_by.as_ref().map(|o| &o.kind) {
-                None => &[],
-                Some(ast::OrderByKind::Expressions(keys)) => keys,
-                Some(ast::OrderByKind::All(_)) => {
-                    return Err(SqlError::not_supported("ORDER BY ALL"));
+    /// Those of a query: what MySQL has not is refused.
+    fn of(query: &'a ast::Query, text: &Text) -> Result<Around<'a>, SqlError> {
+        let ast::Query {
+            // These are read where the query is.
+            with: _,
+            body: _,
+            order_by,
+            limit_clause,
+            fetch,
+            locks,
+            for_clause,
+            settings,
+            format_clause,
+            pipe_operators,
+        } = query;
+        text.refuse("FETCH", fetch.is_some())?;
+        text.refuse("FOR", for_clause.is_some())?;
+        text.refuse_behind("SETTINGS", settings.is_some())?;
+        text.refuse_behind("FORMAT", format_clause.is_some())?;
+        text.refuse("|>", !pipe_operators.is_empty())?;
+        let order = match order_by {
+            None => &[][..],
+            Some(ast::OrderBy { kind, interpolate }) => {
+                text.refuse("INTERPOLATE", interpolate.is_some())?;
+                match kind {
+                    ast::OrderByKind::Expressions(keys) => keys,
+                    ast::OrderByKind::All(_) => return Err(text.error_at_word("ALL")),
                 }
-            },
-            limit: query.limit_clause.as_ref(),
-            locks: query.locks.iter().collect(),
+            }
+        };
+        Ok(Around {
+            order,
+            limit: limit_clause.as_ref(),
+            locks: locks.iter().collect(),
         })
     }
 
@@ -88,11 +112,12 @@ impl Planner<'_> {
         if self.stack.len() > DEPTH_MAX {
             return Err(SqlError::nesting_too_deep());
         }
+        let around = Around::of(query, self.text)?;
         let depth = self.common.len();
         if let Some(with) = &query.with {
             self.with(with)?;
         }
-        let result = self.query_expression(query);
+        let result = self.body(&query.body, around);
         self.common.truncate(depth);
         // Common table expressions may nest where the text does not.
         if result
@@ -105,13 +130,6 @@ impl Planner<'_> {
     }
 
     /// The same without its WITH.
-    fn query_expression(
-        &mut self,
-        query: &ast::Query,
-    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
-        self.body(&query.body, Around::of(query)?)
-    }
-
     pub(super) fn body(
         &mut self,
         body: &ast::SetExpr,
@@ -140,7 +158,7 @@ impl Planner<'_> {
             ast::SetExpr::Select(select) => self.block(select, &around),
             ast::SetExpr::Query(inner) => {
                 if inner.with.is_none()
-                    && let Some(merged) = around.merged(&Around::of(inner)?)
+                    && let Some(merged) = around.merged(&Around::of(inner, self.text)?)
                 {
                     return self.block_of(&inner.body, merged);
                 }
@@ -200,8 +218,25 @@ impl Planner<'_> {
     ) -> Result<Option<Limit>, SqlError> {
         let (count, offset) = match clause {
             None => return Ok(None),
-            Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => {
-                (limit.as_ref(), offset.as_ref().map(|o| &o.value))
+            Some(ast::LimitClause::LimitOffset {
+                limit,
+                offset,
+                limit_by,
+            }) => {
+                self.text.refuse("BY", !limit_by.is_empty())?;
+                let offset = match offset {
+                    None => None,
+                    Some(ast::Offset { value, rows }) => {
+                        self.text.refuse("ROW", *rows == ast::OffsetRows::Row)?;
+                        self.text.refuse("ROWS", *rows == ast::OffsetRows::Rows)?;
+                        Some(value)
+                    }
+                };
+                if limit.is_none() {
+                    let word = if offset.is_some() { "OFFSET" } else { "ALL" };
+                    return Err(self.text.error_at_word(word));
+                }
+                (limit.as_ref(), offset)
             }
             Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => {
                 (Some(limit), Some(offset))
@@ -228,7 +263,6 @@ impl Planner<'_> {
         select: &ast::Select,
         around: &Around,
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
-        refuse_unsupported(select)?;
         self.stack.push(Names::new(Outside::All));
         let result = self.block_inside(select, around);
         self.stack.pop();
@@ -240,16 +274,66 @@ impl Planner<'_> {
         select: &ast::Select,
         around: &Around,
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
-        let mut from = self.from(&select.from)?;
+        let ast::Select {
+            select_token,
+            // Comments: see `Text::execution_ms_max`.
+            optimizer_hints: _,
+            distinct,
+            select_modifiers,
+            top,
+            top_before_distinct: _,
+            projection,
+            exclude,
+            into,
+            from: tables,
+            lateral_views,
+            prewhere,
+            selection,
+            connect_by,
+            group_by,
+            cluster_by,
+            distribute_by,
+            sort_by,
+            having,
+            named_window,
+            qualify,
+            window_before_qualify: _,
+            value_table_mode,
+            flavor,
+        } = select;
+        if !named_window.is_empty() {
+            return Err(SqlError::not_supported("WINDOW"));
+        }
+        if qualify.is_some() {
+            return Err(SqlError::not_supported("QUALIFY"));
+        }
+        if into.is_some() {
+            return Err(SqlError::not_supported("SELECT … INTO"));
+        }
+        let text = self.text;
+        text.refuse_behind("TOP", top.is_some())?;
+        text.refuse("EXCLUDE", exclude.is_some())?;
+        text.refuse("LATERAL", !lateral_views.is_empty())?;
+        text.refuse_behind("PREWHERE", prewhere.is_some())?;
+        text.refuse_behind("CONNECT", !connect_by.is_empty())?;
+        text.refuse_behind("CLUSTER", !cluster_by.is_empty())?;
+        text.refuse_behind("DISTRIBUTE", !distribute_by.is_empty())?;
+        text.refuse_behind("SORT", !sort_by.is_empty())?;
+        text.refuse("AS", value_table_mode.is_some())?;
+        text.refuse("FROM", *flavor != ast::SelectFlavor::Standard)?;
+        let distinct = match distinct {
+            None | Some(ast::Distinct::All) => false,
+            Some(ast::Distinct::Distinct) => true,
+            Some(ast::Distinct::On(_)) => return Err(text.error_at_word("ON")),
+        };
+        let (straight, count_all) = modifiers(select_modifiers.as_ref());
+        let mut from = self.from(tables)?;
         self.lock_leaves(&mut from, &around.locks)?;
-        from.straight |= select
-            .select_modifiers
-            .as_ref()
-            .is_some_and(|m| m.straight_join);
-        let conditions = self.conditions(select.selection.as_ref())?;
-        let (output, columns) = self.projection(select, &from)?;
-        let keys = self.group_by(select, &output)?;
-        let having = match &select.having {
+        from.straight |= straight;
+        let conditions = self.conditions(selection.as_ref())?;
+        let (output, columns) = self.projection(select_token, projection, &from)?;
+        let keys = self.group_by(group_by, &output)?;
+        let having = match having {
             None => None,
             Some(having) => {
                 let names = self.names();
@@ -269,15 +353,12 @@ impl Planner<'_> {
         let limit = self.limit(around.limit)?;
         let names = self.names();
         let aggregates = std::mem::take(&mut names.aggregates);
-        let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         let grouping = (explicit || !aggregates.is_empty()).then_some(Grouping {
             keys,
             kept: Vec::new(),
             explicit,
             aggregates,
         });
-        let modifiers = select.select_modifiers.as_ref();
-        let count_all = modifiers.is_some_and(|m| m.sql_calc_found_rows);
         if count_all {
             if self.stack.len() > 1 {
                 return Err(SqlError::wrong_placement("SQL_CALC_FOUND_ROWS"));
@@ -331,29 +412,27 @@ impl Planner<'_> {
 
     fn projection(
         &mut self,
-        select: &ast::Select,
+        select_token: &ast::helpers::attached_token::AttachedToken,
+        items: &[ast::SelectItem],
         from: &From,
     ) -> Result<(Vec<Computed>, Vec<ColumnMeta>), SqlError> {
         let names = self.names();
         names.clause = "field list";
         names.aggregates_allowed = true;
         names.aliases = Aliases::Inside;
-        let aliases = select
-            .projection
-            .iter()
-            .rev()
-            .filter_map(|item| match item {
-                ast::SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
-                _ => None,
-            });
+        let aliases = items.iter().rev().filter_map(|item| match item {
+            ast::SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+            _ => None,
+        });
         names.select.later = aliases.collect();
-        let token = usize::try_from(select.select_token.0.span.start.column).unwrap_or(0);
+        let token = usize::try_from(select_token.0.span.start.column).unwrap_or(0);
         let texts = self.text.select_items(token.saturating_sub(1));
         let mut output = Vec::new();
         let mut metas = Vec::new();
-        for (i, item) in select.projection.iter().enumerate() {
+        for (i, item) in items.iter().enumerate() {
             let (expr, alias) = match item {
-                ast::SelectItem::Wildcard(_) => {
+                ast::SelectItem::Wildcard(options) => {
+                    self.plain_star(options)?;
                     if from.leaves.is_empty() {
                         return Err(SqlError::no_tables_used());
                     }
@@ -362,7 +441,8 @@ impl Planner<'_> {
                     }
                     continue;
                 }
-                ast::SelectItem::QualifiedWildcard(kind, _) => {
+                ast::SelectItem::QualifiedWildcard(kind, options) => {
+                    self.plain_star(options)?;
                     self.qualified_star(kind, from, &mut output, &mut metas)?;
                     continue;
                 }
@@ -401,6 +481,25 @@ impl Planner<'_> {
             output.push(computed);
         }
         Ok((output, metas))
+    }
+
+    /// Refuses what may follow `*` elsewhere.
+    fn plain_star(&self, options: &ast::WildcardAdditionalOptions) -> Result<(), SqlError> {
+        let ast::WildcardAdditionalOptions {
+            wildcard_token: _,
+            opt_ilike,
+            opt_exclude,
+            opt_except,
+            opt_replace,
+            opt_rename,
+            opt_alias,
+        } = options;
+        self.text.refuse("ILIKE", opt_ilike.is_some())?;
+        self.text.refuse("EXCLUDE", opt_exclude.is_some())?;
+        self.text.refuse("EXCEPT", opt_except.is_some())?;
+        self.text.refuse("REPLACE", opt_replace.is_some())?;
+        self.text.refuse("RENAME", opt_rename.is_some())?;
+        self.text.refuse("AS", opt_alias.is_some())
     }
 
     fn star_column(
@@ -476,14 +575,18 @@ impl Planner<'_> {
 
     fn group_by(
         &mut self,
-        select: &ast::Select,
+        group_by: &ast::GroupByExpr,
         output: &[Computed],
     ) -> Result<Vec<Computed>, SqlError> {
-        let exprs = match &select.group_by {
-            ast::GroupByExpr::All(_) => return Err(SqlError::not_supported("GROUP BY ALL")),
+        let exprs = match group_by {
+            ast::GroupByExpr::All(_) => return Err(self.text.error_at_word("ALL")),
             ast::GroupByExpr::Expressions(exprs, modifiers) => {
-                if !modifiers.is_empty() {
-                    return Err(SqlError::not_supported("WITH ROLLUP"));
+                match modifiers.first() {
+                    None => {}
+                    Some(ast::GroupByWithModifier::Rollup) => {
+                        return Err(SqlError::not_supported("WITH ROLLUP"));
+                    }
+                    Some(_) => return Err(self.text.error_at_word("WITH")),
                 }
                 exprs
             }
@@ -553,12 +656,13 @@ impl Planner<'_> {
         let grouped = grouped || !names.aggregates.is_empty();
         let mut keys = Vec::new();
         for (i, key) in order.iter().enumerate() {
-            let value = match position(&key.expr) {
+            let (expr, desc) = self.sort_key_parts(key)?;
+            let value = match position(expr) {
                 Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(item) => item.clone(),
                     None => return Err(SqlError::unknown_column(n, "order clause")),
                 },
-                None => self.order_key(&key.expr)?,
+                None => self.order_key(expr)?,
             };
             if !grouped && !self.names().aggregates.is_empty() {
                 return Err(SqlError::aggregate_order(i + 1));
@@ -567,10 +671,7 @@ impl Planner<'_> {
             if value.subqueries.is_empty() && is_constant(&value.expr) {
                 continue;
             }
-            keys.push(SortKey {
-                value,
-                desc: is_desc(&key.options),
-            });
+            keys.push(SortKey { value, desc });
         }
         Ok(keys)
     }
@@ -587,16 +688,21 @@ impl Planner<'_> {
     /// FOR UPDATE and FOR SHARE.
     fn lock_leaves(&mut self, from: &mut From, locks: &[&ast::LockClause]) -> Result<(), SqlError> {
         for lock in locks {
-            let mode = match lock.lock_type {
+            let ast::LockClause {
+                lock_type,
+                of,
+                nonblock,
+            } = lock;
+            let mode = match lock_type {
                 ast::LockType::Share => LockMode::Shared,
                 ast::LockType::Update => LockMode::Exclusive,
             };
-            let conflict = match lock.nonblock {
+            let conflict = match nonblock {
                 None => OnConflict::Wait,
                 Some(ast::NonBlock::Nowait) => OnConflict::Fail,
                 Some(ast::NonBlock::SkipLocked) => OnConflict::Skip,
             };
-            let of = lock.of.as_ref().map(ToString::to_string);
+            let of = of.as_ref().map(ToString::to_string);
             let of = of.map(|name| name.trim_matches('`').to_string());
             let mut found = of.is_none();
             let mut written = Vec::new();
@@ -646,28 +752,22 @@ pub(super) fn position(expr: &ast::Expr) -> Option<usize> {
     }
 }
 
-fn refuse_unsupported(select: &ast::Select) -> Result<(), SqlError> {
-    if select.into.is_some() {
-        return Err(SqlError::not_supported("SELECT … INTO"));
-    }
-    if !select.named_window.is_empty() {
-        return Err(SqlError::not_supported("WINDOW"));
-    }
-    if matches!(select.distinct, Some(ast::Distinct::On(_))) {
-        return Err(SqlError::not_supported("DISTINCT ON"));
-    }
-    let others = select.qualify.is_some()
-        || select.top.is_some()
-        || select.prewhere.is_some()
-        || !select.lateral_views.is_empty()
-        || !select.connect_by.is_empty()
-        || !select.sort_by.is_empty()
-        || !select.cluster_by.is_empty()
-        || !select.distribute_by.is_empty();
-    if others {
-        return Err(SqlError::not_supported("this clause of SELECT"));
-    }
-    Ok(())
+/// The modifiers of a SELECT: STRAIGHT_JOIN and SQL_CALC_FOUND_ROWS. The others are advice on how
+/// to compute the same.
+fn modifiers(modifiers: Option<&ast::SelectModifiers>) -> (bool, bool) {
+    let Some(ast::SelectModifiers {
+        high_priority: _,
+        straight_join,
+        sql_small_result: _,
+        sql_big_result: _,
+        sql_buffer_result: _,
+        sql_no_cache: _,
+        sql_calc_found_rows,
+    }) = modifiers
+    else {
+        return (false, false);
+    };
+    (*straight_join, *sql_calc_found_rows)
 }
 
 impl Plan {

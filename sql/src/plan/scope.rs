@@ -5,7 +5,7 @@ use crate::{
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility,
-        comparison_collation, infer, is_aggregate, visit_operands_mut,
+        comparison_collation, infer, is_aggregate, plain_call, visit_operands_mut,
     },
     lexer::ValueKind,
 };
@@ -369,10 +369,6 @@ fn opposite(op: BinaryOp) -> BinaryOp {
 }
 
 /// Whether ORDER BY says DESC.
-pub(super) fn is_desc(options: &ast::OrderByOptions) -> bool {
-    matches!(options.sort, Some(ast::OrderBySort::Desc))
-}
-
 pub(super) fn dotted(path: &[ast::Ident]) -> String {
     let parts: Vec<&str> = path.iter().map(|i| i.value.as_str()).collect();
     parts.join(".")
@@ -433,6 +429,25 @@ impl Planner<'_> {
         self.names().wrap(expr)
     }
 
+    /// A key of ORDER BY: its expression, and whether it is descending.
+    pub fn sort_key_parts<'k>(
+        &self,
+        key: &'k ast::OrderByExpr,
+    ) -> Result<(&'k ast::Expr, bool), SqlError> {
+        let ast::OrderByExpr {
+            expr,
+            options: ast::OrderByOptions { sort, nulls_first },
+            with_fill,
+        } = key;
+        self.text.refuse("NULLS", nulls_first.is_some())?;
+        self.text.refuse("WITH", with_fill.is_some())?;
+        match sort {
+            None | Some(ast::OrderBySort::Asc) => Ok((expr, false)),
+            Some(ast::OrderBySort::Desc) => Ok((expr, true)),
+            Some(ast::OrderBySort::Using(_)) => Err(self.text.error_at_word("USING")),
+        }
+    }
+
     /// Brings an expression on the row of the block at `level` to the innermost one: what it
     /// reads comes through those between.
     pub fn import(&mut self, level: usize, mut expr: Expr) -> Expr {
@@ -482,15 +497,35 @@ impl Planner<'_> {
         levels
     }
 
+    /// The column in DEFAULT(column) and VALUES(column).
+    fn only_argument<'f>(
+        &self,
+        function: &'f ast::Function,
+        name: &str,
+    ) -> Result<&'f ast::Expr, SqlError> {
+        let wrong = || SqlError::wrong_native_argument_count(name);
+        let ast::FunctionArguments::List(list) = plain_call(function, self)? else {
+            return Err(wrong());
+        };
+        let ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args,
+            clauses,
+        } = list
+        else {
+            return Err(wrong());
+        };
+        match args.as_slice() {
+            [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(arg))] if clauses.is_empty() => {
+                Ok(arg)
+            }
+            _ => Err(wrong()),
+        }
+    }
+
     /// DEFAULT(column).
     fn default_of_column(&mut self, function: &ast::Function) -> Result<Expr, SqlError> {
-        let ast::FunctionArguments::List(list) = &function.args else {
-            return Err(SqlError::wrong_native_argument_count("DEFAULT"));
-        };
-        let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(arg))] = list.args.as_slice()
-        else {
-            return Err(SqlError::wrong_native_argument_count("DEFAULT"));
-        };
+        let arg = self.only_argument(function, "DEFAULT")?;
         let slot = walk::slot(&self.resolve(arg)?);
         let column = slot.and_then(|slot| {
             self.names().tables.iter().find_map(|named| {
@@ -517,13 +552,7 @@ impl Planner<'_> {
 
     /// VALUES(column): what was to be inserted.
     fn inserted_value(&mut self, function: &ast::Function) -> Result<Expr, SqlError> {
-        let ast::FunctionArguments::List(list) = &function.args else {
-            return Err(SqlError::wrong_native_argument_count("VALUES"));
-        };
-        let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(arg))] = list.args.as_slice()
-        else {
-            return Err(SqlError::wrong_native_argument_count("VALUES"));
-        };
+        let arg = self.only_argument(function, "VALUES")?;
         let levels = self.levels();
         let has_new_row = |level: &usize| {
             let names = self.stack.get(*level);
@@ -646,9 +675,6 @@ impl Scope for Planner<'_> {
 
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {
         let name = function.name.to_string();
-        if function.over.is_some() {
-            return Err(SqlError::not_supported("window functions"));
-        }
         if is_aggregate(&name) {
             return self.aggregate(function, &name).map(Some);
         }
@@ -691,6 +717,10 @@ impl Scope for Planner<'_> {
 
     fn collation(&self) -> Collation {
         self.context.collation
+    }
+
+    fn refuse(&self, word: &str) -> SqlError {
+        self.text.error_at_word(word)
     }
 
     fn database(&self) -> Option<&str> {

@@ -3,7 +3,7 @@
 use super::{
     Block, Computed, Planner, Query, SortKey,
     query::{Around, name, position},
-    scope::{Names, Outside, is_desc},
+    scope::{Names, Outside},
 };
 use crate::{
     error::SqlError,
@@ -109,8 +109,16 @@ impl Planner<'_> {
                     return Err(SqlError::not_supported("nested UNION"));
                 }
                 self.union_operand(right, around, blocks, distinct, columns)?;
-                if !matches!(set_quantifier, ast::SetQuantifier::All) {
-                    *distinct = blocks.len();
+                match set_quantifier {
+                    ast::SetQuantifier::All => {}
+                    ast::SetQuantifier::None | ast::SetQuantifier::Distinct => {
+                        *distinct = blocks.len();
+                    }
+                    ast::SetQuantifier::ByName
+                    | ast::SetQuantifier::AllByName
+                    | ast::SetQuantifier::DistinctByName => {
+                        return Err(self.text.error_at_word("BY"));
+                    }
                 }
             }
             ast::SetExpr::SetOperation { op, .. } => {
@@ -134,7 +142,8 @@ impl Planner<'_> {
         names.aggregates_allowed = true;
         let mut keys = Vec::new();
         for (i, key) in order.iter().enumerate() {
-            let value = match (position(&key.expr), name(&key.expr)) {
+            let (expr, desc) = self.sort_key_parts(key)?;
+            let value = match (position(expr), name(expr)) {
                 (Some(n), _) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(column) => column.clone(),
                     None => return Err(SqlError::unknown_column(n, "order clause")),
@@ -143,15 +152,12 @@ impl Planner<'_> {
                     let clause = "global ORDER clause";
                     return Err(SqlError::table_not_allowed_here(&table.value, clause));
                 }
-                _ => self.computed(&key.expr)?,
+                _ => self.computed(expr)?,
             };
             if !self.names().aggregates.is_empty() {
                 return Err(SqlError::aggregate_order_of_union(i + 1));
             }
-            keys.push(SortKey {
-                value,
-                desc: is_desc(&key.options),
-            });
+            keys.push(SortKey { value, desc });
         }
         Ok(keys)
     }

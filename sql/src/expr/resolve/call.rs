@@ -53,16 +53,25 @@ pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, S
             Some(done) => Ok(done),
             None => call(function, scope),
         },
-        Ast::Extract { field, expr, .. } => {
+        Ast::Extract {
+            field,
+            syntax,
+            expr,
+        } => {
+            if *syntax == ast::ExtractSyntax::Comma {
+                return Err(scope.refuse(","));
+            }
             let unit = Unit::from_field(field)?;
             let args = vec![resolve(expr, scope)?, unit.literal()];
             build("extract", args, scope)
         }
-        Ast::Ceil { expr, .. } => {
+        Ast::Ceil { expr, field } => {
+            rounds_to_whole("ceil", field, scope)?;
             let args = vec![resolve(expr, scope)?];
             build("ceiling", args, scope)
         }
-        Ast::Floor { expr, .. } => {
+        Ast::Floor { expr, field } => {
+            rounds_to_whole("floor", field, scope)?;
             let args = vec![resolve(expr, scope)?];
             build("floor", args, scope)
         }
@@ -74,7 +83,9 @@ pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, S
             expr,
             substring_from,
             substring_for,
-            ..
+            // With commas, or as SUBSTR: the same.
+            special: _,
+            shorthand: _,
         } => {
             let mut args = vec![resolve(expr, scope)?];
             for part in [substring_from, substring_for].into_iter().flatten() {
@@ -86,8 +97,11 @@ pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, S
             trim_where,
             trim_what,
             expr,
-            trim_characters: None,
+            trim_characters,
         } => {
+            if trim_characters.is_some() {
+                return Err(scope.refuse(","));
+            }
             let side = match trim_where {
                 Some(ast::TrimWhereField::Leading) => "leading",
                 Some(ast::TrimWhereField::Trailing) => "trailing",
@@ -112,9 +126,67 @@ pub(super) fn add_interval(
     interval: &ast::Interval,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
+    let ast::Interval {
+        value,
+        // Read by `Unit::of_interval`.
+        leading_field: _,
+        last_field: _,
+        leading_precision,
+        fractional_seconds_precision,
+    } = interval;
+    if leading_precision.is_some() || fractional_seconds_precision.is_some() {
+        return Err(scope.refuse("("));
+    }
     let unit = Unit::of_interval(interval)?;
-    let value = resolve(&interval.value, scope)?;
+    let value = resolve(value, scope)?;
     build(name, vec![date, value, unit.literal()], scope)
+}
+
+/// CEIL and FLOOR have no second argument.
+fn rounds_to_whole(
+    name: &str,
+    field: &ast::CeilFloorKind,
+    scope: &dyn Scope,
+) -> Result<(), SqlError> {
+    match field {
+        ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) => Ok(()),
+        ast::CeilFloorKind::DateTimeField(_) => Err(scope.refuse("TO")),
+        ast::CeilFloorKind::Scale(_) => Err(SqlError::wrong_native_argument_count(name)),
+    }
+}
+
+/// The arguments of a call that has nothing but a name and arguments.
+pub fn plain_call<'f>(
+    function: &'f ast::Function,
+    scope: &dyn Scope,
+) -> Result<&'f ast::FunctionArguments, SqlError> {
+    let ast::Function {
+        name: _,
+        // `{fn name(…)}` is the same.
+        uses_odbc_syntax: _,
+        parameters,
+        args,
+        within_group,
+        filter,
+        null_treatment,
+        over,
+    } = function;
+    if over.is_some() {
+        return Err(SqlError::not_supported("window functions"));
+    }
+    if null_treatment.is_some() {
+        return Err(scope.refuse("NULLS"));
+    }
+    if !matches!(parameters, ast::FunctionArguments::None) {
+        return Err(scope.refuse("("));
+    }
+    if !within_group.is_empty() {
+        return Err(scope.refuse("WITHIN"));
+    }
+    if filter.is_some() {
+        return Err(scope.refuse("FILTER"));
+    }
+    Ok(args)
 }
 
 fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
@@ -123,20 +195,26 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
     if function.name.0.len() > 1 {
         return Err(SqlError::does_not_exist("FUNCTION", written));
     }
-    if function.over.is_some() || function.filter.is_some() {
-        return Err(SqlError::not_supported("window functions"));
-    }
-    let asts: Vec<&ast::Expr> = match &function.args {
+    let asts: Vec<&ast::Expr> = match plain_call(function, scope)? {
         ast::FunctionArguments::None => Vec::new(),
         ast::FunctionArguments::Subquery(_) => {
             return Err(SqlError::wrong_native_arguments(name));
         }
         ast::FunctionArguments::List(list) => {
-            if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
+            let ast::FunctionArgumentList {
+                duplicate_treatment,
+                args,
+                clauses,
+            } = list;
+            match duplicate_treatment {
+                None => {}
+                Some(ast::DuplicateTreatment::Distinct) => return Err(scope.refuse("DISTINCT")),
+                Some(ast::DuplicateTreatment::All) => return Err(scope.refuse("ALL")),
+            }
+            if !clauses.is_empty() {
                 return Err(SqlError::syntax(&name, 1));
             }
-            list.args
-                .iter()
+            args.iter()
                 .map(|arg| match arg {
                     ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Ok(expr),
                     _ => Err(SqlError::syntax(arg, 1)),

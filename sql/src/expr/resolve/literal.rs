@@ -210,13 +210,23 @@ pub(super) fn negate(operand: Expr) -> Expr {
 }
 
 /// DATE '…', TIME '…', TIMESTAMP '…'.
-pub(super) fn typed_string(typed: &ast::TypedString) -> Result<Expr, SqlError> {
-    let text = typed.value.value.clone().into_string().unwrap_or_default();
-    let column_type = match typed.data_type {
+pub(super) fn typed_string(typed: &ast::TypedString, scope: &dyn Scope) -> Result<Expr, SqlError> {
+    let ast::TypedString {
+        data_type,
+        value,
+        // `{d '2020-01-01'}` is the same.
+        uses_odbc_syntax: _,
+    } = typed;
+    let text = value.value.clone().into_string().unwrap_or_default();
+    let column_type = match data_type {
         ast::DataType::Date => ColumnType::Date,
-        ast::DataType::Time(..) => ColumnType::Time(6),
-        ast::DataType::Timestamp(..) | ast::DataType::Datetime(_) => ColumnType::DateTime(6),
-        ref other => return Err(SqlError::not_supported(other)),
+        ast::DataType::Time(None, ast::TimezoneInfo::None) => ColumnType::Time(6),
+        ast::DataType::Timestamp(None, ast::TimezoneInfo::None) => ColumnType::DateTime(6),
+        ast::DataType::Datetime(None) => ColumnType::DateTime(6),
+        ast::DataType::Time(..) | ast::DataType::Timestamp(..) | ast::DataType::Datetime(_) => {
+            return Err(scope.refuse("("));
+        }
+        other => return Err(SqlError::not_supported(other)),
     };
     let (value, ty) = temporal_literal(column_type, text.as_bytes())?;
     Ok(Expr::Literal(value, ty))

@@ -47,13 +47,19 @@ pub(super) fn predicate(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Optio
             expr,
             pattern,
             escape_char,
-            any: false,
-        } => like(expr, pattern, escape_char.as_deref(), *negated, scope),
+            any,
+        } => {
+            if *any {
+                return Err(scope.refuse("ANY"));
+            }
+            like(expr, pattern, escape_char.as_deref(), *negated, scope)
+        }
         Ast::RLike {
             negated,
             expr,
             pattern,
-            ..
+            // REGEXP is the same.
+            regexp: _,
         } => {
             let args = vec![resolve(expr, scope)?, resolve(pattern, scope)?];
             let matched = call::build("regexp_like", args, scope)?;
@@ -67,7 +73,8 @@ pub(super) fn predicate(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Optio
             left,
             compare_op,
             right,
-            ..
+            // SOME is the same.
+            is_some: _,
         } => quantified(left, compare_op, right, true, scope),
         Ast::AllOp {
             left,
