@@ -211,10 +211,10 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 impl Settings {
-    /// The settings that are also system variables, for SHOW VARIABLES to tell them.
+    /// The settings above that are also system variables, for SHOW VARIABLES to tell them.
     #[must_use]
     pub fn as_variables(&self) -> BTreeMap<String, toml::Value> {
-        let mut all = self.variables.clone();
+        let mut all = BTreeMap::new();
         let mut set = |name: &str, value: Option<u64>| {
             debug_assert!(Settings::NAMES.contains(&name));
             if let Some(value) = value {

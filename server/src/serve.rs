@@ -204,6 +204,15 @@ pub(crate) fn database(
     for (name, value) in settings.as_variables() {
         configure(&name, toml_value(&name, value)?)?;
     }
+    for (name, value) in &settings.variables {
+        let value = toml_value(name, value.clone())?;
+        instance.configure_as_set(name, &value).map_err(|e| {
+            format!(
+                "setting {name}: {}; leave it out, or see docs/variables.md",
+                e.message
+            )
+        })?;
+    }
     let directory = directory
         .canonicalize()
         .unwrap_or_else(|_| directory.to_owned());

@@ -98,6 +98,7 @@ errors! {
     1101 b"42000" blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
     1102 b"42000" wrong_database_name(name) "Incorrect database name '{name}'";
     1103 b"42000" wrong_table_name(name) "Incorrect table name '{name}'";
+    1104 b"42000" too_big_select() "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay";
     1105 b"HY000" unknown_error(why) "{why}";
     1109 b"42S02" unknown_table_in(table, clause) "Unknown table '{table}' in {clause}";
     1110 b"42000" column_specified_twice(column) "Column '{column}' specified twice";
@@ -224,6 +225,8 @@ errors! {
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
     1613 b"XA106" xa_timeout() "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     1614 b"XA102" xa_deadlock() "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
+    1649 b"HY000" unknown_locale(name) "Unknown locale: '{name}'";
+    1681 b"HY000" updating_deprecated(name) "Updating '{name}' is deprecated. It will be made read-only in a future release.";
     1681 b"HY000" deprecated_without_replacement(what) "'{what}' is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_display_width() "Integer display width is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_unsigned() "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
@@ -244,6 +247,7 @@ errors! {
     3057 b"42000" wrong_user_lock_name(name) "Incorrect user-level lock name '{name}'. The name is empty, NULL, or can not be expressed in the current character-set.";
     3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
+    3135 b"HY000" modes_belong_together() "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
     3502 b"HY000" hash_not_supported() "This storage engine does not support the HASH index algorithm, storage engine default was used instead.";

@@ -413,6 +413,22 @@ impl Command {
                 | Command::LockTables(_)
         )
     }
+    /// Whether it changes what a read-only server or transaction must not.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        match self {
+            Command::CreateUser { .. }
+            | Command::AlterUser { .. }
+            | Command::DropUser { .. }
+            | Command::RenameUser(_)
+            | Command::SetPassword { .. }
+            | Command::Grant { .. }
+            | Command::Revoke(_) => true,
+            Command::TableAdmin(what, _) => *what == TableAdmin::Optimize,
+            Command::LockTables(tables) => tables.iter().any(|table| table.writes),
+            _ => false,
+        }
+    }
     /// The name of its counter, after `Com_`.
     #[must_use]
     pub fn counter(&self) -> &'static str {

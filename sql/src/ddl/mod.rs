@@ -58,6 +58,8 @@ pub struct DdlContext<'a> {
     pub privileged: bool,
     /// @@collation_server: of databases that do not say.
     pub collation: Collation,
+    /// @@sql_require_primary_key
+    pub primary_key_required: bool,
     /// What conversions of values depend on.
     pub rules: Rules,
     /// @@lock_wait_timeout, in milliseconds.

@@ -1,5 +1,6 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE, in MySQL 9.7's words.
 
+use crate::expr::SqlMode;
 use cohort_engine::types::{
     Collation, Column, ColumnType, Index, Table,
     schema::{Database, DefaultValue},
@@ -9,7 +10,34 @@ use std::fmt::Write;
 /// A name in backquotes.
 #[must_use]
 pub fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    quoted_by(name, '`')
+}
+
+fn quoted_by(name: &str, quote: char) -> String {
+    let doubled = format!("{quote}{quote}");
+    format!("{quote}{}{quote}", name.replace(quote, &doubled))
+}
+
+/// How SHOW CREATE writes in a mode.
+#[derive(Clone, Copy)]
+struct Style {
+    /// ANSI_QUOTES quotes names as standard SQL does.
+    quote: char,
+    /// ANSI leaves out what is MySQL's own.
+    options: bool,
+}
+
+impl Style {
+    fn of(mode: SqlMode) -> Style {
+        let ansi_quotes = mode.has(SqlMode::ANSI_QUOTES);
+        Style {
+            quote: if ansi_quotes { '"' } else { '`' },
+            options: !mode.has(SqlMode::ANSI),
+        }
+    }
+    fn name(self, name: &str) -> String {
+        quoted_by(name, self.quote)
+    }
 }
 
 /// A string literal, as SHOW CREATE TABLE writes it.
@@ -32,18 +60,25 @@ fn literal(text: &str) -> String {
 
 /// The statement that makes a table. `next` is its next AUTO_INCREMENT value.
 #[must_use]
-pub fn show_create_table(table: &Table, next: u64) -> String {
+pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
+    let style = Style::of(mode);
     let columns = table
         .columns
         .iter()
-        .map(|column| self::column(column, table));
+        .map(|column| self::column(column, table, style));
     let keys = table.primary.iter().chain(&table.indexes);
-    let lines: Vec<String> = columns.chain(keys.map(|key| index(key, table))).collect();
+    let lines: Vec<String> = columns
+        .chain(keys.map(|key| index(key, table, style)))
+        .collect();
     let mut text = format!(
-        "CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB",
-        quoted(&table.name),
+        "CREATE TABLE {} (\n  {}\n)",
+        style.name(&table.name),
         lines.join(",\n  ")
     );
+    if !style.options {
+        return text;
+    }
+    text.push_str(" ENGINE=InnoDB");
     let has_counter = table.auto_increment_column().is_some();
     if has_counter && next > 1 {
         let _ = write!(text, " AUTO_INCREMENT={next}");
@@ -61,8 +96,8 @@ pub fn show_create_table(table: &Table, next: u64) -> String {
     text
 }
 
-fn column(column: &Column, table: &Table) -> String {
-    let mut text = format!("{} {}", quoted(&column.name), column.type_text());
+fn column(column: &Column, table: &Table, style: Style) -> String {
+    let mut text = format!("{} {}", style.name(&column.name), column.type_text());
     if column.ty.is_string() && !column.is_binary() {
         charset(column, table, &mut text);
     }
@@ -126,10 +161,10 @@ fn default(column: &Column, text: &mut String) {
     }
 }
 
-fn index(index: &Index, table: &Table) -> String {
+fn index(index: &Index, table: &Table, style: Style) -> String {
     let parts = index.parts.iter().map(|part| {
         let column = table.columns.get(usize::from(part.column));
-        let mut text = quoted(column.map_or("", |column| &column.name));
+        let mut text = style.name(column.map_or("", |column| &column.name));
         if let Some(prefix) = part.prefix {
             let _ = write!(text, "({prefix})");
         }
@@ -142,10 +177,10 @@ fn index(index: &Index, table: &Table) -> String {
     let parts = parts.join(",");
     let mut text = match (index.name.as_str(), index.unique) {
         ("PRIMARY", _) => format!("PRIMARY KEY ({parts})"),
-        (name, true) => format!("UNIQUE KEY {} ({parts})", quoted(name)),
-        (name, false) => format!("KEY {} ({parts})", quoted(name)),
+        (name, true) => format!("UNIQUE KEY {} ({parts})", style.name(name)),
+        (name, false) => format!("KEY {} ({parts})", style.name(name)),
     };
-    if index.using_btree {
+    if index.using_btree && style.options {
         text.push_str(" USING BTREE");
     }
     if !index.comment.is_empty() {
@@ -159,7 +194,7 @@ fn index(index: &Index, table: &Table) -> String {
 
 /// The statement that makes a database. `if_not_exists`: SHOW CREATE DATABASE IF NOT EXISTS.
 #[must_use]
-pub fn show_create_database(database: &Database, if_not_exists: bool) -> String {
+pub fn show_create_database(database: &Database, if_not_exists: bool, mode: SqlMode) -> String {
     let condition = if if_not_exists {
         "/*!32312 IF NOT EXISTS*/ "
     } else {
@@ -174,7 +209,7 @@ pub fn show_create_database(database: &Database, if_not_exists: bool) -> String 
     format!(
         "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ \
          /*!80016 DEFAULT ENCRYPTION='N' */",
-        quoted(&database.name),
+        Style::of(mode).name(&database.name),
         collation.charset(),
     )
 }

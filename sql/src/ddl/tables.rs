@@ -12,7 +12,7 @@ use super::{
 use crate::{command::TableName, error::SqlError, output::Done};
 use cohort_engine::{
     txn::{Dictionary, SchemaChange, TxnError},
-    types::{Table, TableId},
+    types::{Index, IndexPart, Table, TableId},
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -59,8 +59,23 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
         ctx.warnings.note(note);
         return Ok(Done::default());
     }
+    check_primary_key(&table, ctx)?;
     ctx.change(SchemaChange::CreateTable(table), text)?;
     Ok(Done::default())
+}
+
+/// 3750 for a table without a primary key, or a unique one without NULL, if one is required.
+fn check_primary_key(table: &Table, ctx: &DdlContext<'_>) -> Result<(), SqlError> {
+    let never_null = |part: &IndexPart| {
+        let column = table.columns.get(usize::from(part.column));
+        column.is_some_and(|column| !column.nullable) && part.prefix.is_none()
+    };
+    let identifies = |index: &Index| index.unique && index.parts.iter().all(never_null);
+    let mut keys = table.primary.iter().chain(&table.indexes);
+    if ctx.primary_key_required && !keys.any(identifies) {
+        return Err(SqlError::table_without_primary_key());
+    }
+    Ok(())
 }
 
 pub(super) fn create_like(
@@ -83,6 +98,7 @@ pub(super) fn create_like(
     table.auto_increment_min = 0;
     table.created = table::created(ctx);
     table::renumber(&mut table, ctx);
+    check_primary_key(&table, ctx)?;
     ctx.change(SchemaChange::CreateTable(table), text)?;
     Ok(Done::default())
 }
@@ -201,6 +217,7 @@ pub(super) fn alter(
         altered.table.database = database;
         altered.table.name = name;
     }
+    check_primary_key(&altered.table, ctx)?;
     if altered.rebuild {
         return rebuild(&old, altered, text, ctx);
     }

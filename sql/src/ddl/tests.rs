@@ -50,6 +50,7 @@ impl Bench {
             account: ("root", "localhost"),
             privileged: true,
             collation: Collation::Utf8mb40900AiCi,
+            primary_key_required: false,
             rules: Rules {
                 sql_mode: SqlMode::DEFAULT,
                 time_zone: TimeZone::default(),
@@ -87,7 +88,7 @@ fn what_is_shown_makes_the_same_table() {
     let dictionary = bench.engine.dictionary();
     assert!(dictionary.tables("ddl").count() > 10);
     for table in dictionary.tables("ddl") {
-        let shown = show_create_table(table, 1);
+        let shown = show_create_table(table, 1, SqlMode::DEFAULT);
         let sql = shown.replacen("CREATE TABLE ", "CREATE TABLE again.", 1);
         bench
             .run(&sql)
@@ -96,7 +97,10 @@ fn what_is_shown_makes_the_same_table() {
         let copy = dictionary.table("again", &table.name).unwrap();
         assert_eq!(columns(copy), columns(table));
         let keys = |text: &str| text.split_once("KEY").map(|(_, keys)| keys.to_string());
-        assert_eq!(keys(&show_create_table(copy, 1)), keys(&shown));
+        assert_eq!(
+            keys(&show_create_table(copy, 1, SqlMode::DEFAULT)),
+            keys(&shown)
+        );
     }
 }
 

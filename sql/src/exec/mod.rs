@@ -177,7 +177,7 @@ impl ExecContext<'_> {
     /// max_execution_time.
     #[inline]
     fn tick(&mut self) -> Result<(), Stop> {
-        if self.patience.is_over() {
+        if self.patience.is_over() || self.eval.slept {
             self.look()
         } else {
             Ok(())
@@ -186,6 +186,7 @@ impl ExecContext<'_> {
 
     /// Lets others go first, and notices KILL and max_execution_time.
     fn look(&mut self) -> Result<(), Stop> {
+        self.eval.slept = false;
         let environment = &mut self.eval.environment;
         self.patience.renew(|| environment.clock_micros());
         self.owner.waiting.offer(self.txn.holds_locks());

@@ -411,17 +411,7 @@ impl Target<'_, '_> {
             return Ok(Value::DateTime(DateTime::default()));
         };
         let moment = convert::apply_offset(parsed.value, parsed.offset_seconds, self.context);
-        let truncates = self
-            .context
-            .statement
-            .sql_mode
-            .has(SqlMode::TIME_TRUNCATE_FRACTIONAL);
-        let moment = if truncates {
-            Some(moment.truncate(fsp))
-        } else {
-            moment.round(fsp)
-        };
-        let Some(moment) = moment else {
+        let Some(moment) = moment.round(fsp) else {
             self.out_of_range()?;
             return Ok(Value::DateTime(parsed.value.truncate(fsp)));
         };

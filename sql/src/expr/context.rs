@@ -27,14 +27,12 @@ impl SqlMode {
     pub const NO_UNSIGNED_SUBTRACTION: SqlMode = SqlMode(128);
     /// ALLOW_INVALID_DATES
     pub const ALLOW_INVALID_DATES: SqlMode = SqlMode(256);
-    /// PAD_CHAR_TO_FULL_LENGTH
-    pub const PAD_CHAR_TO_FULL_LENGTH: SqlMode = SqlMode(512);
     /// ONLY_FULL_GROUP_BY
     pub const ONLY_FULL_GROUP_BY: SqlMode = SqlMode(1024);
     /// NO_AUTO_VALUE_ON_ZERO
     pub const NO_AUTO_VALUE_ON_ZERO: SqlMode = SqlMode(2048);
-    /// TIME_TRUNCATE_FRACTIONAL
-    pub const TIME_TRUNCATE_FRACTIONAL: SqlMode = SqlMode(4096);
+    /// ANSI, whose other modes are beside it: SHOW CREATE TABLE shows no options.
+    pub const ANSI: SqlMode = SqlMode(4096);
     /// HIGH_NOT_PRECEDENCE
     pub const HIGH_NOT_PRECEDENCE: SqlMode = SqlMode(8192);
     /// IGNORE_SPACE
@@ -181,6 +179,8 @@ pub struct EvalContext<'a> {
     pub ignore: bool,
     /// INSERT tells only once of each column that cannot be NULL or has no default.
     pub tells_once: bool,
+    /// The statement has slept: before its next row it looks whether it must stop.
+    pub slept: bool,
     /// Bytes that were looked at since the last look whether the statement must stop.
     labour: usize,
     /// The states of RAND(seed), by the place of the call.
@@ -231,6 +231,7 @@ impl<'a> EvalContext<'a> {
             storing: false,
             ignore: false,
             tells_once: false,
+            slept: false,
             labour: 0,
             seeds: Vec::new(),
             sets: ValueSets::new(),

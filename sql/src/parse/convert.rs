@@ -217,6 +217,7 @@ impl Converter<'_> {
     fn error_here(&mut self) -> SqlError {
         let text = Text {
             source: self.source,
+            mode: self.mode,
             tokens: std::mem::take(&mut self.tokens),
         };
         text.error_at(text.tokens.len().saturating_sub(1))

@@ -50,6 +50,7 @@ pub struct Parsed<'a> {
 /// A statement's text and its tokens, in the numbering of the syntax tree's locations.
 pub struct Text<'a> {
     source: &'a [u8],
+    mode: Mode,
     tokens: Vec<Token>,
 }
 
@@ -151,7 +152,7 @@ impl Text<'_> {
         let bytes = self.source.get(start.start..end.end).unwrap_or_default();
         let range = first.unwrap_or(last)..=last;
         if let Some(string) = self.tokens.get(range).and_then(|t| self.only_strings(t)) {
-            let bytes = lexer::string(string.text(self.source), Mode::default());
+            let bytes = lexer::string(string.text(self.source), self.mode);
             return String::from_utf8_lossy(&bytes).into_owned();
         }
         String::from_utf8_lossy(bytes).into_owned()
@@ -300,7 +301,11 @@ pub fn parse<'a>(
         warnings,
         ..
     } = converter;
-    let text = Text { source, tokens };
+    let text = Text {
+        source,
+        mode,
+        tokens,
+    };
     if text
         .tokens
         .first()

@@ -793,6 +793,24 @@ impl Plan {
     pub fn returns_rows(&self) -> bool {
         matches!(self.body, super::Body::Select(_) | super::Body::Explain(_))
     }
+    /// About how many rows, or combinations of rows, one of its blocks examines at most: what
+    /// max_join_size limits. Nothing for changes of one table, as in MySQL.
+    #[must_use]
+    pub fn rows_examined(&self, engine: &Engine) -> u64 {
+        match &self.body {
+            super::Body::Select(query) | super::Body::SelectInto(query, _) => {
+                query.rows_examined(engine)
+            }
+            super::Body::Insert(insert) => match &insert.rows {
+                super::InsertRows::Query(query) => query.rows_examined(engine),
+                super::InsertRows::Values(_) => 0,
+            },
+            super::Body::UpdateJoined(plan) | super::Body::DeleteJoined(plan) => {
+                plan.block.rows_examined(engine)
+            }
+            super::Body::Update(_) | super::Body::Delete(_) | super::Body::Explain(_) => 0,
+        }
+    }
     /// Whether a table has grown or shrunk so much that another plan may be better.
     #[must_use]
     pub fn is_outgrown(&self, engine: &Engine) -> bool {

@@ -6,7 +6,7 @@ use crate::{
     output::ColumnMeta,
 };
 use cohort_engine::{
-    txn::{LockMode, OnConflict},
+    txn::{Engine, LockMode, OnConflict},
     types::{Collation, Table, Value},
 };
 use rustc_hash::FxHashSet;
@@ -102,6 +102,15 @@ impl Query {
             blocks: vec![block],
         }
     }
+
+    /// About how many rows one of its blocks examines at most.
+    #[must_use]
+    pub fn rows_examined(&self, engine: &Engine) -> u64 {
+        let blocks = self.blocks.iter();
+        let of_block = |block: &Block| block.rows_examined(engine);
+        blocks.map(of_block).max().unwrap_or(0)
+    }
+
     /// How deep queries nest in it, itself included: execution recurses so deep.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -174,6 +183,30 @@ pub struct Block {
     pub early: Vec<usize>,
     /// Slots that are filled after WHERE or before: what a group keeps of its first row.
     pub row_slots: Vec<usize>,
+}
+
+impl Block {
+    /// About how many rows, or combinations of rows, it or one of its subqueries examines.
+    pub(super) fn rows_examined(&self, engine: &Engine) -> u64 {
+        let (mut combinations, mut most) = (1_u64, 0);
+        for source in &self.sources {
+            let rows = match &source.input {
+                Input::Table(table, access) if access.alternatives.is_empty() => {
+                    engine.row_estimate(table)
+                }
+                Input::Derived(derived, _) => {
+                    most = most.max(derived.query.rows_examined(engine));
+                    source.estimate
+                }
+                Input::Table(..) | Input::Virtual(_) | Input::Working(_) => source.estimate,
+            };
+            combinations = combinations.saturating_mul(rows.max(1));
+            most = most.max(combinations);
+        }
+        let subqueries = self.subqueries.iter();
+        let nested = subqueries.map(|subquery| subquery.query.rows_examined(engine));
+        most.max(nested.max().unwrap_or(0))
+    }
 }
 
 /// An expression that may contain subqueries.

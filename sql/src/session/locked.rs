@@ -313,7 +313,7 @@ impl Session {
             return self.lock_tables(&wanted);
         }
         if self.locked.all.is_none() {
-            self.locked.all = Some(self.take_locks(Engine::lock_all_tables)?);
+            self.locked.all = Some(self.lock_all()?);
         }
         Ok(())
     }
@@ -325,6 +325,11 @@ impl Session {
             self.locked.definitions = Some(self.take_locks(Engine::lock_definitions)?);
         }
         Ok(())
+    }
+
+    /// Keeps changes away from the server, when those under way are done.
+    pub(super) fn lock_all(&self) -> Result<TableLocks, SqlError> {
+        self.take_locks(Engine::lock_all_tables)
     }
 
     fn take_locks(

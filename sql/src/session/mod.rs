@@ -369,8 +369,14 @@ impl Session {
                 if !matches!(command, Command::Show(..)) {
                     self.clear_warnings();
                 }
+                if command.changes() {
+                    self.check_server_writable()?;
+                }
                 if command.commits_implicitly() {
                     self.commit()?;
+                }
+                if command.changes() {
+                    self.check_writable()?;
                 }
                 self.command(command, params, out)
             }
@@ -378,7 +384,9 @@ impl Session {
                 self.clear_warnings();
                 self.state.counters().command(change.counter());
                 self.check_schema(change)?;
+                self.check_server_writable()?;
                 self.commit()?;
+                self.check_writable()?;
                 self.check_locked_schema(change)?;
                 let changed = self.change_schema(change, &statement.text, out);
                 if changed.is_err() {

@@ -392,9 +392,17 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<Outcome, SqlError> {
+        if !plan.is_select() || plan.locks_exclusively() {
+            self.check_server_writable()?;
+        }
         self.check_privileges(&plan)?;
         if plan.is_outgrown(&self.state.instance.engine) {
             plan = compile(self)?;
+        }
+        if let Some(max) = self.state.settings().join_rows_max
+            && plan.rows_examined(&self.state.instance.engine) > max
+        {
+            return Err(SqlError::too_big_select());
         }
         for _ in 0..ATTEMPTS_MAX {
             self.check_locked(&plan)?;

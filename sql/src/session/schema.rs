@@ -32,8 +32,8 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         let state = &mut self.state;
-        let server = state.instance.globals.values();
-        let collation = Collation::from_name(server.text("collation_server"));
+        let own = state.variables.values();
+        let collation = Collation::from_name(own.text("collation_server"));
         let settings = state.settings();
         let rules = Rules {
             sql_mode: settings.sql_mode,
@@ -41,6 +41,7 @@ impl Session {
             now_micros: state.now_micros,
         };
         let lock_wait_ms = settings.table_lock_wait_ms;
+        let primary_key_required = settings.primary_key_required;
         let mut ctx = DdlContext {
             engine: &state.instance.engine,
             owner: &state.owner,
@@ -48,6 +49,7 @@ impl Session {
             account: (&state.account.0, &state.account.1),
             privileged: state.privileged,
             collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),
+            primary_key_required,
             rules,
             lock_wait_ms,
             locks: self.locked.tables.as_ref().map(|locked| &locked.held),

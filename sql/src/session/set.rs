@@ -150,8 +150,15 @@ impl Session {
         if let Some(warning) = warning {
             self.state.warnings.warn(warning);
         }
+        if matches!(
+            variable.name,
+            "character_set_database" | "collation_database"
+        ) {
+            let warning = SqlError::updating_deprecated(variable.name);
+            self.state.warnings.warn(warning);
+        }
         if global {
-            self.state.instance.set_global(variable, value)
+            self.set_global(variable, value)
         } else {
             self.assign_session(scope, variable, value)
         }
@@ -170,6 +177,14 @@ impl Session {
         match variable.name {
             "transaction_isolation" | "transaction_read_only" if scope == SetScope::Next => {
                 return self.set_next(variable, &value);
+            }
+            // What was asked of the next transaction only is overtaken.
+            "transaction_isolation" => self.transaction.next.0 = None,
+            "transaction_read_only" => self.transaction.next.1 = None,
+            "max_join_size" => {
+                let unlimited = value == variable.default();
+                let big = Value::Int(i64::from(unlimited));
+                self.state.variables.set_named("sql_big_selects", big);
             }
             "autocommit" => {
                 let on = value == Value::Int(1);
@@ -203,19 +218,10 @@ impl Session {
                 return Ok(());
             }
             "pseudo_thread_id" => return Ok(()),
-            "character_set_connection" => {
-                let collation = default_collation(&value).name();
-                self.state
-                    .variables
-                    .set_named("collation_connection", Value::Bytes(collation.into()));
-            }
-            "collation_connection" => {
-                let charset = charset_of(&value);
-                self.state
-                    .variables
-                    .set_named("character_set_connection", Value::Bytes(charset.into()));
-            }
             _ => {}
+        }
+        if let Some((name, value)) = paired(variable.name, &value) {
+            self.state.variables.set_named(name, value);
         }
         self.state.variables.set(variable.id, value);
         Ok(())
@@ -275,6 +281,23 @@ impl Session {
         );
         Ok(())
     }
+}
+
+/// The variable that goes with a character set or a collation, and what it becomes.
+pub(super) fn paired(name: &str, value: &Value) -> Option<(&'static str, Value)> {
+    const PAIRS: [(&str, &str); 3] = [
+        ("character_set_connection", "collation_connection"),
+        ("character_set_database", "collation_database"),
+        ("character_set_server", "collation_server"),
+    ];
+    PAIRS.iter().find_map(|&(charset, collation)| {
+        let (other, text) = match name {
+            name if name == charset => (collation, default_collation(value).name()),
+            name if name == collation => (charset, charset_of(value)),
+            _ => return None,
+        };
+        Some((other, Value::Bytes(text.into())))
+    })
 }
 
 /// The value of a word: literals, else the word itself.

@@ -13,9 +13,11 @@ use super::Session;
 use crate::{
     command::{Completion, SetScope, isolation_name},
     error::SqlError,
+    state::ReadOnly,
     status::Counter,
+    variables::{self, Variable},
 };
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
 use cohort_engine::{
     txn::{Isolation, Placed, Savepoint, Txn, TxnOptions},
@@ -85,6 +87,9 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.commit()?;
         self.locked.tables = None;
+        if read_only == Some(false) {
+            self.check_server_writable()?;
+        }
         let mut characteristics = self.characteristics();
         characteristics.read_only = read_only.unwrap_or(characteristics.read_only);
         self.open(characteristics, true)?;
@@ -143,6 +148,12 @@ impl Session {
     /// Commits a transaction of the engine. Unless the caller sees to it (`leave_commits`), it
     /// is durable then.
     pub(super) fn commit_engine(&mut self, txn: Txn) -> Result<(), SqlError> {
+        if txn.has_changes()
+            && let Err(error) = self.check_server_writable()
+        {
+            txn.rollback();
+            return Err(error);
+        }
         self.state.counters().count(Counter::HandlerCommit);
         self.placed = txn.commit_placed(&self.state.database)?;
         if self.leaves_commits {
@@ -268,6 +279,52 @@ impl Session {
             return;
         }
         self.transaction.engine = Some(txn);
+    }
+
+    /// 1290 for changes, if the server is read-only for this session.
+    pub(super) fn check_server_writable(&self) -> Result<(), SqlError> {
+        let state = &self.state;
+        let option = match state.instance.read_only() {
+            ReadOnly::Users if !state.privileged => "--read-only",
+            ReadOnly::All => "--super-read-only",
+            ReadOnly::No | ReadOnly::Users => return Ok(()),
+        };
+        if state.internal {
+            return Ok(());
+        }
+        Err(SqlError::option_prevents(option))
+    }
+
+    /// Sets a global variable. Before the server becomes read-only, the commits that are under way
+    /// come to their end.
+    pub(super) fn set_global(&mut self, variable: &Variable, value: Value) -> Result<(), SqlError> {
+        let instance = Arc::clone(&self.state.instance);
+        if let Some((other, value)) = super::set::paired(variable.name, &value) {
+            instance.set_global(&variables::find(other)?, value)?;
+        }
+        if !matches!(variable.name, "read_only" | "super_read_only") {
+            return instance.set_global(variable, value);
+        }
+        if self.transaction.open.is_some() || self.locked.tables.is_some() {
+            return Err(SqlError::lock_or_active_transaction());
+        }
+        let held = match &self.locked.all {
+            None if value != Value::Int(0) => Some(self.lock_all()?),
+            _ => None,
+        };
+        let set = instance.set_global(variable, value);
+        drop(held);
+        set
+    }
+
+    /// 1792 for what changes the server's state, with nothing open, where transactions are
+    /// read-only. SET TRANSACTION's wishes were for the transaction that it is itself.
+    pub(super) fn check_writable(&mut self) -> Result<(), SqlError> {
+        self.transaction.next = (None, None);
+        if self.state.settings().read_only {
+            return Err(SqlError::read_only_transaction());
+        }
+        Ok(())
     }
 
     /// SAVEPOINT. Without an open transaction it has no effect, as each statement is its own.

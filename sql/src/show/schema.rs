@@ -150,7 +150,8 @@ pub(super) fn index(session: &State, name: &TableName) -> Result<Shown, SqlError
 pub(super) fn create_table(session: &State, name: &TableName) -> Result<Shown, SqlError> {
     let table = find_table(session, name)?;
     let next = session.instance.engine.auto_increment_peek(&table);
-    let statement = ddl::show_create_table(&table, next);
+    let mode = session.settings().sql_mode;
+    let statement = ddl::show_create_table(&table, next, mode);
     let row = vec![text(&table.name), text(statement)];
     Ok(Shown::new(
         &[("Table", TEXT), ("Create Table", LONG)],
@@ -170,7 +171,8 @@ pub(super) fn create_database(
         collation: Collation::Utf8mb40900AiCi,
     };
     let database = dictionary.database(&name).unwrap_or(&fixed);
-    let statement = ddl::show_create_database(database, if_not_exists);
+    let mode = session.settings().sql_mode;
+    let statement = ddl::show_create_database(database, if_not_exists, mode);
     let row: Vec<Value> = vec![text(&name), text(statement)];
     Ok(Shown::new(
         &[

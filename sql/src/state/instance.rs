@@ -9,7 +9,7 @@ use crate::{
     temporary,
     user_locks::UserLocks,
     users::Users,
-    variables::{self, Globals, Variable},
+    variables::{self, Access, Globals, Scope, Variable},
 };
 use cohort_engine::{
     env::Env,
@@ -19,7 +19,7 @@ use cohort_engine::{
 use parking_lot::Mutex;
 use std::sync::{
     Arc, OnceLock,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
 /// Called when a global variable was set; an error refuses the value. The server applies
@@ -43,6 +43,8 @@ pub struct Instance {
     pub user_locks: UserLocks,
     /// The way into a transaction.
     pub gate: Gate,
+    /// `ReadOnly`, as a number.
+    read_only: AtomicU8,
     /// What clients do with transactions that they had better not.
     pub advice: Advice,
     /// What the server calls itself.
@@ -73,6 +75,7 @@ impl Instance {
             hooks: Mutex::new(Vec::new()),
             user_locks: UserLocks::default(),
             gate: Gate::default(),
+            read_only: AtomicU8::new(ReadOnly::No as u8),
             pool: OnceLock::new(),
         });
         instance.listen();
@@ -124,6 +127,27 @@ impl Instance {
         self.globals.set(variable.id, value);
         Ok(())
     }
+    /// Gives a variable the value that a settings file asks for: what SET GLOBAL refuses is refused
+    /// here, too.
+    pub fn configure_as_set(&self, name: &str, value: &Value) -> Result<(), SqlError> {
+        let variable = variables::find(name)?;
+        if variable.scope == Scope::Session {
+            return Err(SqlError::session_variable(variable.name));
+        }
+        let (wanted, _) = variable.convert(value)?;
+        let can_differ = matches!(
+            variable.access,
+            Access::Dynamic(_) | Access::ComputedDynamic(_)
+        );
+        if !can_differ && wanted != self.global(&variable) {
+            return Err(SqlError::not_supported(format_args!(
+                "{} = {}",
+                variable.name,
+                variable.show(&wanted)
+            )));
+        }
+        self.configure(name, value)
+    }
     /// Sets a global variable while running, after `Variable::convert`.
     pub fn set_global(&self, variable: &Variable, value: Value) -> Result<(), SqlError> {
         for hook in self.hooks.lock().iter() {
@@ -135,7 +159,12 @@ impl Instance {
     }
     /// Hands the engine's variables to it.
     fn apply(&self, name: &str, value: &Value) {
-        let Value::UInt(value) = *value else { return };
+        let value = match *value {
+            Value::UInt(number) => number,
+            // A Bool.
+            Value::Int(on) => u64::from(on != 0),
+            _ => return,
+        };
         let log = self.engine.log();
         match name {
             "sync_binlog" => log.set_sync_binlog(value),
@@ -147,7 +176,35 @@ impl Instance {
             "thread_pool_max_transactions_limit" => self.gate.set_limit(value),
             "cohort_max_lock_bytes" => self.engine.set_max_lock_bytes(value),
             "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),
+            // Who is refused when even SUPER is, is refused in any case.
+            "read_only" if value == 0 => self.set_read_only(ReadOnly::No),
+            "read_only" if self.read_only() == ReadOnly::No => self.set_read_only(ReadOnly::Users),
+            "super_read_only" if value != 0 => self.set_read_only(ReadOnly::All),
+            "super_read_only" if self.read_only() == ReadOnly::All => {
+                self.set_read_only(ReadOnly::Users);
+            }
             _ => {}
+        }
+    }
+    /// Who may not change anything.
+    #[must_use]
+    pub fn read_only(&self) -> ReadOnly {
+        match self.read_only.load(Ordering::Relaxed) {
+            0 => ReadOnly::No,
+            1 => ReadOnly::Users,
+            _ => ReadOnly::All,
+        }
+    }
+    /// Makes the server read-only, or not, and both variables say so.
+    fn set_read_only(&self, read_only: ReadOnly) {
+        self.read_only.store(read_only as u8, Ordering::Relaxed);
+        for (name, on) in [
+            ("read_only", read_only != ReadOnly::No),
+            ("super_read_only", read_only == ReadOnly::All),
+        ] {
+            if let Ok(variable) = variables::find(name) {
+                self.globals.set(variable.id, Value::Int(on.into()));
+            }
         }
     }
     /// Says who schedules statements; once, at the start of a server.
@@ -182,6 +239,17 @@ impl Instance {
     pub fn prepared(&self) -> u64 {
         self.prepared.load(Ordering::Relaxed)
     }
+}
+
+/// read_only and super_read_only: for whom the server is read-only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOnly {
+    /// For nobody.
+    No,
+    /// For accounts without all privileges.
+    Users,
+    /// For all but the server itself.
+    All,
 }
 
 /// Sets the variables that tell what server this is.

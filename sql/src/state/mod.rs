@@ -10,7 +10,7 @@ mod registry;
 pub(crate) use environment::Changes;
 pub use environment::UserVariables;
 pub use gate::Gate;
-pub use instance::{Instance, VariableHook};
+pub use instance::{Instance, ReadOnly, VariableHook};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Activity, Entry, Registry};
 

@@ -40,7 +40,7 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Set and read.
-    Dynamic,
+    Dynamic(Effect),
     /// Read; set only to the value it has: what MySQL's other values do is not supported.
     Pinned,
     /// Read.
@@ -48,7 +48,18 @@ pub enum Access {
     /// Read; the session computes it.
     Computed,
     /// Read and set; the session computes it.
-    ComputedDynamic,
+    ComputedDynamic(Effect),
+}
+
+/// What setting a variable changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// This test, a file of the repository, shows it.
+    Shown(&'static str),
+    /// This source file obeys it; no test tells.
+    Read(&'static str),
+    /// Nothing that a client could tell, because of this.
+    Nothing(&'static str),
 }
 
 /// The type of a variable and the values it takes.
@@ -341,6 +352,8 @@ pub struct Settings {
     pub safe_updates: bool,
     /// sql_big_selects is off: max_join_size.
     pub join_rows_max: Option<u64>,
+    /// sql_require_primary_key.
+    pub primary_key_required: bool,
     /// sql_notes.
     pub notes: bool,
     /// What a sort, a group or a set may take in memory: the greater of sort_buffer_size and
@@ -415,6 +428,7 @@ impl Settings {
                 .unwrap_or(Collation::Utf8mb40900AiCi),
             safe_updates: on("sql_safe_updates"),
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
+            primary_key_required: on("sql_require_primary_key"),
             notes: on("sql_notes"),
             memory_bytes: {
                 let bytes = values.number("sort_buffer_size");
@@ -444,6 +458,9 @@ pub(crate) fn isolation(name: &str) -> Isolation {
         _ => Isolation::RepeatableRead,
     }
 }
+
+#[cfg(test)]
+mod page;
 
 #[cfg(test)]
 mod tests {

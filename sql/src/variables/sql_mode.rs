@@ -1,5 +1,7 @@
 //! sql_mode: switches of MySQL's behaviour.
 
+#[cfg(test)]
+use super::Effect;
 use crate::{error::SqlError, expr::SqlMode};
 
 /// The set of modes that are on, one bit each, in the order of `NAMES`.
@@ -43,7 +45,76 @@ const NAMES: [&str; 33] = [
     "TIME_TRUNCATE_FRACTIONAL",
 ];
 
+/// What each mode changes; those that stand for others are these.
+#[cfg(test)]
+pub(super) const EFFECTS: [(&str, Effect); 19] = {
+    use Effect::{Nothing, Shown};
+    const MODES: &str = "sql/tests/golden/modes.sql";
+    const OBEYED: &str = "sql/tests/golden/obeyed.sql";
+    [
+        ("REAL_AS_FLOAT", Shown(OBEYED)),
+        ("PIPES_AS_CONCAT", Shown(MODES)),
+        ("ANSI_QUOTES", Shown(MODES)),
+        (
+            "IGNORE_SPACE",
+            Nothing("a space may always stand between a function and its arguments"),
+        ),
+        ("ONLY_FULL_GROUP_BY", Shown(MODES)),
+        ("NO_UNSIGNED_SUBTRACTION", Shown(OBEYED)),
+        (
+            "NO_DIR_IN_CREATE",
+            Nothing("directories of tables are refused"),
+        ),
+        ("ANSI", Shown("sql/tests/golden/guarded.sql")),
+        ("NO_AUTO_VALUE_ON_ZERO", Shown(MODES)),
+        ("NO_BACKSLASH_ESCAPES", Shown(MODES)),
+        (
+            "STRICT_TRANS_TABLES",
+            Shown("sql/tests/golden/variables.sql"),
+        ),
+        ("STRICT_ALL_TABLES", Shown(MODES)),
+        ("NO_ZERO_IN_DATE", Shown(MODES)),
+        ("NO_ZERO_DATE", Shown(MODES)),
+        ("ALLOW_INVALID_DATES", Shown(MODES)),
+        ("ERROR_FOR_DIVISION_BY_ZERO", Shown(MODES)),
+        ("TRADITIONAL", Shown(MODES)),
+        ("HIGH_NOT_PRECEDENCE", Shown(OBEYED)),
+        (
+            "NO_ENGINE_SUBSTITUTION",
+            Nothing("an engine that is not there is always refused"),
+        ),
+    ]
+};
+
+/// Modes that are refused, because what they change is not done here.
+pub(super) const REFUSED: [&str; 2] = ["PAD_CHAR_TO_FULL_LENGTH", "TIME_TRUNCATE_FRACTIONAL"];
+
 impl Modes {
+    /// 1235 if a mode that is refused is on.
+    pub fn check(self) -> Result<Modes, SqlError> {
+        let on = |name: &&&str| {
+            let bit = NAMES.iter().position(|known| known == *name);
+            bit.is_some_and(|bit| self.0 & (1 << bit) != 0)
+        };
+        match REFUSED.iter().find(on) {
+            Some(name) => Err(SqlError::not_supported(format_args!("sql_mode = {name}"))),
+            None => Ok(self),
+        }
+    }
+    /// Whether strict mode is on without the three that belong to it, or they without it.
+    pub fn is_half_strict(self) -> bool {
+        let mode = self.evaluation();
+        let three = [
+            SqlMode::NO_ZERO_DATE,
+            SqlMode::NO_ZERO_IN_DATE,
+            SqlMode::ERROR_FOR_DIVISION_BY_ZERO,
+        ];
+        if mode.has(SqlMode::STRICT) {
+            !three.iter().all(|one| mode.has(*one))
+        } else {
+            three.iter().any(|one| mode.has(*one))
+        }
+    }
     /// What expressions and statements look at.
     pub fn evaluation(self) -> SqlMode {
         let on = |bit: u32| self.0 & (1 << bit) != 0;
@@ -55,6 +126,7 @@ impl Modes {
             (5, SqlMode::ONLY_FULL_GROUP_BY),
             (6, SqlMode::NO_UNSIGNED_SUBTRACTION),
             (7, SqlMode::NO_DIR_IN_CREATE),
+            (18, SqlMode::ANSI),
             (19, SqlMode::NO_AUTO_VALUE_ON_ZERO),
             (20, SqlMode::NO_BACKSLASH_ESCAPES),
             (21, SqlMode::STRICT),
@@ -65,8 +137,6 @@ impl Modes {
             (26, SqlMode::ERROR_FOR_DIVISION_BY_ZERO),
             (29, SqlMode::HIGH_NOT_PRECEDENCE),
             (30, SqlMode::NO_ENGINE_SUBSTITUTION),
-            (31, SqlMode::PAD_CHAR_TO_FULL_LENGTH),
-            (32, SqlMode::TIME_TRUNCATE_FRACTIONAL),
         ];
         let set = pairs.into_iter().filter(|(bit, _)| on(*bit));
         set.fold(SqlMode::default(), |modes, (_, mode)| modes.with(mode))
@@ -148,6 +218,22 @@ mod tests {
             "STRICT_TRANS_TABLES,STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
              ERROR_FOR_DIVISION_BY_ZERO,TRADITIONAL,NO_ENGINE_SUBSTITUTION"
         );
+    }
+
+    #[test]
+    fn every_mode_is_obeyed_or_refused() {
+        for name in NAMES.iter().filter(|name| !name.is_empty()) {
+            let obeyed = EFFECTS.iter().any(|(known, _)| known == name);
+            assert_ne!(obeyed, REFUSED.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_done_is_refused() {
+        for name in REFUSED {
+            assert_eq!(Modes::parse(name).unwrap().check().unwrap_err().code, 1235);
+        }
+        assert!(Modes::parse("ANSI,TRADITIONAL").unwrap().check().is_ok());
     }
 
     #[test]

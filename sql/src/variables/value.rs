@@ -42,7 +42,8 @@ pub(super) fn convert(
                 Some(bits) => Modes::from_bits(u64::try_from(bits).map_err(|_| refused())?)?,
                 None => Modes::parse(&string(variable, value)?)?,
             };
-            Value::Bytes(mode.to_string().into())
+            let warning = mode.is_half_strict().then(SqlError::modes_belong_together);
+            return Ok((Value::Bytes(mode.check()?.to_string().into()), warning));
         }
         Kind::TimeZone => Value::Bytes(time_zone::parse(&string(variable, value)?)?.0.into()),
     };

@@ -172,3 +172,10 @@ SELECT CAST('1.23456789012' AS REAL), CAST(1 AS DOUBLE);
 SET sql_mode = DEFAULT;
 SELECT CAST('1.23456789012' AS REAL);
 DROP TABLE r;
+
+-- FORMAT writes numbers as they are written there.
+select format(null, 2, 'nope'), format(1, null, 'nope');
+select format(-1234567.891, 2, 'de_DE'), format(-999.5, 0, 'en_IN'), format(123, 2, 'de_CH'), format(1234567, 0, 'hi_IN'), format(123456,2,'ta_IN'), format(12,0,'te_IN');
+select format(1234567.5, 2, 'EN_us'), format(1234567.5, 2, 'de_AT'), format(1234567.5, 2, 'ar_SA'), format(1234567.5, 2, 'ru_RU'), format(1234567.5, 2, 'it_CH'), format(1234567.5, 2, 'bg_BG');
+select format(1234567.891,2,'nope'), format(1234567.891,2,null), format(1234567.891,2,'');
+select format(1234567.891,2,3);

@@ -246,6 +246,7 @@ fn sleep(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
     };
     // `as` clips.
     let killed = context.environment.sleep((seconds * 1e6) as u64);
+    context.slept = true;
     Ok(Value::Int(killed.into()))
 }
 

@@ -5,6 +5,7 @@ pub(super) mod cast;
 mod control;
 mod info;
 pub mod interval;
+mod locale;
 mod numeric;
 mod regexp;
 mod string;

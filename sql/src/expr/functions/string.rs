@@ -1,6 +1,6 @@
 //! Functions on strings.
 
-use super::{Args, Function, Typing, bytes, function, may_make};
+use super::{Args, Function, Typing, bytes, function, locale, may_make};
 use crate::{
     error::SqlError,
     expr::{
@@ -745,34 +745,29 @@ fn quote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
     Ok(bytes(out))
 }
 
-/// FORMAT(number, decimals): `1,234,567.89`, whatever the locale asked for.
+/// FORMAT(number, decimals, locale): `1,234,567.89`, or as it is written there.
 fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let number = match &*args.numeric(0, context)? {
         // A text is a floating point number.
         text @ Value::Bytes(_) => convert::double(text, context).map(convert::f64_to_decimal),
         number => convert::decimal(number, context),
     };
-    let (Some(number), Some(decimals)) = (number, args.int(1, context)?) else {
+    let decimals = args.int(1, context)?;
+    let locale = match args.len() {
+        3 => {
+            let name = args.string(2, context)?;
+            let name = name.as_deref().map(String::from_utf8_lossy);
+            let name = name.as_deref().unwrap_or("NULL");
+            locale::find(name).unwrap_or_else(|| {
+                context.warnings.warn(SqlError::unknown_locale(name));
+                locale::DEFAULT
+            })
+        }
+        _ => locale::DEFAULT,
+    };
+    let (Some(number), Some(decimals)) = (number, decimals) else {
         return Ok(Value::Null);
     };
     let text = convert::round(&number, decimals.clamp(0, 30)).to_plain_string();
-    let (sign, text) = match text.strip_prefix('-') {
-        Some(text) => ("-", text),
-        None => ("", text.as_str()),
-    };
-    let (whole, fraction) = text
-        .split_once('.')
-        .map_or((text, None), |(w, f)| (w, Some(f)));
-    let mut out = sign.to_string();
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    Ok(bytes(out.into_bytes()))
+    Ok(bytes(locale.write(&text).into_bytes()))
 }

@@ -1,0 +1,90 @@
+//! docs/variables.md, which is made of the tables of variables and modes.
+//!
+//! `VARIABLES=write cargo test -p cohort-sql page` writes it.
+
+use super::{Access, Effect, all, sql_mode};
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+};
+
+const HEAD: &str = "\
+# Variables and modes
+
+<!-- Made of sql/src/variables/table.rs and sql_mode.rs: VARIABLES=write cargo test -p cohort-sql page -->
+
+What can be set is obeyed, or changes nothing that a client could tell. What is not done is refused:
+SET, and a settings file, accept only the value that the variable has.
+
+";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn told(effect: Effect) -> String {
+    match effect {
+        Effect::Shown(test) => format!("obeyed: {test}"),
+        Effect::Read(source) => format!("obeyed by {source}"),
+        Effect::Nothing(why) => format!("changes nothing: {why}"),
+    }
+}
+
+fn page() -> String {
+    let mut page = format!("{HEAD}| Variable | Default | |\n|---|---|---|\n");
+    for variable in all() {
+        let told = match variable.access {
+            Access::Dynamic(effect) | Access::ComputedDynamic(effect) => told(effect),
+            Access::Pinned => "only this value".into(),
+            Access::Fixed | Access::Computed => "read only".into(),
+        };
+        let default = variable.show(&variable.default());
+        let default = if default.len() > 40 {
+            "…".into()
+        } else {
+            default
+        };
+        let _ = writeln!(page, "| {} | {default} | {told} |", variable.name);
+    }
+    page += "\n| Mode of sql_mode | |\n|---|---|\n";
+    for (name, effect) in sql_mode::EFFECTS {
+        let _ = writeln!(page, "| {name} | {} |", told(effect));
+    }
+    for name in sql_mode::REFUSED {
+        let _ = writeln!(page, "| {name} | refused |");
+    }
+    page
+}
+
+#[test]
+fn what_is_said_to_show_or_obey_a_variable_names_it() {
+    let settable = all().filter_map(|variable| match variable.access {
+        Access::Dynamic(effect) | Access::ComputedDynamic(effect) => Some((variable.name, effect)),
+        Access::Pinned | Access::Fixed | Access::Computed => None,
+    });
+    for (name, effect) in settable.chain(sql_mode::EFFECTS) {
+        let (Effect::Shown(file) | Effect::Read(file)) = effect else {
+            continue;
+        };
+        let text = fs::read_to_string(repository().join(file));
+        let text = text.unwrap_or_else(|error| panic!("{name}: {file}: {error}"));
+        let names = text
+            .to_ascii_lowercase()
+            .contains(&name.to_ascii_lowercase());
+        assert!(names, "{file} says nothing of {name}");
+    }
+}
+
+#[test]
+fn the_page_is_up_to_date() {
+    let path = repository().join("docs/variables.md");
+    if std::env::var("VARIABLES").as_deref() == Ok("write") {
+        fs::write(&path, page()).expect("the page is written");
+    }
+    let written = fs::read_to_string(&path).expect("docs/variables.md");
+    assert!(
+        written == page(),
+        "docs/variables.md is old: VARIABLES=write cargo test -p cohort-sql page"
+    );
+}
