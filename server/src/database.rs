@@ -89,6 +89,7 @@ impl Backend for Database {
             found_rows,
             interactive,
             admin,
+            collation,
         } = arrival;
         let user = who.user.clone();
         let seat = Seat::new(&self.scheduler, id, admin);
@@ -104,6 +105,7 @@ impl Backend for Database {
             self.check_user(&user, 0)?;
         }
         session.leave_commits();
+        session.set_client_collation(collation);
         if interactive {
             session.set_interactive();
         }

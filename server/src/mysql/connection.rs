@@ -354,6 +354,7 @@ impl<B: Backend> Connection<B> {
             found_rows: request.capabilities & capability::FOUND_ROWS != 0,
             interactive: request.capabilities & capability::INTERACTIVE != 0,
             admin: self.admin,
+            collation: Collation::from_id(self.dialect.collation).unwrap_or(DEFAULT),
         };
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
         self.use_first(&mut session, &request.database)?;
@@ -400,6 +401,9 @@ impl<S: Handler> Commands<S> {
         self.tickets.class(self.session.standing())
     }
 }
+
+/// The collation of clients that name none that is known.
+const DEFAULT: Collation = Collation::Utf8mb40900AiCi;
 
 fn dialect(login: &handshake::Login<'_>) -> Dialect {
     let known = Collation::from_id(login.collation).filter(|c| !c.is_binary());

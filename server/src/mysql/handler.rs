@@ -3,7 +3,7 @@
 use crate::scheduler::{Class, Standing};
 use cohort_engine::{
     txn::{Owner, Placed},
-    types::Value,
+    types::{Collation, Value},
 };
 use cohort_sql::{
     SqlError,
@@ -108,6 +108,8 @@ pub struct Arrival {
     pub interactive: bool,
     /// It came in by the administrators' door.
     pub admin: bool,
+    /// In which it speaks.
+    pub collation: Collation,
 }
 
 /// What all connections share.

@@ -207,7 +207,7 @@ impl Seeds {
         )
     }
     /// The next number, from 0 to 1.
-    pub fn next(&mut self) -> f64 {
+    pub fn draw(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(3).wrapping_add(self.1) % Seeds::MAX;
         self.1 = self.0.wrapping_add(self.1).wrapping_add(33) % Seeds::MAX;
         self.0 as f64 / Seeds::MAX as f64

@@ -136,32 +136,8 @@ pub fn compile(
             };
             (body, Vec::new())
         }
-        ast::Statement::Explain {
-            describe_alias: _,
-            analyze,
-            verbose,
-            query_plan,
-            estimate,
-            statement,
-            format,
-            options,
-        } => {
-            use ast::{AnalyzeFormat, AnalyzeFormatKind};
-            let text = &parsed.text;
-            text.refuse("VERBOSE", *verbose)?;
-            text.refuse("QUERY", *query_plan)?;
-            text.refuse("ESTIMATE", *estimate)?;
-            text.refuse("(", options.is_some())?;
-            let tabular = matches!(
-                format,
-                None | Some(
-                    AnalyzeFormatKind::Keyword(AnalyzeFormat::TRADITIONAL)
-                        | AnalyzeFormatKind::Assignment(AnalyzeFormat::TRADITIONAL)
-                )
-            );
-            if *analyze || !tabular {
-                return Err(SqlError::not_supported("EXPLAIN ANALYZE and FORMAT"));
-            }
+        ast::Statement::Explain { .. } => {
+            let statement = explained(parsed)?;
             writes = false;
             let rows = planner.explain(statement)?;
             (Body::Explain(rows), explain::columns())
@@ -181,6 +157,40 @@ pub fn compile(
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
     })
+}
+
+/// The statement that EXPLAIN explains, in the only form that there is.
+fn explained<'p>(parsed: &'p Parsed) -> Result<&'p ast::Statement, SqlError> {
+    use ast::{AnalyzeFormat, AnalyzeFormatKind};
+    let ast::Statement::Explain {
+        describe_alias: _,
+        analyze,
+        verbose,
+        query_plan,
+        estimate,
+        statement,
+        format,
+        options,
+    } = &parsed.statement
+    else {
+        return Err(SqlError::not_supported("this statement"));
+    };
+    let text = &parsed.text;
+    text.refuse("VERBOSE", *verbose)?;
+    text.refuse("QUERY", *query_plan)?;
+    text.refuse("ESTIMATE", *estimate)?;
+    text.refuse("(", options.is_some())?;
+    let tabular = matches!(
+        format,
+        None | Some(
+            AnalyzeFormatKind::Keyword(AnalyzeFormat::TRADITIONAL)
+                | AnalyzeFormatKind::Assignment(AnalyzeFormat::TRADITIONAL)
+        )
+    );
+    if *analyze || !tabular {
+        return Err(SqlError::not_supported("EXPLAIN ANALYZE and FORMAT"));
+    }
+    Ok(statement)
 }
 
 /// What the compilation of one statement has in hand.

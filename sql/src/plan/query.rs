@@ -274,66 +274,15 @@ impl Planner<'_> {
         select: &ast::Select,
         around: &Around,
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
-        let ast::Select {
-            select_token,
-            // Comments: see `Text::execution_ms_max`.
-            optimizer_hints: _,
-            distinct,
-            select_modifiers,
-            top,
-            top_before_distinct: _,
-            projection,
-            exclude,
-            into,
-            from: tables,
-            lateral_views,
-            prewhere,
-            selection,
-            connect_by,
-            group_by,
-            cluster_by,
-            distribute_by,
-            sort_by,
-            having,
-            named_window,
-            qualify,
-            window_before_qualify: _,
-            value_table_mode,
-            flavor,
-        } = select;
-        if !named_window.is_empty() {
-            return Err(SqlError::not_supported("WINDOW"));
-        }
-        if qualify.is_some() {
-            return Err(SqlError::not_supported("QUALIFY"));
-        }
-        if into.is_some() {
-            return Err(SqlError::not_supported("SELECT … INTO"));
-        }
-        let text = self.text;
-        text.refuse_behind("TOP", top.is_some())?;
-        text.refuse("EXCLUDE", exclude.is_some())?;
-        text.refuse("LATERAL", !lateral_views.is_empty())?;
-        text.refuse_behind("PREWHERE", prewhere.is_some())?;
-        text.refuse_behind("CONNECT", !connect_by.is_empty())?;
-        text.refuse_behind("CLUSTER", !cluster_by.is_empty())?;
-        text.refuse_behind("DISTRIBUTE", !distribute_by.is_empty())?;
-        text.refuse_behind("SORT", !sort_by.is_empty())?;
-        text.refuse("AS", value_table_mode.is_some())?;
-        text.refuse("FROM", *flavor != ast::SelectFlavor::Standard)?;
-        let distinct = match distinct {
-            None | Some(ast::Distinct::All) => false,
-            Some(ast::Distinct::Distinct) => true,
-            Some(ast::Distinct::On(_)) => return Err(text.error_at_word("ON")),
-        };
-        let (straight, count_all) = modifiers(select_modifiers.as_ref());
-        let mut from = self.from(tables)?;
+        let distinct = self.plain_select(select)?;
+        let (straight, count_all) = modifiers(select.select_modifiers.as_ref());
+        let mut from = self.from(&select.from)?;
         self.lock_leaves(&mut from, &around.locks)?;
         from.straight |= straight;
-        let conditions = self.conditions(selection.as_ref())?;
-        let (output, columns) = self.projection(select_token, projection, &from)?;
-        let keys = self.group_by(group_by, &output)?;
-        let having = match having {
+        let conditions = self.conditions(select.selection.as_ref())?;
+        let (output, columns) = self.projection(&select.select_token, &select.projection, &from)?;
+        let keys = self.group_by(&select.group_by, &output)?;
+        let having = match &select.having {
             None => None,
             Some(having) => {
                 let names = self.names();
@@ -394,6 +343,63 @@ impl Planner<'_> {
         grouping::keep_volatile(&mut block, self.names());
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
+    }
+
+    /// Refuses what SELECT has elsewhere only; whether it is DISTINCT.
+    fn plain_select(&self, select: &ast::Select) -> Result<bool, SqlError> {
+        let ast::Select {
+            // What is not refused here is read by `block_inside`.
+            select_token: _,
+            // Comments: see `Text::execution_ms_max`.
+            optimizer_hints: _,
+            distinct,
+            select_modifiers: _,
+            top,
+            top_before_distinct: _,
+            projection: _,
+            exclude,
+            into,
+            from: _,
+            lateral_views,
+            prewhere,
+            selection: _,
+            connect_by,
+            group_by: _,
+            cluster_by,
+            distribute_by,
+            sort_by,
+            having: _,
+            named_window,
+            qualify,
+            window_before_qualify: _,
+            value_table_mode,
+            flavor,
+        } = select;
+        if !named_window.is_empty() {
+            return Err(SqlError::not_supported("WINDOW"));
+        }
+        if qualify.is_some() {
+            return Err(SqlError::not_supported("QUALIFY"));
+        }
+        if into.is_some() {
+            return Err(SqlError::not_supported("SELECT … INTO"));
+        }
+        let text = self.text;
+        text.refuse_behind("TOP", top.is_some())?;
+        text.refuse("EXCLUDE", exclude.is_some())?;
+        text.refuse("LATERAL", !lateral_views.is_empty())?;
+        text.refuse_behind("PREWHERE", prewhere.is_some())?;
+        text.refuse_behind("CONNECT", !connect_by.is_empty())?;
+        text.refuse_behind("CLUSTER", !cluster_by.is_empty())?;
+        text.refuse_behind("DISTRIBUTE", !distribute_by.is_empty())?;
+        text.refuse_behind("SORT", !sort_by.is_empty())?;
+        text.refuse("AS", value_table_mode.is_some())?;
+        text.refuse("FROM", *flavor != ast::SelectFlavor::Standard)?;
+        match distinct {
+            None | Some(ast::Distinct::All) => Ok(false),
+            Some(ast::Distinct::Distinct) => Ok(true),
+            Some(ast::Distinct::On(_)) => Err(text.error_at_word("ON")),
+        }
     }
 
     /// WHERE, as the conditions that must all hold.

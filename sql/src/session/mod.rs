@@ -32,7 +32,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Engine, Owner, Placed, Unattended, Waiting},
-    types::Value,
+    types::{Collation, Value},
 };
 use locked::Locked;
 use masked::shown_text;
@@ -113,6 +113,8 @@ pub struct Session {
     leaves_commits: bool,
     /// Committed, and not known to be durable yet.
     placed: Option<Placed>,
+    /// See `set_client_collation`.
+    client_collation: Option<Collation>,
 }
 
 impl Session {
@@ -175,6 +177,7 @@ impl Session {
             released: false,
             leaves_commits: false,
             placed: None,
+            client_collation: None,
         }
     }
 
@@ -495,6 +498,10 @@ impl Session {
         state.timestamp = None;
         state.rand = None;
         self.released = false;
+        if let Some(collation) = self.client_collation {
+            self.set_client_collation(collation);
+        }
+        let state = &mut self.state;
         state.user_locks().release_all();
         if let Some(who) = who {
             let sessions = &state.instance.sessions;
@@ -551,6 +558,25 @@ impl Session {
     pub fn set_internal(&mut self) {
         self.state.internal = true;
         self.state.privileged = true;
+    }
+
+    /// The collation that the client has named when it came: its strings are in it.
+    pub fn set_client_collation(&mut self, collation: Collation) {
+        self.client_collation = Some(collation);
+        let charset = collation.charset();
+        let variables = &mut self.state.variables;
+        if variables.values().text("collation_connection") == collation.name() {
+            return;
+        }
+        for name in [
+            "character_set_client",
+            "character_set_results",
+            "character_set_connection",
+        ] {
+            variables.set_named(name, Value::Bytes(charset.into()));
+        }
+        let collation = Value::Bytes(collation.name().into());
+        variables.set_named("collation_connection", collation);
     }
 
     /// CLIENT_INTERACTIVE: the client's wait_timeout begins as interactive_timeout.

@@ -192,7 +192,7 @@ impl expr::Environment for Changes<'_> {
         mixed ^ (mixed >> 31)
     }
     fn seeded(&mut self) -> Option<f64> {
-        self.changed.rand.as_mut().map(Seeds::next)
+        self.changed.rand.as_mut().map(Seeds::draw)
     }
     fn sleep(&mut self, micros: u64) -> bool {
         let owner = &self.state.owner;

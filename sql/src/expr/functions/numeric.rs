@@ -445,7 +445,7 @@ fn rand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
         Some(i) => context.seeds[i].1,
         None => Seeds::of(args.int(0, context)?.unwrap_or(0) as u32),
     };
-    let number = seeds.next();
+    let number = seeds.draw();
     match known {
         Some(i) => context.seeds[i].1 = seeds,
         None if constant => context.seeds.push((site, seeds)),
