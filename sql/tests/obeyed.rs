@@ -4,7 +4,7 @@
 use cohort_engine::{
     env::Env,
     txn::{Engine, EngineOptions, Unattended},
-    types::Value,
+    types::{Collation, Value},
 };
 use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity};
 use std::{io, sync::Arc};
@@ -172,4 +172,21 @@ fn a_statement_that_sleeps_ends_with_its_time() {
     drop(root);
     drop(instance);
     let _ = std::fs::remove_dir_all(directory);
+}
+
+#[test]
+fn a_client_speaks_in_the_collation_that_it_came_with() {
+    let instance = fake();
+    let mut root = session(&instance, 1, "root");
+    root.set_client_collation(Collation::Utf8mb4GeneralCi);
+    let asked = b"SELECT CONCAT(@@collation_connection, ' ', COLLATION('a'))";
+    for _ in 0..2 {
+        let mut rows = Rows::default();
+        root.query(asked, false, &mut rows).expect("a query");
+        let own = b"utf8mb4_general_ci utf8mb4_general_ci";
+        assert_eq!(rows.0, [Value::Bytes(own.into())]);
+        // COM_RESET_CONNECTION does not change the language.
+        assert_eq!(code(&mut root, "SET NAMES utf8mb4"), 0);
+        root.reset(None);
+    }
 }
