@@ -46,7 +46,7 @@ pub use convert::{conform, for_variable, text};
 pub use eval::{eval, eval_output, holds};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
-pub use resolve::call::plain_call;
+pub use resolve::call::{plain_arguments, plain_call};
 pub(crate) use resolve::literal::as_number;
 pub use resolve::{
     DIV_PRECISION_INCREMENT, Scope, SubqueryUse, comparison_collation, is_aggregate, resolve,

@@ -88,26 +88,32 @@ impl Text<'_> {
     /// Whether a parenthesis that opens before the token `first` closes after the token `later`.
     #[must_use]
     pub fn encloses(&self, first: usize, later: usize) -> bool {
+        self.open_behind(first, later.saturating_add(1)) > 0
+    }
+
+    /// How many of the parentheses that open right before the token `first` are still open before
+    /// the token `end`.
+    fn open_behind(&self, first: usize, end: usize) -> usize {
         let is = |at: usize, symbol: &str| {
             let token = self.tokens.get(at);
             token.is_some_and(|token| token.is_symbol(self.source, symbol))
         };
-        let mut open = first;
+        let mut open = first.min(self.tokens.len());
         while open > 0 && is(open - 1, "(") {
             open -= 1;
         }
         let mut depth = 0_usize;
-        for at in open..=later {
+        for at in open..end.min(self.tokens.len()) {
             if is(at, "(") {
                 depth += 1;
             } else if is(at, ")") {
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
-                    return false;
+                    return 0;
                 }
             }
         }
-        depth > 0
+        depth
     }
 
     /// Whether a query is written somewhere in a span.
@@ -205,11 +211,11 @@ impl Text<'_> {
         self.tokens.iter().rposition(is_it)
     }
 
-    /// 1064 at the token so many tokens behind a part of the tree.
+    /// 1064 at the token behind a part of the tree and the parentheses around it.
     #[must_use]
-    pub fn error_behind(&self, part: Span, tokens: usize) -> SqlError {
+    pub fn error_behind(&self, part: Span) -> SqlError {
         let end = usize::try_from(part.end.column).unwrap_or(usize::MAX);
-        self.error_at(end.saturating_add(tokens))
+        self.error_at(end.saturating_add(self.open_behind(index_of(part), end)))
     }
 
     /// 1064 at a token; past the last one: at the end.

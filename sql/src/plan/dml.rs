@@ -4,6 +4,7 @@ use super::{
     Assigned, Block, Computed, Default_, Delete, Input, Insert, InsertRows, Limit, Planner, Query,
     Update,
     from::{From, Leaf, LeafInput},
+    query::Around,
     scope::{Names, Outside},
     walk,
 };
@@ -69,7 +70,7 @@ impl Planner<'_> {
         columns: Vec<usize>,
     ) -> Result<Insert, SqlError> {
         if let (Some(select), Some(_)) = (selected_rows(insert), &insert.insert_alias) {
-            return Err(self.text.error_behind(select.span(), 0));
+            return Err(self.text.error_behind(select.span()));
         }
         let mark = self.mark();
         let (mut rows, per_row) = self.insert_rows(insert, &columns)?;
@@ -247,9 +248,11 @@ impl Planner<'_> {
         let Some(source) = &insert.source else {
             return Err(self.text.error_at_word("DEFAULT"));
         };
+        let around = Around::of(source, self.text)?;
         if let ast::SetExpr::Values(values) = source.body.as_ref()
-            && source.order_by.is_none()
-            && source.limit_clause.is_none()
+            && source.with.is_none()
+            && around.is_plain()
+            && around.locks.is_empty()
         {
             let mut rows = Vec::with_capacity(values.rows.len());
             let mut per_row = 0;

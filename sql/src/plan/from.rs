@@ -131,8 +131,7 @@ impl Planner<'_> {
             _ => return Err(SqlError::not_supported("this kind of join")),
         };
         if outer && matches!(constraint, ast::JoinConstraint::None) {
-            let closing = closing_parentheses(relation);
-            return Err(self.text.error_behind(relation.span(), closing));
+            return Err(self.text.error_behind(relation.span()));
         }
         let whole = left.leaves.start..right.leaves.end;
         let (mut conditions, star) = self.constraint(constraint, &left, &right, swap)?;
@@ -395,7 +394,7 @@ impl Planner<'_> {
                     at,
                 } = alias;
                 if !columns.is_empty() {
-                    return Err(self.text.error_behind(name.span, 0));
+                    return Err(self.text.error_behind(name.span));
                 }
                 self.text.refuse("AT", at.is_some())?;
                 Some(name.value.as_str())
@@ -700,21 +699,6 @@ fn index_named(table: &Table, name: &str) -> Option<String> {
     match (begun.next(), begun.next()) {
         (Some(only), None) => Some((*only).to_string()),
         _ => None,
-    }
-}
-
-/// How many parentheses close behind the last table of a factor.
-fn closing_parentheses(factor: &ast::TableFactor) -> usize {
-    match factor {
-        ast::TableFactor::NestedJoin {
-            table_with_joins,
-            alias: _,
-        } => {
-            let last = table_with_joins.joins.last();
-            let last = last.map_or(&table_with_joins.relation, |join| &join.relation);
-            1 + closing_parentheses(last)
-        }
-        _ => 0,
     }
 }
 

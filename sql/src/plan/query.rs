@@ -31,7 +31,7 @@ pub(super) struct Around<'a> {
 
 impl<'a> Around<'a> {
     /// Those of a query: what MySQL has not is refused.
-    fn of(query: &'a ast::Query, text: &Text) -> Result<Around<'a>, SqlError> {
+    pub(super) fn of(query: &'a ast::Query, text: &Text) -> Result<Around<'a>, SqlError> {
         let ast::Query {
             // These are read where the query is.
             with: _,
@@ -46,7 +46,7 @@ impl<'a> Around<'a> {
             pipe_operators,
         } = query;
         text.refuse("FETCH", fetch.is_some())?;
-        text.refuse("FOR", for_clause.is_some())?;
+        text.refuse_behind("FOR", for_clause.is_some())?;
         text.refuse_behind("SETTINGS", settings.is_some())?;
         text.refuse_behind("FORMAT", format_clause.is_some())?;
         text.refuse("|>", !pipe_operators.is_empty())?;

@@ -5,7 +5,7 @@ use crate::{
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility,
-        comparison_collation, infer, is_aggregate, plain_call, visit_operands_mut,
+        comparison_collation, infer, is_aggregate, plain_arguments, plain_call, visit_operands_mut,
     },
     lexer::ValueKind,
 };
@@ -507,18 +507,8 @@ impl Planner<'_> {
         let ast::FunctionArguments::List(list) = plain_call(function, self)? else {
             return Err(wrong());
         };
-        let ast::FunctionArgumentList {
-            duplicate_treatment: None,
-            args,
-            clauses,
-        } = list
-        else {
-            return Err(wrong());
-        };
-        match args.as_slice() {
-            [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(arg))] if clauses.is_empty() => {
-                Ok(arg)
-            }
+        match plain_arguments(list, name, self)? {
+            [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(arg))] => Ok(arg),
             _ => Err(wrong()),
         }
     }

@@ -189,6 +189,28 @@ pub fn plain_call<'f>(
     Ok(args)
 }
 
+/// Arguments that are nothing but a list.
+pub fn plain_arguments<'f>(
+    list: &'f ast::FunctionArgumentList,
+    name: &str,
+    scope: &dyn Scope,
+) -> Result<&'f [ast::FunctionArg], SqlError> {
+    let ast::FunctionArgumentList {
+        duplicate_treatment,
+        args,
+        clauses,
+    } = list;
+    match duplicate_treatment {
+        None => {}
+        Some(ast::DuplicateTreatment::Distinct) => return Err(scope.refuse("DISTINCT")),
+        Some(ast::DuplicateTreatment::All) => return Err(scope.refuse("ALL")),
+    }
+    if !clauses.is_empty() {
+        return Err(SqlError::syntax(name, 1));
+    }
+    Ok(args)
+}
+
 fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
     let written = function.name.to_string().replace('`', "");
     let name = written.to_ascii_lowercase();
@@ -201,19 +223,7 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
             return Err(SqlError::wrong_native_arguments(name));
         }
         ast::FunctionArguments::List(list) => {
-            let ast::FunctionArgumentList {
-                duplicate_treatment,
-                args,
-                clauses,
-            } = list;
-            match duplicate_treatment {
-                None => {}
-                Some(ast::DuplicateTreatment::Distinct) => return Err(scope.refuse("DISTINCT")),
-                Some(ast::DuplicateTreatment::All) => return Err(scope.refuse("ALL")),
-            }
-            if !clauses.is_empty() {
-                return Err(SqlError::syntax(&name, 1));
-            }
+            let args = plain_arguments(list, &name, scope)?;
             args.iter()
                 .map(|arg| match arg {
                     ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Ok(expr),
