@@ -353,8 +353,8 @@ impl State {
                 concatenate(texts, separator, aggregate, context)
             }
             (_, Accumulated::Nothing) => Value::Null,
-            (_, Accumulated::Integer(sum)) => Value::Decimal(Box::new(BigDecimal::from(sum))),
-            (_, Accumulated::Decimal(sum)) => Value::Decimal(Box::new(sum)),
+            (_, Accumulated::Integer(sum)) => exact_sum(BigDecimal::from(sum), aggregate),
+            (_, Accumulated::Decimal(sum)) => exact_sum(sum, aggregate),
             (_, Accumulated::Double(sum)) => {
                 if !sum.is_finite() {
                     return Err(SqlError::value_out_of_range("DOUBLE", "sum()").into());
@@ -366,6 +366,15 @@ impl State {
             _ => Value::Null,
         })
     }
+}
+
+/// A sum with the digits of its type: values of a CASE, say, may have fewer.
+fn exact_sum(sum: BigDecimal, aggregate: &Aggregate) -> Value {
+    let scale = match aggregate.ty.ty {
+        Some(ColumnType::Decimal { scale, .. }) => scale.into(),
+        _ => return Value::Decimal(Box::new(sum)),
+    };
+    Value::Decimal(Box::new(sum.with_scale_round(scale, RoundingMode::HalfUp)))
 }
 
 fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
