@@ -174,17 +174,89 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::Done;
     use cohort_engine::{
         env::fake::Disk,
         txn::{Engine, EngineOptions},
+        types::ColumnType,
     };
     use std::path::Path;
 
-    #[test]
-    fn more_placeholders_than_the_protocol_can_number_are_refused() {
+    fn session() -> Session {
         let (env, options) = (Disk::new(1).env(), EngineOptions::default());
         let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| ());
-        let mut session = Session::alone(engine.expect("a new database")).expect("a session");
+        Session::alone(engine.expect("a new database")).expect("a session")
+    }
+
+    /// The types of the last result, and its last row.
+    #[derive(Default)]
+    struct Last {
+        types: Vec<Option<ColumnType>>,
+        row: Vec<Value>,
+    }
+
+    impl Output for Last {
+        fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
+            self.types = columns.iter().map(|column| column.ty).collect();
+            Ok(())
+        }
+        fn row(&mut self, row: &[Value]) -> std::io::Result<()> {
+            self.row = row.to_vec();
+            Ok(())
+        }
+        fn end(&mut self, _: &Done) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn results_are_described_as_they_are_sent() {
+        let mut session = session();
+        let text = |text: &str| Value::Bytes(text.as_bytes().to_vec());
+        let prepared = session
+            .prepare(b"SELECT COALESCE(?, ?), ? + 1, GREATEST(?, 2)")
+            .expect("a statement");
+        // Nothing is known yet: a column that can have a value is not announced as NULL.
+        assert!(prepared.columns.iter().all(|column| column.ty.is_some()));
+        let mut last = Last::default();
+        let mut execute = |values: [Value; 4]| {
+            let done = session.execute(prepared.id, &values, &mut last);
+            done.expect("a result");
+            for (ty, value) in last.types.iter().zip(&last.row) {
+                let described = match value {
+                    Value::Bytes(_) => ty.is_some_and(ColumnType::is_string),
+                    Value::Int(_) => *ty == Some(ColumnType::BigInt),
+                    Value::Double(_) => *ty == Some(ColumnType::Double),
+                    Value::Null => ty.is_some(),
+                    other => panic!("{other:?}"),
+                };
+                assert!(described, "{ty:?} {value:?}");
+            }
+            last.row.clone()
+        };
+        let (int, null, double) = (Value::Int, Value::Null, Value::Double);
+        assert_eq!(
+            execute([text("x"), text("y"), int(1), int(1)]),
+            [text("x"), int(2), int(2)]
+        );
+        assert_eq!(
+            execute([int(7), null.clone(), int(1 << 60), double(2.5)]),
+            [int(7), int((1 << 60) + 1), double(2.5)]
+        );
+        // NULL leaves the types as they are.
+        assert_eq!(
+            execute([null.clone(), int(8), null.clone(), null.clone()]),
+            [int(8), null.clone(), null.clone()]
+        );
+        assert_eq!(
+            execute([null.clone(), null.clone(), text("1.5"), int(3)]),
+            [null, double(2.5), int(3)]
+        );
+    }
+
+    #[test]
+    fn more_placeholders_than_the_protocol_can_number_are_refused() {
+        let mut session = session();
         let mut prepare = |count: usize| {
             let values = vec!["?"; count].join(",");
             let sql = format!("SELECT 1 FROM DUAL WHERE 1 IN ({values})");
