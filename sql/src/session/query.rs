@@ -38,7 +38,6 @@ pub(super) struct Query {
 }
 
 /// A plan, and what its parameters were thought to be.
-#[derive(Clone)]
 struct Compiled {
     kinds: Arc<[ValueKind]>,
     plan: Arc<Plan>,
@@ -307,18 +306,23 @@ impl Session {
             query.keep(&plan, params);
             Ok(plan)
         };
-        let latest = query.latest.lock().clone();
         let version = self.state.instance.engine.dictionary().version();
-        let changed = latest.plan.dictionary != version;
-        if changed {
+        let (known, reprepared) = {
+            let latest = query.latest.lock();
+            let is_current = latest.plan.dictionary == version;
+            let fits = is_current && latest.takes(params, &self.state);
+            (fits.then(|| Arc::clone(&latest.plan)), !is_current)
+        };
+        if reprepared {
             self.state.counters().count(Counter::ComStmtReprepare);
         }
-        let plan = if changed || !latest.takes(params, &self.state) {
-            let plan = self.prepared_plan(&query.source, &query.database, params, true)?;
-            query.keep(&plan, params);
-            plan
-        } else {
-            latest.plan
+        let plan = match known {
+            Some(plan) => plan,
+            None => {
+                let plan = self.prepared_plan(&query.source, &query.database, params, true)?;
+                query.keep(&plan, params);
+                plan
+            }
         };
         self.run_plan(plan, &compile, text, params, out)
     }
