@@ -82,6 +82,7 @@ pub fn text(bytes: &[u8]) {
         no_backslash_escapes: modes & 2 != 0,
         pipes_as_concat: modes & 4 != 0,
         high_not_precedence: modes & 8 != 0,
+        real_as_float: modes & 16 != 0,
     };
     tokens(sql, mode);
     Lifted::default().lift(sql, mode);
