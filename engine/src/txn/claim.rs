@@ -87,13 +87,14 @@ impl Txn {
     /// Others may not take a unique value before its removal is committed.
     fn lock_gone(&mut self, index: &Index, entry: &Entry) -> Result<(), TxnError> {
         if entry.unique {
-            self.lock(
-                index.tree,
-                entry.name(),
-                LockMode::Exclusive,
-                OnConflict::Wait,
-            )?;
+            self.lock_entry(index, entry)?;
         }
+        Ok(())
+    }
+    /// Locks the place of an index entry.
+    pub(super) fn lock_entry(&mut self, index: &Index, entry: &Entry) -> Result<(), TxnError> {
+        let (mode, conflict) = (LockMode::Exclusive, OnConflict::Wait);
+        self.lock(index.tree, entry.name(), mode, conflict)?;
         Ok(())
     }
     /// Locks the place of an entry; in a unique index it must be free but for `replaced`, the key

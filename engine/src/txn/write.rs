@@ -70,12 +70,7 @@ impl Txn {
         let index = table.indexes.iter().find(|other| other.name == index);
         let index = index.ok_or_else(|| broken("a duplicate is in an index of the table"))?;
         let entry = Entry::derive(table, index, image, &[])?;
-        self.lock(
-            index.tree,
-            entry.name(),
-            LockMode::Exclusive,
-            OnConflict::Wait,
-        )?;
+        self.lock_entry(index, &entry)?;
         let Some(key) = self.unique_owner(table, index, entry.name())? else {
             return Ok(None);
         };

@@ -155,6 +155,8 @@ impl InList {
         match first {
             _ if !self.items.iter().all(is_constant) => Constancy::Row,
             Some(number) => Constancy::Statement(number),
+            // What is lost of a text must be told by every statement.
+            None if !self.items.iter().all(|e| matches!(e, Expr::Literal(..))) => Constancy::Row,
             None => Constancy::Literal,
         }
     }

@@ -255,6 +255,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_list_loses_is_told_by_every_execution() {
+        let mut session = session();
+        let mut last = Last::default();
+        for sql in [
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (i INT)",
+            "INSERT INTO d.t VALUES (3)",
+        ] {
+            let done = session.query(sql.as_bytes(), false, &mut last);
+            done.expect(sql);
+        }
+        let sql = "UPDATE d.t SET i = i WHERE \
+                   i IN ('3abc', 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)";
+        let prepared = session.prepare(sql.as_bytes()).expect("a statement");
+        for _ in 0..3 {
+            let refused = session.execute(prepared.id, &[], &mut last).err();
+            assert_eq!(refused.map(|error| error.code), Some(1292));
+        }
+    }
+
+    #[test]
     fn more_placeholders_than_the_protocol_can_number_are_refused() {
         let mut session = session();
         let mut prepare = |count: usize| {

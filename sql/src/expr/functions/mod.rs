@@ -11,7 +11,7 @@ mod regexp;
 mod string;
 mod temporal;
 
-pub(super) use numeric::EXACT_NUMBER;
+pub(super) use numeric::{EXACT_NUMBER, exact_literal};
 pub(super) use temporal::FULL_YEAR;
 
 use super::{

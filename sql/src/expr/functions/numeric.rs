@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
-use cohort_engine::types::{ColumnType, Value};
+use cohort_engine::types::{ColumnType, Decimal, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("abs", (1, 1), same_type, abs),
@@ -533,8 +533,20 @@ fn exact_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value,
     if exact.overflow || exact.cut {
         return Ok(Value::Double(double));
     }
-    Ok(match exact.number.to_i64() {
-        Some(whole) if exact.number.is_integer() => Value::Int(whole),
-        _ => Value::Decimal(Box::new(exact.number)),
-    })
+    Ok(exact_value(exact.number))
+}
+
+/// A number, as an integer if it is one.
+fn exact_value(number: Decimal) -> Value {
+    match number.to_i64() {
+        Some(whole) if number.is_integer() => Value::Int(whole),
+        _ => Value::Decimal(Box::new(number)),
+    }
+}
+
+/// What `EXACT_NUMBER` makes of a text, if nothing of it is lost: then it can be done beforehand.
+pub(in crate::expr) fn exact_literal(text: &[u8]) -> Option<Value> {
+    let exact = convert::text_to_decimal(text);
+    let is_whole = !exact.garbage && !exact.overflow && !exact.cut;
+    is_whole.then(|| exact_value(exact.number))
 }

@@ -4,10 +4,10 @@
 use super::{is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
-    functions::{EXACT_NUMBER, FULL_YEAR},
+    functions::{EXACT_NUMBER, FULL_YEAR, exact_literal},
     infer, is_volatile, visit_operands,
 };
-use cohort_engine::types::ColumnType;
+use cohort_engine::types::{Collation, ColumnType, Value};
 
 /// Both sides of a comparison.
 pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
@@ -57,6 +57,12 @@ pub(super) fn exact(text: Expr, other: &Expr) -> Expr {
     let is_column = matches!(other, Expr::Column { .. });
     if !from.is_string() || !is_exact || !is_column || !is_fixed(&text) {
         return text;
+    }
+    if let Expr::Literal(Value::Bytes(digits), _) = &text
+        && let Some(number) = exact_literal(digits)
+    {
+        let ty = literal::type_of(&number, Collation::Binary);
+        return Expr::Literal(number, ty);
     }
     let args = vec![text];
     Expr::Function {
