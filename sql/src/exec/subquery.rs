@@ -136,6 +136,20 @@ pub(super) struct Rows {
     any_null: bool,
 }
 
+/// Puts the results of a subquery in their slots.
+fn put(
+    row: &mut [Value],
+    subquery: &Subquery,
+    values: impl IntoIterator<Item = Value>,
+) -> Result<(), SqlError> {
+    let slots = row.get_mut(subquery.slots.clone());
+    let slots = slots.ok_or_else(|| SqlError::internal("a subquery writes past its row"))?;
+    for (slot, value) in slots.iter_mut().zip(values) {
+        *slot = value;
+    }
+    Ok(())
+}
+
 impl BlockRun<'_> {
     /// Runs the subqueries that an expression needs and puts their results in their slots.
     pub(super) fn run_subqueries(
@@ -145,14 +159,10 @@ impl BlockRun<'_> {
     ) -> Result<(), Stop> {
         let block = self.block;
         for &n in needed {
-            let Some(subquery) = block.subqueries.get(n) else {
-                continue;
-            };
+            let subquery = block.subqueries.get(n);
+            let subquery = subquery.ok_or_else(|| SqlError::internal("a subquery is missing"))?;
             if let Some(Kept::Values(values)) = self.kept.get(n) {
-                let slots = self.row.get_mut(subquery.slots.clone());
-                for (slot, value) in slots.unwrap_or_default().iter_mut().zip(values) {
-                    slot.clone_from(value);
-                }
+                put(&mut self.row, subquery, values.iter().cloned())?;
                 continue;
             }
             self.run_subqueries(&subquery.needs, context)?;
@@ -161,9 +171,7 @@ impl BlockRun<'_> {
                 continue;
             }
             let value = self.subquery_value(n, subquery, context)?;
-            if let Some(slot) = self.row.get_mut(subquery.slots.start) {
-                *slot = value;
-            }
+            put(&mut self.row, subquery, [value])?;
         }
         Ok(())
     }
@@ -182,10 +190,7 @@ impl BlockRun<'_> {
         {
             *kept = Kept::Values(values.clone());
         }
-        let slots = self.row.get_mut(subquery.slots.clone());
-        for (slot, value) in slots.unwrap_or_default().iter_mut().zip(values) {
-            *slot = value;
-        }
+        put(&mut self.row, subquery, values)?;
         Ok(())
     }
 
