@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{bit_pattern, eval, hash_key, infer, order, text},
+    expr::{EvalContext, Expr, bit_pattern, eval, hash_key, infer, kept, order, text},
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
@@ -194,6 +194,33 @@ enum Accumulated {
     Texts(Vec<(Vec<Value>, Vec<u8>)>),
 }
 
+/// The value of an aggregate's argument for a row: of those on bits, its bits.
+fn argument(
+    function: &AggregateFunction,
+    expr: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    match function {
+        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+            Ok(bit_pattern(expr, row, context)?.map_or(Value::Null, Value::UInt))
+        }
+        // With as many digits as its type has.
+        AggregateFunction::Min | AggregateFunction::Max if !matches!(expr, Expr::Column { .. }) => {
+            let value = eval(expr, row, context)?;
+            Ok(kept(value, &infer(expr), context))
+        }
+        AggregateFunction::CountRows
+        | AggregateFunction::Count
+        | AggregateFunction::Sum
+        | AggregateFunction::Avg
+        | AggregateFunction::Min
+        | AggregateFunction::Max
+        | AggregateFunction::Variance { .. }
+        | AggregateFunction::GroupConcat(_) => eval(expr, row, context),
+    }
+}
+
 impl State {
     fn new(aggregate: &Aggregate) -> State {
         State {
@@ -220,7 +247,7 @@ impl State {
         let mut more = Vec::new();
         for (i, arg) in aggregate.args.iter().enumerate() {
             run.run_subqueries(&arg.subqueries, context)?;
-            let value = eval(&arg.expr, &run.row, &mut context.eval)?;
+            let value = argument(&aggregate.function, &arg.expr, &run.row, &mut context.eval)?;
             // NULLs are not counted, summed or compared.
             if value.is_null() {
                 return Ok(());
@@ -253,8 +280,7 @@ impl State {
             AggregateFunction::Min => self.extreme(value, collation(), Ordering::Less),
             AggregateFunction::Max => self.extreme(value, collation(), Ordering::Greater),
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-                let bits = bit_pattern(&value, &mut context.eval);
-                if let (Accumulated::Bits(all), Some(bits)) = (&mut self.value, bits) {
+                if let (Accumulated::Bits(all), Value::UInt(bits)) = (&mut self.value, &value) {
                     *all = match aggregate.function {
                         AggregateFunction::BitAnd => *all & bits,
                         AggregateFunction::BitOr => *all | bits,

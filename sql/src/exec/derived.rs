@@ -6,7 +6,7 @@
 use super::{ExecContext, Stop, memory::Memory, subquery::collect};
 use crate::{
     error::SqlError,
-    expr::{SqlMode, conform, hash_key},
+    expr::{SqlMode, hash_key, kept},
     plan::{Derived, Recursion},
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -114,11 +114,11 @@ impl New<'_> {
         context: &mut ExecContext,
     ) -> Result<Vec<Vec<Value>>, Stop> {
         let columns = &self.recursion.columns;
-        let mut kept = Vec::with_capacity(rows.len());
+        let mut new = Vec::with_capacity(rows.len());
         for mut row in rows {
             context.tick()?;
             for (value, (name, ty)) in row.iter_mut().zip(columns) {
-                *value = conform(std::mem::take(value), ty, &mut context.eval);
+                *value = kept(std::mem::take(value), ty, &mut context.eval);
                 if let (Value::Bytes(text), Some(ColumnType::VarChar(length))) = (value, ty.ty) {
                     shorten(text, length, ty.collation, name, context)?;
                 }
@@ -134,9 +134,9 @@ impl New<'_> {
                     continue;
                 }
             }
-            kept.push(row);
+            new.push(row);
         }
-        Ok(kept)
+        Ok(new)
     }
 }
 

@@ -42,16 +42,6 @@ pub(super) fn binary(
             return Ok(Value::Int(result));
         }
     }
-    if matches!(
-        op,
-        BinaryOp::BitAnd
-            | BinaryOp::BitOr
-            | BinaryOp::BitXor
-            | BinaryOp::ShiftLeft
-            | BinaryOp::ShiftRight
-    ) {
-        return Ok(bits(op, left, right, context));
-    }
     let (Some(a), Some(b)) = (number(left, context), number(right, context)) else {
         return Ok(Value::Null);
     };
@@ -83,32 +73,18 @@ fn division_by_zero(context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     Ok(Value::Null)
 }
 
-/// The bits that operators and aggregates on bits see of a value; `None` for NULL.
-pub fn bit_pattern(value: &Value, context: &mut EvalContext<'_>) -> Option<u64> {
-    Some(match convert::integer(value, context)? {
-        Number::Int(n) => n.cast_unsigned(),
-        Number::UInt(n) => n,
-        // `integer` yields integers only.
-        Number::Decimal(_) | Number::Double(_) => 0,
-    })
-}
-
-fn bits(op: BinaryOp, left: &Value, right: &Value, context: &mut EvalContext<'_>) -> Value {
-    let (Some(a), Some(b)) = (bit_pattern(left, context), bit_pattern(right, context)) else {
+/// An operation on bits; NULL if either side is.
+pub(super) fn bits(op: BinaryOp, left: Option<u64>, right: Option<u64>) -> Value {
+    let (Some(a), Some(b)) = (left, right) else {
         return Value::Null;
     };
+    let shift = u32::try_from(b).ok();
     Value::UInt(match op {
         BinaryOp::BitAnd => a & b,
         BinaryOp::BitOr => a | b,
         BinaryOp::BitXor => a ^ b,
-        BinaryOp::ShiftLeft => u32::try_from(b)
-            .ok()
-            .and_then(|b| a.checked_shl(b))
-            .unwrap_or(0),
-        _ => u32::try_from(b)
-            .ok()
-            .and_then(|b| a.checked_shr(b))
-            .unwrap_or(0),
+        BinaryOp::ShiftLeft => shift.and_then(|by| a.checked_shl(by)).unwrap_or(0),
+        _ => shift.and_then(|by| a.checked_shr(by)).unwrap_or(0),
     })
 }
 

@@ -83,7 +83,7 @@ fn compare_mixed(
 }
 
 /// A value that is compared with the date or time `with`, as a moment.
-fn moment(
+pub(super) fn moment(
     value: &Value,
     with: &Value,
     strict: bool,

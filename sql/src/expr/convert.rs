@@ -254,8 +254,22 @@ fn f64_to_integer(x: f64) -> Number {
     Number::Int(x.round_ties_even() as i64)
 }
 
-/// CAST(text AS SIGNED or UNSIGNED): the digits it begins with.
-pub(super) fn text_to_integer(text: &[u8], context: &mut EvalContext<'_>) -> Number {
+/// Whether a floating point number is clipped when it becomes a signed integer.
+pub(super) fn is_beyond_integers(x: f64) -> bool {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    !(-LIMIT..LIMIT).contains(&x)
+}
+
+/// The integer that a text begins with.
+pub(super) struct IntegerText {
+    /// The nearest 64 bits have; 0 if there is none.
+    pub number: Number,
+    /// The number is not all of the text, or is another.
+    pub lost: bool,
+}
+
+/// The digits that a text begins with, as an integer.
+pub(super) fn integer_prefix(text: &[u8]) -> IntegerText {
     let trimmed = text.trim_ascii();
     let negative = trimmed.first() == Some(&b'-');
     let unsigned = trimmed
@@ -285,6 +299,12 @@ pub(super) fn text_to_integer(text: &[u8], context: &mut EvalContext<'_>) -> Num
             Number::UInt(u64::MAX)
         }
     };
+    IntegerText { number, lost }
+}
+
+/// CAST(text AS SIGNED or UNSIGNED): the digits it begins with.
+pub(super) fn text_to_integer(text: &[u8], context: &mut EvalContext<'_>) -> Number {
+    let IntegerText { number, lost } = integer_prefix(text);
     if lost {
         context
             .warnings
@@ -585,6 +605,26 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
             Some(number) => number.into_value(),
             None => Value::Null,
         },
+    }
+}
+
+/// The value as a table would keep it in a column of the type: a decimal has all the digits of it.
+#[must_use]
+pub fn kept(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Value {
+    padded(conform(value, ty, context), ty)
+}
+
+/// Shows as many digits of a decimal as the type has; IF and CASE leave them as they are. So many
+/// as there can be are the type of what is known only later.
+pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
+    match (value, ty.ty) {
+        (Value::Decimal(number), Some(ColumnType::Decimal { scale: digits, .. }))
+            if digits < 30 =>
+        {
+            let digits = i64::from(digits).max(scale(&number));
+            Value::Decimal(Box::new(number.with_scale(digits)))
+        }
+        (value, _) => value,
     }
 }
 

@@ -3,9 +3,10 @@
 use super::{
     BinaryOp, EvalContext, Expr, ExprType, arithmetic,
     compare::{compare, compare_with},
-    convert::{self, Number},
+    convert,
     describe::{self, describe},
     functions, infer,
+    operand::bit_pattern,
     resolve::literal,
 };
 use crate::error::SqlError;
@@ -95,25 +96,15 @@ impl Expr {
             } => match op {
                 BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => boolean(self.truth(row, context)?),
                 op if op.is_comparison() => boolean(self.truth(row, context)?),
-                op => {
-                    let left = left.value(row, context)?;
-                    let right = right.value(row, context)?;
-                    let params = context.params;
-                    arithmetic::binary(*op, &left, &right, ty, context, || describe(self, params))?
-                }
+                op => operate(*op, left, right, ty, row, context)?,
             },
             Expr::Negate { expr, .. } => {
-                let value = expr.value(row, context)?;
+                let value = expr.number_value(row, context)?;
                 let params = context.params;
                 arithmetic::negate(&value, context, || describe(self, params))?
             }
             Expr::BitNot(expr) => {
-                let value = expr.value(row, context)?;
-                match convert::integer(&value, context) {
-                    Some(Number::Int(n)) => Value::UInt(!n.cast_unsigned()),
-                    Some(Number::UInt(n)) => Value::UInt(!n),
-                    _ => Value::Null,
-                }
+                bit_pattern(expr, row, context)?.map_or(Value::Null, |bits| Value::UInt(!bits))
             }
             Expr::Not(_)
             | Expr::In { .. }
@@ -121,9 +112,17 @@ impl Expr {
             | Expr::Like { .. }
             | Expr::IsNull { .. }
             | Expr::IsTruth { .. } => boolean(self.truth(row, context)?),
-            Expr::Case { .. } => return self.case(row, context),
+            Expr::Case { ty, .. } => return self.case(ty, row, context),
             Expr::Cast { expr, ty } => {
-                let value = expr.value(row, context)?;
+                let operand = if ty.is_string() {
+                    expr.text_operand(row, context)?
+                } else {
+                    Some(&**expr)
+                };
+                let Some(expr) = operand else {
+                    return Ok(Cow::Owned(Value::Null));
+                };
+                let value = expr.cast_value(ty, row, context)?;
                 functions::cast::cast(&value, &infer(expr), ty, context)?
             }
             Expr::Function { function, args, ty } => {
@@ -247,42 +246,52 @@ impl Expr {
 
     fn case<'r, 'c: 'r>(
         &'r self,
+        ty: &ExprType,
         row: &'r [Value],
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'r, Value>, SqlError> {
-        let Expr::Case {
-            operand,
-            collation,
-            branches,
-            otherwise,
-            ty,
-        } = self
-        else {
-            return Ok(Cow::Owned(Value::Null));
-        };
-        let operand = match operand {
-            Some(operand) => Some(operand.value(row, context)?),
-            None => None,
-        };
-        let mut chosen = otherwise.as_deref();
-        for (when, then) in branches {
-            let fits = match &operand {
-                Some(operand) => {
-                    let when = when.value(row, context)?;
-                    compare(operand, &when, *collation, context)? == Some(Ordering::Equal)
-                }
-                None => when.truth(row, context)? == Some(true),
-            };
-            if fits {
-                chosen = Some(then);
-                break;
-            }
-        }
-        let Some(chosen) = chosen else {
+        let Some(chosen) = self.branch(row, context)? else {
             return Ok(Cow::Owned(Value::Null));
         };
         let value = chosen.value(row, context)?;
         functions::unify(value, infer(chosen).decimals, ty, context)
+    }
+
+    /// The branch that a CASE or IF takes for a row; of anything else, none.
+    pub(super) fn branch<'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'_>,
+    ) -> Result<Option<&'r Expr>, SqlError> {
+        match self {
+            Expr::Case {
+                operand,
+                collation,
+                branches,
+                otherwise,
+                ty: _,
+            } => {
+                let operand = match operand {
+                    Some(operand) => Some(eval(operand, row, context)?),
+                    None => None,
+                };
+                for (when, then) in branches {
+                    let fits = match &operand {
+                        Some(operand) => {
+                            let when = eval(when, row, context)?;
+                            compare(operand, &when, *collation, context)? == Some(Ordering::Equal)
+                        }
+                        None => when.truth(row, context)? == Some(true),
+                    };
+                    if fits {
+                        return Ok(Some(then));
+                    }
+                }
+                Ok(otherwise.as_deref())
+            }
+            Expr::Function { args, .. } => functions::branch(args, row, context),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -341,21 +350,39 @@ fn binary_truth(
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
                 return Ok(Some(a.is_null() && b.is_null()));
             }
+            let a = left.beside(a, &b);
+            let b = right.beside(b, &a);
             let is_text = |value: &Value| matches!(value, Value::Bytes(_));
             let strict = left.is_literal() && is_text(&a) || right.is_literal() && is_text(&b);
             let order = compare_with(&a, &b, ty.collation, strict, context)?;
             Ok(order.map(|order| op.accepts(order)))
         }
         op => {
-            let a = left.value(row, context)?;
-            let b = right.value(row, context)?;
-            let params = context.params;
-            let value = arithmetic::binary(op, &a, &b, ty, context, || {
-                describe::operation(op, left, right, params)
-            })?;
+            let value = operate(op, left, right, ty, row, context)?;
             Ok(truth_of(&value, context))
         }
     }
+}
+
+/// Arithmetic, and operations on bits.
+fn operate(
+    op: BinaryOp,
+    left: &Expr,
+    right: &Expr,
+    ty: &ExprType,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    if op.is_bitwise() {
+        let a = bit_pattern(left, row, context)?;
+        return Ok(arithmetic::bits(op, a, bit_pattern(right, row, context)?));
+    }
+    let a = left.number_value(row, context)?;
+    let b = right.number_value(row, context)?;
+    let params = context.params;
+    arithmetic::binary(op, &a, &b, ty, context, || {
+        describe::operation(op, left, right, params)
+    })
 }
 
 impl BinaryOp {

@@ -33,6 +33,17 @@ pub fn infer(expr: &Expr) -> ExprType {
 }
 
 impl BinaryOp {
+    /// `&`, `|`, `^`, `<<`, `>>`
+    pub(super) fn is_bitwise(self) -> bool {
+        matches!(
+            self,
+            BinaryOp::BitAnd
+                | BinaryOp::BitOr
+                | BinaryOp::BitXor
+                | BinaryOp::ShiftLeft
+                | BinaryOp::ShiftRight
+        )
+    }
     /// `=`, `<=>`, `<>`, `<`, `<=`, `>`, `>=`
     #[must_use]
     pub fn is_comparison(self) -> bool {

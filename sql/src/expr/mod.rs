@@ -33,19 +33,20 @@ pub mod functions;
 mod golden;
 mod in_list;
 mod infer;
+mod operand;
 pub mod resolve;
 mod time_zone;
 mod types;
 mod value_type;
 
-pub use arithmetic::bit_pattern;
 pub use assign::{assign, implicit_default};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
-pub use convert::{conform, for_variable, text};
+pub use convert::{conform, for_variable, kept, text};
 pub use eval::{eval, eval_output, holds};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
+pub use operand::bit_pattern;
 pub use resolve::call::{plain_arguments, plain_call};
 pub(crate) use resolve::literal::as_number;
 pub use resolve::{

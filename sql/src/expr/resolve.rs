@@ -473,8 +473,24 @@ fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> Exp
     if op == BinaryOp::IntegerDivide {
         return ExprType::bigint(unsigned);
     }
-    if a.is_floating() || b.is_floating() {
+    let is_floating = |ty: &ExprType| ty.ty.is_some() && ty.is_floating();
+    if is_floating(a) || is_floating(b) {
         return ExprType::double();
+    }
+    if a.ty.is_none() || b.ty.is_none() {
+        // With NULL it is floating point, with the digits that exact arithmetic had.
+        let known = |ty: &ExprType| {
+            if ty.ty.is_none() {
+                ExprType::int(1)
+            } else {
+                *ty
+            }
+        };
+        let exact = arithmetic_type(op, &known(a), &known(b), digits);
+        return ExprType {
+            decimals: exact.decimals,
+            ..ExprType::double()
+        };
     }
     let ((a_whole, a_scale), (b_whole, b_scale)) = (a.digits(), b.digits());
     let whole_numbers = a_scale == 0

@@ -210,6 +210,17 @@ impl ExprType {
         self
     }
 
+    /// The length that a text of it has in another character set: as bytes, a character may be
+    /// four.
+    #[must_use]
+    pub fn length_in(&self, collation: Collation) -> u32 {
+        if collation.is_binary() && self.is_string() && !self.collation.is_binary() {
+            self.length.saturating_mul(4)
+        } else {
+            self.length
+        }
+    }
+
     /// Whether it yields strings.
     #[must_use]
     pub fn is_string(&self) -> bool {
@@ -293,7 +304,17 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
 
 fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
     if a.is_string() || b.is_string() || a.is_temporal() != b.is_temporal() {
-        let length = a.length.max(b.length);
+        let bytes = [a, b]
+            .iter()
+            .any(|ty| ty.is_string() && ty.collation.is_binary());
+        let length_in = |ty: &ExprType| {
+            if bytes {
+                ty.length_in(Collation::Binary)
+            } else {
+                ty.length
+            }
+        };
+        let length = length_in(a).max(length_in(b));
         return match (a.is_string(), b.is_string()) {
             (true, false) => ExprType::string(length, a.collation, a.coercibility),
             (false, true) => ExprType::string(length, b.collation, b.coercibility),
@@ -322,7 +343,10 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
         return match (fits_float(a), fits_float(b)) {
             (true, true) if floating(a) => *a,
             (true, true) => *b,
-            _ => ExprType::double(),
+            _ => ExprType {
+                decimals: a.decimals.max(b.decimals),
+                ..ExprType::double()
+            },
         };
     }
     if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {

@@ -290,15 +290,17 @@ impl Names {
 fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
     let ty = match function {
         AggregateFunction::Sum | AggregateFunction::Avg | AggregateFunction::Variance { .. } => {
-            ExprType::double()
+            Some(ExprType::double())
         }
-        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-            ExprType::bigint(true)
-        }
+        // These take the bits of what there is.
+        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => None,
         _ => return,
     };
     for arg in args {
         arg.expr = as_number(std::mem::replace(&mut arg.expr, super::walk::null()));
+        let Some(ty) = ty else {
+            continue;
+        };
         let own = infer(&arg.expr);
         let (whole, scale) = own.digits();
         let ty = match own.ty {

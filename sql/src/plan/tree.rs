@@ -310,7 +310,9 @@ pub struct Derived {
 impl Derived {
     /// The table of a query, and of the recursive parts that go with it.
     #[must_use]
-    pub fn new(query: Query, recursion: Option<Recursion>) -> Derived {
+    pub fn new(mut query: Query, recursion: Option<Recursion>) -> Derived {
+        let outputs = query.blocks.iter_mut().flat_map(|block| &mut block.output);
+        outputs.for_each(|output| output.expr.keep_all_digits());
         let parts = recursion.iter().flat_map(|r| &r.parts);
         let depth = std::iter::once(&query).chain(parts).map(Query::depth).max();
         Derived {

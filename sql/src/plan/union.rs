@@ -182,6 +182,7 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
 }
 
 fn cast_to(expr: &mut Expr, ty: &ExprType) {
+    expr.keep_all_digits();
     let own = infer(expr);
     if own.ty == ty.ty && own.unsigned == ty.unsigned || own.ty.is_none() {
         return;

@@ -152,10 +152,8 @@ fn decimal(value: &Value, precision: u8, scale: u8, context: &mut EvalContext<'_
         scale.into(),
     );
     if rounded.abs() > limit {
-        context.warnings.warn(SqlError::truncated_wrong_value(
-            "DECIMAL",
-            number.to_plain_string(),
-        ));
+        // It is no column; MySQL names it so where the expression has no name either.
+        context.warnings.warn(SqlError::out_of_range("(null)", 1));
         let negative = rounded.sign() == bigdecimal::num_bigint::Sign::Minus;
         return Value::Decimal(Box::new(if negative { -limit } else { limit }));
     }

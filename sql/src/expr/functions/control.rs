@@ -1,28 +1,31 @@
 //! Functions that choose among their arguments.
 
-use super::{Args, Function, MANY, Typing, function, unify};
+use super::{Args, AsNumber, Function, MANY, Typing, function, unify};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, ExprType, compare::compare, convert, infer, types::common_type},
+    expr::{EvalContext, Expr, ExprType, compare::compare, convert, infer, types::common_type},
 };
 use cohort_engine::types::{ColumnType, Value};
 use std::cmp::Ordering;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("if", (3, 3), |t| common_type(&t.types()[1..]), if_),
-    function("ifnull", (2, 2), coalesce_type, coalesce),
-    function("coalesce", (1, MANY), coalesce_type, coalesce),
+    function("if", (3, 3), |t| common_type(&t.types()[1..]), if_).as_number(AsNumber::Branch),
+    function("ifnull", (2, 2), coalesce_type, coalesce).as_number(AsNumber::Merged),
+    function("coalesce", (1, MANY), coalesce_type, coalesce).as_number(AsNumber::Merged),
     // What is told from it otherwise is the planner's.
-    function("any_value", (1, 1), |t| t.ty(0).computed(), coalesce),
-    function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif),
+    function("any_value", (1, 1), |t| t.ty(0).computed(), coalesce).as_number(AsNumber::Chosen),
+    function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif)
+        .as_number(AsNumber::Chosen),
     function("interval", (2, MANY), |_| ExprType::int(2), interval),
     function("isnull", (1, 1), |_| ExprType::boolean(), isnull),
     function("greatest", (2, MANY), extreme_type, |args, context| {
         extreme(args, Ordering::Greater, context)
-    }),
+    })
+    .as_number(AsNumber::Merged),
     function("least", (2, MANY), extreme_type, |args, context| {
         extreme(args, Ordering::Less, context)
-    }),
+    })
+    .as_number(AsNumber::Merged),
 ];
 
 /// How many of the arguments after the first one, which ascend, it is not below; -1 for NULL.
@@ -55,37 +58,38 @@ fn extreme_type(typing: &Typing<'_>) -> ExprType {
     common_type(&typing.types())
 }
 
-/// Shows as many digits of a decimal as the type has; IF and CASE leave them as they are. So many
-/// as there can be are the type of what is known only later.
-fn padded(value: Value, ty: &ExprType) -> Value {
-    match (value, ty.ty) {
-        (Value::Decimal(number), Some(ColumnType::Decimal { scale, .. })) if scale < 30 => {
-            let scale = i64::from(scale).max(convert::scale(&number));
-            Value::Decimal(Box::new(number.with_scale(scale)))
-        }
-        (value, _) => value,
-    }
-}
-
 fn chosen(args: &Args<'_>, i: usize, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.value(i, context)?;
     let decimals = args.decimals(i);
     Ok(unify(value, decimals, args.ty, context)?.into_owned())
 }
 
-fn if_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let truth = match args.args.first() {
-        Some(condition) => condition.truth(args.row, context)?,
-        None => None,
+/// The argument that IF chooses.
+pub(in crate::expr) fn branch<'a>(
+    args: &'a [Expr],
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<&'a Expr>, SqlError> {
+    let [condition, then, otherwise] = args else {
+        return Ok(None);
     };
-    chosen(args, if truth == Some(true) { 1 } else { 2 }, context)
+    let truth = condition.truth(row, context)?;
+    Ok(Some(if truth == Some(true) { then } else { otherwise }))
+}
+
+fn if_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(chosen) = branch(args.args, args.row, context)? else {
+        return Ok(Value::Null);
+    };
+    let value = chosen.value(args.row, context)?;
+    Ok(unify(value, infer(chosen).decimals, args.ty, context)?.into_owned())
 }
 
 fn coalesce(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     for i in 0..args.len() {
         let value = chosen(args, i, context)?;
         if !value.is_null() {
-            return Ok(padded(value, args.ty));
+            return Ok(convert::padded(value, args.ty));
         }
     }
     Ok(Value::Null)
@@ -131,7 +135,11 @@ fn extreme(
             return Ok(Value::Null);
         }
         let better = match &best {
-            Some((_, best)) => compare(&value, best, collation, context)? == Some(wanted),
+            // Of what is alike, LEAST has the first and GREATEST the last.
+            Some((_, best)) => match compare(&value, best, collation, context)? {
+                Some(Ordering::Equal) => wanted == Ordering::Greater && as_text,
+                order => order == Some(wanted),
+            },
             None => true,
         };
         if better {
@@ -143,5 +151,5 @@ fn extreme(
     };
     let decimals = args.decimals(i);
     let value = unify(std::borrow::Cow::Owned(value), decimals, args.ty, context)?;
-    Ok(padded(value.into_owned(), args.ty))
+    Ok(convert::padded(value.into_owned(), args.ty))
 }

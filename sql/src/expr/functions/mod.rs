@@ -11,8 +11,9 @@ mod regexp;
 mod string;
 mod temporal;
 
+pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
-pub(super) use temporal::FULL_YEAR;
+pub(super) use temporal::{AS_MOMENT, FULL_YEAR};
 
 use super::{
     EvalContext, Expr, ExprType,
@@ -34,10 +35,26 @@ pub struct Function {
     /// Whether it must be evaluated anew for each row, and only once: every call differs, changes
     /// something, or tells of something that changes meanwhile.
     pub volatile: bool,
+    /// What becomes of its value where a number is wanted.
+    pub as_number: AsNumber,
     /// The type of its result.
     pub infer: fn(&Typing<'_>) -> ExprType,
     /// Its evaluation.
     pub eval: fn(&Args<'_>, &mut EvalContext<'_>) -> Result<Value, SqlError>,
+}
+
+/// What becomes of the value of a function where a number is wanted: see `operand`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsNumber {
+    /// The function has computed it: it must fit.
+    Computed,
+    /// It is that of an argument.
+    Chosen,
+    /// The same; which one, the first argument says: IF.
+    Branch,
+    /// It is that of an argument, made a text or number as all arguments are; nothing is said of
+    /// a text that is no number.
+    Merged,
 }
 
 impl std::fmt::Debug for Function {
@@ -66,6 +83,7 @@ const fn function(
         name,
         arity,
         volatile: false,
+        as_number: AsNumber::Computed,
         infer,
         eval,
     }
@@ -82,8 +100,17 @@ const fn volatile(
         name,
         arity,
         volatile: true,
+        as_number: AsNumber::Computed,
         infer,
         eval,
+    }
+}
+
+impl Function {
+    /// The same, as a number another way.
+    const fn as_number(mut self, as_number: AsNumber) -> Function {
+        self.as_number = as_number;
+        self
     }
 }
 
@@ -147,6 +174,7 @@ impl Typing<'_> {
             Some(_) if ty.is_temporal() => ty.decimals,
             Some(ColumnType::Decimal { scale, .. }) => scale.min(6),
             Some(_) if ty.is_integer() => 0,
+            None if matches!(self.args.get(i), Some(Expr::Literal(Value::Null, _))) => 0,
             _ => 6,
         }
     }
@@ -190,25 +218,22 @@ impl<'a> Args<'a> {
         i: usize,
         context: &mut EvalContext<'c>,
     ) -> Result<Option<Cow<'x, [u8]>>, SqlError> {
-        Ok(match self.value(i, context)? {
-            Cow::Borrowed(value) => convert::string(value, self.decimals(i)),
+        let Some(arg) = self.args.get(i) else {
+            return Ok(None);
+        };
+        let Some(arg) = arg.text_operand(self.row, context)? else {
+            return Ok(None);
+        };
+        Ok(match arg.value(self.row, context)? {
+            Cow::Borrowed(value) => convert::string(value, text_decimals(arg)),
             Cow::Owned(Value::Bytes(bytes)) => Some(Cow::Owned(bytes)),
-            Cow::Owned(value) => {
-                convert::string(&value, self.decimals(i)).map(|text| Cow::Owned(text.into_owned()))
-            }
+            Cow::Owned(value) => convert::string(&value, text_decimals(arg))
+                .map(|text| Cow::Owned(text.into_owned())),
         })
     }
     /// The digits that the text form of an argument shows.
     fn decimals(&self, i: usize) -> u8 {
-        self.args.get(i).map_or(NOT_FIXED, |arg| {
-            let ty = infer(arg);
-            // A parameter's digits are those of its value.
-            if ty.ty.is_none() || ty.is_string() {
-                NOT_FIXED
-            } else {
-                ty.decimals
-            }
-        })
+        self.args.get(i).map_or(NOT_FIXED, text_decimals)
     }
     /// The value of an argument where a number is wanted: of a hexadecimal or bit literal, its own.
     fn numeric<'x, 'c: 'x>(
@@ -218,7 +243,24 @@ impl<'a> Args<'a> {
     ) -> Result<Cow<'x, Value>, SqlError> {
         match self.args.get(i).and_then(literal::digits_number) {
             Some(number) => Ok(Cow::Owned(Value::UInt(number))),
-            None => self.value(i, context),
+            None => match self.args.get(i) {
+                Some(arg) => arg.number_value(self.row, context),
+                None => Ok(Cow::Owned(Value::Null)),
+            },
+        }
+    }
+    /// The same where an integer is wanted.
+    fn whole<'x, 'c: 'x>(
+        &'x self,
+        i: usize,
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        match self.args.get(i).and_then(literal::digits_number) {
+            Some(number) => Ok(Cow::Owned(Value::UInt(number))),
+            None => match self.args.get(i) {
+                Some(arg) => arg.integer_value(self.row, context),
+                None => Ok(Cow::Owned(Value::Null)),
+            },
         }
     }
     /// The value of an argument where a date is wanted: of a YEAR, its first day.
@@ -233,7 +275,7 @@ impl<'a> Args<'a> {
     }
     /// An argument as an integer, clipped to 64 bits with sign.
     fn int(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
-        let value = self.numeric(i, context)?;
+        let value = self.whole(i, context)?;
         Ok(convert::argument(&value, context))
     }
     fn double(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<f64>, SqlError> {
@@ -283,6 +325,13 @@ impl<'a> Args<'a> {
     fn collation(&self) -> Collation {
         self.ty.collation
     }
+    /// The collation to search an argument with: its own, if it is a string.
+    fn searched(&self, i: usize) -> Collation {
+        match self.args.get(i).map(infer) {
+            Some(ty) if ty.is_string() => ty.collation,
+            _ => self.comparison(),
+        }
+    }
     /// The collation to compare all string arguments with.
     fn comparison(&self) -> Collation {
         self.args
@@ -295,6 +344,17 @@ impl<'a> Args<'a> {
                 ExprType::string(0, collation, coercibility)
             })
             .map_or(Collation::Utf8mb40900AiCi, |ty| ty.collation)
+    }
+}
+
+/// The digits that the text form of an expression shows.
+fn text_decimals(expr: &Expr) -> u8 {
+    let ty = infer(expr);
+    // A parameter's digits are those of its value.
+    if ty.ty.is_none() || ty.is_string() {
+        NOT_FIXED
+    } else {
+        ty.decimals
     }
 }
 

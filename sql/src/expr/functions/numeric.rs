@@ -141,7 +141,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| ExprType::bigint(false).nullable_if(t.nullable()),
         |args, context| {
-            let value = args.numeric(0, context)?;
+            let value = args.whole(0, context)?;
             Ok(match convert::integer(&value, context) {
                 Some(Number::Int(n)) => Value::Int(n.count_ones().into()),
                 Some(Number::UInt(n)) => Value::Int(n.count_ones().into()),
@@ -469,7 +469,7 @@ fn digits(mut n: u64, base: u64) -> Vec<u8> {
 }
 
 fn in_base(args: &Args<'_>, base: u64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let value = args.value(0, context)?;
+    let value = args.whole(0, context)?;
     Ok(match convert::integer(&value, context) {
         Some(Number::Int(n)) => Value::Bytes(digits(n.cast_unsigned(), base)),
         Some(Number::UInt(n)) => Value::Bytes(digits(n, base)),

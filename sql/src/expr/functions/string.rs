@@ -552,7 +552,7 @@ fn locate(
     from: Option<i64>,
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
-    let collation = args.comparison();
+    let collation = args.searched(haystack);
     let (needle, text) = (
         args.string(needle, context)?,
         args.string(haystack, context)?,
@@ -649,7 +649,7 @@ fn unhex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 
 /// FIELD: strings compare as strings if all are, else as numbers.
 fn field(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let collation = args.comparison();
+    let collation = args.searched(0);
     let wanted = args.value(0, context)?;
     if wanted.is_null() {
         return Ok(Value::Int(0));

@@ -8,6 +8,7 @@ use crate::{
     error::SqlError,
     expr::{
         EvalContext, Expr, ExprType, TimeZone,
+        compare::moment,
         convert::{self, Number, Takes},
         types::coercibility,
     },
@@ -292,6 +293,22 @@ pub(super) const FUNCTIONS: &[Function] = &[
 /// one. It has no name in SQL.
 pub(in crate::expr) static FULL_YEAR: Function =
     function("full_year", (1, 1), |t| t.ty(0), full_year);
+
+/// A text as it is compared with dates: a moment, the zero date if it is none. It has no name in
+/// SQL.
+pub(in crate::expr) static AS_MOMENT: Function = function(
+    "as_moment",
+    (1, 1),
+    |t| ExprType::temporal(ColumnType::DateTime(6)).nullable_if(t.nullable()),
+    |args, context| {
+        let value = args.value(0, context)?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let of = Value::DateTime(DateTime::default());
+        moment(&value, &of, false, context).map(Value::DateTime)
+    },
+);
 
 fn full_year(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.value(0, context)?.into_owned();

@@ -4,7 +4,7 @@
 use super::{is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
-    functions::{EXACT_NUMBER, FULL_YEAR, exact_literal},
+    functions::{AS_MOMENT, EXACT_NUMBER, FULL_YEAR, exact_literal},
     infer, is_volatile, visit_operands,
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -78,4 +78,24 @@ fn is_fixed(expr: &Expr) -> bool {
         !matches!(expr, Expr::Column { .. } | Expr::UserVariable { .. }) && !is_volatile(expr);
     visit_operands(expr, &mut |operand| fixed &= is_fixed(operand));
     fixed
+}
+
+/// What IN or BETWEEN looks for: if it is a text, and only texts and at least one date or date and
+/// time stand beside it, it is compared with all of them as a date, with the texts, too.
+pub(super) fn among(text: Expr, others: &[&Expr]) -> Expr {
+    let is_date = |ty: &ExprType| {
+        matches!(
+            ty.ty,
+            Some(ColumnType::Date | ColumnType::DateTime(_) | ColumnType::Timestamp(_))
+        )
+    };
+    let types: Vec<ExprType> = others.iter().copied().map(infer).collect();
+    let comparable = |ty: &ExprType| ty.ty.is_none() || ty.is_string() || ty.is_temporal();
+    if !infer(&text).is_string() || !types.iter().all(comparable) || !types.iter().any(is_date) {
+        return text;
+    }
+    let args = vec![text];
+    let function = &AS_MOMENT;
+    let ty = ExprType::temporal(ColumnType::DateTime(6)).nullable_if(infer(&args[0]).nullable);
+    Expr::Function { function, args, ty }
 }

@@ -319,7 +319,8 @@ pub(super) fn convert(
     let collation = charset_collation(&charset, scope.collation())?;
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
-    let ty = ExprType::string(from.length, collation, coercibility::IMPLICIT)
+    let length = from.length_in(collation);
+    let ty = ExprType::string(length, collation, coercibility::IMPLICIT)
         .nullable_if(from.nullable || from.collation.is_binary());
     Ok(Expr::Cast {
         expr: Box::new(expr),
@@ -336,7 +337,10 @@ fn cast_type(
     use ast::DataType as Ast;
     let real_is_float = scope.sql_mode().has(SqlMode::REAL_AS_FLOAT);
     let text = |length: Option<u64>, collation: Collation| {
-        let length = length.map_or(from.length, |length| length.min(u64::from(u32::MAX)) as u32);
+        let length = length.map_or_else(
+            || from.length_in(collation),
+            |length| length.min(u64::from(u32::MAX)) as u32,
+        );
         ExprType::string(length, collation, coercibility::IMPLICIT)
     };
     let fsp = |precision: Option<u64>| match precision {

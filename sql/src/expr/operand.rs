@@ -1,0 +1,211 @@
+//! The value of an expression where a number is wanted of it. It depends on what the expression
+//! is, not on its value alone, what MySQL says of a text that is no number, and of a floating point
+//! number that is no integer.
+//!
+//! | | as a number, of `'1x'` | as an integer, of `1e20` |
+//! |---|---|---|
+//! | a literal, parameter or variable | warning 1292 | the nearest integer |
+//! | a column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
+//! | IF, CASE | as the branch | as the branch |
+//! | COALESCE, IFNULL, GREATEST, LEAST | 1, without a word | error 1690 |
+//! | any other operator or function | warning 1292 | error 1690 |
+
+use super::{
+    EvalContext, Expr, ExprType,
+    convert::{self, Number},
+    describe::describe,
+    functions::AsNumber,
+    infer,
+    types::NOT_FIXED,
+};
+use crate::error::SqlError;
+use cohort_engine::types::{ColumnType, Value};
+use std::borrow::Cow;
+
+impl Expr {
+    /// The value where a number is wanted.
+    #[inline]
+    pub(super) fn number_value<'r, 'c: 'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        let value = self.value(row, context)?;
+        match &*value {
+            Value::Bytes(text) if self.is_quiet() => {
+                let (x, _) = convert::text_prefix_f64(text);
+                Ok(Cow::Owned(Value::Double(x)))
+            }
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) if self.has_branches() => {
+                let value = convert::kept(value.into_owned(), &infer(self), context);
+                Ok(Cow::Owned(value))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// The value where an integer is wanted.
+    #[inline]
+    pub(super) fn integer_value<'r, 'c: 'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        if self.has_branches() {
+            return match self.branch(row, context)? {
+                Some(branch) => branch.integer_value(row, context),
+                None => Ok(Cow::Owned(Value::Null)),
+            };
+        }
+        let value = self.value(row, context)?;
+        match &*value {
+            Value::Bytes(text) if self.is_quiet() => {
+                let number = convert::integer_prefix(text).number;
+                return Ok(Cow::Owned(number.into_value()));
+            }
+            Value::Double(x) if convert::is_beyond_integers(*x) => self.overflows(*x, context)?,
+            Value::Float(x) if convert::is_beyond_integers(f64::from(*x)) => {
+                self.overflows(f64::from(*x), context)?;
+            }
+            _ => {}
+        }
+        Ok(value)
+    }
+
+    /// Its value, as it is compared with another.
+    #[inline]
+    pub(super) fn beside<'r>(&self, value: Cow<'r, Value>, other: &Value) -> Cow<'r, Value> {
+        match (&*value, other) {
+            (
+                Value::Bytes(text),
+                Value::Int(_)
+                | Value::UInt(_)
+                | Value::Decimal(_)
+                | Value::Float(_)
+                | Value::Double(_),
+            ) if self.is_quiet() => {
+                let (x, _) = convert::text_prefix_f64(text);
+                Cow::Owned(Value::Double(x))
+            }
+            _ => value,
+        }
+    }
+
+    /// The value that CAST makes one of the type of.
+    #[inline]
+    pub(super) fn cast_value<'r, 'c: 'r>(
+        &'r self,
+        to: &ExprType,
+        row: &'r [Value],
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        let is_number = !to.is_string() && !to.is_temporal();
+        match to.ty {
+            // To an integer a text is cast digit by digit, whatever made it.
+            Some(_) if to.is_integer() && !self.is_quiet() => self.integer_value(row, context),
+            Some(_) if is_number && !to.is_integer() => self.number_value(row, context),
+            _ => self.value(row, context),
+        }
+    }
+
+    /// What is made a text of: of IF and CASE that yield numbers, the branch. `None` is NULL.
+    #[inline]
+    pub(super) fn text_operand<'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'_>,
+    ) -> Result<Option<&'r Expr>, SqlError> {
+        let mut expr = self;
+        while expr.has_branches() {
+            let ty = infer(expr);
+            if ty.is_string() || ty.is_temporal() {
+                break;
+            }
+            match expr.branch(row, context)? {
+                Some(branch) => expr = branch,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(expr))
+    }
+
+    /// Of an IF or CASE that is a decimal, a branch with fewer digits shows them only; in a table
+    /// that a query computes it has all of its column's.
+    pub fn keep_all_digits(&mut self) {
+        let ty = infer(self);
+        let is_decimal = matches!(ty.ty, Some(ColumnType::Decimal { scale, .. }) if scale < 30);
+        if is_decimal && self.has_branches() {
+            let inner = std::mem::replace(self, Expr::Literal(Value::Null, ExprType::null()));
+            *self = Expr::Cast {
+                expr: Box::new(inner),
+                ty,
+            };
+        }
+    }
+
+    /// Whether it is IF or CASE.
+    fn has_branches(&self) -> bool {
+        match self {
+            Expr::Case { .. } => true,
+            Expr::Function { function, .. } => function.as_number == AsNumber::Branch,
+            _ => false,
+        }
+    }
+
+    /// Whether nothing is said of a text of it that is no number.
+    fn is_quiet(&self) -> bool {
+        matches!(self, Expr::Function { function, .. } if function.as_number == AsNumber::Merged)
+    }
+
+    /// Says that a floating point number is clipped to an integer, or refuses it.
+    #[cold]
+    fn overflows(&self, x: f64, context: &mut EvalContext<'_>) -> Result<(), SqlError> {
+        let warns = match self {
+            Expr::Literal(..)
+            | Expr::Parameter { .. }
+            | Expr::UserVariable { .. }
+            | Expr::SetUserVariable { .. }
+            | Expr::SystemVariable { .. } => return Ok(()),
+            Expr::Column { .. } | Expr::Case { .. } => true,
+            Expr::Function { function, .. } => {
+                matches!(function.as_number, AsNumber::Chosen | AsNumber::Branch)
+            }
+            Expr::Binary { .. }
+            | Expr::Negate { .. }
+            | Expr::Not(_)
+            | Expr::BitNot(_)
+            | Expr::In { .. }
+            | Expr::Between { .. }
+            | Expr::Like { .. }
+            | Expr::IsNull { .. }
+            | Expr::IsTruth { .. }
+            | Expr::Cast { .. } => false,
+        };
+        if !warns {
+            let expression = describe(self, context.params);
+            return Err(SqlError::value_out_of_range("BIGINT", expression));
+        }
+        let mut shown = Vec::new();
+        convert::text(&Value::Double(x), NOT_FIXED, &mut shown);
+        let shown = convert::shown(&shown);
+        context
+            .warnings
+            .warn(SqlError::truncated_wrong_value("INTEGER", shown));
+        Ok(())
+    }
+}
+
+/// The bits that operators and aggregates on bits see of an expression; `None` for NULL.
+pub fn bit_pattern(
+    expr: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<u64>, SqlError> {
+    let value = expr.integer_value(row, context)?;
+    Ok(match convert::integer(&value, context) {
+        Some(Number::Int(n)) => Some(n.cast_unsigned()),
+        Some(Number::UInt(n)) => Some(n),
+        // `integer` yields integers only.
+        Some(Number::Decimal(_) | Number::Double(_)) | None => None,
+    })
+}
