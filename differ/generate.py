@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import re
 
 from protocol import Unsigned
 
@@ -29,7 +30,7 @@ COLUMNS = {
     "a": ("YEAR", [2020, 1999]),
 }
 CONSTANTS = {
-    "int": [0, 1, -1, 2, 5, 10, 2147483648, 9007199254740993, -9223372036854775808,
+    "int": [0, 1, -1, 2, 5, 10, 2147483648, 9007199254740993, -9223372036854775807,
             Unsigned(18446744073709551614), Unsigned(3)],
     "decimal": [D("0.0"), D("1.5"), D("-0.25"), D("12345678901234567890.123"), D("0.30")],
     "double": [0.0, 1.5, -1e3, 1e20],
@@ -40,13 +41,33 @@ CONSTANTS = {
     "datetime": [MOMENT(2020, 1, 2, 10, 11, 12), MOMENT(2020, 1, 2, 10, 11, 12, 345000)],
     "null": [None],
 }
+# What compares one thing with several, as MySQL's texts have it, and in terms of `=` and the like.
+COMPARING = {
+    "in": (lambda a, *list_: f"{a} IN ({','.join(list_)})",
+           lambda a, *list_: "(" + " OR ".join(f"{a} = {b}" for b in list_) + ")"),
+    "not in": (lambda a, *list_: f"{a} NOT IN ({','.join(list_)})",
+               lambda a, *list_: "(NOT (" + " OR ".join(f"{a} = {b}" for b in list_) + "))"),
+    "between": (lambda a, low, high: f"{a} BETWEEN {low} AND {high}",
+                lambda a, low, high: f"({a} >= {low} AND {a} <= {high})"),
+    "not between": (lambda a, low, high: f"{a} NOT BETWEEN {low} AND {high}",
+                    lambda a, low, high: f"(NOT ({a} >= {low} AND {a} <= {high}))"),
+    "case": (lambda a, *then: f"CASE {a} {whens('WHEN {}', then)} END",
+             lambda a, *then: f"CASE {whens(f'WHEN {a} = {{}}', then)} END"),
+}
+
+
+def whens(when, then):
+    return " ".join(f"{when.format(one)} THEN {other}" for one, other in zip(then[::2], then[1::2]))
+
+
 # Patterns of expressions. N stands for a number, S for a string, T for a date or time, B for
 # anything that is said to be compared (numbers with digits in strings, dates with theirs), E for
-# anything at all, C for a condition, I for a small integer literal.
+# anything at all, C for a condition, I for a small integer literal. in{B;B;B} and the like are of
+# COMPARING.
 NUMBERS = """
 (N + N)|(N - N)|(N * N)|(N / N)|(N DIV N)|(N % N)|(- N)|ABS(N)|ROUND(N)|ROUND(N,I)|TRUNCATE(N,I)
 CEILING(N)|FLOOR(N)|SIGN(N)|MOD(N,N)|SQRT(N)|COALESCE(N,N)|IFNULL(N,N)|NULLIF(N,N)|IF(C,N,N)
-GREATEST(N,N)|LEAST(N,N,N)|CASE WHEN C THEN N ELSE N END|CASE N WHEN N THEN N WHEN N THEN N END
+GREATEST(N,N)|LEAST(N,N,N)|CASE WHEN C THEN N ELSE N END|case{N;N;N;N;N}
 LENGTH(S)|CHAR_LENGTH(S)|INSTR(S,S)|LOCATE(S,S)|ASCII(S)|FIELD(S,S,S)|STRCMP(S,S)|YEAR(T)
 MONTH(T)|EXTRACT(YEAR FROM T)|CAST(N AS SIGNED)|CAST(N AS DECIMAL(12,3))|CAST(S AS SIGNED)
 CAST(N AS UNSIGNED)|CAST(N AS DOUBLE)|CAST(S AS DECIMAL(12,3))|(S + N)|(C)|(N & N)|(N "|" N)|(N ^ N)
@@ -56,7 +77,7 @@ STRINGS = """
 CONCAT(S,S)|CONCAT(S,N)|CONCAT_WS(S,S,S)|CONCAT(T,S)|UPPER(S)|LOWER(S)|LEFT(S,2)|RIGHT(S,2)
 SUBSTRING(S,I)|SUBSTRING(S,1,2)|REPLACE(S,S,S)|TRIM(S)|LTRIM(S)|REVERSE(S)|REPEAT(S,2)|LPAD(S,5,S)
 HEX(S)|HEX(N)|ELT(I,S,S)|COALESCE(S,S)|IFNULL(S,S)|NULLIF(S,S)|IF(C,S,S)|GREATEST(S,S)|LEAST(S,S)
-CASE WHEN C THEN S ELSE S END|CASE S WHEN S THEN S WHEN S THEN S END|CAST(N AS CHAR)|CAST(S AS CHAR)
+CASE WHEN C THEN S ELSE S END|case{S;S;S;S;S}|CAST(N AS CHAR)|CAST(S AS CHAR)
 CAST(S AS CHAR(3))|CAST(T AS CHAR)|FORMAT(N,2)|DATE_FORMAT(T,'%Y-%m-%d %H:%i:%s')|COALESCE(S,N)
 IF(C,N,S)|IFNULL(N,S)|IFNULL(T,S)|CAST(S AS BINARY)|CONV(N,10,16)|(S)
 """.strip().replace("\n", "|")
@@ -66,9 +87,9 @@ CAST(T AS DATETIME)|CAST(T AS DATETIME(6))|TIMESTAMP(T)|COALESCE(T,T)|IFNULL(T,T
 IF(C,T,T)|GREATEST(T,T)|LEAST(T,T)|CASE WHEN C THEN T ELSE T END|CAST(S AS DATE)|(T)
 """.strip().replace("\n", "|")
 CONDITIONS = """
-B = B|B <> B|B < B|B <= B|B > B|B >= B|B <=> B|B IN (B,B)|B NOT IN (B,B,B)|B BETWEEN B AND B
+B = B|B <> B|B < B|B <= B|B > B|B >= B|B <=> B|in{B;B;B}|not in{B;B;B;B}|between{B;B;B}
 S LIKE S|E IS NULL|E IS NOT NULL|(C AND C)|(C OR C)|NOT (C)|(C) IS TRUE|(B,B) = (B,B)|N
-(B,B) IN ((B,B),(B,B))|B NOT BETWEEN B AND B|B IN (B,B,B,B,B,B)
+in{(B,B);(B,B);(B,B)}|not between{B;B;B}|in{B;B;B;B;B;B;B}
 """.strip().replace("\n", "|")
 PAIRS = ["NN", "NN", "NN", "SS", "SS", "TT", "Nn", "Nn", "Tt", "Tt"]
 AGGREGATES = ["SUM", "MIN", "MAX", "AVG", "COUNT", "BIT_OR", "BIT_AND", "GROUP_CONCAT", "STD",
@@ -86,18 +107,39 @@ LEAVES = {"N": "ibusnmf", "S": "cgcg", "T": "dde"}
 
 
 class Statement:
-    """A text with `?` for each constant, and the constants."""
+    """A text with a mark for each constant, and the constants."""
 
-    def __init__(self, text, values, columns=()):
+    def __init__(self, text, values):
         self.text, self.values = text, list(values)
 
-    def fill(self, render):
-        """The text with its constants as `render` writes them."""
+    def fill(self, render, pairwise=False):
+        """The text with its constants as `render` writes them; with IN, BETWEEN and CASE in terms
+        of `=` and the like, if `pairwise`."""
         parts = self.text.split("\1")
         out = parts[0]
         for number, part in enumerate(parts[1:]):
             out += render(number, self.values[number]) + part
-        return out
+        return spell(out, pairwise)
+
+    def compares(self):
+        """Whether there is any IN, BETWEEN or CASE in it."""
+        return "\2" in self.text
+
+
+def spell(text, pairwise):
+    """A text without marks of what compares one thing with several."""
+    open_ = [[""]]
+    for part in re.split("([\2\3\4])", text):
+        if part == "\2":
+            open_.append([""])
+        elif part == "\3":
+            open_[-1].append("")
+        elif part == "\4":
+            name, *operands = open_.pop()
+            open_[-1][-1] += COMPARING[name][pairwise](*operands)
+        else:
+            open_[-1][-1] += part
+    return open_[0][0]
 
 
 class Generator:
@@ -139,6 +181,9 @@ class Generator:
     def fill(self, pattern, depth):
         """A pattern with its letters exchanged for expressions."""
         out, pair = "", self.rng.choice(PAIRS)
+        comparing = re.fullmatch(r"([a-z ]+)\{(.*)\}", pattern)
+        if comparing:
+            pattern = "\2" + comparing[1] + "\3" + comparing[2].replace(";", "\3") + "\4"
         for place, letter in enumerate(pattern):
             before, after = pattern[place - 1:place] if place else "", pattern[place + 1:place + 2]
             alone = not before.isalpha() and not after.isalpha() and before not in ("%", "_")
@@ -225,6 +270,8 @@ def literal(value):
             return "NULL"
         case float():
             return f"{value:e}"
+        case Unsigned():
+            return str(int(value)) if value >= 1 << 63 else f"CAST({int(value)} AS UNSIGNED)"
         case int():
             return f"({value})" if value < 0 else str(int(value))
         case decimal.Decimal():

@@ -73,11 +73,8 @@ fn division_by_zero(context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     Ok(Value::Null)
 }
 
-/// An operation on bits; NULL if either side is.
-pub(super) fn bits(op: BinaryOp, left: Option<u64>, right: Option<u64>) -> Value {
-    let (Some(a), Some(b)) = (left, right) else {
-        return Value::Null;
-    };
+/// An operation on bits.
+pub(super) fn bits(op: BinaryOp, a: u64, b: u64) -> Value {
     let shift = u32::try_from(b).ok();
     Value::UInt(match op {
         BinaryOp::BitAnd => a & b,

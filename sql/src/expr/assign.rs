@@ -240,7 +240,7 @@ impl Target<'_, '_> {
             let clipped = if negative { -limit } else { limit };
             return Ok(Value::Decimal(Box::new(clipped)));
         }
-        if (cut || rounded != number) && !matches!(value, Value::Double(_) | Value::Float(_)) {
+        if cut || rounded != number {
             let note = self.truncated();
             self.context.warnings.note(note);
         }

@@ -198,6 +198,7 @@ impl Expr {
                 if value.is_null() {
                     return Ok(None);
                 }
+                let value = expr.among(value, &list.items);
                 let found = list.contains(&value, *collation, row, context)?;
                 Ok(negate_if(*negated, found))
             }
@@ -216,6 +217,9 @@ impl Expr {
                     return Ok(Some((low <= value && value <= high) != *negated));
                 }
                 let value = expr.value(row, context)?;
+                if value.is_null() {
+                    return Ok(None);
+                }
                 let mut with = |end: &Expr| {
                     let end = end.value(row, context)?;
                     compare(&value, &end, *collation, context)
@@ -272,7 +276,11 @@ impl Expr {
                 ty: _,
             } => {
                 let operand = match operand {
-                    Some(operand) => Some(eval(operand, row, context)?),
+                    Some(operand) => match eval(operand, row, context)? {
+                        // Nothing is equal to it.
+                        Value::Null => return Ok(otherwise.as_deref()),
+                        operand => Some(operand),
+                    },
                     None => None,
                 };
                 for (when, then) in branches {
@@ -338,14 +346,19 @@ fn binary_truth(
             })
         }
         BinaryOp::Xor => {
-            let (a, b) = (left.truth(row, context)?, right.truth(row, context)?);
-            Ok(a.zip(b).map(|(a, b)| a != b))
+            let Some(a) = left.truth(row, context)? else {
+                return Ok(None);
+            };
+            Ok(right.truth(row, context)?.map(|b| a != b))
         }
         op if op.is_comparison() => {
             if let (Some(a), Some(b)) = (left.integer(row, context), right.integer(row, context)) {
                 return Ok(Some(op.accepts(a.cmp(&b))));
             }
             let a = left.value(row, context)?;
+            if a.is_null() && op != BinaryOp::NullSafeEq {
+                return Ok(None);
+            }
             let b = right.value(row, context)?;
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
                 return Ok(Some(a.is_null() && b.is_null()));
@@ -373,11 +386,18 @@ fn operate(
     row: &[Value],
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
+    // Of these, only, the right side is not looked at if the left one is NULL.
     if op.is_bitwise() {
-        let a = bit_pattern(left, row, context)?;
-        return Ok(arithmetic::bits(op, a, bit_pattern(right, row, context)?));
+        let Some(a) = bit_pattern(left, row, context)? else {
+            return Ok(Value::Null);
+        };
+        let b = bit_pattern(right, row, context)?;
+        return Ok(b.map_or(Value::Null, |b| arithmetic::bits(op, a, b)));
     }
     let a = left.number_value(row, context)?;
+    if op == BinaryOp::IntegerDivide && a.is_null() {
+        return Ok(Value::Null);
+    }
     let b = right.number_value(row, context)?;
     let params = context.params;
     arithmetic::binary(op, &a, &b, ty, context, || {
@@ -431,6 +451,9 @@ fn like(
         None => Some('\\'),
     };
     let value = expr.value(row, context)?;
+    if value.is_null() {
+        return Ok(None);
+    }
     let pattern_value = pattern.value(row, context)?;
     let text = convert::string(&value, infer(expr).decimals);
     let pattern = convert::string(&pattern_value, infer(pattern).decimals);

@@ -91,6 +91,17 @@ impl Expr {
         }
     }
 
+    /// Its value, as it is looked for among others.
+    #[inline]
+    pub(super) fn among<'r>(&self, value: Cow<'r, Value>, others: &[Expr]) -> Cow<'r, Value> {
+        match &*value {
+            Value::Bytes(text) if self.is_quiet() && others.iter().all(is_number) => {
+                Cow::Owned(Value::Double(convert::text_prefix_f64(text).0))
+            }
+            _ => value,
+        }
+    }
+
     /// The value that CAST makes one of the type of.
     #[inline]
     pub(super) fn cast_value<'r, 'c: 'r>(
@@ -103,6 +114,16 @@ impl Expr {
         match to.ty {
             // To an integer a text is cast digit by digit, whatever made it.
             Some(_) if to.is_integer() && !self.is_quiet() => self.integer_value(row, context),
+            Some(ColumnType::Decimal { .. }) if self.makes_text() => {
+                let value = self.number_value(row, context)?;
+                match &*value {
+                    Value::Bytes(text) if !convert::numeric_prefix(text).0.is_empty() => {
+                        let number = convert::text_to_decimal(text).number;
+                        Ok(Cow::Owned(Value::Decimal(Box::new(number))))
+                    }
+                    _ => Ok(value),
+                }
+            }
             Some(_) if is_number && !to.is_integer() => self.number_value(row, context),
             _ => self.value(row, context),
         }
@@ -140,6 +161,17 @@ impl Expr {
                 expr: Box::new(inner),
                 ty,
             };
+        }
+    }
+
+    /// Whether it is a function whose result is a text: what follows a decimal in it is cut
+    /// without a word.
+    fn makes_text(&self) -> bool {
+        match self {
+            Expr::Function { function, ty, .. } => {
+                function.as_number == AsNumber::Computed && ty.is_string()
+            }
+            _ => false,
         }
     }
 
@@ -193,6 +225,11 @@ impl Expr {
             .warn(SqlError::truncated_wrong_value("INTEGER", shown));
         Ok(())
     }
+}
+
+fn is_number(expr: &Expr) -> bool {
+    let ty = infer(expr);
+    ty.ty.is_some() && !ty.is_string() && !ty.is_temporal()
 }
 
 /// The bits that operators and aggregates on bits see of an expression; `None` for NULL.

@@ -5,6 +5,7 @@ use super::{
     place::add_slots,
     query::position,
     scope::{Names, slot_expr},
+    walk::is_constant,
 };
 use crate::{
     error::SqlError,
@@ -76,6 +77,9 @@ impl Planner<'_> {
         self.names().in_aggregate = false;
         let (mut args, order) = args?;
         as_numbers(&function, &mut args);
+        if function == AggregateFunction::Count && !is_distinct(list) && is_never_null(&args) {
+            return Ok(self.count_rows());
+        }
         let distinct = is_distinct(list);
         if function == AggregateFunction::Count && args.len() > 1 && !distinct {
             return Err(SqlError::wrong_native_argument_count(name));
@@ -92,6 +96,18 @@ impl Planner<'_> {
             slot: 0,
             ty,
         })
+    }
+
+    fn count_rows(&self) -> Aggregate {
+        let function = AggregateFunction::CountRows;
+        Aggregate {
+            ty: aggregate_type(&function, &[], self.context),
+            function,
+            args: Vec::new(),
+            distinct: false,
+            order: Vec::new(),
+            slot: 0,
+        }
     }
 
     /// The level of the block that an aggregate function of the innermost one is computed in: that
@@ -317,6 +333,14 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
             ty: ty.or_null(),
         };
     }
+}
+
+/// Whether it is one constant that is not NULL.
+fn is_never_null(args: &[Computed]) -> bool {
+    let [Computed { expr, subqueries }] = args else {
+        return false;
+    };
+    subqueries.is_empty() && is_constant(expr) && !infer(expr).nullable
 }
 
 fn is_distinct(list: &ast::FunctionArgumentList) -> bool {

@@ -1,11 +1,16 @@
 //! Functions that choose among their arguments.
 
-use super::{Args, AsNumber, Function, MANY, Typing, function, unify};
+use super::{Args, AsNumber, Function, MANY, Typing, fraction_digits, function, unify};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, Expr, ExprType, compare::compare, convert, infer, types::common_type},
+    expr::{
+        EvalContext, Expr, ExprType,
+        compare::compare,
+        convert, infer,
+        types::{NOT_FIXED, common_type},
+    },
 };
-use cohort_engine::types::{ColumnType, Value};
+use cohort_engine::types::{ColumnType, Value, temporal};
 use std::cmp::Ordering;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -96,7 +101,11 @@ fn coalesce(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
 }
 
 fn nullif(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (a, b) = (args.value(0, context)?, args.value(1, context)?);
+    let a = args.value(0, context)?;
+    if a.is_null() {
+        return Ok(Value::Null);
+    }
+    let b = args.value(1, context)?;
     if compare(&a, &b, args.comparison(), context)? == Some(Ordering::Equal) {
         return Ok(Value::Null);
     }
@@ -149,7 +158,37 @@ fn extreme(
     let Some((i, value)) = best else {
         return Ok(Value::Null);
     };
+    if args.ty.is_string() && !as_text {
+        return Ok(dated(value, args));
+    }
     let decimals = args.decimals(i);
     let value = unify(std::borrow::Cow::Owned(value), decimals, args.ty, context)?;
     Ok(convert::padded(value.into_owned(), args.ty))
+}
+
+/// The text of what has been compared as a date: if the dates among the arguments have no time, it
+/// has none either. What is no date stays as it is.
+fn dated(value: Value, args: &Args<'_>) -> Value {
+    let digits = match &value {
+        Value::Bytes(text) => fraction_digits(text),
+        _ => 0,
+    };
+    let moment = match &value {
+        Value::Bytes(text) => temporal::parse(text).map(|parsed| parsed.value),
+        Value::Int(n) => temporal::from_number(*n).map(|parsed| parsed.value),
+        Value::Date(date) => Some(date.at_midnight()),
+        Value::DateTime(moment) => Some(*moment),
+        _ => None,
+    };
+    let types: Vec<ExprType> = args.args.iter().map(infer).collect();
+    let has_time = |ty: &ExprType| ty.is_temporal() && ty.ty != Some(ColumnType::Date);
+    let decimals = types.iter().filter(|ty| has_time(ty)).map(|ty| ty.decimals);
+    let (shown, decimals) = match (moment, decimals.max()) {
+        (Some(moment), None) => (Value::Date(moment.date), 0),
+        (Some(moment), Some(decimals)) => (Value::DateTime(moment), decimals.max(digits)),
+        (None, _) => (value, NOT_FIXED),
+    };
+    let mut out = Vec::new();
+    convert::text(&shown, decimals, &mut out);
+    Value::Bytes(out)
 }

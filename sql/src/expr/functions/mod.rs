@@ -114,6 +114,12 @@ impl Function {
     }
 }
 
+/// The digits of a second that a text has: as many as were written.
+fn fraction_digits(text: &[u8]) -> u8 {
+    let point = text.iter().rposition(|&byte| byte == b'.');
+    point.map_or(0, |point| (text.len() - point - 1).min(6) as u8)
+}
+
 /// What a function's type may depend on.
 pub struct Typing<'a> {
     /// The arguments.
@@ -166,9 +172,7 @@ impl Typing<'_> {
     fn fsp(&self, i: usize) -> u8 {
         let ty = self.ty(i);
         if let Some(Expr::Literal(Value::Bytes(text), _)) = self.args.get(i) {
-            // As many as were written.
-            let point = text.iter().rposition(|&byte| byte == b'.');
-            return point.map_or(0, |point| (text.len() - point - 1).min(6) as u8);
+            return fraction_digits(text);
         }
         match ty.ty {
             Some(_) if ty.is_temporal() => ty.decimals,

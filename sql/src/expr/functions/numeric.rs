@@ -487,20 +487,31 @@ fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
     if !(2..=36).contains(&from_base) || !(2..=36).contains(&to_base) {
         return Ok(Value::Null);
     }
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    let whole = &text;
     let text = text.trim_ascii();
     let negative = text.first() == Some(&b'-');
     let unsigned = text
         .strip_prefix(b"-")
         .or(text.strip_prefix(b"+"))
         .unwrap_or(text);
-    let mut n = 0_u64;
-    for byte in unsigned {
-        let digit = match char::from(*byte).to_digit(36) {
-            Some(digit) if u64::from(digit) < from_base => u64::from(digit),
-            _ => break,
-        };
-        n = n.saturating_mul(from_base).saturating_add(digit);
+    let digit_of = |byte: &u8| {
+        let digit = u64::from(char::from(*byte).to_digit(36)?);
+        (digit < from_base).then_some(digit)
+    };
+    let mut value = Some(0_u64);
+    let mut count = 0;
+    for digit in unsigned.iter().map_while(digit_of) {
+        value = value.and_then(|n| n.checked_mul(from_base)?.checked_add(digit));
+        count += 1;
     }
+    if count == 0 || value.is_none() {
+        let lost = SqlError::truncated_wrong_value("DECIMAL", convert::shown(whole));
+        context.warnings.warn(lost);
+    }
+    let n = value.unwrap_or(u64::MAX);
     let n = if negative { n.wrapping_neg() } else { n };
     Ok(Value::Bytes(if to < 0 && n.cast_signed() < 0 {
         [

@@ -73,7 +73,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "insert",
         (4, 4),
-        |t| t.string(t.ty(0).length.saturating_add(t.ty(3).length), &[0, 3]),
+        |t| t.string(t.ty(0).length.saturating_add(t.ty(3).length), &[0]),
         insert,
     ),
     function("locate", (2, 3), int_type, |args, context| {
@@ -166,12 +166,13 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
 /// The length of a string that only the values tell.
 const LONG: u32 = 16_777_216;
 
+/// What replaces a part of a text, or pads it, leaves it its collation.
 fn long_type(typing: &Typing<'_>) -> ExprType {
-    typing.string(LONG, &[0, 1, 2, 3])
+    typing.string(LONG, &[0])
 }
 
 fn pad_type(typing: &Typing<'_>) -> ExprType {
-    typing.string(typing.literal(1).unwrap_or(LONG), &[0, 2])
+    typing.string(typing.literal(1).unwrap_or(LONG), &[0])
 }
 
 /// The count is the last argument; SPACE repeats one character.
@@ -607,7 +608,7 @@ fn hex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
     let number = match &*value {
         Value::Null => return Ok(Value::Null),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
-            convert::integer(&value, context)
+            convert::integer(&*args.whole(0, context)?, context)
         }
         other => {
             let text = convert::string(other, args.decimals(0)).unwrap_or_default();
