@@ -218,16 +218,26 @@ class Generator:
         elif kind < 0.55:
             items = ", ".join(f"{self.expression(2)} AS x{n}" for n in range(rng.randint(1, 3)))
             text = f"SELECT t.id, {items} FROM t WHERE {self.condition(2)} ORDER BY t.id"
+        elif kind < 0.58:
+            text = self.subquery()
+        elif kind < 0.61:
+            items = ", ".join(self.expression(1) for _ in range(rng.randint(1, 2)))
+            text = f"SELECT DISTINCT {items} FROM t WHERE {self.condition(1)} ORDER BY 1"
+            text += ", 2" if items.count(", ") else ""
+            text = f"SELECT COUNT(*) FROM ({text}) q" if rng.random() < 0.5 else text
         elif kind < 0.75:
             items = ", ".join(f"{self.aggregate(1)} AS x{n}" for n in range(rng.randint(1, 3)))
-            group = rng.choice(["", f" GROUP BY t.{rng.choice('isdc')} ORDER BY MIN(t.id)"])
-            having = ""
-            text = f"SELECT {items} FROM t WHERE {self.condition(1)}{group}{having}"
+            text = f"SELECT {items} FROM t WHERE {self.condition(1)}{self.grouping()}"
         elif kind < 0.85:
             self.tables = []
             letter = rng.choice("NNSST")
-            one, two = self.expression(1, letter), self.expression(1, letter)
-            text = f"SELECT x FROM (SELECT {one} AS x UNION ALL SELECT {two}) q ORDER BY x"
+            other = letter if rng.random() < 0.7 else rng.choice("NST")
+            one, two = self.expression(1, letter), self.expression(1, other)
+            union = rng.choice(["UNION ALL", "UNION"])
+            text = rng.choice([
+                f"SELECT x FROM (SELECT {one} AS x {union} SELECT {two}) q ORDER BY x",
+                f"SELECT {one} AS x {union} SELECT {two} ORDER BY x",
+                f"(SELECT {one} AS x) {union} (SELECT {two}) ORDER BY 1 LIMIT 3"])
         elif kind < 0.93:
             inner = self.expression(1)
             agg = rng.choice(["MAX", "MIN", "SUM", "COUNT"])
@@ -238,6 +248,37 @@ class Generator:
             text = (f"SELECT t.id, t2.id FROM t LEFT JOIN t2 ON {self.condition(1)} "
                     f"WHERE t.id < 8 ORDER BY t.id, t2.id")
         return Statement(text, self.values)
+
+    def grouping(self):
+        """The end of a statement with aggregates."""
+        rng = self.rng
+        if rng.random() < 0.4:
+            return ""
+        by = f"t.{rng.choice('isdc')}" if rng.random() < 0.6 else self.expression(1)
+        having = ""
+        if rng.random() < 0.4:
+            having = f" HAVING {self.aggregate(0)} {rng.choice(['>', '<=', '<>'])} {self.leaf('N')}"
+        return f" GROUP BY {by}{having} ORDER BY MIN(t.id)"
+
+    def subquery(self):
+        """A statement with a subquery of some kind."""
+        rng, letter = self.rng, self.rng.choice("NNSST")
+        self.tables = ["t"]
+        left = self.expression(1, letter)
+        self.tables = ["t2"] if rng.random() < 0.6 else ["t2", "t"]
+        inner, where = self.expression(1, letter), self.condition(1)
+        operator = rng.choice(["=", "<", ">=", "<>"])
+        test = rng.choice([
+            f"{left} IN (SELECT {inner} FROM t2 WHERE {where})",
+            f"{left} NOT IN (SELECT {inner} FROM t2 WHERE {where})",
+            f"{left} {operator} (SELECT MAX({inner}) FROM t2 WHERE {where})",
+            f"{left} {operator} ANY (SELECT {inner} FROM t2 WHERE {where})",
+            f"{left} {operator} ALL (SELECT {inner} FROM t2 WHERE {where})",
+            f"EXISTS (SELECT 1 FROM t2 WHERE {left} {operator} {inner} AND {where})",
+            f"NOT EXISTS (SELECT 1 FROM t2 WHERE {left} {operator} {inner} AND {where})"])
+        if rng.random() < 0.3:
+            return f"SELECT t.id, ({test}) AS x FROM t ORDER BY t.id"
+        return f"SELECT t.id FROM t WHERE {test} ORDER BY t.id"
 
     def change(self):
         rng = self.rng

@@ -21,6 +21,9 @@ UNSIGNED_FLAG = 32
 class Unsigned(int):
     """An integer that is sent as unsigned."""
 
+    def __repr__(self):
+        return f"Unsigned({int(self)})"
+
 
 @dataclasses.dataclass
 class Column:

@@ -133,6 +133,10 @@ impl Target<'_, '_> {
             other => match convert::number(other, self.context) {
                 Some(Number::Int(n)) => n.into(),
                 Some(Number::UInt(n)) => n.into(),
+                // An unsigned column refuses a negative decimal, even one that rounds to zero.
+                Some(Number::Decimal(n)) if self.column.unsigned && n.sign() == Sign::Minus => {
+                    decimal_to_wide(&n).min(-1)
+                }
                 Some(Number::Decimal(n)) => decimal_to_wide(&n),
                 // `as` clips.
                 Some(Number::Double(x)) => x.round_ties_even() as i128,

@@ -61,8 +61,20 @@ impl Expr {
         match &*value {
             Value::Bytes(text) if self.is_quiet() => {
                 let number = convert::integer_prefix(text).number;
-                return Ok(Cow::Owned(number.into_value()));
+                Ok(Cow::Owned(number.into_value()))
             }
+            _ => self.checked(value, context),
+        }
+    }
+
+    /// A value of it that is to become an integer: whether that is near is said here.
+    #[inline]
+    fn checked<'r>(
+        &self,
+        value: Cow<'r, Value>,
+        context: &mut EvalContext<'_>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        match &*value {
             Value::Double(x) if convert::is_beyond_integers(*x) => self.overflows(*x, context)?,
             Value::Float(x) if convert::is_beyond_integers(f64::from(*x)) => {
                 self.overflows(f64::from(*x), context)?;
@@ -112,8 +124,12 @@ impl Expr {
     ) -> Result<Cow<'r, Value>, SqlError> {
         let is_number = !to.is_string() && !to.is_temporal();
         match to.ty {
-            // To an integer a text is cast digit by digit, whatever made it.
-            Some(_) if to.is_integer() && !self.is_quiet() => self.integer_value(row, context),
+            // A text is told of, whatever made it.
+            Some(_) if to.is_integer() && self.is_quiet() => {
+                let value = self.value(row, context)?;
+                self.checked(value, context)
+            }
+            Some(_) if to.is_integer() => self.integer_value(row, context),
             Some(ColumnType::Decimal { .. }) if self.makes_text() => {
                 let value = self.number_value(row, context)?;
                 match &*value {

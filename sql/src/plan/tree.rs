@@ -90,6 +90,15 @@ pub struct Query {
 }
 
 impl Query {
+    /// Whether MySQL takes it, as a table, for a part of the query that reads it, so that its
+    /// columns are expressions and not those of a table.
+    fn is_merged_by_mysql(&self) -> bool {
+        let [block] = self.blocks.as_slice() else {
+            return false;
+        };
+        let plain = block.grouping.is_none() && !block.distinct && block.limit.is_none();
+        plain && !block.sources.is_empty()
+    }
     /// A single block.
     #[must_use]
     pub fn of_block(block: Block) -> Query {
@@ -311,8 +320,10 @@ impl Derived {
     /// The table of a query, and of the recursive parts that go with it.
     #[must_use]
     pub fn new(mut query: Query, recursion: Option<Recursion>) -> Derived {
-        let outputs = query.blocks.iter_mut().flat_map(|block| &mut block.output);
-        outputs.for_each(|output| output.expr.keep_all_digits());
+        if recursion.is_some() || !query.is_merged_by_mysql() {
+            let outputs = query.blocks.iter_mut().flat_map(|block| &mut block.output);
+            outputs.for_each(|output| output.expr.keep_all_digits());
+        }
         let parts = recursion.iter().flat_map(|r| &r.parts);
         let depth = std::iter::once(&query).chain(parts).map(Query::depth).max();
         Derived {

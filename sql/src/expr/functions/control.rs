@@ -14,23 +14,23 @@ use cohort_engine::types::{ColumnType, Value, temporal};
 use std::cmp::Ordering;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("if", (3, 3), |t| common_type(&t.types()[1..]), if_).as_number(AsNumber::Branch),
-    function("ifnull", (2, 2), coalesce_type, coalesce).as_number(AsNumber::Merged),
-    function("coalesce", (1, MANY), coalesce_type, coalesce).as_number(AsNumber::Merged),
+    function("if", (3, 3), |t| common_type(&t.types()[1..]), if_).number_is(AsNumber::Branch),
+    function("ifnull", (2, 2), coalesce_type, coalesce).number_is(AsNumber::Merged),
+    function("coalesce", (1, MANY), coalesce_type, coalesce).number_is(AsNumber::Merged),
     // What is told from it otherwise is the planner's.
-    function("any_value", (1, 1), |t| t.ty(0).computed(), coalesce).as_number(AsNumber::Chosen),
+    function("any_value", (1, 1), |t| t.ty(0).computed(), coalesce).number_is(AsNumber::Chosen),
     function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif)
-        .as_number(AsNumber::Chosen),
+        .number_is(AsNumber::Chosen),
     function("interval", (2, MANY), |_| ExprType::int(2), interval),
     function("isnull", (1, 1), |_| ExprType::boolean(), isnull),
     function("greatest", (2, MANY), extreme_type, |args, context| {
         extreme(args, Ordering::Greater, context)
     })
-    .as_number(AsNumber::Merged),
+    .number_is(AsNumber::Merged),
     function("least", (2, MANY), extreme_type, |args, context| {
         extreme(args, Ordering::Less, context)
     })
-    .as_number(AsNumber::Merged),
+    .number_is(AsNumber::Merged),
 ];
 
 /// How many of the arguments after the first one, which ascend, it is not below; -1 for NULL.

@@ -13,7 +13,7 @@ mod temporal;
 
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
-pub(super) use temporal::{AS_MOMENT, FULL_YEAR};
+pub(super) use temporal::{AS_MOMENT, AS_TIME, FULL_YEAR};
 
 use super::{
     EvalContext, Expr, ExprType,
@@ -108,7 +108,7 @@ const fn volatile(
 
 impl Function {
     /// The same, as a number another way.
-    const fn as_number(mut self, as_number: AsNumber) -> Function {
+    const fn number_is(mut self, as_number: AsNumber) -> Function {
         self.as_number = as_number;
         self
     }

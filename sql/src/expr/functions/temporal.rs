@@ -310,6 +310,24 @@ pub(in crate::expr) static AS_MOMENT: Function = function(
     },
 );
 
+/// A text as it is compared with times: no time if it is none. It has no name in SQL.
+pub(in crate::expr) static AS_TIME: Function = function(
+    "as_time",
+    (1, 1),
+    |t| ExprType::temporal(ColumnType::Time(6)).nullable_if(t.nullable()),
+    |args, context| {
+        let Some(text) = args.string(0, context)? else {
+            return Ok(Value::Null);
+        };
+        let Some(parsed) = temporal::parse_time(&text) else {
+            let lost = SqlError::truncated_wrong_value("time", convert::shown(&text));
+            context.warnings.warn(lost);
+            return Ok(Value::Time(Time::default()));
+        };
+        Ok(Value::Time(parsed.value))
+    },
+);
+
 fn full_year(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.value(0, context)?.into_owned();
     let short = match &value {

@@ -4,7 +4,7 @@
 use super::{is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
-    functions::{AS_MOMENT, EXACT_NUMBER, FULL_YEAR, exact_literal},
+    functions::{AS_MOMENT, AS_TIME, EXACT_NUMBER, FULL_YEAR, exact_literal},
     infer, is_volatile, visit_operands,
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -81,21 +81,25 @@ fn is_fixed(expr: &Expr) -> bool {
 }
 
 /// What IN or BETWEEN looks for: if it is a text, and only texts and at least one date or date and
-/// time stand beside it, it is compared with all of them as a date, with the texts, too.
-pub(super) fn among(text: Expr, others: &[&Expr]) -> Expr {
-    let is_date = |ty: &ExprType| {
-        matches!(
-            ty.ty,
-            Some(ColumnType::Date | ColumnType::DateTime(_) | ColumnType::Timestamp(_))
-        )
-    };
+/// time stand beside it, it is compared with all of them as a date, with the texts, too. In IN the
+/// same goes for times.
+pub(super) fn among(text: Expr, others: &[&Expr], times: bool) -> Expr {
+    use ColumnType::{Date, DateTime, Time, Timestamp};
     let types: Vec<ExprType> = others.iter().copied().map(infer).collect();
     let comparable = |ty: &ExprType| ty.ty.is_none() || ty.is_string() || ty.is_temporal();
-    if !infer(&text).is_string() || !types.iter().all(comparable) || !types.iter().any(is_date) {
+    if !infer(&text).is_string() || !types.iter().all(comparable) {
         return text;
     }
+    let is_date = |ty: &ExprType| matches!(ty.ty, Some(Date | DateTime(_) | Timestamp(_)));
+    let is_time = |ty: &ExprType| matches!(ty.ty, Some(Time(_)));
+    let (function, ty) = if types.iter().any(is_date) {
+        (&AS_MOMENT, DateTime(6))
+    } else if times && types.iter().any(is_time) {
+        (&AS_TIME, Time(6))
+    } else {
+        return text;
+    };
+    let ty = ExprType::temporal(ty).nullable_if(infer(&text).nullable);
     let args = vec![text];
-    let function = &AS_MOMENT;
-    let ty = ExprType::temporal(ColumnType::DateTime(6)).nullable_if(infer(&args[0]).nullable);
     Expr::Function { function, args, ty }
 }

@@ -293,7 +293,7 @@ fn in_list(
         return Ok(not_if(negated, same));
     }
     let collation = comparison_collation(&types, "in")?;
-    let expr = compared::among(expr, &resolved.iter().collect::<Vec<_>>());
+    let expr = compared::among(expr, &resolved.iter().collect::<Vec<_>>(), true);
     Ok(Expr::In {
         expr: Box::new(expr),
         list: resolved.into(),
@@ -328,7 +328,7 @@ fn between(
     let expr = text_if(as_text, expr);
     let [expr, low, high] = alike([expr, low, high]);
     let collation = comparison_collation(&[infer(&expr), infer(&low), infer(&high)], "between")?;
-    let expr = compared::among(expr, &[&low, &high]);
+    let expr = compared::among(expr, &[&low, &high], false);
     Ok(Expr::Between {
         expr: Box::new(expr),
         low: Box::new(low),
