@@ -37,9 +37,17 @@ pub fn put_uint(n: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends a DOUBLE: the shortest digits that read back as the same number, or `decimals` of them
-/// after the point.
+/// after the point. (Of an integer that is not exact any more, what follows the shortest digits is
+/// zeros.)
 pub fn put_double(x: f64, decimals: u8, out: &mut Vec<u8>) {
-    if decimals < DECIMALS_NOT_FIXED {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if decimals < DECIMALS_NOT_FIXED && x.abs() >= EXACT {
+        let _ = write!(out, "{x}");
+        if decimals > 0 {
+            out.push(b'.');
+            out.resize(out.len() + usize::from(decimals), b'0');
+        }
+    } else if decimals < DECIMALS_NOT_FIXED {
         let _ = write!(out, "{x:.*}", usize::from(decimals));
     } else {
         put_scientific(&format!("{x:e}"), out);

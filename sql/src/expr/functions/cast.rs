@@ -68,7 +68,14 @@ pub(in crate::expr) fn cast(
 fn integer(value: &Value, unsigned: bool, context: &mut EvalContext<'_>) -> Option<Number> {
     match value {
         Value::Decimal(number) if unsigned => match convert::decimal_to_integer(number) {
-            (whole @ Number::UInt(_), false) => Some(whole),
+            (whole @ Number::UInt(_), clipped) => {
+                if clipped {
+                    let shown = number.to_plain_string();
+                    let lost = SqlError::truncated_wrong_value("DECIMAL", shown);
+                    context.warnings.warn(lost);
+                }
+                Some(whole)
+            }
             _ => convert::integer(value, context),
         },
         value => convert::integer(value, context),
