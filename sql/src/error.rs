@@ -216,6 +216,7 @@ errors! {
     1441 b"22008" datetime_overflow(function) "Datetime function: {function} field overflow";
     1461 b"42000" too_many_prepared(current) "Can't create more than max_prepared_stmt_count statements (current value: {current})";
     1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
+    1473 b"HY000" too_high_level_of_nesting() "Too high level of nesting for select";
     1478 b"HY000" illegal_create_option(engine, option) "Table storage engine '{engine}' does not support the create option '{option}'";
     1524 b"HY000" plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 b"HY000" incorrect_value(kind, value) "Incorrect {kind} value: '{value}'";

@@ -33,11 +33,6 @@ pub fn by<T>(owner: Option<Arc<Owner>>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The session that this thread works for.
-pub fn owner() -> Option<Arc<Owner>> {
-    OWNER.with_borrow(Clone::clone)
-}
-
 /// To be called for each small step: 1317 when the session was killed.
 #[inline]
 pub fn step() -> Result<(), SqlError> {

@@ -15,6 +15,7 @@ pub mod output;
 pub mod parse;
 pub mod password;
 pub mod plan;
+mod room;
 pub mod session;
 pub mod show;
 pub mod state;

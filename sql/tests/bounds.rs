@@ -93,6 +93,51 @@ fn long_texts_do_not_take_longer_than_long() {
     assert_eq!(code(format!("SELECT {}", "(".repeat(300_000))), 1436);
 }
 
+/// A stack that overflows would end the process.
+#[test]
+fn what_nests_deeply_has_room() {
+    const MANY: usize = 1_900;
+    const TOO_MANY: usize = 31_000;
+    let mut session = session(&instance(), 1);
+    let mut code = |sql: String| code(&mut session, &sql);
+    assert_eq!(code("CREATE DATABASE d".into()), 0);
+    assert_eq!(code("USE d".into()), 0);
+    assert_eq!(code("CREATE TABLE t (a INT PRIMARY KEY, b INT)".into()), 0);
+    assert_eq!(code("INSERT INTO t VALUES (1, 1)".into()), 0);
+    let around = |open: &str, inner: &str, close: &str, n: usize| {
+        format!("{}{inner}{}", open.repeat(n), close.repeat(n))
+    };
+    let calls = |n| around("COALESCE(NULL, ", "b", ")", n);
+    let cases = |n| around("CASE WHEN b THEN ", "b", " END", n);
+    let sum = |n| format!("b{}", " + 0".repeat(n));
+    for (n, expected) in [(MANY, 0), (2_100, 1436), (TOO_MANY, 1436)] {
+        for deep in [calls(n), cases(n), sum(n)] {
+            assert_eq!(code(format!("SELECT {deep} FROM t")), expected);
+            assert_eq!(code(format!("SELECT a FROM t ORDER BY {deep}")), expected);
+            assert_eq!(code(format!("UPDATE t SET b = {deep}")), expected);
+            assert_eq!(code(format!("DELETE FROM t WHERE {deep} > 5")), expected);
+            let upsert = "INSERT INTO t VALUES (1, 1) ON DUPLICATE KEY UPDATE b =";
+            assert_eq!(code(format!("{upsert} {deep}")), expected);
+        }
+        let ones = format!("1{}", " + 1".repeat(n));
+        assert_eq!(code(format!("SHOW TABLES WHERE {ones}")), expected);
+        assert_eq!(code(format!("SET @x = {ones}")), expected);
+        assert_eq!(
+            code(format!("CREATE TABLE u (a INT DEFAULT ({ones}))")),
+            1436
+        );
+    }
+    for chain in [" OR a = 2", " AND b = 1"] {
+        let chain = |n: usize| format!("SELECT a FROM t WHERE a = 1{}", chain.repeat(n));
+        assert_eq!(code(chain(2_000)), 0);
+        assert_eq!(code(chain(TOO_MANY)), 1436);
+    }
+    for (open, close) in [("SELECT (", ")"), ("SELECT a FROM (", ") x")] {
+        assert_eq!(code(around(open, "SELECT 1 AS a", close, 63)), 0);
+        assert_eq!(code(around(open, "SELECT 1 AS a", close, 64)), 1473);
+    }
+}
+
 #[test]
 fn what_is_beside_each_other_is_not_nested() {
     let mut session = session(&instance(), 1);

@@ -134,21 +134,29 @@ impl Scope for NoNames {
     }
 }
 
+/// How deep a DEFAULT expression may be: every row evaluates it on its session's stack.
+const DEFAULT_DEPTH_MAX: usize = 100;
+
 /// The expression of a DEFAULT (expression), from its text in the dictionary.
 pub fn default_expression(text: &str) -> Result<Expr, SqlError> {
     let sql = format!("SELECT ({text})");
-    let parsed = parse::parse(sql.as_bytes(), Mode::default(), None)?;
     let refused = || SqlError::not_supported("this DEFAULT expression");
-    let ast::Statement::Query(query) = parsed.statement else {
-        return Err(refused());
-    };
-    let ast::SetExpr::Select(select) = *query.body else {
-        return Err(refused());
-    };
-    match select.projection.as_slice() {
-        [ast::SelectItem::UnnamedExpr(expression)] => expr::resolve(expression, &mut NoNames),
-        _ => Err(refused()),
-    }
+    parse::parse(sql.as_bytes(), Mode::default(), None, |parsed| {
+        let ast::Statement::Query(query) = &parsed.statement else {
+            return Err(refused());
+        };
+        let ast::SetExpr::Select(select) = query.body.as_ref() else {
+            return Err(refused());
+        };
+        let [ast::SelectItem::UnnamedExpr(expression)] = select.projection.as_slice() else {
+            return Err(refused());
+        };
+        let expression = expr::resolve_expr(expression, &mut NoNames)?;
+        if expr::depth(&expression) > DEFAULT_DEPTH_MAX {
+            return Err(SqlError::nesting_too_deep());
+        }
+        Ok(expression)
+    })
 }
 
 /// Refuses an expression that no row could be given.

@@ -23,6 +23,7 @@
 
 mod arithmetic;
 pub mod assign;
+mod balance;
 mod compare;
 pub mod context;
 mod convert;
@@ -40,6 +41,7 @@ mod types;
 mod value_type;
 
 pub use assign::{assign, implicit_default};
+pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub use convert::{conform, for_variable, kept, text};
@@ -50,7 +52,7 @@ pub use operand::bit_pattern;
 pub use resolve::call::{plain_arguments, plain_call};
 pub(crate) use resolve::literal::as_number;
 pub use resolve::{
-    DIV_PRECISION_INCREMENT, Scope, SubqueryUse, comparison_collation, is_aggregate, resolve,
+    DIV_PRECISION_INCREMENT, Scope, SubqueryUse, comparison_collation, is_aggregate,
 };
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};
@@ -255,6 +257,11 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// The literal NULL.
+    #[must_use]
+    pub(crate) fn null() -> Expr {
+        Expr::Literal(Value::Null, ExprType::null())
+    }
     /// Its value as a DOUBLE.
     #[must_use]
     pub(crate) fn into_double(self) -> Expr {

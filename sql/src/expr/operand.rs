@@ -172,7 +172,7 @@ impl Expr {
         let ty = infer(self);
         let is_decimal = matches!(ty.ty, Some(ColumnType::Decimal { scale, .. }) if scale < 30);
         if is_decimal && self.has_branches() {
-            let inner = std::mem::replace(self, Expr::Literal(Value::Null, ExprType::null()));
+            let inner = std::mem::replace(self, Expr::null());
             *self = Expr::Cast {
                 expr: Box::new(inner),
                 ty,

@@ -1,6 +1,7 @@
 //! Our tokens as sqlparser's, and what it does not know in words that it does.
 
-use super::{Depth, NESTING_MAX, Text, is_one_of};
+use super::{Depth, Text, is_one_of};
+
 use crate::{
     command::reserved,
     error::SqlError,
@@ -62,6 +63,9 @@ pub(super) struct UpdatedTables {
 
 /// `database.table.column` has so many points.
 const POINTS_MAX: usize = 2;
+
+/// How deep parentheses are looked into ahead.
+const AHEAD_MAX: usize = 250;
 
 impl Converter<'_> {
     /// Converts all tokens; returns how deep the tree can be.
@@ -612,7 +616,7 @@ impl Converter<'_> {
                 (Kind::End, _) => return false,
                 _ => {}
             }
-            if !(1..=NESTING_MAX).contains(&depth) {
+            if !(1..=AHEAD_MAX).contains(&depth) {
                 return false;
             }
         }
@@ -742,7 +746,7 @@ fn has_using(mut lexer: Lexer, source: &[u8]) -> bool {
             (Kind::End, _) => return false,
             _ => {}
         }
-        if !(1..=NESTING_MAX).contains(&depth) {
+        if !(1..=AHEAD_MAX).contains(&depth) {
             return false;
         }
     }

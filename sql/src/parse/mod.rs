@@ -19,17 +19,12 @@ use depth::Depth;
 use sqlparser::{
     ast::Statement,
     parser::{Parser, ParserError},
-    tokenizer::{Span, Token as Out},
+    tokenizer::{Span, Token as Out, TokenWithSpan},
 };
 
-/// How deep sqlparser may nest. Each level takes it several stack frames.
-const NESTING_MAX: usize = 250;
-/// Trees that may be deeper are refused: see `depth`.
-const DEPTH_MAX: usize = 5_000;
-/// Statements that are less deep are parsed on the session's own stack.
-const SHALLOW: usize = 24;
-/// The stack for the others.
-const STACK_BYTES: usize = 256 << 20;
+/// Trees that may be deeper are refused: see `depth`. It is as long as chains of AND and OR get
+/// that programs write.
+const DEPTH_MAX: usize = 30_000;
 
 /// A parsed statement, still tied to its text.
 pub struct Parsed<'a> {
@@ -275,13 +270,15 @@ fn is_modifier(word: &[u8]) -> bool {
     .any(|w| word.eq_ignore_ascii_case(w.as_bytes()))
 }
 
-/// Parses one statement. With `lifted`, its literals are parameters (see `lexer::Lifted`), and
-/// `?` is refused.
-pub fn parse<'a>(
-    source: &'a [u8],
+/// Parses one statement, and has `work` do something with it, where the stack suffices for the
+/// depth of its tree. With `lifted`, its literals are parameters (see `lexer::Lifted`), and `?` is
+/// refused.
+pub fn parse<R>(
+    source: &[u8],
     mode: Mode,
     lifted: Option<&Lifted>,
-) -> Result<Parsed<'a>, SqlError> {
+    work: impl FnOnce(&Parsed<'_>) -> Result<R, SqlError>,
+) -> Result<R, SqlError> {
     let mut converter = Converter {
         source,
         mode,
@@ -322,59 +319,36 @@ pub fn parse<'a>(
     if depth > DEPTH_MAX {
         return Err(SqlError::nesting_too_deep());
     }
-    let dialect = dialect::MySql::default();
-    let mut parser = Parser::new(&dialect)
-        .with_recursion_limit(if depth > SHALLOW { NESTING_MAX } else { 50 })
-        .with_tokens_with_locations(out);
-    let parsed = parser.parse_statement();
-    // What stopped it may be KILL: the library takes it for an error of syntax.
-    interrupt::look()?;
-    let statement = parsed.map_err(|error| syntax_error(&error, &text))?;
-    let next = parser.next_token();
-    match next.token {
-        Out::EOF | Out::SemiColon => {}
-        _ => return Err(text.error_at(index_of(next.span))),
-    }
-    Ok(Parsed {
-        statement,
-        text,
-        ignore,
-        parameters,
-        into,
-        warnings,
+    crate::room::with_room(depth, || {
+        let statement = tree(&text, out, depth)?;
+        work(&Parsed {
+            statement,
+            text,
+            ignore,
+            parameters,
+            into,
+            warnings,
+        })
     })
 }
 
-/// Runs `work` — parsing, planning and dropping the tree of `source` — where the stack suffices
-/// for the depth that the text can have.
-pub fn with_stack<T: Send>(
-    source: &[u8],
-    mode: Mode,
-    work: impl FnOnce() -> Result<T, SqlError> + Send,
-) -> Result<T, SqlError> {
-    let mut lexer = Lexer::new(source, mode);
-    let mut depth = Depth::default();
-    while depth.deepest() <= SHALLOW {
-        let token = lexer.next_token();
-        if token.kind == Kind::End {
-            return work();
-        }
-        depth.take(token.kind, token.text(source));
+/// The tree of the tokens of one statement, which is at most so deep.
+fn tree(text: &Text<'_>, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Statement, SqlError> {
+    /// What sqlparser counts beside the levels of the text, of which it counts some more than once.
+    const MORE: usize = 50;
+    let dialect = dialect::MySql::default();
+    let mut parser = Parser::new(&dialect)
+        .with_recursion_limit(3 * depth + MORE)
+        .with_tokens_with_locations(tokens);
+    let parsed = parser.parse_statement();
+    // What stopped it may be KILL: the library takes it for an error of syntax.
+    interrupt::look()?;
+    let statement = parsed.map_err(|error| syntax_error(&error, text))?;
+    let next = parser.next_token();
+    match next.token {
+        Out::EOF | Out::SemiColon => Ok(statement),
+        _ => Err(text.error_at(index_of(next.span))),
     }
-    let owner = interrupt::owner();
-    let work = || interrupt::by(owner, work);
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .stack_size(STACK_BYTES)
-            .name("deep statement".into());
-        match thread.spawn_scoped(scope, work) {
-            Ok(thread) => match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            },
-            Err(_) => Err(SqlError::nesting_too_deep()),
-        }
-    })
 }
 
 fn index_of(span: Span) -> usize {
@@ -501,15 +475,12 @@ mod tests {
 
     #[test]
     fn nesting_is_bounded() {
-        let deep = format!("SELECT {}1{}", "(".repeat(3000), ")".repeat(3000));
-        let result = with_stack(deep.as_bytes(), Mode::default(), || {
-            parse(deep.as_bytes(), Mode::default(), None).map(|_| ())
-        });
-        assert_eq!(result.unwrap_err().code, 1436);
-        let long = format!("SELECT 1{}", "+1".repeat(4000));
-        let result = with_stack(long.as_bytes(), Mode::default(), || {
-            parse(long.as_bytes(), Mode::default(), None).map(|_| ())
-        });
-        assert!(result.is_ok());
+        let parse = |sql: String| parse(sql.as_bytes(), Mode::default(), None, |_| Ok(()));
+        let nested = |n| parse(format!("SELECT {}1{}", "(".repeat(n), ")".repeat(n)));
+        assert!(nested(3_000).is_ok());
+        assert_eq!(nested(DEPTH_MAX + 1).unwrap_err().code, 1436);
+        let long = |n| parse(format!("SELECT 1{}", " OR 1".repeat(n)));
+        assert!(long(25_000).is_ok());
+        assert_eq!(long(DEPTH_MAX + 1).unwrap_err().code, 1436);
     }
 }

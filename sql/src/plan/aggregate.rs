@@ -313,7 +313,7 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
         _ => return,
     };
     for arg in args {
-        arg.expr = as_number(std::mem::replace(&mut arg.expr, super::walk::null()));
+        arg.expr = as_number(std::mem::replace(&mut arg.expr, Expr::null()));
         let Some(ty) = ty else {
             continue;
         };
@@ -327,7 +327,7 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
             }
             _ => ty,
         };
-        let expr = std::mem::replace(&mut arg.expr, super::walk::null());
+        let expr = std::mem::replace(&mut arg.expr, Expr::null());
         arg.expr = Expr::Cast {
             expr: Box::new(expr),
             ty: ty.or_null(),

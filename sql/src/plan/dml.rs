@@ -415,20 +415,20 @@ impl Planner<'_> {
             )),
             DefaultValue::Expression(text) => {
                 let source = format!("SELECT {text}");
-                let parsed = parse::parse(source.as_bytes(), Mode::default(), None)?;
-                let ast::Statement::Query(query) = &parsed.statement else {
-                    return Err(SqlError::invalid_default(&column.name));
-                };
-                let item = match query.body.as_ref() {
-                    ast::SetExpr::Select(select) => select.projection.first(),
-                    _ => None,
-                };
-                match item {
-                    Some(ast::SelectItem::UnnamedExpr(expr)) => {
-                        Default_::Expression(self.resolve(expr)?)
-                    }
-                    _ => return Err(SqlError::invalid_default(&column.name)),
-                }
+                let invalid = || SqlError::invalid_default(&column.name);
+                parse::parse(source.as_bytes(), Mode::default(), None, |parsed| {
+                    let ast::Statement::Query(query) = &parsed.statement else {
+                        return Err(invalid());
+                    };
+                    let item = match query.body.as_ref() {
+                        ast::SetExpr::Select(select) => select.projection.first(),
+                        _ => None,
+                    };
+                    let Some(ast::SelectItem::UnnamedExpr(expr)) = item else {
+                        return Err(invalid());
+                    };
+                    self.resolve(expr).map(Default_::Expression)
+                })?
             }
         })
     }

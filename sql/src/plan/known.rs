@@ -76,7 +76,7 @@ impl Finder<'_> {
             Expr::Binary {
                 op: op @ (BinaryOp::And | BinaryOp::Or),
                 ..
-            } => (*op, walk::chain(condition.clone(), *op)),
+            } => (*op, crate::expr::chain(condition.clone(), *op)),
             _ => return vec![self.find(condition)],
         };
         if op == BinaryOp::And {

@@ -100,6 +100,8 @@ pub fn compile(
         recursions: 0,
         moved: 0,
         named_itself: false,
+        deepest: 0,
+        nested: 0,
         user_variables: Vec::new(),
     };
     let mut writes = true;
@@ -145,6 +147,7 @@ pub fn compile(
         _ => return Err(SqlError::not_supported("this statement")),
     };
     Ok(Plan {
+        levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
         parameters: parsed.parameters,
         columns: columns.into(),
@@ -157,6 +160,21 @@ pub fn compile(
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
     })
+}
+
+/// How deep the execution of a statement recurses whose queries nest so deep and whose deepest
+/// expression is so deep, in levels of its text: see `room`.
+fn levels(queries: usize, deepest: usize) -> Result<usize, SqlError> {
+    /// What a query takes beside its expressions.
+    const OF_QUERY: usize = 12;
+    /// Execution takes less for a level than parsing and planning.
+    const SHARE: usize = 6;
+    const LEVELS_MAX: usize = 30_000;
+    let levels = queries * (deepest + OF_QUERY) / SHARE;
+    if levels > LEVELS_MAX {
+        return Err(SqlError::nesting_too_deep());
+    }
+    Ok(levels)
 }
 
 /// The statement that EXPLAIN explains, in the only form that there is.
@@ -212,6 +230,10 @@ struct Planner<'a> {
     moved: usize,
     /// A common table expression was named in its own definition.
     named_itself: bool,
+    /// How deep the deepest expression is.
+    deepest: usize,
+    /// How deep queries nest.
+    nested: usize,
     /// The user variables it reads, with the types they have now.
     user_variables: Vec<(String, ExprType)>,
 }

@@ -19,7 +19,7 @@ use sqlparser::ast;
 use std::sync::Arc;
 
 /// How deep queries may nest.
-const DEPTH_MAX: usize = 60;
+const DEPTH_MAX: usize = 64;
 
 /// The clauses around a SELECT.
 #[derive(Default)]
@@ -109,8 +109,9 @@ impl Planner<'_> {
         &mut self,
         query: &ast::Query,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
-        if self.stack.len() > DEPTH_MAX {
-            return Err(SqlError::nesting_too_deep());
+        // A derived table takes two.
+        if self.stack.len() > 2 * DEPTH_MAX {
+            return Err(SqlError::too_high_level_of_nesting());
         }
         let around = Around::of(query, self.text)?;
         let depth = self.common.len();
@@ -120,13 +121,13 @@ impl Planner<'_> {
         let result = self.body(&query.body, around);
         self.common.truncate(depth);
         // Common table expressions may nest where the text does not.
-        if result
-            .as_ref()
-            .is_ok_and(|(query, _)| self.stack.len() + query.depth() > DEPTH_MAX + 1)
-        {
-            return Err(SqlError::nesting_too_deep());
+        let (query, columns) = result?;
+        let depth = query.depth();
+        if depth > DEPTH_MAX {
+            return Err(SqlError::too_high_level_of_nesting());
         }
-        result
+        self.nested = self.nested.max(self.stack.len() + depth);
+        Ok((query, columns))
     }
 
     /// The same without its WITH.

@@ -416,7 +416,9 @@ impl Planner<'_> {
 
     /// Resolves an expression in the innermost block.
     pub fn resolve(&mut self, ast: &ast::Expr) -> Result<Expr, SqlError> {
-        walk::balance(expr::resolve(ast, self)?)
+        let expr = expr::resolve_expr(ast, self)?;
+        self.deepest = self.deepest.max(expr::depth(&expr));
+        Ok(expr)
     }
 
     /// The same, with the subqueries it needs.
@@ -527,7 +529,7 @@ impl Planner<'_> {
             return Err(SqlError::wrong_native_arguments("DEFAULT"));
         };
         match &column.default {
-            DefaultValue::Null => Ok(walk::null()),
+            DefaultValue::Null => Ok(Expr::null()),
             DefaultValue::Literal(text) => Ok(Expr::Cast {
                 expr: Box::new(Expr::Literal(
                     Value::Bytes(text.clone().into_bytes()),
@@ -550,7 +552,7 @@ impl Planner<'_> {
         };
         let Some(level) = levels.into_iter().find(has_new_row) else {
             self.resolve(arg)?;
-            return Ok(walk::null());
+            return Ok(Expr::null());
         };
         let inner = self.stack.split_off(level + 1);
         // It is a column of the table, whatever else has its name.

@@ -17,6 +17,8 @@ use std::{ops::Range, sync::Arc};
 pub struct Plan {
     /// What to do.
     pub body: Body,
+    /// How deep its execution recurses: it needs room for so many levels.
+    pub levels: usize,
     /// How many parameters it has; of a folded INSERT, those of one row and of what follows.
     pub parameters: u32,
     /// The columns of its result; empty if it has none.
@@ -38,6 +40,14 @@ pub struct Plan {
     pub execution_ms_max: Option<u64>,
     /// The user variables whose types it was compiled for.
     pub user_variables: Vec<(String, ExprType)>,
+}
+
+impl Drop for Plan {
+    /// What is deep is dropped as it was made: where there is room.
+    fn drop(&mut self) {
+        let body = std::mem::replace(&mut self.body, Body::Explain(Vec::new()));
+        crate::room::with_room(self.levels, || drop(body));
+    }
 }
 
 /// A stored table where a statement names it.

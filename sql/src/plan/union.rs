@@ -187,7 +187,7 @@ fn cast_to(expr: &mut Expr, ty: &ExprType) {
     if own.ty == ty.ty && own.unsigned == ty.unsigned || own.ty.is_none() {
         return;
     }
-    let inner = std::mem::replace(expr, super::walk::null());
+    let inner = std::mem::replace(expr, Expr::null());
     *expr = Expr::Cast {
         expr: Box::new(inner),
         ty: *ty,

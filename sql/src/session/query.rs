@@ -167,12 +167,10 @@ impl Session {
             collation: settings.collation,
             div_precision_increment: settings.div_precision_increment,
         };
-        let compile = || {
-            let parsed = parse::parse(sql, settings.lexer, lifted)?;
-            plan::compile(&parsed, &context, lifted.is_some())
-        };
         let plan = interrupt::by(Some(Arc::clone(&state.owner)), || {
-            parse::with_stack(sql, settings.lexer, compile)
+            parse::parse(sql, settings.lexer, lifted, |parsed| {
+                plan::compile(parsed, &context, lifted.is_some())
+            })
         })?;
         Ok(Arc::new(plan))
     }
@@ -387,8 +385,22 @@ impl Session {
         self.end(done, out)
     }
 
-    /// Runs a plan in the session's transaction, or in one of its own, which ends with it.
+    /// Runs a plan, where there is room for it, in the session's transaction, or in one of its own,
+    /// which ends with it.
     fn run_in_transaction(
+        &mut self,
+        plan: Arc<Plan>,
+        compile: &dyn Fn(&Session) -> Result<Arc<Plan>, SqlError>,
+        text: &Arc<str>,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<Outcome, SqlError> {
+        crate::room::with_room(plan.levels, || {
+            self.run_in_transaction_here(plan, compile, text, params, out)
+        })
+    }
+
+    fn run_in_transaction_here(
         &mut self,
         mut plan: Arc<Plan>,
         compile: &dyn Fn(&Session) -> Result<Arc<Plan>, SqlError>,

@@ -52,12 +52,11 @@ fn keep(
     let condition = {
         let query = format!("SELECT {text}");
         let lexer = session.settings().lexer;
-        parse::with_stack(query.as_bytes(), lexer, || {
-            let parsed = parse::parse(query.as_bytes(), lexer, None)?;
+        parse::parse(query.as_bytes(), lexer, None, |parsed| {
             let Some(ast) = only_item(&parsed.statement) else {
                 return Err(SqlError::syntax(text, 1));
             };
-            expr::resolve(
+            expr::resolve_expr(
                 ast,
                 &mut Columns {
                     columns: &shown.columns,
@@ -68,12 +67,15 @@ fn keep(
     };
     let rows = std::mem::take(&mut shown.rows);
     session.evaluating(params, |context| {
-        for row in rows {
-            if expr::holds(&condition, &row, context)? {
-                shown.rows.push(row);
+        crate::room::with_room(expr::depth(&condition), || {
+            for row in rows {
+                if expr::holds(&condition, &row, context)? {
+                    shown.rows.push(row);
+                }
             }
-        }
-        Ok(())
+            drop(condition);
+            Ok(())
+        })
     })
 }
 
