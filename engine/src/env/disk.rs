@@ -42,3 +42,10 @@ pub trait Handle: Send + Sync {
     fn set_len(&self, length: u64) -> io::Result<()>;
     fn sync_data(&self) -> io::Result<()>;
 }
+
+/// Whether a call failed because the disk is full, or the quota used up.
+#[must_use]
+pub fn is_full(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    kinds.contains(&error.kind())
+}

@@ -14,7 +14,7 @@ mod parallel;
 mod real;
 mod stats;
 
-pub use disk::{Backend, Handle, Mode};
+pub use disk::{Backend, Handle, Mode, is_full};
 pub use parallel::{Alone, alone, on_all_processors, processors};
 pub use stats::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, FileStats, OperationStats};
 

@@ -1,7 +1,7 @@
 //! The log's files: names, the index, the list of what there is, purging.
 
 use super::{FileInfo, LogError, Position, file_name};
-use crate::env::{Env, File, Mode};
+use crate::env::{Env, File, Mode, is_full};
 use parking_lot::Mutex;
 use std::{
     io,
@@ -73,6 +73,23 @@ struct List {
     floor: Position,
 }
 
+impl List {
+    /// Makes the index name the files there are, but for the first ones.
+    fn write_index(&self, directory: &Directory, without: usize) -> io::Result<()> {
+        let kept = self.begun.iter().skip(without).map(|file| file.number);
+        directory.write_index(kept.chain(self.prepared))
+    }
+
+    /// Removes the first file, which somebody may have done already.
+    fn remove_first(&mut self, directory: &Directory) -> io::Result<()> {
+        let file = self.begun.remove(0);
+        match directory.env.remove(&directory.path_of(file.number)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+}
+
 /// What files there are. The lock is held while the index is written: whoever changes the list
 /// changes the index first.
 pub(super) struct Files(Mutex<List>);
@@ -133,17 +150,23 @@ impl Files {
         if count == 0 {
             return Ok(0);
         }
-        // First the index: a crash then leaves files that nobody names, which recovery removes,
-        // and never names without files.
-        let kept = list.begun.iter().skip(count).map(|file| file.number);
         let failed =
             |error: io::Error| LogError::Failed(format!("cannot purge binary logs: {error}"));
-        directory
-            .write_index(kept.chain(list.prepared))
-            .map_err(failed)?;
-        for file in list.begun.drain(..count) {
-            let path = directory.path_of(file.number);
-            directory.env.remove(&path).map_err(failed)?;
+        // First the index: a crash then leaves files that nobody names, which recovery removes,
+        // and never names without files.
+        let mut gone = 0;
+        while let Err(error) = list.write_index(directory, count - gone) {
+            if !is_full(&error) || gone == count {
+                return Err(failed(error));
+            }
+            // A full disk has no room for an index. The first file makes some; recovery, which
+            // does not need it, does not miss it either.
+            list.remove_first(directory).map_err(failed)?;
+            directory.env.sync_dir(&directory.path).map_err(failed)?;
+            gone += 1;
+        }
+        for _ in gone..count {
+            list.remove_first(directory).map_err(failed)?;
         }
         directory.env.sync_dir(&directory.path).map_err(failed)?;
         Ok(count)

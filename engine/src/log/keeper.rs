@@ -44,8 +44,8 @@ pub(super) struct Filled {
     seen: AtomicU64,
     /// The file is at least so long, durably.
     length: AtomicU64,
-    /// A sync of the keeper's has failed. The writer's bytes were in it, too: what it did not
-    /// write no later sync writes, though it may succeed.
+    /// A sync has failed that was not of a group: of zeros, or of the length. Bytes of groups were
+    /// in it, too: what it did not write no later sync writes, though it may succeed.
     sync_failed: AtomicBool,
 }
 
@@ -64,7 +64,7 @@ impl Filled {
         self.seen.load(Relaxed)
     }
 
-    /// Whether a sync of the file has failed that was not the writer's.
+    /// Whether a sync of the file has failed here.
     pub(super) fn sync_failed(&self) -> bool {
         self.sync_failed.load(SeqCst)
     }
@@ -82,10 +82,15 @@ impl Filled {
             let _filled = self.end.lock();
             let length = (end + MARGIN + ahead).max(file.len()?);
             file.set_len(length)?;
-            file.sync_data()?;
+            self.sync(file)?;
             self.length.fetch_max(length, Relaxed);
         }
         Ok(())
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+            .inspect_err(|_| self.sync_failed.store(true, SeqCst))
     }
 
     /// Writes zeros up to `goal`.
@@ -100,8 +105,7 @@ impl Filled {
             self.seen.store(*filled, Relaxed);
             let end = *filled;
             drop(filled);
-            file.sync_data()
-                .inspect_err(|_| self.sync_failed.store(true, SeqCst))?;
+            self.sync(file)?;
             self.length.fetch_max(end, Relaxed);
         }
         Ok(())

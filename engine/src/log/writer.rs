@@ -9,7 +9,10 @@ use super::{
     seal::{self, Clock},
     shared::{Section, Shared},
 };
-use crate::{Seq, env::File};
+use crate::{
+    Seq,
+    env::{File, is_full},
+};
 use std::{
     io,
     panic::{self, AssertUnwindSafe},
@@ -237,12 +240,13 @@ impl Writer {
     }
 
     /// Waits a moment for room on the disk, during which nothing more can be committed. Any other
-    /// error than the want of it is final, and so is the end of the server.
+    /// error than the want of it is final, and so is the end of the server, and a sync that failed,
+    /// be it for want of room.
     fn stall(&self, error: &io::Error, since: &mut Option<u64>) -> Result<(), LogError> {
-        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
         let failed = self.failed("write to", error);
         let mut section = self.shared.section.lock();
-        if !full.contains(&error.kind()) || section.closing {
+        let again = is_full(error) && !self.filled.sync_failed();
+        if !again || section.closing {
             return Err(failed);
         }
         let env = self.shared.keeper.env();
@@ -347,7 +351,7 @@ impl Writer {
 
     fn failed(&self, what: &str, error: &io::Error) -> LogError {
         let name = self.shared.keeper.directory().path_of(self.number);
-        let advice = if error.kind() == io::ErrorKind::StorageFull {
+        let advice = if is_full(error) {
             "free space on this disk and restart the server"
         } else {
             "check the disk and restart the server"

@@ -54,7 +54,7 @@
 //!   known what of later bytes is on the disk.
 
 use super::StoreError;
-use crate::env::{Env, File, Mode};
+use crate::env::{Env, File, Mode, is_full};
 use parking_lot::{Mutex, RwLock};
 use redb::StorageBackend;
 use std::{
@@ -365,9 +365,10 @@ impl BaseFile {
     }
     fn io(&self, what: &str, error: &io::Error) -> StoreError {
         let text = format!("cannot {what} {}: {error}", self.path.display());
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(text),
-            _ => StoreError::Io(text),
+        if is_full(error) {
+            StoreError::Full(text)
+        } else {
+            StoreError::Io(text)
         }
     }
     fn fail(&self, error: StoreError) {

@@ -161,6 +161,55 @@ fn flush_purge_and_the_recovery_floor() {
     assert!(error.0.contains("binlog.000003 is missing"), "{}", error.0);
 }
 
+/// What PURGE is for: there is no room for a new index before there is one file less.
+#[test]
+fn purging_makes_room_on_a_full_disk() {
+    let disk = disk();
+    let env = disk.env();
+    let (log, _) = open(&env).unwrap();
+    for id in 1..=6 {
+        commit(&log, insert(id, 10)).unwrap();
+        log.rotate().unwrap();
+    }
+    quiet(&disk);
+    log.set_recovery_floor(log.position());
+    let from = log.position();
+    // Whatever the index is called while it is written, there is no byte for it.
+    disk.set_capacity(disk.used());
+    let calls = disk.operations();
+    disk.copy_before(calls + 1..calls + 100);
+    assert_eq!(log.purge_to("binlog.000005"), Ok(Some(4)));
+    assert_eq!(names(&log).first().unwrap(), "binlog.000005");
+    let index = disk.contents(&Path::new(DIR).join("binlog.index")).unwrap();
+    assert!(index.starts_with(b"./binlog.000005\n"));
+    drop(log);
+    // A crash at any moment of it leaves a log that opens.
+    for (call, disk) in (0..).zip(disk.take_copies()) {
+        for disk in [disk.crash(call), disk.power_loss(call), disk.copy()] {
+            disk.set_capacity(usize::MAX);
+            let opened = open_from(&disk.env(), options(), from, 6);
+            assert!(opened.is_ok(), "call {call}: {:?}", opened.err());
+        }
+    }
+}
+
+/// Files that somebody has removed already do not keep the others.
+#[test]
+fn purging_goes_on_where_a_file_is_gone() {
+    let disk = disk();
+    let env = disk.env();
+    let (log, _) = open(&env).unwrap();
+    for id in 1..=4 {
+        commit(&log, insert(id, 10)).unwrap();
+        log.rotate().unwrap();
+    }
+    log.set_recovery_floor(log.position());
+    let path = |number| Path::new(DIR).join(file_name(number));
+    env.remove(&path(2)).unwrap();
+    assert_eq!(log.purge_to("binlog.000004"), Ok(Some(3)));
+    assert!(disk.contents(&path(1)).is_none() && disk.contents(&path(3)).is_none());
+}
+
 #[test]
 fn files_expire() {
     let disk = disk();
@@ -294,6 +343,28 @@ fn a_failed_write_or_sync_is_final() {
             assert!(replayed.len() == 1 || replayed.len() == 2);
             assert!(commit(&log, insert(4, 10)).is_ok());
         }
+    }
+}
+
+/// A disk that allocates late says only when it syncs that it is full, and has lost by then what
+/// was to be written.
+#[test]
+fn a_sync_of_the_length_that_failed_is_final_too() {
+    for kind in [ErrorKind::Other, ErrorKind::StorageFull] {
+        let disk = disk();
+        disk.lose_on_failed_sync();
+        let options = Options {
+            sync_binlog: 0,
+            ..options()
+        };
+        let (log, _) = open_from(&disk.env(), options, Position::default(), 0).unwrap();
+        commit(&log, insert(1, 10)).unwrap();
+        // The next group makes the file longer: a change of length, and a sync.
+        let calls = quiet(&disk);
+        disk.fail_at(calls + 2, kind);
+        assert!(commit(&log, insert(2, 60_000)).is_err(), "{kind}");
+        assert!(log.wait_durable(1).is_err());
+        assert!(log.close().is_err());
     }
 }
 
