@@ -161,7 +161,13 @@ impl History {
             disk.lose_on_failed_sync();
         }
         let at = disk.operations() + 1 + self.noise.below(30);
-        disk.fail_at(at, ErrorKind::Other);
+        // Some disks say only when they sync that they are full.
+        let kind = if self.noise.one_in(3) {
+            ErrorKind::StorageFull
+        } else {
+            ErrorKind::Other
+        };
+        disk.fail_at(at, kind);
     }
     /// Ends the engine: it is closed, killed, or its machine loses its power.
     fn end_life(&mut self, world: World, model: &mut Model) -> Result<Disk, String> {

@@ -77,9 +77,16 @@ impl Backend for Machine {
             .mode(FILE_MODE)
             .open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(file))),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // Somebody may take the file for a leftover and remove it. The directory stays.
+        let directory = fs::File::open(path.parent().unwrap_or(Path::new(".")))?;
+        match directory.try_lock() {
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
+            // Not every file system can lock directories: then there is the file.
+            _ => Ok(Some(Box::new((file, directory)))),
         }
     }
 
@@ -149,6 +156,8 @@ mod tests {
         let first = env.lock(&path).unwrap();
         assert!(first.is_some());
         assert!(env.lock(&path).unwrap().is_none());
+        env.remove(&path).unwrap();
+        assert!(env.lock(&path).unwrap().is_none(), "the file is gone");
         drop(first);
         assert!(env.lock(&path).unwrap().is_some());
         std::fs::remove_dir_all(dir).unwrap();

@@ -3,6 +3,7 @@
 use super::{
     EventInfo, FileInfo, Log, LogError, LogStep, Status, file_name, files::file_number, read,
 };
+use crate::env::is_full;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Log {
@@ -39,16 +40,24 @@ impl Log {
         let Some(to) = files.iter().find(|file| file.name() == name) else {
             return Ok(None);
         };
-        let directory = self.shared.keeper.directory();
-        let keep = |file: &FileInfo, _| file.number >= to.number;
-        self.shared.files.purge(directory, keep).map(Some)
+        self.purge(|file, _| file.number >= to.number).map(Some)
     }
 
     /// PURGE BINARY LOGS BEFORE: removes files whose last event is older (seconds since 1970).
     pub fn purge_before(&self, seconds: u64) -> Result<usize, LogError> {
-        let directory = self.shared.keeper.directory();
-        let keep = |_: &FileInfo, closed| closed >= seconds;
-        self.shared.files.purge(directory, keep)
+        self.purge(|_, closed| closed >= seconds)
+    }
+
+    fn purge(&self, keep: impl Fn(&FileInfo, u64) -> bool) -> Result<usize, LogError> {
+        let purged = (self.shared.files).purge(self.shared.keeper.directory(), keep);
+        purged.map_err(|error| {
+            let text = format!("cannot purge binary logs: {error}");
+            if is_full(&error) {
+                LogError::Full(text)
+            } else {
+                LogError::Failed(text)
+            }
+        })
     }
 
     /// The files, oldest first.

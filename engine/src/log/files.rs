@@ -1,6 +1,6 @@
 //! The log's files: names, the index, the list of what there is, purging.
 
-use super::{FileInfo, LogError, Position, file_name};
+use super::{FileInfo, Position, file_name};
 use crate::env::{Env, File, Mode, is_full};
 use parking_lot::Mutex;
 use std::{
@@ -140,7 +140,7 @@ impl Files {
         &self,
         directory: &Directory,
         keep: impl Fn(&FileInfo, u64) -> bool,
-    ) -> Result<usize, LogError> {
+    ) -> io::Result<usize> {
         let mut list = self.0.lock();
         let pairs = list.begun.iter().zip(list.begun.iter().skip(1));
         let floor = list.floor.file;
@@ -150,25 +150,23 @@ impl Files {
         if count == 0 {
             return Ok(0);
         }
-        let failed =
-            |error: io::Error| LogError::Failed(format!("cannot purge binary logs: {error}"));
         // First the index: a crash then leaves files that nobody names, which recovery removes,
         // and never names without files.
         let mut gone = 0;
         while let Err(error) = list.write_index(directory, count - gone) {
             if !is_full(&error) || gone == count {
-                return Err(failed(error));
+                return Err(error);
             }
             // A full disk has no room for an index. The first file makes some; recovery, which
             // does not need it, does not miss it either.
-            list.remove_first(directory).map_err(failed)?;
-            directory.env.sync_dir(&directory.path).map_err(failed)?;
+            list.remove_first(directory)?;
+            directory.env.sync_dir(&directory.path)?;
             gone += 1;
         }
         for _ in gone..count {
-            list.remove_first(directory).map_err(failed)?;
+            list.remove_first(directory)?;
         }
-        directory.env.sync_dir(&directory.path).map_err(failed)?;
+        directory.env.sync_dir(&directory.path)?;
         Ok(count)
     }
 }

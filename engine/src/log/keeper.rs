@@ -13,7 +13,7 @@ use super::{
     files::{Directory, Files},
     seal,
 };
-use crate::env::{Env, File, Mode};
+use crate::env::{Env, File, Mode, is_full};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     io,
@@ -148,6 +148,8 @@ struct Tasks {
     /// How often preparing failed.
     failures: u64,
     trouble: Option<String>,
+    /// What does not work at present, and the operator knows.
+    told: Vec<&'static str>,
     stop: bool,
 }
 
@@ -309,12 +311,8 @@ impl Keeper {
         if let Some(left) = tasks.left.pop() {
             drop(tasks);
             let result = self.finish(&left, files);
-            note(
-                &mut self.tasks.lock(),
-                "finish",
-                left.number,
-                unless_purged(result),
-            );
+            let name = file_name(left.number);
+            self.note("finish", &name, &unless_purged(result));
             self.expire(files);
             return true;
         }
@@ -325,12 +323,7 @@ impl Keeper {
             drop(tasks);
             let handle = self.directory.open(number, Mode::Existing);
             let result = handle.and_then(|file| filled.fill(&file, goal));
-            note(
-                &mut self.tasks.lock(),
-                "extend",
-                number,
-                unless_purged(result),
-            );
+            self.note("extend", &file_name(number), &unless_purged(result));
             return true;
         }
         if !matches!(tasks.next, Next::Wanted) {
@@ -339,13 +332,13 @@ impl Keeper {
         let number = tasks.active + 1;
         drop(tasks);
         let prepared = self.prepare(number, files);
+        self.note("prepare", &file_name(number), &prepared);
         let mut tasks = self.tasks.lock();
         tasks.next = match prepared {
             Ok(prepared) if !tasks.stop => Next::Ready(prepared),
             Ok(_) => Next::Unwanted,
-            Err(error) => {
+            Err(_) => {
                 tasks.failures += 1;
-                note(&mut tasks, "prepare", number, Err(error));
                 Next::Unwanted
             }
         };
@@ -390,9 +383,33 @@ impl Keeper {
         }
         let now = self.directory.env.wall_micros() / 1_000_000;
         let keep = |_: &FileInfo, closed: u64| closed.saturating_add(seconds) > now;
-        if let Err(error) = files.purge(&self.directory, keep) {
-            self.tasks.lock().trouble = Some(error.to_string());
+        let purged = files.purge(&self.directory, keep);
+        self.note("purge", "expired files", &purged);
+    }
+
+    /// Keeps what became of work, and tells the operator when something begins to fail, for the
+    /// log grows without it. Of a full disk the writer tells, when it comes to that.
+    fn note<T>(&self, what: &'static str, name: &str, result: &io::Result<T>) {
+        let mut tasks = self.tasks.lock();
+        let known = tasks.told.contains(&what);
+        let Err(error) = result else {
+            tasks.told.retain(|told| *told != what);
+            drop(tasks);
+            if known {
+                let text = format!("binary log: it was possible again to {what} {name}");
+                self.env().notice(&text);
+            }
+            return;
+        };
+        let text = format!("cannot {what} {name}: {error}");
+        tasks.trouble = Some(text.clone());
+        if known || is_full(error) {
+            return;
         }
+        tasks.told.push(what);
+        drop(tasks);
+        self.env()
+            .notice(&format!("binary log: {text}; commits go on without it"));
     }
 }
 
@@ -436,12 +453,6 @@ fn unless_purged(result: io::Result<()>) -> io::Result<()> {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
     })
-}
-
-fn note(tasks: &mut Tasks, what: &str, number: u64, result: io::Result<()>) {
-    if let Err(error) = result {
-        tasks.trouble = Some(format!("cannot {what} {}: {error}", file_name(number)));
-    }
 }
 
 #[cfg(test)]

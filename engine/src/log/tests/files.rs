@@ -210,6 +210,28 @@ fn purging_goes_on_where_a_file_is_gone() {
     assert!(disk.contents(&path(1)).is_none() && disk.contents(&path(3)).is_none());
 }
 
+/// Commits go on in the file there is, which grows: the operator is told, once.
+#[test]
+fn a_next_file_that_cannot_be_made_is_told() {
+    let disk = disk();
+    let env = disk.env();
+    let (told, notices) = std::sync::mpsc::channel();
+    env.on_notice(move |line| told.send(line.to_owned()).unwrap());
+    let (log, _) = open(&env).unwrap();
+    for _ in 0..2 {
+        let calls = quiet(&disk);
+        disk.fail_at(calls + 1, ErrorKind::PermissionDenied);
+        assert!(log.rotate().is_err());
+    }
+    commit(&log, insert(1, 10)).unwrap();
+    log.rotate().unwrap();
+    drop(log);
+    let notices: Vec<String> = notices.try_iter().collect();
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(notices[0].contains("cannot prepare binlog.000002"));
+    assert!(notices[1].contains("possible again"));
+}
+
 #[test]
 fn files_expire() {
     let disk = disk();
