@@ -14,10 +14,11 @@ use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use cohort_engine::{
     txn::KeyRange,
     types::{
-        Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Time, Value, collation,
-        key as keys, temporal,
+        Collation, Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Time, Value,
+        collation, key as keys, temporal,
     },
 };
+use std::cmp::Ordering;
 
 /// An IN list on more than one part multiplies; not beyond this.
 const RANGES_MAX: usize = 10_000;
@@ -56,6 +57,8 @@ enum Fit {
     Exact(Value),
     /// It lies between this value of the column and the next: equal to none.
     Above(Value),
+    /// It lies between this value of the column and the one before.
+    Below(Value),
     /// It is below or above all values of the column.
     Before,
     After,
@@ -276,6 +279,7 @@ fn between(
         Some((fit, inclusive)) => match fit {
             Fit::Exact(value) => Some((value, inclusive || !whole)),
             Fit::Above(value) => Some((value, !whole)),
+            Fit::Below(value) => Some((value, true)),
             Fit::Before | Fit::Unusable => None,
             Fit::After | Fit::Null => return Ranges::Some(Vec::new()),
         },
@@ -285,6 +289,7 @@ fn between(
         Some((fit, inclusive)) => match fit {
             Fit::Exact(value) => Some((value, inclusive || !whole)),
             Fit::Above(value) => Some((value, true)),
+            Fit::Below(value) => Some((value, !whole)),
             Fit::After | Fit::Unusable => None,
             Fit::Before | Fit::Null => return Ranges::Some(Vec::new()),
         },
@@ -367,8 +372,13 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
             None => Fit::Unusable,
         },
         ColumnType::Float => Fit::Unusable,
-        ty if ty.is_string() => match value {
-            Value::Bytes(_) => Fit::Exact(value),
+        ty if ty.is_string() => match (value, ty) {
+            (Value::Bytes(bytes), ColumnType::Char(length))
+                if column.collation == Collation::Binary =>
+            {
+                binary(bytes, usize::from(length))
+            }
+            (value @ Value::Bytes(_), _) => Fit::Exact(value),
             _ => Fit::Unusable,
         },
         ColumnType::Date => match moment(&value) {
@@ -394,6 +404,17 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
         },
         _ => Fit::Unusable,
     }
+}
+
+/// Values of a BINARY column have all its bytes. A text comes after what it only begins with.
+fn binary(mut bytes: Vec<u8>, length: usize) -> Fit {
+    let fit = match bytes.len().cmp(&length) {
+        Ordering::Less => Fit::Below,
+        Ordering::Equal => Fit::Exact,
+        Ordering::Greater => Fit::Above,
+    };
+    bytes.resize(length, 0);
+    fit(Value::Bytes(bytes))
 }
 
 fn time_of_day(time: Time, fsp: u8) -> Fit {
