@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -24,7 +25,8 @@ def free_port():
 class Cohort:
     """A server with a data directory of its own; both go when the `with` block ends."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, files=None):
+        self.files = files
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cohort-ci-"))
         self.data, self.port, self.flags = self.directory / "data", free_port(), flags
         self.log = self.directory / "log"
@@ -51,7 +53,8 @@ class Cohort:
         with open(self.log, "a") as log:
             self.process = subprocess.Popen(
                 [BINARY, "serve", "--port", str(self.port), "--datadir", self.data, *self.flags],
-                stdout=log, stderr=log, start_new_session=True, env=environment)
+                stdout=log, stderr=log, start_new_session=True, env=environment,
+                preexec_fn=self._limit if self.files else None)
         until = time.monotonic() + 120
         while time.monotonic() < until:
             if self.process.poll() is not None:
@@ -62,6 +65,9 @@ class Cohort:
             except OSError:
                 time.sleep(0.02)
         raise TimeoutError("the server does not answer")
+
+    def _limit(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.files, self.files))
 
     def stop(self, how=signal.SIGTERM):
         """Ends the server; returns its exit code."""

@@ -7,6 +7,8 @@
   3. thread_pool_max_transactions_limit: the transaction beyond it waits, and goes on.
   4. The administrators' port: gets in when all connections are taken, and is answered while more
      long statements run than may.
+  5. The limit of open files: clients beyond it are refused (1040), and what the server needs for
+     itself is left, for a new log file and for temporary ones.
 """
 
 import contextlib
@@ -174,8 +176,25 @@ def transactions_are_bounded(server, root):
     ask(root, "SET GLOBAL thread_pool_max_transactions_limit = 0")
 
 
+def files_are_left():
+    """More clients than the process may have files."""
+    with Cohort("--max-connections", "500", files=80) as server:
+        held = [server.connect(autocommit=True)]
+        ask(held[0], "SET GLOBAL cohort_admission_timeout = 100")
+        with refused(1040):
+            while len(held) < 80:
+                held.append(server.connect())
+        assert len(held) >= 30, len(held)
+        ask(held[0], "FLUSH BINARY LOGS")
+        ask(held[0], "SET SESSION sort_buffer_size = 500000, tmp_table_size = 500000")
+        ask(held[0], "SET SESSION cte_max_recursion_depth = 100000")
+        groups = ask(held[0], "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                              "WHERE i < 20000) SELECT i, COUNT(*) FROM n GROUP BY i")
+        assert len(groups) == 20000, len(groups)
+
+
 def main():
-    """All of it, on one server."""
+    """All of it, on one server, and one more."""
     admin_port = free_port()
     flags = ("--max-connections", str(CONNECTIONS), "--thread-pool-size", "4",
              "--admin-address", "127.0.0.1", "--admin-port", str(admin_port))
@@ -195,7 +214,8 @@ def main():
         for connection in held:
             connection.select_db("test")
         administrators_get_in(server, admin_port, held)
-        print("limits and timeouts: as they should be")
+    files_are_left()
+    print("limits and timeouts: as they should be")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ mod watch;
 pub use accept::is_loopback;
 
 use crate::{
+    limits,
     mysql::{
         Backend, Peer,
         connection::{self, Connection, Next, Shared},
@@ -127,7 +128,11 @@ impl<B: Backend> Connections<B> {
         let mut table = self.table.lock();
         if self.is_full(&table) {
             let wait = Duration::from_millis(self.admission_ms.load(Ordering::Relaxed));
-            if wait.is_zero() || table.lobby.len() >= LOBBY_MAX {
+            let waiting = table.lobby.len();
+            if wait.is_zero()
+                || waiting >= LOBBY_MAX
+                || table.open.len() + waiting >= *limits::CLIENTS
+            {
                 drop(table);
                 return connection::refuse(&stream, &SqlError::too_many_connections());
             }
@@ -145,7 +150,8 @@ impl<B: Backend> Connections<B> {
     }
 
     fn is_full(&self, table: &Table) -> bool {
-        table.open.len() - table.admins >= self.max.load(Ordering::Relaxed)
+        let max = self.max.load(Ordering::Relaxed).min(*limits::CLIENTS);
+        table.open.len() - table.admins >= max
     }
 
     fn register(

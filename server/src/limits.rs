@@ -3,8 +3,8 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{fs, path::Path, sync::LazyLock};
 
-/// Allows as many open files as an unprivileged process may have: a connection has two
-/// descriptors at most, and the usual soft limit of 1,024 is too few.
+/// Allows as many open files as an unprivileged process may have: each connection has
+/// a descriptor, and the usual soft limit of 1,024 is too few.
 pub fn raise_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -14,6 +14,19 @@ pub fn raise_files() {
     // If it cannot be raised, opening says so when it comes to it.
     let _ = setrlimit(Resource::Nofile, raised);
 }
+
+/// How many clients may be connected by the limit of open files. The rest of it is for the server's
+/// own: without, the log could not go on in another file, nor a sort in a temporary one.
+pub static CLIENTS: LazyLock<usize> = LazyLock::new(|| {
+    let files = getrlimit(Resource::Nofile).current;
+    let files = files.and_then(|most| usize::try_from(most).ok());
+    let files = files.unwrap_or(usize::MAX);
+    files - (files / 2).min(OWN_FILES)
+});
+
+/// Files that the server may have open beside its clients: the data directory's, those that many
+/// sorts and groups have at once, and the coordinator's connections.
+const OWN_FILES: usize = 512;
 
 /// Turns huge pages off. The allocator asks for them, and each thread's first allocation would
 /// touch one of 2 MiB: thousands of threads that wait for a lock then take gigabytes (measured:

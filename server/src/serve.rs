@@ -70,6 +70,12 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     let (unix, socket) = bind_unix(settings, &directory)?;
 
     let max = settings.max_connections.unwrap_or(MAX_CONNECTIONS) as usize;
+    if max > *limits::CLIENTS {
+        notice!(
+            "max_connections is {max}, but the limit of open files (ulimit -n) lets {} in",
+            *limits::CLIENTS
+        );
+    }
     let admins = bind_admin(settings)?;
     if let Some(listener) = &admins {
         refuse_open_door(listener, &database)?;
