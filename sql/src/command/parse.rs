@@ -137,7 +137,7 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
 
 /// Statements of MySQL that are not there at all: 1235 says so instead of a syntax error.
 fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
-    const REFUSED: [&str; 16] = [
+    const REFUSED: [&str; 18] = [
         "CALL",
         "HANDLER",
         "LOAD",
@@ -154,6 +154,8 @@ fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
         "SIGNAL",
         "RESIGNAL",
         "GET",
+        "SHUTDOWN",
+        "RESTART",
     ];
     let word = String::from_utf8_lossy(c.text(c.peek())).to_ascii_uppercase();
     if c.peek().kind == Kind::Word && REFUSED.contains(&word.as_str()) {

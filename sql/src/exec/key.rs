@@ -7,7 +7,7 @@
 
 use super::{ExecContext, Stop};
 use crate::{
-    expr::{TimeZone, eval},
+    expr::{TIMESTAMP_MAX, TimeZone, eval},
     plan::Bound,
 };
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
@@ -15,7 +15,8 @@ use cohort_engine::{
     txn::KeyRange,
     types::{
         Collation, Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Time, Value,
-        collation, key as keys, temporal,
+        collation, key as keys,
+        temporal::{self, SECOND},
     },
 };
 use std::cmp::Ordering;
@@ -431,7 +432,22 @@ fn time_of_day(time: Time, fsp: u8) -> Fit {
 }
 
 fn timestamp(at: DateTime, fsp: u8, zone: TimeZone) -> Fit {
-    truncated(zone.to_utc(at), fsp)
+    let zero = DateTime::default();
+    if at == zero {
+        return Fit::Exact(Value::DateTime(zero));
+    }
+    if at.date.has_zero_part() {
+        return Fit::Unusable;
+    }
+    // Where clocks change, moments are not ordered as local times are.
+    let Some(utc) = zone.to_one_utc(at) else {
+        return Fit::Unusable;
+    };
+    match utc.unix_micros() {
+        ..SECOND => Fit::Above(Value::DateTime(zero)),
+        SECOND..=TIMESTAMP_MAX => truncated(utc, fsp),
+        _ => Fit::After,
+    }
 }
 
 fn truncated(at: DateTime, fsp: u8) -> Fit {

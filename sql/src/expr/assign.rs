@@ -14,7 +14,7 @@ use cohort_engine::types::{
 };
 
 /// The last moment that TIMESTAMP holds: 2038-01-19 03:14:07.999999 UTC, in microseconds.
-const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
+pub const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
 
 /// A column that a value is stored into, and the rules for it.
 struct Target<'t, 'c> {

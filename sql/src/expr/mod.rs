@@ -40,7 +40,7 @@ mod time_zone;
 mod types;
 mod value_type;
 
-pub use assign::{assign, implicit_default};
+pub use assign::{TIMESTAMP_MAX, assign, implicit_default};
 pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};

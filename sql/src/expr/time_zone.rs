@@ -67,6 +67,19 @@ impl TimeZone {
             MappedLocalTime::None => gap(zone, local),
         }
     }
+    /// The UTC moment of a local time, if it is there once.
+    #[must_use]
+    pub fn to_one_utc(self, local: DateTime) -> Option<DateTime> {
+        let utc = self.to_utc(local);
+        let (TimeZone::Named(zone), Some(time)) = (self, naive(local)) else {
+            return Some(utc);
+        };
+        let single = matches!(
+            zone.offset_from_local_datetime(&time),
+            MappedLocalTime::Single(_)
+        );
+        single.then_some(utc)
+    }
     /// Whether clocks leave this local time out.
     #[must_use]
     pub fn leaves_out(self, local: DateTime) -> bool {
@@ -146,6 +159,10 @@ mod tests {
             assert_eq!(berlin.to_utc(at(local)), at(utc), "{local}");
             assert!(!berlin.leaves_out(at(local)));
         }
+        assert_eq!(berlin.to_one_utc(at("2023-03-26 02:30:00")), None);
+        assert_eq!(berlin.to_one_utc(at("2023-10-29 02:30:00")), None);
+        let noon = berlin.to_one_utc(at("2023-10-29 12:00:00"));
+        assert_eq!(noon, Some(at("2023-10-29 11:00:00")));
         // The second 02:30 of the night of the change is shown like the first.
         assert_eq!(
             berlin.to_local(at("2023-10-29 01:30:00")),
