@@ -65,7 +65,7 @@ pub(super) struct UpdatedTables {
 const POINTS_MAX: usize = 2;
 
 /// How deep parentheses are looked into ahead.
-const AHEAD_MAX: usize = 250;
+const AHEAD_MAX: isize = 250;
 
 impl Converter<'_> {
     /// Converts all tokens; returns how deep the tree can be.
@@ -606,7 +606,7 @@ impl Converter<'_> {
     fn opens_several(&self, token: Token) -> bool {
         let rest = self.source.get(token.end..).unwrap_or_default();
         let mut lexer = Lexer::new(rest, self.mode);
-        let mut depth = 0;
+        let mut depth = 0_isize;
         loop {
             let next = lexer.next_token();
             match (next.kind, next.text(rest)) {
@@ -736,7 +736,7 @@ impl Converter<'_> {
 
 /// Whether USING stands directly in the parentheses that follow.
 fn has_using(mut lexer: Lexer, source: &[u8]) -> bool {
-    let mut depth = 0;
+    let mut depth = 0_isize;
     loop {
         let next = lexer.next_token();
         match (next.kind, next.text(source)) {
