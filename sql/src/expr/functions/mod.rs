@@ -450,3 +450,25 @@ pub fn is_missing(name: &str) -> bool {
         .iter()
         .any(|missing| missing.eq_ignore_ascii_case(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// What compares all functions with MySQL's has a line for each.
+    #[test]
+    fn the_matrix_asks_every_function() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../differ/calls.txt");
+        let text = std::fs::read_to_string(path).expect("the calls of the matrix");
+        let asked: BTreeSet<&str> = text
+            .split_once("[functions]")
+            .map_or("", |(_, functions)| functions)
+            .lines()
+            .filter_map(|line| Some(line.split_once(": ")?.0))
+            .collect();
+        let functions = TABLES.iter().flat_map(|table| table.iter());
+        let have: BTreeSet<&str> = functions.map(|function| function.name).collect();
+        assert_eq!(asked, have, "differ/calls.txt against the table of functions");
+    }
+}
