@@ -282,7 +282,7 @@ impl Expr {
             return Ok(Cow::Owned(Value::Null));
         };
         let value = chosen.value(row, context)?;
-        functions::unify(value, infer(chosen).decimals, ty, context)
+        functions::unify(value, infer(chosen).shown_digits(), ty, context)
     }
 }
 

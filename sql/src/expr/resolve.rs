@@ -375,6 +375,19 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
     build(op, left, right, |_, _| ExprType::boolean())
 }
 
+/// An operand as arithmetic takes it: a moment with a fraction is a decimal, of any second.
+pub(super) fn operand_of_arithmetic(operand: Expr) -> Expr {
+    let ty = infer(&operand);
+    if !ty.is_temporal() || ty.decimals == 0 {
+        return literal::as_number(operand);
+    }
+    let (whole, scale) = ty.digits();
+    Expr::Cast {
+        expr: Box::new(operand),
+        ty: ExprType::decimal(whole + scale, scale).nullable_if(ty.nullable),
+    }
+}
+
 /// `left op right`, with its type.
 fn build(
     op: BinaryOp,
@@ -385,7 +398,7 @@ fn build(
     let arithmetic =
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     let (left, right) = if arithmetic {
-        (literal::as_number(left), literal::as_number(right))
+        (operand_of_arithmetic(left), operand_of_arithmetic(right))
     } else {
         (left, right)
     };
@@ -468,13 +481,19 @@ fn text_if(as_text: bool, time: Expr) -> Expr {
 }
 
 /// The type of `+ - * / DIV %`; a quotient has so many digits more than its dividend.
-fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> ExprType {
-    let unsigned = a.unsigned || b.unsigned;
+pub(super) fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> ExprType {
+    let unsigned = match op {
+        BinaryOp::Modulo => a.unsigned,
+        _ => a.unsigned || b.unsigned,
+    };
     if op == BinaryOp::IntegerDivide {
-        return ExprType::bigint(unsigned);
+        return quotient_type(a, b, unsigned);
     }
     if a.is_floating() || b.is_floating() {
-        return ExprType::double();
+        return ExprType {
+            unsigned: op == BinaryOp::Modulo && unsigned,
+            ..ExprType::double()
+        };
     }
     let ((a_whole, a_scale), (b_whole, b_scale)) = (a.digits(), b.digits());
     let whole_numbers = a_scale == 0
@@ -485,20 +504,54 @@ fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> Exp
         BinaryOp::Divide => {
             ExprType::decimal(a_whole + b_scale + a_scale + digits, a_scale + digits)
         }
-        BinaryOp::Modulo if whole_numbers => ExprType::bigint(a.unsigned),
-        _ if whole_numbers => ExprType::bigint(unsigned),
+        BinaryOp::Modulo if whole_numbers => ExprType {
+            length: a_whole.max(b_whole) + 1,
+            ..ExprType::bigint(unsigned)
+        },
+        _ if whole_numbers => {
+            let digits = match op {
+                BinaryOp::Multiply => a_whole + b_whole,
+                _ => a_whole.max(b_whole) + 1,
+            };
+            whole_type(digits, unsigned)
+        }
         BinaryOp::Multiply => {
             ExprType::decimal(a_whole + b_whole + a_scale + b_scale, a_scale + b_scale)
         }
         BinaryOp::Modulo => {
-            let scale = a_scale.max(b_scale);
-            ExprType::decimal(a_whole.max(b_whole) + scale, scale)
+            let precision = (a_whole + a_scale).max(b_whole + b_scale);
+            ExprType {
+                unsigned,
+                ..ExprType::decimal(precision, a_scale.max(b_scale))
+            }
         }
         _ => {
             let scale = a_scale.max(b_scale);
             ExprType::decimal(a_whole.max(b_whole) + 1 + scale, scale)
         }
     }
+}
+
+/// A whole number of so many digits.
+fn whole_type(digits: u32, unsigned: bool) -> ExprType {
+    ExprType {
+        length: digits + u32::from(!unsigned),
+        ..ExprType::bigint(unsigned)
+    }
+}
+
+/// The type of DIV: the dividend may have as many digits more as the divisor has after the point.
+fn quotient_type(a: &ExprType, b: &ExprType, unsigned: bool) -> ExprType {
+    const MOST: u32 = 21;
+    let whole = match a.ty {
+        _ if a.is_floating() => a.length.clamp(1, MOST),
+        _ => a.digits().0,
+    };
+    let scale = match b.ty {
+        _ if b.is_floating() => MOST,
+        _ => b.digits().1,
+    };
+    whole_type((whole + scale).min(MOST), unsigned)
 }
 
 /// The collation with which operands are compared, if they are strings: 1267 if they disagree.

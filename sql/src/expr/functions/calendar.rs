@@ -100,6 +100,9 @@ fn ordinal(n: u8) -> &'static str {
 
 /// DATE_FORMAT; `None` where the format wants a name that a zero part does not have.
 pub(super) fn format(moment: DateTime, format: &[u8], hours_total: Option<u32>) -> Option<Vec<u8>> {
+    if format.is_empty() {
+        return None;
+    }
     let mut out = Vec::with_capacity(format.len() * 2);
     let mut bytes = format.iter();
     while let Some(&byte) = bytes.next() {

@@ -94,12 +94,7 @@ fn text(
     collation: Collation,
     context: &mut EvalContext<'_>,
 ) -> Value {
-    let decimals = if from.ty.is_none() || from.is_string() {
-        NOT_FIXED
-    } else {
-        from.decimals
-    };
-    let mut bytes = convert::string(value, decimals)
+    let mut bytes = convert::string(value, from.shown_digits())
         .unwrap_or_default()
         .into_owned();
     let limit = match column_type {
@@ -173,6 +168,12 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
         },
     };
     match year {
+        0 if matches!(value, Value::Bytes(text) if !begins_with_digit(text)) => {
+            let text = convert::string(value, NOT_FIXED).unwrap_or_default();
+            let error = SqlError::incorrect_value("YEAR", convert::shown(&text));
+            context.warnings.warn(error);
+            Value::Null
+        }
         0 if matches!(value, Value::Bytes(_)) => Value::UInt(2000),
         0 => Value::UInt(0),
         1..=69 => Value::UInt((year + 2000).cast_unsigned()),
@@ -185,6 +186,12 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
             Value::Null
         }
     }
+}
+
+fn begins_with_digit(text: &[u8]) -> bool {
+    text.trim_ascii_start()
+        .first()
+        .is_some_and(u8::is_ascii_digit)
 }
 
 /// The literal that DATE '…', TIME '…' or TIMESTAMP '…' stands for; 1525 if it is none.

@@ -14,7 +14,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("coalesce", (1, MANY), coalesce_type, coalesce),
     // What is told from it otherwise is the planner's.
     function("any_value", (1, 1), |t| t.ty(0).computed(), coalesce),
-    function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif),
+    function("nullif", (2, 2), nullif_type, nullif),
     function("interval", (2, MANY), |_| ExprType::int(2), interval),
     function("isnull", (1, 1), |_| ExprType::boolean(), isnull),
     function("greatest", (2, MANY), extreme_type, |args, context| {
@@ -51,13 +51,21 @@ fn coalesce_type(typing: &Typing<'_>) -> ExprType {
     }
 }
 
+fn nullif_type(typing: &Typing<'_>) -> ExprType {
+    let ty = typing.ty(0);
+    ExprType {
+        length: ty.length,
+        ..ty.computed().or_null()
+    }
+}
+
 fn extreme_type(typing: &Typing<'_>) -> ExprType {
     common_type(&typing.types())
 }
 
 /// Shows as many digits of a decimal as the type has; IF and CASE leave them as they are. So many
 /// as there can be are the type of what is known only later.
-fn padded(value: Value, ty: &ExprType) -> Value {
+pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
     match (value, ty.ty) {
         (Value::Decimal(number), Some(ColumnType::Decimal { scale, .. })) if scale < 30 => {
             let scale = i64::from(scale).max(convert::scale(&number));

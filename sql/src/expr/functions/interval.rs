@@ -328,6 +328,9 @@ pub(super) fn add(
     Ok(result(sum, &start, unit, args.ty))
 }
 
+/// What is a date rather than a moment when written as a number.
+const LAST_DAY: i64 = 99_991_231;
+
 /// The sum as a value of the result's type. Of a text, a date stays a date under whole days.
 fn result(sum: DateTime, start: &Value, unit: Unit, ty: &ExprType) -> Value {
     match ty.ty {
@@ -336,7 +339,11 @@ fn result(sum: DateTime, start: &Value, unit: Unit, ty: &ExprType) -> Value {
             let had_time = match start {
                 Value::Bytes(text) => temporal::parse(text).is_none_or(|parsed| parsed.has_time),
                 Value::Date(_) => false,
-                Value::Int(n) => *n > 99_991_231,
+                Value::Int(n) => *n > LAST_DAY,
+                Value::UInt(n) => *n > LAST_DAY.cast_unsigned(),
+                Value::Decimal(n) => **n > Decimal::from(LAST_DAY),
+                Value::Double(n) => *n > LAST_DAY as f64,
+                Value::Float(n) => f64::from(*n) > LAST_DAY as f64,
                 _ => true,
             };
             let mut out = Vec::new();

@@ -200,15 +200,9 @@ impl<'a> Args<'a> {
     }
     /// The digits that the text form of an argument shows.
     fn decimals(&self, i: usize) -> u8 {
-        self.args.get(i).map_or(NOT_FIXED, |arg| {
-            let ty = infer(arg);
-            // A parameter's digits are those of its value.
-            if ty.ty.is_none() || ty.is_string() {
-                NOT_FIXED
-            } else {
-                ty.decimals
-            }
-        })
+        self.args
+            .get(i)
+            .map_or(NOT_FIXED, |arg| infer(arg).shown_digits())
     }
     /// The value of an argument where a number is wanted: of a hexadecimal or bit literal, its own.
     fn numeric<'x, 'c: 'x>(
@@ -276,7 +270,7 @@ impl<'a> Args<'a> {
         Ok(convert::datetime(&value, context))
     }
     fn time(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Time>, SqlError> {
-        let value = self.value(i, context)?;
+        let value = self.dated(i, context)?;
         Ok(convert::time(&value, context))
     }
     /// The collation the result has.

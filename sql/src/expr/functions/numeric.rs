@@ -1,17 +1,19 @@
 //! Functions on numbers.
 
-use super::{Args, Function, Typing, function};
+use super::{Args, Function, Typing, control::padded, function};
 use crate::{
     error::SqlError,
     expr::{
         BinaryOp, EvalContext, Expr, ExprType, Seeds, arithmetic,
         convert::{self, Number},
         describe::call,
-        types::coercibility,
+        resolve::arithmetic_type,
+        types::{NOT_FIXED, coercibility},
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
 use cohort_engine::types::{ColumnType, Decimal, Value};
+use std::borrow::Cow;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("abs", (1, 1), same_type, abs),
@@ -123,19 +125,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
             }))
         },
     ),
-    function("conv", (3, 3), |t| digits_type(t, 64).or_null(), conv),
-    function(
-        "bin",
-        (1, 1),
-        |t| digits_type(t, 64),
-        |args, context| in_base(args, 2, context),
-    ),
-    function(
-        "oct",
-        (1, 1),
-        |t| digits_type(t, 64),
-        |args, context| in_base(args, 8, context),
-    ),
+    function("conv", (3, 3), conv_type, conv),
+    function("bin", (1, 1), conv_type, |args, context| {
+        in_bases(args, 10, 2, context)
+    }),
+    function("oct", (1, 1), conv_type, |args, context| {
+        in_bases(args, 10, 8, context)
+    }),
     function(
         "bit_count",
         (1, 1),
@@ -160,8 +156,9 @@ fn maybe_double(_: &Typing<'_>) -> ExprType {
     ExprType::double().or_null()
 }
 
-fn digits_type(typing: &Typing<'_>, length: u32) -> ExprType {
-    ExprType::string(length, typing.collation, coercibility::LITERAL).nullable_if(typing.nullable())
+/// As many binary digits as there are, and a sign.
+fn conv_type(typing: &Typing<'_>) -> ExprType {
+    ExprType::string(65, typing.collation, coercibility::LITERAL).or_null()
 }
 
 fn same_type(typing: &Typing<'_>) -> ExprType {
@@ -196,16 +193,7 @@ fn whole_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn mod_type(typing: &Typing<'_>) -> ExprType {
-    let (a, b) = (typing.ty(0), typing.ty(1));
-    if a.is_floating() || b.is_floating() {
-        return maybe_double(typing);
-    }
-    if a.is_integer() && b.is_integer() {
-        return ExprType::bigint(a.unsigned).or_null();
-    }
-    let ((a_whole, a_scale), (b_whole, b_scale)) = (a.digits(), b.digits());
-    let scale = a_scale.max(b_scale);
-    ExprType::decimal(a_whole.max(b_whole) + scale, scale).or_null()
+    arithmetic_type(BinaryOp::Modulo, &typing.ty(0), &typing.ty(1), 0).or_null()
 }
 
 /// ROUND and TRUNCATE: a literal number of digits decides the scale.
@@ -283,7 +271,8 @@ fn round(
             let scale = digits.min(convert::scale(&n).max(0));
             let rounded = n.with_scale_round(scale, mode);
             // Zeros before the point stay digits.
-            Value::Decimal(Box::new(rounded.with_scale(scale.max(0))))
+            let rounded = Value::Decimal(Box::new(rounded.with_scale(scale.max(0))));
+            padded(rounded, args.ty)
         }
         Number::Double(x) => Value::Double(round_double(x, digits, mode)),
         integer if digits >= 0 => integer.into_value(),
@@ -468,40 +457,42 @@ fn digits(mut n: u64, base: u64) -> Vec<u8> {
     out
 }
 
-fn in_base(args: &Args<'_>, base: u64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let value = args.value(0, context)?;
-    Ok(match convert::integer(&value, context) {
-        Some(Number::Int(n)) => Value::Bytes(digits(n.cast_unsigned(), base)),
-        Some(Number::UInt(n)) => Value::Bytes(digits(n, base)),
-        _ => Value::Null,
-    })
+fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    match (args.int(1, context)?, args.int(2, context)?) {
+        (Some(from), Some(to)) => in_bases(args, from, to, context),
+        _ => Ok(Value::Null),
+    }
 }
 
-fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let text = args.string(0, context)?;
-    let (from, to) = (args.int(1, context)?, args.int(2, context)?);
-    let (Some(text), Some(from), Some(to)) = (text, from, to) else {
+/// The number that a text is in one base, in another one.
+fn in_bases(
+    args: &Args<'_>,
+    from: i64,
+    to: i64,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    // Of a hexadecimal or bit literal, its own.
+    let number = match args.numeric(0, context)? {
+        Cow::Owned(number @ Value::UInt(_)) => convert::string(&number, NOT_FIXED)
+            .map(|text| Cow::Owned(text.into_owned())),
+        _ => args.string(0, context)?,
+    };
+    let Some(text) = number.filter(|text| !text.is_empty()) else {
         return Ok(Value::Null);
     };
     let (from_base, to_base) = (from.unsigned_abs(), to.unsigned_abs());
     if !(2..=36).contains(&from_base) || !(2..=36).contains(&to_base) {
         return Ok(Value::Null);
     }
-    let text = text.trim_ascii();
-    let negative = text.first() == Some(&b'-');
-    let unsigned = text
-        .strip_prefix(b"-")
-        .or(text.strip_prefix(b"+"))
-        .unwrap_or(text);
-    let mut n = 0_u64;
-    for byte in unsigned {
-        let digit = match char::from(*byte).to_digit(36) {
-            Some(digit) if u64::from(digit) < from_base => u64::from(digit),
-            _ => break,
-        };
-        n = n.saturating_mul(from_base).saturating_add(digit);
-    }
-    let n = if negative { n.wrapping_neg() } else { n };
+    let n = match number_in(text.trim_ascii(), from_base) {
+        Ok(n) => n,
+        Err(nearest) => {
+            let shown = convert::shown(&text);
+            let lost = SqlError::truncated_wrong_value("DECIMAL", shown);
+            context.warnings.warn(lost);
+            nearest
+        }
+    };
     Ok(Value::Bytes(if to < 0 && n.cast_signed() < 0 {
         [
             b"-".as_slice(),
@@ -511,6 +502,30 @@ fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
     } else {
         digits(n, to_base)
     }))
+}
+
+/// The number a text begins with, as 64 bits; what is nearest where it has no digits or too many.
+fn number_in(text: &[u8], base: u64) -> Result<u64, u64> {
+    let negative = text.first() == Some(&b'-');
+    let unsigned = text
+        .strip_prefix(b"-")
+        .or(text.strip_prefix(b"+"))
+        .unwrap_or(text);
+    let mut digits = unsigned
+        .iter()
+        .map_while(|byte| char::from(*byte).to_digit(36).map(u64::from))
+        .take_while(|digit| *digit < base)
+        .peekable();
+    if digits.peek().is_none() {
+        return Err(0);
+    }
+    let number = digits.try_fold(0_u64, |n, digit| n.checked_mul(base)?.checked_add(digit));
+    match (number, negative) {
+        (Some(n), true) => Ok(n.wrapping_neg()),
+        (Some(n), false) => Ok(n),
+        (None, true) => Err(0),
+        (None, false) => Err(u64::MAX),
+    }
 }
 
 /// A text as the exact number that an integer or decimal column is compared with, where that is

@@ -203,10 +203,11 @@ fn concat_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn concat_ws_type(typing: &Typing<'_>) -> ExprType {
-    let separators = typing.ty(0).length.saturating_mul(typing.args.len() as u32);
+    let count = typing.args.len() as u32;
+    let separators = typing.ty(0).length.saturating_mul(count.saturating_sub(2));
     let ty = concat_type(typing);
-    let length = ty.length.saturating_add(separators);
-    ExprType::string(length, ty.collation, ty.coercibility).nullable_if(typing.ty(0).nullable)
+    let length = (ty.length - typing.ty(0).length.min(ty.length)).saturating_add(separators);
+    ExprType::string(length, ty.collation, ty.coercibility).or_null()
 }
 
 fn measure(

@@ -7,8 +7,9 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{
-        EvalContext, Expr, ExprType, TimeZone,
+        EvalContext, Expr, ExprType, SqlMode, TimeZone,
         convert::{self, Number, Takes},
+        describe::call,
         types::coercibility,
     },
 };
@@ -114,7 +115,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("week", (1, 2), digits::<3>, |args, context| {
         let mode = if args.len() > 1 {
-            args.int(1, context)?.unwrap_or(0)
+            week_mode(args, context)?
         } else {
             context.statement.week_format.into()
         };
@@ -124,7 +125,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
         of_whole_date(args, context, |d| calendar::week(d, 3).1)
     }),
     function("yearweek", (1, 2), digits::<7>, |args, context| {
-        let mode = args.int(1, context)?.unwrap_or(0) | 2;
+        let mode = week_mode(args, context)? | 2;
+        if args.len() > 1 && args.value(1, context)?.is_null() {
+            return Ok(Value::Int(0));
+        }
         of_whole_date(args, context, |d| {
             let (year, week) = calendar::week(d, mode);
             year * 100 + week
@@ -156,10 +160,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |_| ExprType::temporal(ColumnType::Date).or_null(),
         |args, context| {
-            let days = args.int(0, context)?;
-            Ok(days.map_or(Value::Null, |days| {
-                Value::Date(Date::from_day_number(days).unwrap_or_default())
-            }))
+            let Some(days) = args.int(0, context)? else {
+                return Ok(Value::Null);
+            };
+            let date = day_of_year_zero(days).or_else(|| Date::from_day_number(days));
+            match date {
+                Some(date) => Ok(Value::Date(date)),
+                None => out_of_range("DATE", "from_days", args, context),
+            }
         },
     ),
     function(
@@ -222,7 +230,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         interval::result_type,
         |args, context| interval::add(args, true, context),
     ),
-    function("datediff", (2, 2), digits::<8>, |args, context| {
+    function("datediff", (2, 2), digits::<9>, |args, context| {
         let a = args.date_of(0, Takes::Whole, context)?;
         let b = args.date_of(1, Takes::Whole, context)?;
         Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
@@ -368,6 +376,37 @@ fn sysdate(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
     let utc = DateTime::from_unix_micros(micros).unwrap_or_default();
     let local = context.statement.time_zone.to_local(utc);
     Ok(Value::DateTime(local.truncate(fsp_argument(args))))
+}
+
+/// The mode of WEEK and YEARWEEK: of a negative one, nothing counts.
+fn week_mode(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<i64, SqlError> {
+    let mode = args.int(1, context)?.unwrap_or(0) as i32;
+    Ok(if mode < 0 { 0 } else { mode.into() })
+}
+
+/// FROM_DAYS() of a day of the year 0, which has no leap day then.
+fn day_of_year_zero(days: i64) -> Option<Date> {
+    if !(1..=365).contains(&days) {
+        return None;
+    }
+    let date = Date::from_day_number(temporal::day_number(1, 1, 1) + days - 1)?;
+    Some(Date { year: 0, ..date })
+}
+
+/// NULL with a warning; an error while storing in strict mode.
+fn out_of_range(
+    kind: &str,
+    name: &str,
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let text = call(name, args.args, context.params);
+    let error = SqlError::out_of_range_in(kind, text);
+    if context.storing && context.is_strict() {
+        return Err(error);
+    }
+    context.warnings.warn(error);
+    Ok(Value::Null)
 }
 
 fn of_date(
@@ -560,19 +599,28 @@ fn addtime_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (start, Some(Clock::Time(amount))) = (clock(args, 0, context)?, clock(args, 1, context)?)
-    else {
+    let (start, Some(amount)) = (clock(args, 0, context)?, args.time(1, context)?) else {
         return Ok(Value::Null);
     };
     let amount = sign * amount.micros;
+    let name = if sign < 0 { "subtime" } else { "addtime" };
     let sum = match start {
         None => return Ok(Value::Null),
-        Some(Clock::Time(time)) => Value::Time(Time {
-            micros: (time.micros + amount).clamp(-TIME_MAX, TIME_MAX),
-        }),
+        Some(Clock::Time(time)) => {
+            let micros = time.micros + amount;
+            let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
+            if clipped != micros {
+                let null = out_of_range("TIME", name, args, context)?;
+                // A text is told the limit.
+                if !args.ty.is_string() {
+                    return Ok(null);
+                }
+            }
+            Value::Time(Time { micros: clipped })
+        }
         Some(Clock::Moment(moment)) => match moment.add_micros(amount) {
             Some(sum) => Value::DateTime(sum),
-            None => return Ok(Value::Null),
+            None => return out_of_range("DATETIME", name, args, context),
         },
     };
     if args.ty.is_string() {
@@ -686,7 +734,11 @@ fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     let found = calendar::scan(&text, &format).filter(|found| {
         !found.has_date
             || !found.date.has_zero_part()
-            || !mode.has(crate::expr::SqlMode::NO_ZERO_IN_DATE)
+            || !mode.has(if found.date.is_zero() {
+                SqlMode::NO_ZERO_DATE
+            } else {
+                SqlMode::NO_ZERO_IN_DATE
+            })
     });
     let Some(found) = found else {
         let shown = convert::shown(&text);
@@ -733,7 +785,11 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
     }
     let null = args.value(0, context)?.is_null();
     let Some(moment) = args.datetime(0, context)? else {
-        return Ok(if null { Value::Null } else { Value::Int(0) });
+        return Ok(match args.ty.decimals {
+            _ if null => Value::Null,
+            0 => Value::Int(0),
+            fsp => Value::Decimal(Box::new(Decimal::new(0.into(), fsp.into()))),
+        });
     };
     // The limit is that of MySQL: 3001-01-18 23:59:59 UTC.
     const MAX: i64 = 32_536_771_199 * SECOND + 999_999;
