@@ -405,8 +405,8 @@ fn like(
     };
     let value = expr.value(row, context)?;
     let pattern_value = pattern.value(row, context)?;
-    let text = convert::string(&value, infer(expr).decimals);
-    let pattern = convert::string(&pattern_value, infer(pattern).decimals);
+    let text = convert::string(&value, infer(expr).shown_digits());
+    let pattern = convert::string(&pattern_value, infer(pattern).shown_digits());
     let (Some(text), Some(pattern)) = (text, pattern) else {
         return Ok(None);
     };

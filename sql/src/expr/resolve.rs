@@ -398,7 +398,12 @@ fn build(
     let arithmetic =
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     let (left, right) = if arithmetic {
-        (operand_of_arithmetic(left), operand_of_arithmetic(right))
+        let counts = matches!(
+            op,
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Modulo
+        );
+        let number = if counts { operand_of_arithmetic } else { literal::as_number };
+        (number(left), number(right))
     } else {
         (left, right)
     };
@@ -642,7 +647,7 @@ fn collate(
         return Err(SqlError::collation_mismatch(name, from.collation.charset()));
     }
     let ty =
-        ExprType::string(from.length, collation, coercibility::EXPLICIT).nullable_if(from.nullable);
+        ExprType::string(from.length, collation, coercibility::EXPLICIT).or_null();
     Ok(Expr::Cast {
         expr: Box::new(expr),
         ty,

@@ -156,8 +156,8 @@ impl ExprType {
                 ExprType::string(length, column.collation, coercibility::IMPLICIT)
             }
             ColumnType::Text(_) => {
-                let length = column.max_bytes() / column.collation.max_char_bytes();
-                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+                // As MySQL counts, in whose eyes each byte may be a character.
+                ExprType::string(column.max_bytes(), column.collation, coercibility::IMPLICIT)
             }
             ColumnType::Float => ExprType::numeric(column.ty, false, 12, NOT_FIXED),
             ColumnType::Double => ExprType::numeric(column.ty, false, 22, NOT_FIXED),
@@ -360,8 +360,8 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
 
 /// Whether FLOAT holds all values of a type, as MySQL sees it.
 fn fits_float(ty: &ExprType) -> bool {
-    use ColumnType::{Float, MediumInt, SmallInt, TinyInt};
-    matches!(ty.ty, Some(Float | TinyInt | SmallInt | MediumInt))
+    use ColumnType::{Float, MediumInt, SmallInt, TinyInt, Year};
+    matches!(ty.ty, Some(Float | TinyInt | SmallInt | MediumInt | Year))
 }
 
 impl ExprType {

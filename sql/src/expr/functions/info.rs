@@ -83,7 +83,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "charset",
         (1, 1),
-        |t| system(t, 64),
+        |t| system(t, 64).or_null(),
         |args, _| {
             Ok(text(
                 string_collation(args).map_or("binary", Collation::charset),
@@ -93,7 +93,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "collation",
         (1, 1),
-        |t| system(t, 64),
+        |t| system(t, 64).or_null(),
         |args, _| {
             Ok(text(
                 string_collation(args).map_or("binary", Collation::name),

@@ -657,13 +657,18 @@ fn field(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
     }
     let strings = args.args.iter().all(|arg| {
         let ty = infer(arg);
-        ty.is_string() || ty.ty.is_none()
+        ty.is_string() || ty.is_temporal() || ty.ty.is_none()
     });
+    let text = args.string(0, context)?;
     for i in 1..args.len() {
         let value = args.value(i, context)?;
         let same = match (&*wanted, &*value) {
             (_, Value::Null) => false,
-            (Value::Bytes(a), Value::Bytes(b)) if strings => collation.equal(a, b),
+            _ if strings => {
+                let other = args.string(i, context)?;
+                let both = text.as_deref().zip(other.as_deref());
+                both.is_some_and(|(a, b)| collation.equal(a, b))
+            }
             (a, b) => {
                 let (a, b) = (convert::double(a, context), convert::double(b, context));
                 a.zip(b).is_some_and(|(a, b)| a == b)
