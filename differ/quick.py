@@ -174,3 +174,14 @@ def binary_value(packet, at, column):
         sign, days, hour, minute, second, micros = struct.unpack("<BIBBBI", value.ljust(12, b"\0"))
         return f"{'-' * sign}{days * 24 + hour:02}:{minute:02}:{second:02}.{micros:06}", at
     return value, at
+
+
+def as_text(value, column):
+    """What the text protocol says of a value of the binary one."""
+    if column.type in ("DATE", "DATETIME", "TIMESTAMP", "TIME"):
+        if column.type == "DATE":
+            return value[:10]
+        return value[:-7] + (value[-7:][:column.decimals + 1] if column.decimals else "")
+    if column.type == "YEAR":
+        return f"{value:04}"
+    return str(value)
