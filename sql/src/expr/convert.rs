@@ -450,11 +450,8 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
 
 /// A number of at most one month is one of the year 2000, as MySQL has it.
 fn small_date(number: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
-    let number = match integer(number, context)? {
-        Number::Int(number) => u8::try_from(number).ok()?,
-        Number::UInt(number) => u8::try_from(number).ok()?,
-        _ => return None,
-    };
+    let number = self::number(number, context)?.into_decimal();
+    let number = number.with_scale_round(0, RoundingMode::Down).to_u8()?;
     (number <= 100).then_some(Date {
         year: 2000,
         month: number / 100,

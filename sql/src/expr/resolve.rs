@@ -10,7 +10,7 @@ use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
     infer, is_volatile,
-    types::{coercibility, common_type, mix_collations},
+    types::{NOT_FIXED, coercibility, common_type, mix_collations},
     visit_operands,
 };
 use crate::{collations, error::SqlError, interrupt, lexer::ValueKind};
@@ -402,7 +402,11 @@ fn build(
             op,
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Modulo
         );
-        let number = if counts { operand_of_arithmetic } else { literal::as_number };
+        let number = if counts {
+            operand_of_arithmetic
+        } else {
+            literal::as_number
+        };
         (number(left), number(right))
     } else {
         (left, right)
@@ -495,8 +499,22 @@ pub(super) fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: 
         return quotient_type(a, b, unsigned);
     }
     if a.is_floating() || b.is_floating() {
+        let decimals = match op {
+            BinaryOp::Add | BinaryOp::Subtract if a.ty.is_some() && b.ty.is_some() => {
+                let decimals = |ty: &ExprType| {
+                    if ty.is_string() {
+                        NOT_FIXED
+                    } else {
+                        ty.decimals
+                    }
+                };
+                decimals(a).max(decimals(b))
+            }
+            _ => NOT_FIXED,
+        };
         return ExprType {
             unsigned: op == BinaryOp::Modulo && unsigned,
+            decimals,
             ..ExprType::double()
         };
     }
@@ -646,8 +664,7 @@ fn collate(
     if from.is_string() && from.collation.charset() != collation.charset() {
         return Err(SqlError::collation_mismatch(name, from.collation.charset()));
     }
-    let ty =
-        ExprType::string(from.length, collation, coercibility::EXPLICIT).or_null();
+    let ty = ExprType::string(from.length, collation, coercibility::EXPLICIT).or_null();
     Ok(Expr::Cast {
         expr: Box::new(expr),
         ty,

@@ -5,7 +5,6 @@ use crate::{
     expr::{
         EvalContext, ExprType,
         convert::{self, Number, Takes},
-        types::NOT_FIXED,
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Date, Value, temporal};
@@ -162,18 +161,17 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
         Value::Date(date) => i64::from(date.year),
         Value::DateTime(moment) => i64::from(moment.date.year),
         Value::Time(_) => i64::from(context.statement.now().date.year),
+        Value::Bytes(text) if !begins_with_digit(text) => {
+            let error = SqlError::incorrect_value("YEAR", convert::shown(text));
+            context.warnings.warn(error);
+            return Value::Null;
+        }
         other => match convert::argument(other, context) {
             Some(n) => n,
             None => return Value::Null,
         },
     };
     match year {
-        0 if matches!(value, Value::Bytes(text) if !begins_with_digit(text)) => {
-            let text = convert::string(value, NOT_FIXED).unwrap_or_default();
-            let error = SqlError::incorrect_value("YEAR", convert::shown(&text));
-            context.warnings.warn(error);
-            Value::Null
-        }
         0 if matches!(value, Value::Bytes(_)) => Value::UInt(2000),
         0 => Value::UInt(0),
         1..=69 => Value::UInt((year + 2000).cast_unsigned()),
@@ -189,7 +187,10 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
 }
 
 fn begins_with_digit(text: &[u8]) -> bool {
-    text.trim_ascii_start()
+    let text = text.trim_ascii_start();
+    text.strip_prefix(b"-")
+        .or(text.strip_prefix(b"+"))
+        .unwrap_or(text)
         .first()
         .is_some_and(u8::is_ascii_digit)
 }

@@ -135,6 +135,13 @@ impl Typing<'_> {
             _ => None,
         }
     }
+    /// The same with its sign.
+    fn literal_int(&self, i: usize) -> Option<i64> {
+        match self.args.get(i) {
+            Some(Expr::Literal(Value::Int(n), _)) => Some(*n),
+            _ => None,
+        }
+    }
     /// The digits of a second of an argument that is taken for a time.
     fn fsp(&self, i: usize) -> u8 {
         let ty = self.ty(i);
@@ -463,6 +470,9 @@ mod tests {
             .collect();
         let functions = TABLES.iter().flat_map(|table| table.iter());
         let have: BTreeSet<&str> = functions.map(|function| function.name).collect();
-        assert_eq!(asked, have, "differ/calls.txt against the table of functions");
+        assert_eq!(
+            asked, have,
+            "differ/calls.txt against the table of functions"
+        );
     }
 }

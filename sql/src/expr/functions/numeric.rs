@@ -16,7 +16,7 @@ use cohort_engine::types::{ColumnType, Decimal, Value};
 use std::borrow::Cow;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("abs", (1, 1), same_type, abs),
+    function("abs", (1, 1), abs_type, abs),
     function(
         "sign",
         (1, 1),
@@ -52,12 +52,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let (a, b) = (args.numeric(0, context)?, args.numeric(1, context)?);
         arithmetic::binary(BinaryOp::Modulo, &a, &b, args.ty, context, || "mod".into())
     }),
-    function("pow", (2, 2), double_type, pow),
-    function("power", (2, 2), double_type, pow),
+    function("pow", (2, 2), maybe_double, pow),
+    function("power", (2, 2), maybe_double, pow),
     function("sqrt", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| (x >= 0.0).then(|| x.sqrt()))
     }),
-    function("exp", (1, 1), double_type, |args, context| {
+    function("exp", (1, 1), maybe_double, |args, context| {
         let x = args.double(0, context)?;
         finite("exp", args, x.map(f64::exp), context)
     }),
@@ -81,16 +81,16 @@ pub(super) const FUNCTIONS: &[Function] = &[
         },
         |_, _| Ok(Value::Double(std::f64::consts::PI)),
     ),
-    function("sin", (1, 1), double_type, |args, context| {
+    function("sin", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| Some(x.sin()))
     }),
-    function("cos", (1, 1), double_type, |args, context| {
+    function("cos", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| Some(x.cos()))
     }),
-    function("tan", (1, 1), double_type, |args, context| {
+    function("tan", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| Some(x.tan()))
     }),
-    function("cot", (1, 1), double_type, |args, context| {
+    function("cot", (1, 1), maybe_double, |args, context| {
         let x = args.double(0, context)?;
         finite("cot", args, x.map(|x| 1.0 / x.tan()), context)
     }),
@@ -100,8 +100,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("acos", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| (x.abs() <= 1.0).then(|| x.acos()))
     }),
-    function("atan", (1, 2), double_type, atan),
-    function("atan2", (1, 2), double_type, atan),
+    function("atan", (1, 2), maybe_double, atan),
+    function("atan2", (1, 2), maybe_double, atan),
     function("degrees", (1, 1), double_type, |args, context| {
         one(args, context, |x| Some(x.to_degrees()))
     }),
@@ -177,6 +177,18 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
     .nullable_if(ty.nullable)
 }
 
+/// A time with a fraction is a floating point number.
+fn abs_type(typing: &Typing<'_>) -> ExprType {
+    let ty = typing.ty(0);
+    if ty.is_temporal() && ty.decimals > 0 {
+        return ExprType {
+            decimals: ty.decimals,
+            ..ExprType::double().nullable_if(ty.nullable)
+        };
+    }
+    same_type(typing)
+}
+
 /// CEILING and FLOOR: an integer, unless it might not fit.
 fn whole_type(typing: &Typing<'_>) -> ExprType {
     let ty = same_type(typing);
@@ -198,10 +210,13 @@ fn mod_type(typing: &Typing<'_>) -> ExprType {
 
 /// ROUND and TRUNCATE: a literal number of digits decides the scale.
 fn round_type(typing: &Typing<'_>) -> ExprType {
-    let ty = same_type(typing);
+    let ty = match typing.ty(0) {
+        ty if ty.is_temporal() && ty.decimals > 0 => ExprType::double(),
+        _ => same_type(typing),
+    };
     let digits = match typing.args.get(1) {
         None => Some(0),
-        Some(Expr::Literal(Value::Int(n), _)) => Some((*n).clamp(-65, 30)),
+        Some(Expr::Literal(digits, _)) => literal_digits(digits),
         Some(_) => None,
     };
     let nullable = typing.nullable();
@@ -213,6 +228,18 @@ fn round_type(typing: &Typing<'_>) -> ExprType {
         _ => ty,
     }
     .nullable_if(nullable)
+}
+
+/// The number of digits that a literal says.
+fn literal_digits(literal: &Value) -> Option<i64> {
+    let digits = match literal {
+        Value::Int(n) => *n,
+        Value::Decimal(n) => convert::round(n, 0).to_i64()?,
+        Value::Double(x) => x.round_ties_even() as i64,
+        Value::Bytes(text) => convert::text_to_decimal(text).number.to_i64()?,
+        _ => return None,
+    };
+    Some(digits.clamp(-65, 30))
 }
 
 fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -266,7 +293,11 @@ fn round(
         return Ok(Value::Null);
     };
     let digits = digits.clamp(-100, 30);
+    let is_double = args.ty.ty == Some(ColumnType::Double);
     Ok(match number {
+        Number::Decimal(n) if is_double => {
+            Value::Double(round_double(convert::decimal_to_f64(&n), digits, mode))
+        }
         Number::Decimal(n) => {
             let scale = digits.min(convert::scale(&n).max(0));
             let rounded = n.with_scale_round(scale, mode);
@@ -473,8 +504,9 @@ fn in_bases(
 ) -> Result<Value, SqlError> {
     // Of a hexadecimal or bit literal, its own.
     let number = match args.numeric(0, context)? {
-        Cow::Owned(number @ Value::UInt(_)) => convert::string(&number, NOT_FIXED)
-            .map(|text| Cow::Owned(text.into_owned())),
+        Cow::Owned(number @ Value::UInt(_)) => {
+            convert::string(&number, NOT_FIXED).map(|text| Cow::Owned(text.into_owned()))
+        }
         _ => args.string(0, context)?,
     };
     let Some(text) = number.filter(|text| !text.is_empty()) else {

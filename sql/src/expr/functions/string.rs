@@ -43,11 +43,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("ucase", (1, 1), same_type, |args, context| {
         case(args, context, true)
     }),
-    function("substring", (2, 3), same_type, substring),
-    function("substr", (2, 3), same_type, substring),
-    function("mid", (3, 3), same_type, substring),
-    function("left", (2, 2), same_type, left),
-    function("right", (2, 2), same_type, right),
+    function("substring", (2, 3), substring_type, substring),
+    function("substr", (2, 3), substring_type, substring),
+    function("mid", (3, 3), substring_type, substring),
+    function("left", (2, 2), end_type, left),
+    function("right", (2, 2), end_type, right),
     function("substring_index", (3, 3), same_type, substring_index),
     function("trim", (1, 3), same_type, trim),
     function("ltrim", (1, 1), same_type, |args, context| {
@@ -68,7 +68,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("repeat", (2, 2), repeat_type, repeat),
     function("space", (1, 1), repeat_type, space),
-    function("replace", (3, 3), long_type, replace),
+    function("replace", (3, 3), replace_type, replace),
     function("reverse", (1, 1), same_type, reverse),
     function(
         "insert",
@@ -163,12 +163,39 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
     typing.string(typing.ty(0).length, &[0])
 }
 
+/// LEFT and RIGHT: no longer than a literal length.
+fn end_type(typing: &Typing<'_>) -> ExprType {
+    let length = typing.ty(0).length;
+    typing.string(typing.literal(1).map_or(length, |n| n.min(length)), &[0])
+}
+
+/// SUBSTRING: what literals leave of the first argument.
+fn substring_type(typing: &Typing<'_>) -> ExprType {
+    let length = typing.ty(0).length;
+    let rest = match typing.literal_int(1) {
+        Some(from @ ..0) => u32::try_from(from.unsigned_abs())
+            .ok()
+            .filter(|back| *back <= length)
+            .unwrap_or(0),
+        Some(from @ 1..) => length - u32::try_from(from - 1).map_or(length, |n| n.min(length)),
+        Some(0) | None => length,
+    };
+    typing.string(typing.literal(2).map_or(rest, |n| n.min(rest)), &[0])
+}
+
+/// REPLACE: as long as if all of the text were found and replaced.
+fn replace_type(typing: &Typing<'_>) -> ExprType {
+    let (text, from, to) = (typing.ty(0), typing.ty(1), typing.ty(2));
+    let times = text.length.checked_div(from.length).unwrap_or(0);
+    let length = match to.length.checked_sub(from.length) {
+        Some(more @ 1..) => times.saturating_mul(more),
+        _ => text.length,
+    };
+    typing.string(length, &[0, 1, 2])
+}
+
 /// The length of a string that only the values tell.
 const LONG: u32 = 16_777_216;
-
-fn long_type(typing: &Typing<'_>) -> ExprType {
-    typing.string(LONG, &[0, 1, 2, 3])
-}
 
 fn pad_type(typing: &Typing<'_>) -> ExprType {
     typing.string(typing.literal(1).unwrap_or(LONG), &[0, 2])
@@ -758,7 +785,8 @@ fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlEr
         text @ Value::Bytes(_) => convert::double(text, context).map(convert::f64_to_decimal),
         number => convert::decimal(number, context),
     };
-    let decimals = args.int(1, context)?;
+    // Of 32 bits.
+    let decimals = args.int(1, context)?.map(|n| i64::from(n as i32));
     let locale = match args.len() {
         3 => {
             let name = args.string(2, context)?;

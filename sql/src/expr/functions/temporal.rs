@@ -115,7 +115,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("week", (1, 2), digits::<3>, |args, context| {
         let mode = if args.len() > 1 {
-            week_mode(args, context)?
+            week_mode(args, context)?.unwrap_or(0)
         } else {
             context.statement.week_format.into()
         };
@@ -125,7 +125,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         of_whole_date(args, context, |d| calendar::week(d, 3).1)
     }),
     function("yearweek", (1, 2), digits::<7>, |args, context| {
-        let mode = week_mode(args, context)? | 2;
+        let mode = week_mode(args, context)?.map_or(0, |mode| mode | 2);
         if args.len() > 1 && args.value(1, context)?.is_null() {
             return Ok(Value::Int(0));
         }
@@ -264,22 +264,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "extract",
         (2, 2),
-        |_| ExprType::bigint(false).or_null(),
+        |t| ExprType::int(Unit::of_argument(t.args.get(1)).extracted_length()).or_null(),
         extract,
     ),
     function("get_format", (2, 2), |t| t.string(17, &[]), get_format),
-    function(
-        "date_format",
-        (2, 2),
-        |t| t.string(1024, &[1]).or_null(),
-        date_format,
-    ),
-    function(
-        "time_format",
-        (2, 2),
-        |t| t.string(1024, &[1]).or_null(),
-        time_format,
-    ),
+    function("date_format", (2, 2), format_type, date_format),
+    function("time_format", (2, 2), format_type, time_format),
     function("str_to_date", (2, 2), str_to_date_type, str_to_date),
     function(
         "unix_timestamp",
@@ -378,10 +368,10 @@ fn sysdate(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
     Ok(Value::DateTime(local.truncate(fsp_argument(args))))
 }
 
-/// The mode of WEEK and YEARWEEK: of a negative one, nothing counts.
-fn week_mode(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<i64, SqlError> {
+/// The mode of WEEK and YEARWEEK; `None` if it is negative as a number of 32 bits.
+fn week_mode(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
     let mode = args.int(1, context)?.unwrap_or(0) as i32;
-    Ok(if mode < 0 { 0 } else { mode.into() })
+    Ok((mode >= 0).then_some(mode.into()))
 }
 
 /// FROM_DAYS() of a day of the year 0, which has no leap day then.
@@ -553,8 +543,22 @@ fn clock(
             Some(parsed) if is_moment(text, &parsed) => Some(Clock::Moment(parsed.value)),
             _ => convert::time(&value, context).map(Clock::Time),
         },
-        other => convert::time(other, context).map(Clock::Time),
+        Value::Null | Value::Time(_) => convert::time(&value, context).map(Clock::Time),
+        number => match long_number(number, context) {
+            Some(moment) => Some(Clock::Moment(moment)),
+            None => convert::time(number, context).map(Clock::Time),
+        },
     })
+}
+
+/// The moment that a number is which is too long for a time.
+fn long_number(number: &Value, context: &mut EvalContext<'_>) -> Option<DateTime> {
+    const TIME_NUMBER_MAX: i64 = 8_385_959;
+    let number = convert::number(number, context)?.into_decimal();
+    let whole = number.to_i64().filter(|whole| *whole > TIME_NUMBER_MAX)?;
+    let micros = (number - Decimal::from(whole)) * Decimal::from(SECOND);
+    let moment = temporal::from_number(whole)?.value;
+    moment.add_micros(micros.to_i64()?)
 }
 
 /// Whether a text that can be read as a date is one, rather than a time.
@@ -731,8 +735,9 @@ fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         return Ok(Value::Null);
     };
     let mode = context.statement.sql_mode;
+    let is_time = matches!(args.ty.ty, Some(ColumnType::Time(_)));
     let found = calendar::scan(&text, &format).filter(|found| {
-        !found.has_date
+        is_time
             || !found.date.has_zero_part()
             || !mode.has(if found.date.is_zero() {
                 SqlMode::NO_ZERO_DATE
@@ -779,6 +784,9 @@ fn unix_timestamp_type(typing: &Typing<'_>) -> ExprType {
     }
 }
 
+/// The last second that functions on Unix time know: 3001-01-18 23:59:59 UTC.
+const LAST_SECOND: i64 = 32_536_771_199;
+
 fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     if args.len() == 0 {
         return Ok(Value::Int(context.statement.now_micros.div_euclid(SECOND)));
@@ -791,8 +799,7 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
             fsp => Value::Decimal(Box::new(Decimal::new(0.into(), fsp.into()))),
         });
     };
-    // The limit is that of MySQL: 3001-01-18 23:59:59 UTC.
-    const MAX: i64 = 32_536_771_199 * SECOND + 999_999;
+    const MAX: i64 = LAST_SECOND * SECOND + 999_999;
     let micros = context.statement.time_zone.to_utc(moment).unix_micros();
     let micros = if moment.date.has_zero_part() || !(0..=MAX).contains(&micros) {
         0
@@ -808,9 +815,18 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
     })
 }
 
+/// The text that a format makes: ten characters for each of its own, if it is no literal.
+fn format_type(typing: &Typing<'_>) -> ExprType {
+    let length = match typing.args.get(1) {
+        Some(Expr::Literal(Value::Bytes(format), _)) => calendar::format_length(format),
+        _ => typing.ty(1).length.saturating_mul(10),
+    };
+    typing.string(length, &[])
+}
+
 fn from_unixtime_type(typing: &Typing<'_>) -> ExprType {
     if typing.args.len() > 1 {
-        return typing.string(1024, &[1]).or_null();
+        return format_type(typing);
     }
     ExprType::temporal(ColumnType::DateTime(typing.number_fsp(0))).or_null()
 }
@@ -824,7 +840,7 @@ fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value
             micros.to_i64().unwrap_or(-1)
         }
     };
-    if !(0..=32_536_771_199 * SECOND + 999_999).contains(&micros) {
+    if !(0..=LAST_SECOND * SECOND + 999_999).contains(&micros) {
         return Ok(Value::Null);
     }
     let Some(utc) = DateTime::from_unix_micros(micros) else {
@@ -863,7 +879,13 @@ fn convert_tz(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, S
     };
     let (from, to) = (zone(&from, context), zone(&to, context));
     Ok(match (moment, from, to) {
-        (Some(moment), Some(from), Some(to)) => Value::DateTime(to.to_local(from.to_utc(moment))),
+        (Some(moment), Some(from), Some(to)) => {
+            let utc = from.to_utc(moment);
+            // What no TIMESTAMP could be stays as it is.
+            let seconds = utc.unix_micros().div_euclid(SECOND);
+            let known = (1..=LAST_SECOND).contains(&seconds);
+            Value::DateTime(if known { to.to_local(utc) } else { moment })
+        }
         _ => Value::Null,
     })
 }
