@@ -361,7 +361,7 @@ fn result(sum: DateTime, start: &Value, unit: Unit, ty: &ExprType) -> Value {
                 Value::Date(_) => false,
                 Value::Int(n) => *n > LAST_DAY,
                 Value::UInt(n) => *n > LAST_DAY.cast_unsigned(),
-                Value::Decimal(n) => **n > Decimal::from(LAST_DAY),
+                Value::Decimal(n) => n.to_i64().is_none_or(|n| n > LAST_DAY),
                 Value::Double(n) => *n > LAST_DAY as f64,
                 Value::Float(n) => f64::from(*n) > LAST_DAY as f64,
                 _ => true,
