@@ -34,3 +34,5 @@ SELECT COALESCE(fl, ye), IF(1, fl, ye) FROM o;
 SET @bin = 'a' COLLATE utf8mb4_bin, @bytes = _binary'x';
 SELECT COLLATION(@bin), @bin = 'A', COLLATION(@bytes), CHARSET(CONCAT(1, @bytes));
 DROP TABLE o;
+SELECT INET_NTOA(4294967296), INET_NTOA(4294967295);
+SELECT INET_NTOA(-1);
