@@ -277,6 +277,7 @@ errors! {
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";
+    6527 b"22008" out_of_range_in(kind, expression) "{kind} value is out of range in '{expression}'";
 }
 
 impl SqlError {

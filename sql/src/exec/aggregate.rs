@@ -292,7 +292,7 @@ impl State {
             AggregateFunction::GroupConcat(_) => {
                 let mut joined = Vec::new();
                 for (value, arg) in std::iter::once(&value).chain(&more).zip(&aggregate.args) {
-                    text(value, infer(&arg.expr).decimals, &mut joined);
+                    text(value, infer(&arg.expr).shown_digits(), &mut joined);
                 }
                 let mut keys = Vec::with_capacity(aggregate.order.len());
                 for by in &aggregate.order {

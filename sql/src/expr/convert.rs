@@ -389,6 +389,7 @@ pub(super) fn datetime_of(
         Value::Bytes(text) => temporal::parse(text),
         other => match integer(other, context)? {
             Number::Int(n) => temporal::from_number(n),
+            Number::UInt(n) => i64::try_from(n).ok().and_then(temporal::from_number),
             _ => None,
         },
     };
@@ -456,20 +457,26 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
                 return None;
             }
         }
-        // A number of at most one month is one of the year 2000, as MySQL has it.
-        Value::Int(number @ 0..=100) => {
-            let date = Date {
-                year: 2000,
-                month: (number / 100) as u8,
-                day: (number % 100) as u8,
-            };
-            if accepted(date, takes, context) {
-                return Some(date);
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
+            let date = small_date(value, context);
+            if date.is_some_and(|date| accepted(date, takes, context)) {
+                return date;
             }
         }
         _ => {}
     }
     datetime_of(value, takes, context).map(|moment| moment.date)
+}
+
+/// A number of at most one month is one of the year 2000, as MySQL has it.
+fn small_date(number: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
+    let number = self::number(number, context)?.into_decimal();
+    let number = number.with_scale_round(0, RoundingMode::Down).to_u8()?;
+    (number <= 100).then_some(Date {
+        year: 2000,
+        month: number / 100,
+        day: number % 100,
+    })
 }
 
 /// The value as a time; `None` for NULL and, with a warning, for what is none.
@@ -542,6 +549,7 @@ pub fn text(value: &Value, decimals: u8, out: &mut Vec<u8>) {
         _ => 6,
     };
     match value {
+        Value::UInt(0) if decimals == super::types::FOUR_DIGITS => out.extend_from_slice(b"0000"),
         Value::Decimal(n) if scale(n) > i64::from(decimals) => {
             let rounded = round(n, decimals.into());
             out.extend_from_slice(rounded.to_plain_string().as_bytes());

@@ -75,6 +75,9 @@ fn literal(value: &Value) -> String {
         Value::Null => "NULL".to_string(),
         Value::Int(n) if *n < 0 => format!("-({})", n.unsigned_abs()),
         Value::Bytes(_) => format!("'{text}'"),
+        Value::Date(_) => format!("DATE'{text}'"),
+        Value::Time(_) => format!("TIME'{text}'"),
+        Value::DateTime(_) => format!("TIMESTAMP'{text}'"),
         _ => text,
     }
 }

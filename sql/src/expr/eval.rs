@@ -258,7 +258,7 @@ impl Expr {
             return Ok(Cow::Owned(Value::Null));
         };
         let value = chosen.value(row, context)?;
-        functions::unify(value, infer(chosen).decimals, ty, context)
+        functions::unify(value, infer(chosen).shown_digits(), ty, context)
     }
 
     /// The branch that a CASE or IF takes for a row; of anything else, none.
@@ -455,8 +455,8 @@ fn like(
         return Ok(None);
     }
     let pattern_value = pattern.value(row, context)?;
-    let text = convert::string(&value, infer(expr).decimals);
-    let pattern = convert::string(&pattern_value, infer(pattern).decimals);
+    let text = convert::string(&value, infer(expr).shown_digits());
+    let pattern = convert::string(&pattern_value, infer(pattern).shown_digits());
     let (Some(text), Some(pattern)) = (text, pattern) else {
         return Ok(None);
     };

@@ -10,7 +10,7 @@ use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
     infer, is_volatile,
-    types::{coercibility, common_type, mix_collations},
+    types::{NOT_FIXED, coercibility, common_type, mix_collations},
     visit_operands,
 };
 use crate::{collations, error::SqlError, interrupt, lexer::ValueKind};
@@ -375,6 +375,19 @@ pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr
     build(op, left, right, |_, _| ExprType::boolean())
 }
 
+/// An operand as arithmetic takes it: a moment with a fraction is a decimal, of any second.
+pub(super) fn operand_of_arithmetic(operand: Expr) -> Expr {
+    let ty = infer(&operand);
+    if !ty.is_temporal() || ty.decimals == 0 {
+        return literal::as_number(operand);
+    }
+    let (whole, scale) = ty.digits();
+    Expr::Cast {
+        expr: Box::new(operand),
+        ty: ExprType::decimal(whole + scale, scale).nullable_if(ty.nullable),
+    }
+}
+
 /// `left op right`, with its type.
 fn build(
     op: BinaryOp,
@@ -385,7 +398,16 @@ fn build(
     let arithmetic =
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     let (left, right) = if arithmetic {
-        (literal::as_number(left), literal::as_number(right))
+        let counts = matches!(
+            op,
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Modulo
+        );
+        let number = if counts {
+            operand_of_arithmetic
+        } else {
+            literal::as_number
+        };
+        (number(left), number(right))
     } else {
         (left, right)
     };
@@ -468,14 +490,34 @@ fn text_if(as_text: bool, time: Expr) -> Expr {
 }
 
 /// The type of `+ - * / DIV %`; a quotient has so many digits more than its dividend.
-fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> ExprType {
-    let unsigned = a.unsigned || b.unsigned;
+pub(super) fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> ExprType {
+    let unsigned = match op {
+        BinaryOp::Modulo => a.unsigned,
+        _ => a.unsigned || b.unsigned,
+    };
     if op == BinaryOp::IntegerDivide {
-        return ExprType::bigint(unsigned);
+        return quotient_type(a, b, unsigned);
     }
     let is_floating = |ty: &ExprType| ty.ty.is_some() && ty.is_floating();
     if is_floating(a) || is_floating(b) {
-        return ExprType::double();
+        let decimals = match op {
+            BinaryOp::Add | BinaryOp::Subtract if a.ty.is_some() && b.ty.is_some() => {
+                let decimals = |ty: &ExprType| {
+                    if ty.is_string() {
+                        NOT_FIXED
+                    } else {
+                        ty.decimals
+                    }
+                };
+                decimals(a).max(decimals(b))
+            }
+            _ => NOT_FIXED,
+        };
+        return ExprType {
+            unsigned: op == BinaryOp::Modulo && unsigned,
+            decimals,
+            ..ExprType::double()
+        };
     }
     if a.ty.is_none() || b.ty.is_none() {
         // With NULL it is floating point, with the digits that exact arithmetic had.
@@ -501,20 +543,54 @@ fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> Exp
         BinaryOp::Divide => {
             ExprType::decimal(a_whole + b_scale + a_scale + digits, a_scale + digits)
         }
-        BinaryOp::Modulo if whole_numbers => ExprType::bigint(a.unsigned),
-        _ if whole_numbers => ExprType::bigint(unsigned),
+        BinaryOp::Modulo if whole_numbers => ExprType {
+            length: a_whole.max(b_whole) + 1,
+            ..ExprType::bigint(unsigned)
+        },
+        _ if whole_numbers => {
+            let digits = match op {
+                BinaryOp::Multiply => a_whole + b_whole,
+                _ => a_whole.max(b_whole) + 1,
+            };
+            whole_type(digits, unsigned)
+        }
         BinaryOp::Multiply => {
             ExprType::decimal(a_whole + b_whole + a_scale + b_scale, a_scale + b_scale)
         }
         BinaryOp::Modulo => {
-            let scale = a_scale.max(b_scale);
-            ExprType::decimal(a_whole.max(b_whole) + scale, scale)
+            let precision = (a_whole + a_scale).max(b_whole + b_scale);
+            ExprType {
+                unsigned,
+                ..ExprType::decimal(precision, a_scale.max(b_scale))
+            }
         }
         _ => {
             let scale = a_scale.max(b_scale);
             ExprType::decimal(a_whole.max(b_whole) + 1 + scale, scale)
         }
     }
+}
+
+/// A whole number of so many digits.
+fn whole_type(digits: u32, unsigned: bool) -> ExprType {
+    ExprType {
+        length: digits + u32::from(!unsigned),
+        ..ExprType::bigint(unsigned)
+    }
+}
+
+/// The type of DIV: the dividend may have as many digits more as the divisor has after the point.
+fn quotient_type(a: &ExprType, b: &ExprType, unsigned: bool) -> ExprType {
+    const MOST: u32 = 21;
+    let whole = match a.ty {
+        _ if a.is_floating() => a.length.clamp(1, MOST),
+        _ => a.digits().0,
+    };
+    let scale = match b.ty {
+        _ if b.is_floating() => MOST,
+        _ => b.digits().1,
+    };
+    whole_type((whole + scale).min(MOST), unsigned)
 }
 
 /// The collation with which operands are compared, if they are strings: 1267 if they disagree.
@@ -604,8 +680,7 @@ fn collate(
     if from.is_string() && from.collation.charset() != collation.charset() {
         return Err(SqlError::collation_mismatch(name, from.collation.charset()));
     }
-    let ty =
-        ExprType::string(from.length, collation, coercibility::EXPLICIT).nullable_if(from.nullable);
+    let ty = ExprType::string(from.length, collation, coercibility::EXPLICIT).or_null();
     Ok(Expr::Cast {
         expr: Box::new(expr),
         ty,

@@ -43,6 +43,9 @@ pub struct ExprType {
 /// `decimals` of floating point numbers.
 pub const NOT_FIXED: u8 = 31;
 
+/// What stands for the digits that a text shows of a YEAR, whose zero is 0000.
+pub const FOUR_DIGITS: u8 = 32;
+
 impl ExprType {
     /// The type of NULL.
     #[must_use]
@@ -153,8 +156,8 @@ impl ExprType {
                 ExprType::string(length, column.collation, coercibility::IMPLICIT)
             }
             ColumnType::Text(_) => {
-                let length = column.max_bytes() / column.collation.max_char_bytes();
-                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+                // As MySQL counts, in whose eyes each byte may be a character.
+                ExprType::string(column.max_bytes(), column.collation, coercibility::IMPLICIT)
             }
             ColumnType::Float => ExprType::numeric(column.ty, false, 12, NOT_FIXED),
             ColumnType::Double => ExprType::numeric(column.ty, false, 22, NOT_FIXED),
@@ -240,6 +243,18 @@ impl ExprType {
             .is_some_and(|ty| ty.is_integer() || ty == ColumnType::Year)
     }
 
+    /// The digits that a text made of such a value shows, as `convert::text` wants them. A
+    /// parameter's are those of its value.
+    #[must_use]
+    pub fn shown_digits(&self) -> u8 {
+        match self.ty {
+            Some(ColumnType::Year) => FOUR_DIGITS,
+            None => NOT_FIXED,
+            Some(ty) if ty.is_string() => NOT_FIXED,
+            Some(_) => self.decimals,
+        }
+    }
+
     /// The description of a result column of this type; the caller adds what it knows of tables
     /// and keys.
     #[must_use]
@@ -298,7 +313,8 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
         return ExprType::null();
     };
     known
-        .fold(first.computed(), |a, b| common_of_two(&a, b))
+        .fold(*first, |a, b| common_of_two(&a, b))
+        .computed()
         .nullable_if(nullable)
 }
 
@@ -316,12 +332,12 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
         };
         let length = length_in(a).max(length_in(b));
         return match (a.is_string(), b.is_string()) {
-            (true, false) => ExprType::string(length, a.collation, a.coercibility),
-            (false, true) => ExprType::string(length, b.collation, b.coercibility),
+            (true, false) => ExprType::string(length, a.collation, a.coercibility).kept_as(&[a]),
+            (false, true) => ExprType::string(length, b.collation, b.coercibility).kept_as(&[b]),
             (true, true) => {
                 let (collation, coercibility) =
                     mix_collations(a, b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
-                ExprType::string(length, collation, coercibility)
+                ExprType::string(length, collation, coercibility).kept_as(&[a, b])
             }
             // A number and a date, or a date and a YEAR: text.
             (false, false) => {
@@ -361,21 +377,34 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
     let (b_whole, b_scale) = b.digits();
     let scale = a_scale.max(b_scale);
     if scale == 0 && a.is_integer() && b.is_integer() && a_whole.max(b_whole) < 19 {
-        return ExprType {
-            unsigned: false,
-            ..ExprType::bigint(false)
-        };
+        return ExprType::int(a.length.max(b.length));
     }
     ExprType::decimal(a_whole.max(b_whole) + scale, scale)
 }
 
 /// Whether FLOAT holds all values of a type, as MySQL sees it.
 fn fits_float(ty: &ExprType) -> bool {
-    use ColumnType::{Float, MediumInt, SmallInt, TinyInt};
-    matches!(ty.ty, Some(Float | TinyInt | SmallInt | MediumInt))
+    use ColumnType::{Float, MediumInt, SmallInt, TinyInt, Year};
+    matches!(ty.ty, Some(Float | TinyInt | SmallInt | MediumInt | Year))
 }
 
 impl ExprType {
+    /// A string as those are that it is one of: a TEXT if any is, a CHAR if all are.
+    fn kept_as(self, strings: &[&ExprType]) -> ExprType {
+        let is_text = |ty: &&&ExprType| matches!(ty.ty, Some(ColumnType::Text(_)));
+        let is_char = |ty: &&ExprType| matches!(ty.ty, Some(ColumnType::Char(_)));
+        let ty = match (self.ty, u16::try_from(self.length)) {
+            (Some(ColumnType::VarChar(_)), _) if strings.iter().any(|ty| is_text(&ty)) => {
+                Some(ColumnType::Text(2))
+            }
+            (Some(ColumnType::VarChar(_)), Ok(length @ ..256)) if strings.iter().all(is_char) => {
+                Some(ColumnType::Char(length))
+            }
+            (ty, _) => ty,
+        };
+        ExprType { ty, ..self }
+    }
+
     /// Digits before and after the point that a number of this type has, as arithmetic on
     /// decimals counts them.
     #[must_use]
@@ -387,10 +416,15 @@ impl ExprType {
             Some(ColumnType::TinyInt) => (3, 0),
             Some(ColumnType::SmallInt) => (5, 0),
             Some(ColumnType::MediumInt) => (8, 0),
+            Some(ColumnType::Int) => (10, 0),
             Some(ColumnType::Year) => (4, 0),
             Some(ColumnType::Date) => (8, 0),
             Some(ColumnType::Time(fsp)) => (7, fsp.into()),
             Some(ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp)) => (14, fsp.into()),
+            // A literal is as long as its digits; what else is signed has room for the sign.
+            Some(ColumnType::BigInt) if !self.unsigned && matches!(self.length, 20 | 21) => {
+                (self.length - 1, 0)
+            }
             _ => (self.length.clamp(1, 20), 0),
         }
     }

@@ -13,7 +13,13 @@ impl ValueKind {
     /// The type of a user variable with such a value.
     #[must_use]
     pub fn variable_type(self, collation: Collation) -> ExprType {
-        self.ty(collation, coercibility::IMPLICIT).or_null()
+        // The next value may be a longer text.
+        const LENGTH_MAX: u32 = 16_777_216;
+        match self {
+            ValueKind::Text => ExprType::string(LENGTH_MAX, collation, coercibility::IMPLICIT),
+            kind => kind.ty(collation, coercibility::IMPLICIT),
+        }
+        .or_null()
     }
     fn ty(self, collation: Collation, coercibility: u8) -> ExprType {
         match self {

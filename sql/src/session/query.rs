@@ -16,7 +16,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Isolation, LockMode, OnConflict, Read, Txn},
-    types::Value,
+    types::{Collation, ColumnType, Value},
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -332,6 +332,17 @@ impl Session {
         expressions: &str,
         params: &[Value],
     ) -> Result<Vec<Value>, SqlError> {
+        let values = self.evaluate_texts(expressions, params)?;
+        Ok(values.into_iter().map(|(value, _)| value).collect())
+    }
+
+    /// The same, with the collations that values have where they are texts.
+    pub(super) fn evaluate_texts(
+        &mut self,
+        expressions: &str,
+        params: &[Value],
+    ) -> Result<Vec<(Value, Collation)>, SqlError> {
+        let collation = self.state.settings().collation;
         let sql = format!("SELECT {expressions}");
         let database = Arc::clone(&self.state.database);
         let bound = Params::Bound(params);
@@ -345,11 +356,15 @@ impl Session {
             (Some(row), true) => {
                 let typed = row.into_iter().zip(columns.iter());
                 Ok(typed
-                    .map(|(value, column)| for_variable(value, column.decimals))
+                    .map(|(value, column)| {
+                        let is_text = column.ty.is_some_and(ColumnType::is_string);
+                        let own = if is_text { column.collation } else { collation };
+                        (for_variable(value, column.decimals), own)
+                    })
                     .collect())
             }
             (Some(_), false) => Err(SqlError::subquery_rows()),
-            (None, _) => Ok(vec![Value::Null]),
+            (None, _) => Ok(vec![(Value::Null, collation)]),
         }
     }
 

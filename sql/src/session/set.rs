@@ -12,7 +12,7 @@ use cohort_engine::types::{Collation, Value};
 /// An assignment whose value is known.
 enum Ready {
     System(SetScope, Variable, Option<Value>),
-    User(String, Value),
+    User(String, Value, Collation),
     Connection {
         charset: Option<String>,
         collation: Option<String>,
@@ -34,13 +34,14 @@ impl Session {
                     let variable = variables::find(name)?;
                     check_scope(&variable, *scope)?;
                     let value = match value {
-                        Some(text) => Some(self.value(text, true, &mut params)?),
+                        Some(text) => Some(self.value(text, true, &mut params)?.0),
                         None => None,
                     };
                     Ready::System(*scope, variable, value)
                 }
                 Assignment::User { name, value } => {
-                    Ready::User(name.clone(), self.value(value, false, &mut params)?)
+                    let (value, collation) = self.value(value, false, &mut params)?;
+                    Ready::User(name.clone(), value, collation)
                 }
                 Assignment::Names { charset, collation } => Ready::Connection {
                     charset: charset.clone(),
@@ -56,7 +57,9 @@ impl Session {
         }
         for assignment in ready {
             match assignment {
-                Ready::User(name, value) => self.state.set_user_variable(&name, value),
+                Ready::User(name, value, collation) => {
+                    self.state.set_user_variable(&name, value, collation);
+                }
                 Ready::System(scope, variable, value) => {
                     self.assign(scope, &variable, value.as_ref())?;
                 }
@@ -74,19 +77,25 @@ impl Session {
 
     /// The value of an expression on the right side of `=`. For system variables a word that is
     /// no literal is a string.
-    fn value(&mut self, text: &str, words: bool, params: &mut &[Value]) -> Result<Value, SqlError> {
+    fn value(
+        &mut self,
+        text: &str,
+        words: bool,
+        params: &mut &[Value],
+    ) -> Result<(Value, Collation), SqlError> {
+        let collation = self.state.settings().collation;
         let mode = self.state.settings().lexer;
         let tokens = Lexer::tokens(text.as_bytes(), mode);
         if let [token] = tokens.as_slice() {
             let text = token.text(text.as_bytes());
             match token.kind {
-                Kind::String => return Ok(lexer::string_value(text, mode)),
+                Kind::String => return Ok((lexer::string_value(text, mode), collation)),
                 Kind::Integer | Kind::Decimal | Kind::Float => {
                     if let Some(value) = lexer::number(token.kind, text) {
-                        return Ok(value);
+                        return Ok((value, collation));
                     }
                 }
-                Kind::Word if words => return Ok(word(text)),
+                Kind::Word if words => return Ok((word(text), collation)),
                 _ => {}
             }
         }
@@ -96,7 +105,7 @@ impl Session {
             .count();
         let (mine, rest) = params.split_at_checked(wanted).unwrap_or((*params, &[]));
         *params = rest;
-        let mut values = self.evaluate(text, mine)?;
+        let mut values = self.evaluate_texts(text, mine)?;
         match (values.pop(), values.is_empty()) {
             (Some(value), true) => Ok(value),
             _ => Err(SqlError::operand_columns(1)),

@@ -25,7 +25,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::Owner,
-    types::{Decimal, Value},
+    types::{Collation, Decimal, Value},
 };
 use std::sync::{
     Arc,
@@ -192,8 +192,7 @@ impl State {
         ValueKind::of(value).variable_type(collation)
     }
     /// Sets a user variable.
-    pub fn set_user_variable(&mut self, name: &str, value: Value) {
-        let collation = self.settings().collation;
+    pub fn set_user_variable(&mut self, name: &str, value: Value, collation: Collation) {
         self.user_variables
             .insert(name.to_lowercase(), (value, collation));
     }

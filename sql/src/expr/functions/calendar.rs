@@ -100,6 +100,9 @@ fn ordinal(n: u8) -> &'static str {
 
 /// DATE_FORMAT; `None` where the format wants a name that a zero part does not have.
 pub(super) fn format(moment: DateTime, format: &[u8], hours_total: Option<u32>) -> Option<Vec<u8>> {
+    if format.is_empty() {
+        return None;
+    }
     let mut out = Vec::with_capacity(format.len() * 2);
     let mut bytes = format.iter();
     while let Some(&byte) = bytes.next() {
@@ -113,6 +116,36 @@ pub(super) fn format(moment: DateTime, format: &[u8], hours_total: Option<u32>) 
         }
     }
     Some(out)
+}
+
+/// The characters that a format makes at most.
+pub(super) fn format_length(format: &[u8]) -> u32 {
+    let mut bytes = format.iter();
+    let mut length = 0;
+    while let Some(&byte) = bytes.next() {
+        length += match byte {
+            b'%' => bytes.next().map_or(1, |specifier| longest(*specifier)),
+            _ => 1,
+        };
+    }
+    length
+}
+
+/// Names may be those of any language, and hours those of any time.
+fn longest(specifier: u8) -> u32 {
+    match specifier {
+        b'M' | b'W' => 64,
+        b'a' | b'b' => 32,
+        b'r' => 11,
+        b'T' => 8,
+        b'H' | b'k' => 7,
+        b'f' => 6,
+        b'D' | b'Y' | b'x' | b'X' => 4,
+        b'j' => 3,
+        b'u' | b'U' | b'v' | b'V' | b'y' | b'm' | b'd' | b'h' | b'i' | b'I' | b'l' | b'p'
+        | b'S' | b's' | b'c' | b'e' => 2,
+        _ => 1,
+    }
 }
 
 fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<u8>) -> Option<()> {
@@ -171,7 +204,6 @@ fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<
 pub(super) struct Scanned {
     pub date: Date,
     pub micros: i64,
-    pub has_date: bool,
     /// Whether text was left over.
     pub rest: bool,
 }
@@ -221,7 +253,6 @@ struct Fields {
     micros: i64,
     day_of_year: Option<i64>,
     afternoon: Option<bool>,
-    has_date: bool,
 }
 
 /// STR_TO_DATE; `None` if the text does not fit the format.
@@ -248,11 +279,6 @@ pub(super) fn scan(text: &[u8], format: &[u8]) -> Option<Scanned> {
 }
 
 fn field(scanner: &mut Scanner<'_>, specifier: u8, fields: &mut Fields) -> Option<()> {
-    let clock = matches!(
-        specifier,
-        b'f' | b'H' | b'h' | b'I' | b'i' | b'k' | b'l' | b'p' | b'r' | b'S' | b's' | b'T'
-    );
-    fields.has_date |= !clock;
     match specifier {
         b'Y' => fields.year = scanner.number(4)?,
         b'y' => {
@@ -327,12 +353,7 @@ fn finish(fields: Fields, rest: bool) -> Option<Scanned> {
         date = Date::from_day_number(day_number(date.year, 1, 1) + days - 1)?;
     }
     let micros = (hour * 3600 + fields.minute * 60 + fields.second) * SECOND + fields.micros;
-    (date.is_valid()).then_some(Scanned {
-        date,
-        micros,
-        has_date: fields.has_date,
-        rest,
-    })
+    (date.is_valid()).then_some(Scanned { date, micros, rest })
 }
 
 #[cfg(test)]

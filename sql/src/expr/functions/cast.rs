@@ -5,7 +5,6 @@ use crate::{
     expr::{
         EvalContext, ExprType,
         convert::{self, Number, Takes},
-        types::NOT_FIXED,
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Date, Value, temporal};
@@ -101,12 +100,7 @@ fn text(
     collation: Collation,
     context: &mut EvalContext<'_>,
 ) -> Value {
-    let decimals = if from.ty.is_none() || from.is_string() {
-        NOT_FIXED
-    } else {
-        from.decimals
-    };
-    let mut bytes = convert::string(value, decimals)
+    let mut bytes = convert::string(value, from.shown_digits())
         .unwrap_or_default()
         .into_owned();
     let limit = match column_type {
@@ -172,6 +166,11 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
         Value::Date(date) => i64::from(date.year),
         Value::DateTime(moment) => i64::from(moment.date.year),
         Value::Time(_) => i64::from(context.statement.now().date.year),
+        Value::Bytes(text) if !begins_with_digit(text) => {
+            let error = SqlError::incorrect_value("YEAR", convert::shown(text));
+            context.warnings.warn(error);
+            return Value::Null;
+        }
         other => match convert::argument(other, context) {
             Some(n) => n,
             None => return Value::Null,
@@ -190,6 +189,15 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
             Value::Null
         }
     }
+}
+
+fn begins_with_digit(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    text.strip_prefix(b"-")
+        .or(text.strip_prefix(b"+"))
+        .unwrap_or(text)
+        .first()
+        .is_some_and(u8::is_ascii_digit)
 }
 
 /// The literal that DATE '…', TIME '…' or TIMESTAMP '…' stands for; 1525 if it is none.

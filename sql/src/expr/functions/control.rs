@@ -19,8 +19,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("coalesce", (1, MANY), coalesce_type, coalesce).number_is(AsNumber::Merged),
     // What is told from it otherwise is the planner's.
     function("any_value", (1, 1), |t| t.ty(0).computed(), coalesce).number_is(AsNumber::Chosen),
-    function("nullif", (2, 2), |t| t.ty(0).computed().or_null(), nullif)
-        .number_is(AsNumber::Chosen),
+    function("nullif", (2, 2), nullif_type, nullif).number_is(AsNumber::Chosen),
     function("interval", (2, MANY), |_| ExprType::int(2), interval),
     function("isnull", (1, 1), |_| ExprType::boolean(), isnull),
     function("greatest", (2, MANY), extreme_type, |args, context| {
@@ -56,6 +55,14 @@ fn coalesce_type(typing: &Typing<'_>) -> ExprType {
     ExprType {
         nullable,
         ..common_type(&types)
+    }
+}
+
+fn nullif_type(typing: &Typing<'_>) -> ExprType {
+    let ty = typing.ty(0);
+    ExprType {
+        length: ty.length,
+        ..ty.computed().or_null()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     expr::{
         EvalContext, ExprType,
         convert::{self, Number},
+        describe::describe,
         infer,
         types::coercibility,
     },
@@ -83,7 +84,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "charset",
         (1, 1),
-        |t| system(t, 64),
+        |t| system(t, 64).or_null(),
         |args, _| {
             Ok(text(
                 string_collation(args).map_or("binary", Collation::charset),
@@ -93,7 +94,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "collation",
         (1, 1),
-        |t| system(t, 64),
+        |t| system(t, 64).or_null(),
         |args, _| {
             Ok(text(
                 string_collation(args).map_or("binary", Collation::name),
@@ -386,8 +387,15 @@ fn inet_aton(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sq
 }
 
 fn inet_ntoa(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let number = args.int(0, context)?.and_then(|n| u32::try_from(n).ok());
-    Ok(number.map_or(Value::Null, |n| {
-        text(&std::net::Ipv4Addr::from(n).to_string())
-    }))
+    let Some(number) = args.int(0, context)? else {
+        return Ok(Value::Null);
+    };
+    if let Ok(number) = u32::try_from(number) {
+        return Ok(text(&std::net::Ipv4Addr::from(number).to_string()));
+    }
+    let shown = args.args.first().map(|arg| describe(arg, context.params));
+    let shown = shown.unwrap_or_default();
+    let error = SqlError::incorrect_value_for_function("integer", shown, "inet_ntoa");
+    context.warnings.warn(error);
+    Ok(Value::Null)
 }

@@ -171,6 +171,26 @@ pub enum Interval {
     Micros(i64),
 }
 
+impl Unit {
+    /// The characters of what EXTRACT finds, a sign among them.
+    pub(super) fn extracted_length(self) -> u32 {
+        match self {
+            Unit::Quarter => 2,
+            Unit::Second | Unit::Minute | Unit::Day | Unit::Week | Unit::Month => 3,
+            Unit::Hour => 4,
+            Unit::Year | Unit::MinuteSecond => 5,
+            Unit::HourMinute => 6,
+            Unit::Microsecond | Unit::YearMonth => 7,
+            Unit::HourSecond => 8,
+            Unit::SecondMicrosecond | Unit::DayHour => 9,
+            Unit::MinuteMicrosecond | Unit::DayMinute => 11,
+            Unit::DaySecond => 13,
+            Unit::HourMicrosecond => 14,
+            Unit::DayMicrosecond => 20,
+        }
+    }
+}
+
 impl Interval {
     /// The interval of so many units; `None` for NULL and beyond the range of 64 bits.
     pub(super) fn new(
@@ -264,7 +284,7 @@ pub(super) fn result_type(typing: &super::Typing<'_>) -> ExprType {
         6
     } else if unit == Unit::Second {
         typing
-            .fsp(1)
+            .number_fsp(1)
             .max(if from.is_temporal() { from.decimals } else { 0 })
     } else {
         from.decimals.min(6)
@@ -328,6 +348,9 @@ pub(super) fn add(
     Ok(result(sum, &start, unit, args.ty))
 }
 
+/// What is a date rather than a moment when written as a number.
+const LAST_DAY: i64 = 99_991_231;
+
 /// The sum as a value of the result's type. Of a text, a date stays a date under whole days.
 fn result(sum: DateTime, start: &Value, unit: Unit, ty: &ExprType) -> Value {
     match ty.ty {
@@ -336,7 +359,11 @@ fn result(sum: DateTime, start: &Value, unit: Unit, ty: &ExprType) -> Value {
             let had_time = match start {
                 Value::Bytes(text) => temporal::parse(text).is_none_or(|parsed| parsed.has_time),
                 Value::Date(_) => false,
-                Value::Int(n) => *n > 99_991_231,
+                Value::Int(n) => *n > LAST_DAY,
+                Value::UInt(n) => *n > LAST_DAY.cast_unsigned(),
+                Value::Decimal(n) => n.to_i64().is_none_or(|n| n > LAST_DAY),
+                Value::Double(n) => *n > LAST_DAY as f64,
+                Value::Float(n) => f64::from(*n) > LAST_DAY as f64,
                 _ => true,
             };
             let mut out = Vec::new();

@@ -168,6 +168,13 @@ impl Typing<'_> {
             _ => None,
         }
     }
+    /// The same with its sign.
+    fn literal_int(&self, i: usize) -> Option<i64> {
+        match self.args.get(i) {
+            Some(Expr::Literal(Value::Int(n), _)) => Some(*n),
+            _ => None,
+        }
+    }
     /// The digits of a second of an argument that is taken for a time.
     fn fsp(&self, i: usize) -> u8 {
         let ty = self.ty(i);
@@ -229,15 +236,17 @@ impl<'a> Args<'a> {
             return Ok(None);
         };
         Ok(match arg.value(self.row, context)? {
-            Cow::Borrowed(value) => convert::string(value, text_decimals(arg)),
+            Cow::Borrowed(value) => convert::string(value, infer(arg).shown_digits()),
             Cow::Owned(Value::Bytes(bytes)) => Some(Cow::Owned(bytes)),
-            Cow::Owned(value) => convert::string(&value, text_decimals(arg))
+            Cow::Owned(value) => convert::string(&value, infer(arg).shown_digits())
                 .map(|text| Cow::Owned(text.into_owned())),
         })
     }
     /// The digits that the text form of an argument shows.
     fn decimals(&self, i: usize) -> u8 {
-        self.args.get(i).map_or(NOT_FIXED, text_decimals)
+        self.args
+            .get(i)
+            .map_or(NOT_FIXED, |arg| infer(arg).shown_digits())
     }
     /// The value of an argument where a number is wanted: of a hexadecimal or bit literal, its own.
     fn numeric<'x, 'c: 'x>(
@@ -322,7 +331,7 @@ impl<'a> Args<'a> {
         Ok(convert::datetime(&value, context))
     }
     fn time(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Time>, SqlError> {
-        let value = self.value(i, context)?;
+        let value = self.dated(i, context)?;
         Ok(convert::time(&value, context))
     }
     /// The collation the result has.
@@ -348,17 +357,6 @@ impl<'a> Args<'a> {
                 ExprType::string(0, collation, coercibility)
             })
             .map_or(Collation::Utf8mb40900AiCi, |ty| ty.collation)
-    }
-}
-
-/// The digits that the text form of an expression shows.
-fn text_decimals(expr: &Expr) -> u8 {
-    let ty = infer(expr);
-    // A parameter's digits are those of its value.
-    if ty.ty.is_none() || ty.is_string() {
-        NOT_FIXED
-    } else {
-        ty.decimals
     }
 }
 
@@ -513,4 +511,29 @@ pub fn is_missing(name: &str) -> bool {
     MISSING
         .iter()
         .any(|missing| missing.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// What compares all functions with MySQL's has a line for each.
+    #[test]
+    fn the_matrix_asks_every_function() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../differ/calls.txt");
+        let text = std::fs::read_to_string(path).expect("the calls of the matrix");
+        let asked: BTreeSet<&str> = text
+            .split_once("[functions]")
+            .map_or("", |(_, functions)| functions)
+            .lines()
+            .filter_map(|line| Some(line.split_once(": ")?.0))
+            .collect();
+        let functions = TABLES.iter().flat_map(|table| table.iter());
+        let have: BTreeSet<&str> = functions.map(|function| function.name).collect();
+        assert_eq!(
+            asked, have,
+            "differ/calls.txt against the table of functions"
+        );
+    }
 }

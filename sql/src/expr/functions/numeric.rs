@@ -7,14 +7,16 @@ use crate::{
         BinaryOp, EvalContext, Expr, ExprType, Seeds, arithmetic,
         convert::{self, Number},
         describe::call,
-        types::coercibility,
+        resolve::arithmetic_type,
+        types::{NOT_FIXED, coercibility},
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
 use cohort_engine::types::{ColumnType, Decimal, Value};
+use std::borrow::Cow;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("abs", (1, 1), same_type, abs),
+    function("abs", (1, 1), abs_type, abs),
     function(
         "sign",
         (1, 1),
@@ -50,12 +52,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let (a, b) = (args.numeric(0, context)?, args.numeric(1, context)?);
         arithmetic::binary(BinaryOp::Modulo, &a, &b, args.ty, context, || "mod".into())
     }),
-    function("pow", (2, 2), double_type, pow),
-    function("power", (2, 2), double_type, pow),
+    function("pow", (2, 2), maybe_double, pow),
+    function("power", (2, 2), maybe_double, pow),
     function("sqrt", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| (x >= 0.0).then(|| x.sqrt()))
     }),
-    function("exp", (1, 1), double_type, |args, context| {
+    function("exp", (1, 1), maybe_double, |args, context| {
         let x = args.double(0, context)?;
         finite("exp", args, x.map(f64::exp), context)
     }),
@@ -79,16 +81,16 @@ pub(super) const FUNCTIONS: &[Function] = &[
         },
         |_, _| Ok(Value::Double(std::f64::consts::PI)),
     ),
-    function("sin", (1, 1), double_type, |args, context| {
+    function("sin", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| Some(x.sin()))
     }),
-    function("cos", (1, 1), double_type, |args, context| {
+    function("cos", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| Some(x.cos()))
     }),
-    function("tan", (1, 1), double_type, |args, context| {
+    function("tan", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| Some(x.tan()))
     }),
-    function("cot", (1, 1), double_type, |args, context| {
+    function("cot", (1, 1), maybe_double, |args, context| {
         let x = args.double(0, context)?;
         finite("cot", args, x.map(|x| 1.0 / x.tan()), context)
     }),
@@ -98,8 +100,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("acos", (1, 1), maybe_double, |args, context| {
         one(args, context, |x| (x.abs() <= 1.0).then(|| x.acos()))
     }),
-    function("atan", (1, 2), double_type, atan),
-    function("atan2", (1, 2), double_type, atan),
+    function("atan", (1, 2), maybe_double, atan),
+    function("atan2", (1, 2), maybe_double, atan),
     function("degrees", (1, 1), double_type, |args, context| {
         one(args, context, |x| Some(x.to_degrees()))
     }),
@@ -123,19 +125,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
             }))
         },
     ),
-    function("conv", (3, 3), |t| digits_type(t, 64).or_null(), conv),
-    function(
-        "bin",
-        (1, 1),
-        |t| digits_type(t, 64),
-        |args, context| in_base(args, 2, context),
-    ),
-    function(
-        "oct",
-        (1, 1),
-        |t| digits_type(t, 64),
-        |args, context| in_base(args, 8, context),
-    ),
+    function("conv", (3, 3), conv_type, conv),
+    function("bin", (1, 1), conv_type, |args, context| {
+        in_bases(args, 10, 2, context)
+    }),
+    function("oct", (1, 1), conv_type, |args, context| {
+        in_bases(args, 10, 8, context)
+    }),
     function(
         "bit_count",
         (1, 1),
@@ -160,8 +156,9 @@ fn maybe_double(_: &Typing<'_>) -> ExprType {
     ExprType::double().or_null()
 }
 
-fn digits_type(typing: &Typing<'_>, length: u32) -> ExprType {
-    ExprType::string(length, typing.collation, coercibility::LITERAL).nullable_if(typing.nullable())
+/// As many binary digits as there are, and a sign.
+fn conv_type(typing: &Typing<'_>) -> ExprType {
+    ExprType::string(65, typing.collation, coercibility::LITERAL).or_null()
 }
 
 fn same_type(typing: &Typing<'_>) -> ExprType {
@@ -180,6 +177,18 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
     .nullable_if(ty.nullable)
 }
 
+/// A time with a fraction is a floating point number.
+fn abs_type(typing: &Typing<'_>) -> ExprType {
+    let ty = typing.ty(0);
+    if ty.is_temporal() && ty.decimals > 0 {
+        return ExprType {
+            decimals: ty.decimals,
+            ..ExprType::double().nullable_if(ty.nullable)
+        };
+    }
+    same_type(typing)
+}
+
 /// CEILING and FLOOR: an integer, unless it might not fit.
 fn whole_type(typing: &Typing<'_>) -> ExprType {
     let ty = same_type(typing);
@@ -196,24 +205,18 @@ fn whole_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn mod_type(typing: &Typing<'_>) -> ExprType {
-    let (a, b) = (typing.ty(0), typing.ty(1));
-    if a.is_floating() || b.is_floating() {
-        return maybe_double(typing);
-    }
-    if a.is_integer() && b.is_integer() {
-        return ExprType::bigint(a.unsigned).or_null();
-    }
-    let ((a_whole, a_scale), (b_whole, b_scale)) = (a.digits(), b.digits());
-    let scale = a_scale.max(b_scale);
-    ExprType::decimal(a_whole.max(b_whole) + scale, scale).or_null()
+    arithmetic_type(BinaryOp::Modulo, &typing.ty(0), &typing.ty(1), 0).or_null()
 }
 
 /// ROUND and TRUNCATE: a literal number of digits decides the scale.
 fn round_type(typing: &Typing<'_>) -> ExprType {
-    let ty = same_type(typing);
+    let ty = match typing.ty(0) {
+        ty if ty.is_temporal() && ty.decimals > 0 => ExprType::double(),
+        _ => same_type(typing),
+    };
     let digits = match typing.args.get(1) {
         None => Some(0),
-        Some(Expr::Literal(Value::Int(n), _)) => Some((*n).clamp(-65, 30)),
+        Some(Expr::Literal(digits, _)) => literal_digits(digits),
         Some(_) => None,
     };
     let nullable = typing.nullable();
@@ -225,6 +228,18 @@ fn round_type(typing: &Typing<'_>) -> ExprType {
         _ => ty,
     }
     .nullable_if(nullable)
+}
+
+/// The number of digits that a literal says.
+fn literal_digits(literal: &Value) -> Option<i64> {
+    let digits = match literal {
+        Value::Int(n) => *n,
+        Value::Decimal(n) => convert::round(n, 0).to_i64()?,
+        Value::Double(x) => x.round_ties_even() as i64,
+        Value::Bytes(text) => convert::text_to_decimal(text).number.to_i64()?,
+        _ => return None,
+    };
+    Some(digits.clamp(-65, 30))
 }
 
 fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -278,12 +293,17 @@ fn round(
         return Ok(Value::Null);
     };
     let digits = digits.clamp(-100, 30);
+    let is_double = args.ty.ty == Some(ColumnType::Double);
     Ok(match number {
+        Number::Decimal(n) if is_double => {
+            Value::Double(round_double(convert::decimal_to_f64(&n), digits, mode))
+        }
         Number::Decimal(n) => {
             let scale = digits.min(convert::scale(&n).max(0));
             let rounded = n.with_scale_round(scale, mode);
             // Zeros before the point stay digits.
-            Value::Decimal(Box::new(rounded.with_scale(scale.max(0))))
+            let rounded = Value::Decimal(Box::new(rounded.with_scale(scale.max(0))));
+            convert::padded(rounded, args.ty)
         }
         Number::Double(x) => Value::Double(round_double(x, digits, mode)),
         integer if digits >= 0 => integer.into_value(),
@@ -468,51 +488,43 @@ fn digits(mut n: u64, base: u64) -> Vec<u8> {
     out
 }
 
-fn in_base(args: &Args<'_>, base: u64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let value = args.whole(0, context)?;
-    Ok(match convert::integer(&value, context) {
-        Some(Number::Int(n)) => Value::Bytes(digits(n.cast_unsigned(), base)),
-        Some(Number::UInt(n)) => Value::Bytes(digits(n, base)),
-        _ => Value::Null,
-    })
+fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    match (args.int(1, context)?, args.int(2, context)?) {
+        (Some(from), Some(to)) => in_bases(args, from, to, context),
+        _ => Ok(Value::Null),
+    }
 }
 
-fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let text = args.string(0, context)?;
-    let (from, to) = (args.int(1, context)?, args.int(2, context)?);
-    let (Some(text), Some(from), Some(to)) = (text, from, to) else {
+/// The number that a text is in one base, in another one.
+fn in_bases(
+    args: &Args<'_>,
+    from: i64,
+    to: i64,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    // Of a hexadecimal or bit literal, its own.
+    let number = match args.numeric(0, context)? {
+        Cow::Owned(number @ Value::UInt(_)) => {
+            convert::string(&number, NOT_FIXED).map(|text| Cow::Owned(text.into_owned()))
+        }
+        _ => args.string(0, context)?,
+    };
+    let Some(text) = number.filter(|text| !text.is_empty()) else {
         return Ok(Value::Null);
     };
     let (from_base, to_base) = (from.unsigned_abs(), to.unsigned_abs());
     if !(2..=36).contains(&from_base) || !(2..=36).contains(&to_base) {
         return Ok(Value::Null);
     }
-    if text.is_empty() {
-        return Ok(Value::Null);
-    }
-    let whole = &text;
-    let text = text.trim_ascii();
-    let negative = text.first() == Some(&b'-');
-    let unsigned = text
-        .strip_prefix(b"-")
-        .or(text.strip_prefix(b"+"))
-        .unwrap_or(text);
-    let digit_of = |byte: &u8| {
-        let digit = u64::from(char::from(*byte).to_digit(36)?);
-        (digit < from_base).then_some(digit)
+    let n = match number_in(text.trim_ascii(), from_base) {
+        Ok(n) => n,
+        Err(nearest) => {
+            let shown = convert::shown(&text);
+            let lost = SqlError::truncated_wrong_value("DECIMAL", shown);
+            context.warnings.warn(lost);
+            nearest
+        }
     };
-    let mut value = Some(0_u64);
-    let mut count = 0;
-    for digit in unsigned.iter().map_while(digit_of) {
-        value = value.and_then(|n| n.checked_mul(from_base)?.checked_add(digit));
-        count += 1;
-    }
-    if count == 0 || value.is_none() {
-        let lost = SqlError::truncated_wrong_value("DECIMAL", convert::shown(whole));
-        context.warnings.warn(lost);
-    }
-    let n = value.unwrap_or(u64::MAX);
-    let n = if negative { n.wrapping_neg() } else { n };
     Ok(Value::Bytes(if to < 0 && n.cast_signed() < 0 {
         [
             b"-".as_slice(),
@@ -522,6 +534,30 @@ fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
     } else {
         digits(n, to_base)
     }))
+}
+
+/// The number a text begins with, as 64 bits; what is nearest where it has no digits or too many.
+fn number_in(text: &[u8], base: u64) -> Result<u64, u64> {
+    let negative = text.first() == Some(&b'-');
+    let unsigned = text
+        .strip_prefix(b"-")
+        .or(text.strip_prefix(b"+"))
+        .unwrap_or(text);
+    let mut digits = unsigned
+        .iter()
+        .map_while(|byte| char::from(*byte).to_digit(36).map(u64::from))
+        .take_while(|digit| *digit < base)
+        .peekable();
+    if digits.peek().is_none() {
+        return Err(0);
+    }
+    let number = digits.try_fold(0_u64, |n, digit| n.checked_mul(base)?.checked_add(digit));
+    match (number, negative) {
+        (Some(n), true) => Ok(n.wrapping_neg()),
+        (Some(n), false) => Ok(n),
+        (None, true) => Err(0),
+        (None, false) => Err(u64::MAX),
+    }
 }
 
 /// A text as the exact number that an integer or decimal column is compared with, where that is

@@ -43,11 +43,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("ucase", (1, 1), same_type, |args, context| {
         case(args, context, true)
     }),
-    function("substring", (2, 3), same_type, substring),
-    function("substr", (2, 3), same_type, substring),
-    function("mid", (3, 3), same_type, substring),
-    function("left", (2, 2), same_type, left),
-    function("right", (2, 2), same_type, right),
+    function("substring", (2, 3), substring_type, substring),
+    function("substr", (2, 3), substring_type, substring),
+    function("mid", (3, 3), substring_type, substring),
+    function("left", (2, 2), end_type, left),
+    function("right", (2, 2), end_type, right),
     function("substring_index", (3, 3), same_type, substring_index),
     function("trim", (1, 3), same_type, trim),
     function("ltrim", (1, 1), same_type, |args, context| {
@@ -68,7 +68,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("repeat", (2, 2), repeat_type, repeat),
     function("space", (1, 1), repeat_type, space),
-    function("replace", (3, 3), long_type, replace),
+    function("replace", (3, 3), replace_type, replace),
     function("reverse", (1, 1), same_type, reverse),
     function(
         "insert",
@@ -163,13 +163,39 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
     typing.string(typing.ty(0).length, &[0])
 }
 
+/// LEFT and RIGHT: no longer than a literal length.
+fn end_type(typing: &Typing<'_>) -> ExprType {
+    let length = typing.ty(0).length;
+    typing.string(typing.literal(1).map_or(length, |n| n.min(length)), &[0])
+}
+
+/// SUBSTRING: what literals leave of the first argument.
+fn substring_type(typing: &Typing<'_>) -> ExprType {
+    let length = typing.ty(0).length;
+    let rest = match typing.literal_int(1) {
+        Some(from @ ..0) => u32::try_from(from.unsigned_abs())
+            .ok()
+            .filter(|back| *back <= length)
+            .unwrap_or(0),
+        Some(from @ 1..) => length - u32::try_from(from - 1).map_or(length, |n| n.min(length)),
+        Some(0) | None => length,
+    };
+    typing.string(typing.literal(2).map_or(rest, |n| n.min(rest)), &[0])
+}
+
+/// REPLACE: as long as if all of the text were found and replaced.
+fn replace_type(typing: &Typing<'_>) -> ExprType {
+    let (text, from, to) = (typing.ty(0), typing.ty(1), typing.ty(2));
+    let times = text.length.checked_div(from.length).unwrap_or(0);
+    let length = match to.length.checked_sub(from.length) {
+        Some(more @ 1..) => times.saturating_mul(more),
+        _ => text.length,
+    };
+    typing.string(length, &[0])
+}
+
 /// The length of a string that only the values tell.
 const LONG: u32 = 16_777_216;
-
-/// What replaces a part of a text, or pads it, leaves it its collation.
-fn long_type(typing: &Typing<'_>) -> ExprType {
-    typing.string(LONG, &[0])
-}
 
 fn pad_type(typing: &Typing<'_>) -> ExprType {
     typing.string(typing.literal(1).unwrap_or(LONG), &[0])
@@ -204,10 +230,11 @@ fn concat_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn concat_ws_type(typing: &Typing<'_>) -> ExprType {
-    let separators = typing.ty(0).length.saturating_mul(typing.args.len() as u32);
+    let count = typing.args.len() as u32;
+    let separators = typing.ty(0).length.saturating_mul(count.saturating_sub(2));
     let ty = concat_type(typing);
-    let length = ty.length.saturating_add(separators);
-    ExprType::string(length, ty.collation, ty.coercibility).nullable_if(typing.ty(0).nullable)
+    let length = (ty.length - typing.ty(0).length.min(ty.length)).saturating_add(separators);
+    ExprType::string(length, ty.collation, ty.coercibility).or_null()
 }
 
 fn measure(
@@ -657,13 +684,18 @@ fn field(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
     }
     let strings = args.args.iter().all(|arg| {
         let ty = infer(arg);
-        ty.is_string() || ty.ty.is_none()
+        ty.is_string() || ty.is_temporal() || ty.ty.is_none()
     });
+    let text = args.string(0, context)?;
     for i in 1..args.len() {
         let value = args.value(i, context)?;
         let same = match (&*wanted, &*value) {
             (_, Value::Null) => false,
-            (Value::Bytes(a), Value::Bytes(b)) if strings => collation.equal(a, b),
+            _ if strings => {
+                let other = args.string(i, context)?;
+                let both = text.as_deref().zip(other.as_deref());
+                both.is_some_and(|(a, b)| collation.equal(a, b))
+            }
             (a, b) => {
                 let (a, b) = (convert::double(a, context), convert::double(b, context));
                 a.zip(b).is_some_and(|(a, b)| a == b)
@@ -753,7 +785,8 @@ fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlEr
         text @ Value::Bytes(_) => convert::double(text, context).map(convert::f64_to_decimal),
         number => convert::decimal(number, context),
     };
-    let decimals = args.int(1, context)?;
+    // Of 32 bits.
+    let decimals = args.int(1, context)?.map(|n| i64::from(n as i32));
     let locale = match args.len() {
         3 => {
             let name = args.string(2, context)?;

@@ -7,9 +7,10 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{
-        EvalContext, Expr, ExprType, TimeZone,
+        EvalContext, Expr, ExprType, SqlMode, TimeZone,
         compare::moment,
         convert::{self, Number, Takes},
+        describe::call,
         types::coercibility,
     },
 };
@@ -115,7 +116,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("week", (1, 2), digits::<3>, |args, context| {
         let mode = if args.len() > 1 {
-            args.int(1, context)?.unwrap_or(0)
+            week_mode(args, context)?.unwrap_or(0)
         } else {
             context.statement.week_format.into()
         };
@@ -125,7 +126,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
         of_whole_date(args, context, |d| calendar::week(d, 3).1)
     }),
     function("yearweek", (1, 2), digits::<7>, |args, context| {
-        let mode = args.int(1, context)?.unwrap_or(0) | 2;
+        let mode = week_mode(args, context)?.map_or(0, |mode| mode | 2);
+        if args.len() > 1 && args.value(1, context)?.is_null() {
+            return Ok(Value::Int(0));
+        }
         of_whole_date(args, context, |d| {
             let (year, week) = calendar::week(d, mode);
             year * 100 + week
@@ -157,10 +161,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |_| ExprType::temporal(ColumnType::Date).or_null(),
         |args, context| {
-            let days = args.int(0, context)?;
-            Ok(days.map_or(Value::Null, |days| {
-                Value::Date(Date::from_day_number(days).unwrap_or_default())
-            }))
+            let Some(days) = args.int(0, context)? else {
+                return Ok(Value::Null);
+            };
+            let date = day_of_year_zero(days).or_else(|| Date::from_day_number(days));
+            match date {
+                Some(date) => Ok(Value::Date(date)),
+                None => out_of_range("DATE", "from_days", args, context),
+            }
         },
     ),
     function(
@@ -223,7 +231,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         interval::result_type,
         |args, context| interval::add(args, true, context),
     ),
-    function("datediff", (2, 2), digits::<8>, |args, context| {
+    function("datediff", (2, 2), digits::<9>, |args, context| {
         let a = args.date_of(0, Takes::Whole, context)?;
         let b = args.date_of(1, Takes::Whole, context)?;
         Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
@@ -257,22 +265,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "extract",
         (2, 2),
-        |_| ExprType::bigint(false).or_null(),
+        |t| ExprType::int(Unit::of_argument(t.args.get(1)).extracted_length()).or_null(),
         extract,
     ),
     function("get_format", (2, 2), |t| t.string(17, &[]), get_format),
-    function(
-        "date_format",
-        (2, 2),
-        |t| t.string(1024, &[1]).or_null(),
-        date_format,
-    ),
-    function(
-        "time_format",
-        (2, 2),
-        |t| t.string(1024, &[1]).or_null(),
-        time_format,
-    ),
+    function("date_format", (2, 2), format_type, date_format),
+    function("time_format", (2, 2), format_type, time_format),
     function("str_to_date", (2, 2), str_to_date_type, str_to_date),
     function(
         "unix_timestamp",
@@ -403,6 +401,37 @@ fn sysdate(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
     let utc = DateTime::from_unix_micros(micros).unwrap_or_default();
     let local = context.statement.time_zone.to_local(utc);
     Ok(Value::DateTime(local.truncate(fsp_argument(args))))
+}
+
+/// The mode of WEEK and YEARWEEK; `None` if it is negative as a number of 32 bits.
+fn week_mode(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
+    let mode = args.int(1, context)?.unwrap_or(0) as i32;
+    Ok((mode >= 0).then_some(mode.into()))
+}
+
+/// FROM_DAYS() of a day of the year 0, which has no leap day then.
+fn day_of_year_zero(days: i64) -> Option<Date> {
+    if !(1..=365).contains(&days) {
+        return None;
+    }
+    let date = Date::from_day_number(temporal::day_number(1, 1, 1) + days - 1)?;
+    Some(Date { year: 0, ..date })
+}
+
+/// NULL with a warning; an error while storing in strict mode.
+fn out_of_range(
+    kind: &str,
+    name: &str,
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let text = call(name, args.args, context.params);
+    let error = SqlError::out_of_range_in(kind, text);
+    if context.storing && context.is_strict() {
+        return Err(error);
+    }
+    context.warnings.warn(error);
+    Ok(Value::Null)
 }
 
 fn of_date(
@@ -549,8 +578,22 @@ fn clock(
             Some(parsed) if is_moment(text, &parsed) => Some(Clock::Moment(parsed.value)),
             _ => convert::time(&value, context).map(Clock::Time),
         },
-        other => convert::time(other, context).map(Clock::Time),
+        Value::Null | Value::Time(_) => convert::time(&value, context).map(Clock::Time),
+        number => match long_number(number, context) {
+            Some(moment) => Some(Clock::Moment(moment)),
+            None => convert::time(number, context).map(Clock::Time),
+        },
     })
+}
+
+/// The moment that a number is which is too long for a time.
+fn long_number(number: &Value, context: &mut EvalContext<'_>) -> Option<DateTime> {
+    const TIME_NUMBER_MAX: i64 = 8_385_959;
+    let number = convert::number(number, context)?.into_decimal();
+    let whole = number.to_i64().filter(|whole| *whole > TIME_NUMBER_MAX)?;
+    let micros = (number - Decimal::from(whole)) * Decimal::from(SECOND);
+    let moment = temporal::from_number(whole)?.value;
+    moment.add_micros(micros.to_i64()?)
 }
 
 /// Whether a text that can be read as a date is one, rather than a time.
@@ -595,19 +638,28 @@ fn addtime_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (start, Some(Clock::Time(amount))) = (clock(args, 0, context)?, clock(args, 1, context)?)
-    else {
+    let (start, Some(amount)) = (clock(args, 0, context)?, args.time(1, context)?) else {
         return Ok(Value::Null);
     };
     let amount = sign * amount.micros;
+    let name = if sign < 0 { "subtime" } else { "addtime" };
     let sum = match start {
         None => return Ok(Value::Null),
-        Some(Clock::Time(time)) => Value::Time(Time {
-            micros: (time.micros + amount).clamp(-TIME_MAX, TIME_MAX),
-        }),
+        Some(Clock::Time(time)) => {
+            let micros = time.micros + amount;
+            let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
+            if clipped != micros {
+                let null = out_of_range("TIME", name, args, context)?;
+                // A text is told the limit.
+                if !args.ty.is_string() {
+                    return Ok(null);
+                }
+            }
+            Value::Time(Time { micros: clipped })
+        }
         Some(Clock::Moment(moment)) => match moment.add_micros(amount) {
             Some(sum) => Value::DateTime(sum),
-            None => return Ok(Value::Null),
+            None => return out_of_range("DATETIME", name, args, context),
         },
     };
     if args.ty.is_string() {
@@ -718,10 +770,15 @@ fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         return Ok(Value::Null);
     };
     let mode = context.statement.sql_mode;
+    let is_time = matches!(args.ty.ty, Some(ColumnType::Time(_)));
     let found = calendar::scan(&text, &format).filter(|found| {
-        !found.has_date
+        is_time
             || !found.date.has_zero_part()
-            || !mode.has(crate::expr::SqlMode::NO_ZERO_IN_DATE)
+            || !mode.has(if found.date.is_zero() {
+                SqlMode::NO_ZERO_DATE
+            } else {
+                SqlMode::NO_ZERO_IN_DATE
+            })
     });
     let Some(found) = found else {
         let shown = convert::shown(&text);
@@ -762,16 +819,22 @@ fn unix_timestamp_type(typing: &Typing<'_>) -> ExprType {
     }
 }
 
+/// The last second that functions on Unix time know: 3001-01-18 23:59:59 UTC.
+const LAST_SECOND: i64 = 32_536_771_199;
+
 fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     if args.len() == 0 {
         return Ok(Value::Int(context.statement.now_micros.div_euclid(SECOND)));
     }
     let null = args.value(0, context)?.is_null();
     let Some(moment) = args.datetime(0, context)? else {
-        return Ok(if null { Value::Null } else { Value::Int(0) });
+        return Ok(match args.ty.decimals {
+            _ if null => Value::Null,
+            0 => Value::Int(0),
+            fsp => Value::Decimal(Box::new(Decimal::new(0.into(), fsp.into()))),
+        });
     };
-    // The limit is that of MySQL: 3001-01-18 23:59:59 UTC.
-    const MAX: i64 = 32_536_771_199 * SECOND + 999_999;
+    const MAX: i64 = LAST_SECOND * SECOND + 999_999;
     let micros = context.statement.time_zone.to_utc(moment).unix_micros();
     let micros = if moment.date.has_zero_part() || !(0..=MAX).contains(&micros) {
         0
@@ -787,9 +850,18 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
     })
 }
 
+/// The text that a format makes: ten characters for each of its own, if it is no literal.
+fn format_type(typing: &Typing<'_>) -> ExprType {
+    let length = match typing.args.get(1) {
+        Some(Expr::Literal(Value::Bytes(format), _)) => calendar::format_length(format),
+        _ => typing.ty(1).length.saturating_mul(10),
+    };
+    typing.string(length, &[])
+}
+
 fn from_unixtime_type(typing: &Typing<'_>) -> ExprType {
     if typing.args.len() > 1 {
-        return typing.string(1024, &[1]).or_null();
+        return format_type(typing);
     }
     ExprType::temporal(ColumnType::DateTime(typing.number_fsp(0))).or_null()
 }
@@ -803,7 +875,7 @@ fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value
             micros.to_i64().unwrap_or(-1)
         }
     };
-    if !(0..=32_536_771_199 * SECOND + 999_999).contains(&micros) {
+    if !(0..=LAST_SECOND * SECOND + 999_999).contains(&micros) {
         return Ok(Value::Null);
     }
     let Some(utc) = DateTime::from_unix_micros(micros) else {
@@ -842,7 +914,13 @@ fn convert_tz(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, S
     };
     let (from, to) = (zone(&from, context), zone(&to, context));
     Ok(match (moment, from, to) {
-        (Some(moment), Some(from), Some(to)) => Value::DateTime(to.to_local(from.to_utc(moment))),
+        (Some(moment), Some(from), Some(to)) => {
+            let utc = from.to_utc(moment);
+            // What no TIMESTAMP could be stays as it is.
+            let seconds = utc.unix_micros().div_euclid(SECOND);
+            let known = (1..=LAST_SECOND).contains(&seconds);
+            Value::DateTime(if known { to.to_local(utc) } else { moment })
+        }
         _ => Value::Null,
     })
 }

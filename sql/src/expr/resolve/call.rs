@@ -28,6 +28,7 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
             let with = compared::exact(with, &value);
             vec![value, with]
         }
+        Ok(pair) if function.name == "mod" => pair.map(super::operand_of_arithmetic).into(),
         Ok(pair) => pair.into(),
         Err(args) => args,
     };

@@ -196,10 +196,10 @@ pub(super) fn negate(operand: Expr) -> Expr {
         Some(ColumnType::Decimal { precision, scale }) => {
             ExprType::decimal(precision.into(), scale.into())
         }
-        _ if from.decimals > 0 && from.is_temporal() => {
-            let (whole, scale) = from.digits();
-            ExprType::decimal(whole + scale, scale)
-        }
+        _ if from.decimals > 0 && from.is_temporal() => ExprType {
+            decimals: from.decimals,
+            ..ExprType::double()
+        },
         _ => ExprType::bigint(false),
     };
     ty.nullable = from.nullable;
@@ -293,8 +293,9 @@ pub(super) fn cast(
     } else {
         as_number(expr)
     };
-    // What is no number, date or time in a text becomes NULL for dates only.
-    let nullable = from.nullable || ty.is_temporal() || ty.ty == Some(ColumnType::Year);
+    // What is no date or time in a text becomes NULL, and so do bytes that are no characters.
+    let nullable =
+        from.nullable || ty.is_temporal() || ty.is_string() || ty.ty == Some(ColumnType::Year);
     Ok(Expr::Cast {
         expr: Box::new(expr),
         ty: ty.nullable_if(nullable),
