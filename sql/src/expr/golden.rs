@@ -3,7 +3,7 @@
 
 use super::{
     Environment, EvalContext, Expr, ExprType, Scope, SqlMode, Statement, SubqueryUse, TimeZone,
-    VariableScope, eval_output, infer, resolve, types::NOT_FIXED,
+    VariableScope, eval_output, infer, resolve_expr, types::NOT_FIXED,
 };
 use crate::{error::SqlError, lexer::Mode, parse, text, warnings::Warnings};
 use cohort_engine::types::{Collation, Column, ColumnType, Value};
@@ -89,17 +89,18 @@ fn variables() -> Variables {
 
 fn expression(sql: &str) -> Result<Expr, SqlError> {
     let query = format!("SELECT {sql}");
-    let parsed = parse::parse(query.as_bytes(), Mode::default(), None)?;
-    let ast::Statement::Query(query) = parsed.statement else {
-        panic!("{sql} is no query");
-    };
-    let ast::SetExpr::Select(select) = *query.body else {
-        panic!("{sql} is no SELECT");
-    };
-    let ast::SelectItem::UnnamedExpr(tree) = &select.projection[0] else {
-        panic!("{sql} is no expression");
-    };
-    resolve(tree, &mut NoColumns)
+    parse::parse(query.as_bytes(), Mode::default(), None, |parsed| {
+        let ast::Statement::Query(query) = &parsed.statement else {
+            panic!("{sql} is no query");
+        };
+        let ast::SetExpr::Select(select) = query.body.as_ref() else {
+            panic!("{sql} is no SELECT");
+        };
+        let ast::SelectItem::UnnamedExpr(tree) = &select.projection[0] else {
+            panic!("{sql} is no expression");
+        };
+        resolve_expr(tree, &mut NoColumns)
+    })
 }
 
 fn value_of(sql: &str, warnings: &mut Warnings) -> Result<String, SqlError> {

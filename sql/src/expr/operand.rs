@@ -74,12 +74,10 @@ impl Expr {
         value: Cow<'r, Value>,
         context: &mut EvalContext<'_>,
     ) -> Result<Cow<'r, Value>, SqlError> {
-        match &*value {
-            Value::Double(x) if convert::is_beyond_integers(*x) => self.overflows(*x, context)?,
-            Value::Float(x) if convert::is_beyond_integers(f64::from(*x)) => {
-                self.overflows(f64::from(*x), context)?;
-            }
-            _ => {}
+        if let Value::Double(x) = &*value
+            && convert::is_beyond_integers(*x)
+        {
+            self.overflows(*x, context)?;
         }
         Ok(value)
     }

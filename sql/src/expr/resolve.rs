@@ -529,8 +529,13 @@ pub(super) fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: 
             }
         };
         let exact = arithmetic_type(op, &known(a), &known(b), digits);
+        // Of a variable that is NULL now they are not known.
+        let unknown = [a, b]
+            .iter()
+            .any(|ty| ty.ty.is_none() && ty.decimals == NOT_FIXED);
         return ExprType {
-            decimals: exact.decimals,
+            unsigned: op == BinaryOp::Modulo && unsigned,
+            decimals: if unknown { NOT_FIXED } else { exact.decimals },
             ..ExprType::double()
         };
     }

@@ -320,25 +320,15 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
 
 fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
     if a.is_string() || b.is_string() || a.is_temporal() != b.is_temporal() {
-        let bytes = [a, b]
-            .iter()
-            .any(|ty| ty.is_string() && ty.collation.is_binary());
-        let length_in = |ty: &ExprType| {
-            if bytes {
-                ty.length_in(Collation::Binary)
-            } else {
-                ty.length
-            }
+        let mixed = mix_collations(a, b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
+        let length = match (a.is_string(), b.is_string()) {
+            (true, true) => a.length_in(mixed.0).max(b.length_in(mixed.0)),
+            _ => a.length.max(b.length),
         };
-        let length = length_in(a).max(length_in(b));
         return match (a.is_string(), b.is_string()) {
             (true, false) => ExprType::string(length, a.collation, a.coercibility).kept_as(&[a]),
             (false, true) => ExprType::string(length, b.collation, b.coercibility).kept_as(&[b]),
-            (true, true) => {
-                let (collation, coercibility) =
-                    mix_collations(a, b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
-                ExprType::string(length, collation, coercibility).kept_as(&[a, b])
-            }
+            (true, true) => ExprType::string(length, mixed.0, mixed.1).kept_as(&[a, b]),
             // A number and a date, or a date and a YEAR: text.
             (false, false) => {
                 ExprType::string(length, Collation::Utf8mb40900AiCi, coercibility::LITERAL)

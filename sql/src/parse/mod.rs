@@ -379,8 +379,9 @@ mod tests {
     use super::*;
 
     fn error(source: &str) -> String {
-        match parse(source.as_bytes(), Mode::default(), None) {
-            Ok(parsed) => format!("{}", parsed.statement),
+        let shown = |parsed: &Parsed<'_>| Ok(parsed.statement.to_string());
+        match parse(source.as_bytes(), Mode::default(), None, shown) {
+            Ok(shown) => shown,
             Err(error) => error.message,
         }
     }
@@ -415,8 +416,8 @@ mod tests {
     #[test]
     fn parentheses_of_joins_are_told_from_those_of_tables() {
         let encloses = |source: &str, first: usize, later: usize| {
-            let parsed = parse(source.as_bytes(), Mode::default(), None);
-            parsed.is_ok_and(|parsed| parsed.text.encloses(first, later))
+            let encloses = |parsed: &Parsed<'_>| Ok(parsed.text.encloses(first, later));
+            parse(source.as_bytes(), Mode::default(), None, encloses).unwrap()
         };
         // Parentheses of tables are there twice.
         assert!(encloses("SELECT 1 FROM a JOIN (b JOIN c)", 7, 9));
@@ -431,20 +432,17 @@ mod tests {
             "SELECT a FROM t FOR SHARE"
         );
         assert_eq!(error("SELECT a || b && c"), "SELECT a OR b AND c");
-        let parsed = parse(b"UPDATE IGNORE t SET a = 1", Mode::default(), None).unwrap();
-        assert!(parsed.ignore);
+        let ignore = |parsed: &Parsed<'_>| Ok(parsed.ignore);
+        let source = b"UPDATE IGNORE t SET a = 1";
+        assert!(parse(source, Mode::default(), None, ignore).unwrap());
     }
 
     #[test]
     fn select_items_are_the_texts() {
-        let parsed = parse(
-            b"SELECT DISTINCT count( * ), 'x', a+1 AS b, f(1,(2)) FROM t",
-            Mode::default(),
-            None,
-        )
-        .unwrap();
+        let source = b"SELECT DISTINCT count( * ), 'x', a+1 AS b, f(1,(2)) FROM t";
+        let items = |parsed: &Parsed<'_>| Ok(parsed.text.select_items(0));
         assert_eq!(
-            parsed.text.select_items(0),
+            parse(source, Mode::default(), None, items).unwrap(),
             ["count( * )", "x", "a+1 AS b", "f(1,(2))"]
         );
     }
@@ -454,12 +452,13 @@ mod tests {
         let source = b"INSERT INTO t VALUES (1,'a'),(2,'b') ON DUPLICATE KEY UPDATE a = a + 1";
         let mut lifted = Lifted::default();
         assert!(lifted.lift(source, Mode::default()));
-        let parsed = parse(source, Mode::default(), Some(&lifted)).unwrap();
+        let shown = |parsed: &Parsed<'_>| Ok((parsed.statement.to_string(), parsed.parameters));
+        let (statement, parameters) = parse(source, Mode::default(), Some(&lifted), shown).unwrap();
         assert_eq!(
-            parsed.statement.to_string(),
+            statement,
             "INSERT INTO t VALUES (?0, ?1) ON DUPLICATE KEY UPDATE a = a + ?2"
         );
-        assert_eq!(parsed.parameters, 3);
+        assert_eq!(parameters, 3);
     }
 
     #[test]

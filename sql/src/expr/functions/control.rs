@@ -94,7 +94,7 @@ fn if_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
         return Ok(Value::Null);
     };
     let value = chosen.value(args.row, context)?;
-    Ok(unify(value, infer(chosen).decimals, args.ty, context)?.into_owned())
+    Ok(unify(value, infer(chosen).shown_digits(), args.ty, context)?.into_owned())
 }
 
 fn coalesce(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -308,7 +308,7 @@ pub(in crate::expr) static AS_MOMENT: Function = function(
     },
 );
 
-/// A text as it is compared with times: no time if it is none. It has no name in SQL.
+/// A text as it is compared with times; one that is none is equal to no time. It has no name in SQL.
 pub(in crate::expr) static AS_TIME: Function = function(
     "as_time",
     (1, 1),
@@ -320,7 +320,7 @@ pub(in crate::expr) static AS_TIME: Function = function(
         let Some(parsed) = temporal::parse_time(&text) else {
             let lost = SqlError::truncated_wrong_value("time", convert::shown(&text));
             context.warnings.warn(lost);
-            return Ok(Value::Time(Time::default()));
+            return Ok(Value::Time(Time { micros: i64::MAX }));
         };
         Ok(Value::Time(parsed.value))
     },
