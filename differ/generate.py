@@ -102,6 +102,10 @@ def split(patterns):
     return [pattern.replace("\0", "|") for pattern in bar.split("|")]
 
 
+MODES = ["STRICT_TRANS_TABLES", "ONLY_FULL_GROUP_BY", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
+         "ERROR_FOR_DIVISION_BY_ZERO", "NO_UNSIGNED_SUBTRACTION", "HIGH_NOT_PRECEDENCE",
+         "ALLOW_INVALID_DATES", "REAL_AS_FLOAT", "PIPES_AS_CONCAT"]
+
 PATTERNS = {"N": split(NUMBERS), "S": split(STRINGS), "T": split(TIMES), "C": split(CONDITIONS)}
 LEAVES = {"N": "ibusnmf", "S": "cgcg", "T": "dde"}
 
@@ -147,6 +151,13 @@ class Generator:
 
     def __init__(self, rng):
         self.rng, self.values, self.tables = rng, [], []
+
+    def mode(self):
+        """Another sql_mode: the default one half of the time."""
+        if self.rng.random() < 0.5:
+            return Statement("SET sql_mode = DEFAULT", [])
+        chosen = [mode for mode in MODES if self.rng.random() < 0.4]
+        return Statement(f"SET sql_mode = '{','.join(chosen)}'", [])
 
     def constant(self, kinds):
         value = self.rng.choice(CONSTANTS[self.rng.choice(kinds)])

@@ -394,11 +394,16 @@ fn operate(
         let b = bit_pattern(right, row, context)?;
         return Ok(b.map_or(Value::Null, |b| arithmetic::bits(op, a, b)));
     }
-    let a = left.number_value(row, context)?;
-    if op == BinaryOp::IntegerDivide && a.is_null() {
-        return Ok(Value::Null);
-    }
-    let b = right.number_value(row, context)?;
+    let (a, b) = if op == BinaryOp::IntegerDivide {
+        let a = left.decimal_value(row, context)?;
+        if a.is_null() {
+            return Ok(Value::Null);
+        }
+        (a, right.decimal_value(row, context)?)
+    } else {
+        let a = left.number_value(row, context)?;
+        (a, right.number_value(row, context)?)
+    };
     let params = context.params;
     arithmetic::binary(op, &a, &b, ty, context, || {
         describe::operation(op, left, right, params)

@@ -44,6 +44,23 @@ impl Expr {
         }
     }
 
+    /// The value where a decimal is wanted.
+    pub(super) fn decimal_value<'r, 'c: 'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        if self.is_quiet() {
+            let value = self.value(row, context)?;
+            if let Value::Bytes(text) = &*value {
+                let number = convert::text_to_decimal(text).number;
+                return Ok(Cow::Owned(Value::Decimal(Box::new(number))));
+            }
+            return Ok(value);
+        }
+        self.number_value(row, context)
+    }
+
     /// The value where an integer is wanted.
     #[inline]
     pub(super) fn integer_value<'r, 'c: 'r>(

@@ -183,6 +183,7 @@ impl Session {
             status: self.status(),
             ..Done::default()
         };
+        self.settle_reads()?;
         out.end(&done).map_err(client_gone)
     }
 

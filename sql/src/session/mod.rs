@@ -393,9 +393,14 @@ impl Session {
                 self.check_locked_schema(change)?;
                 let changed = self.change_schema(change, &statement.text, out);
                 if changed.is_err() {
-                    // The error may tell of a row.
+                    // The error may tell of a row, and nothing else that is left of it does.
                     let state = &self.state;
                     state.instance.engine.depend_on_all(&state.owner);
+                    if let Err(error) = self.settle_reads() {
+                        self.state.owner.forget_reads();
+                        self.clear_warnings();
+                        return Err(error);
+                    }
                 }
                 changed
             }
@@ -434,6 +439,8 @@ impl Session {
 
     /// Sends the end of a statement: warnings and status are filled in here.
     fn end(&mut self, mut done: Done, out: &mut dyn Output) -> Result<(), SqlError> {
+        // Here, and not behind it: what says that all is well must not go before an error.
+        self.settle_reads()?;
         done.warnings = self.state.warnings.count_u16();
         done.status = self.status();
         out.end(&done).map_err(client_gone)
