@@ -26,7 +26,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "sql",
         &[
-            &["error", "output", "password", "status", "text"],
+            &["error", "output", "password", "room", "status", "text"],
             &[
                 "collations",
                 "interrupt",
