@@ -73,3 +73,15 @@ SELECT c0 FROM hv ORDER BY COUNT(*);
 SELECT COUNT(*) FROM hv ORDER BY SUM(c0);
 SELECT COUNT(*) FROM hv WHERE c0 > 100 ORDER BY (SELECT 1 FROM s);
 SELECT COUNT(*) FROM hv GROUP BY c1 ORDER BY c0;
+-- A column without an alias has its text for a name, with its spaces.
+SELECT 1+1;
+SELECT 1 + 1;
+SELECT 1 /* and */ + 1;
+SELECT id+1 FROM s WHERE id = 1;
+SELECT id + 1 FROM s WHERE id = 1;
+SELECT COUNT(*), COUNT( * ) FROM s;
+SELECT COUNT( * ), COUNT(*) FROM s;
+SELECT * FROM (SELECT 1+2) AS d;
+SELECT * FROM (SELECT 1 + 2) AS d;
+SELECT NULL, null, -1, - 1, '  two', ( SELECT 1 );
+SELECT ABS( id ), ABS(id) FROM s GROUP BY id ORDER BY id LIMIT 1;
