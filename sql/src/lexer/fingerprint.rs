@@ -233,7 +233,9 @@ impl<'a, 'l> Walk<'a, 'l> {
         if !self.lifts() {
             // A text of the select list is a column's name, with the spaces that it has.
             let between = self.source.get(self.previous.end..token.start);
-            self.lifted.key.extend_from_slice(between.unwrap_or_default());
+            self.lifted
+                .key
+                .extend_from_slice(between.unwrap_or_default());
         }
         self.lifted.key.extend_from_slice(token.text(self.source));
     }

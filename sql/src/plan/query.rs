@@ -478,7 +478,10 @@ impl Planner<'_> {
                     path.last().map(|p| p.value.clone()).unwrap_or_default()
                 }
                 (None, ast::Expr::Value(value)) if value.value == ast::Value::Null => "NULL".into(),
-                _ => texts.get(i).map_or("", |text| text.trim_start()).to_string(),
+                _ => texts
+                    .get(i)
+                    .map_or("", |text| text.trim_start())
+                    .to_string(),
             };
             metas.push(self.meta(&computed.expr, &name));
             let selected = &mut self.names().select;

@@ -105,7 +105,9 @@ pub fn parse(text: &[u8]) -> Option<Parsed> {
     };
     let [mut year, month, day, hour, minute, second] = fields;
     let zero = fields.iter().all(|&field| field == 0);
-    if year_digits <= 2 && !zero {
+    // A year of one digit is what it says, unless a point follows.
+    let short = year_digits == 2 || year_digits < 2 && after == Some(b'.');
+    if short && !zero {
         year = full_year(year);
     }
     if count < 3 || year > 9999 || month > 12 || day > 31 || hour > 23 || minute > 59 || second > 59
