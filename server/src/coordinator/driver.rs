@@ -9,7 +9,8 @@
 //! that came to nothing, and its end. Successes in between are kept in memory and are written with
 //! the next of these, or when the task lets go: should a crash lose them, the branches are called
 //! again, which they allow by contract. So a saga that goes well costs two durable waits, whatever
-//! its length.
+//! its length. Its row says whether successes can be missing (`is_exact`): while they can, whoever
+//! takes it up after a crash and has to undo it undoes all steps.
 //!
 //! When the server stops, tasks begin no more calls, wait for those under way, save, and let go.
 
@@ -70,7 +71,7 @@ impl Coordinator {
         let transaction = match transaction {
             Some(transaction) => transaction,
             None => match self.store.claim(gid).await? {
-                Claimed::Ours(transaction) => *transaction,
+                Claimed::Ours(transaction) | Claimed::Kept(transaction) => *transaction,
                 Claimed::Ended(transaction) => {
                     count_end(self, &transaction.global);
                     return Ok(Some(*transaction));
@@ -277,12 +278,9 @@ impl Task {
             .claim(&self.transaction.global.gid)
             .await?
         {
-            Claimed::Ours(transaction) => {
-                // What was learned and not saved is not in the rows.
-                let known = std::mem::replace(&mut self.transaction, (*transaction).clone());
-                self.saved = *transaction;
-                self.transaction.remember(known);
-            }
+            // What was learned and not saved is not in the rows.
+            Claimed::Kept(transaction) => self.replace(*transaction, Transaction::remember),
+            Claimed::Ours(transaction) => self.replace(*transaction, Transaction::learn),
             Claimed::Missing => {}
             Claimed::Ended(_) | Claimed::Others(_) => return Ok(false),
         }
@@ -296,7 +294,15 @@ impl Task {
         Ok(true)
     }
 
+    /// Takes what the rows say, and adds what is known besides.
+    fn replace(&mut self, read: Transaction, add: fn(&mut Transaction, Transaction)) {
+        let known = std::mem::replace(&mut self.transaction, read.clone());
+        self.saved = read;
+        add(&mut self.transaction, known);
+    }
+
     async fn let_go(&mut self, coordinator: &Coordinator) -> Result<(), SqlError> {
+        self.transaction.settle();
         let unchanged = self.transaction == self.saved && self.attempts.is_empty();
         // Others must see that it is free.
         if !unchanged || coordinator.store.is_shared() {

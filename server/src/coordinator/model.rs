@@ -226,6 +226,8 @@ pub struct Global {
     pub rolled_back: Option<Micros>,
     /// Since when it is a dead letter: given up until somebody takes care of it by hand.
     pub dead_since: Option<Micros>,
+    /// Its rows know of every success that allows another call, before that is made.
+    pub is_exact: bool,
 }
 
 impl Global {

@@ -203,6 +203,7 @@ impl Submission {
             finished: None,
             rolled_back: None,
             dead_since: None,
+            is_exact: false,
         };
         let branches = match planned {
             Some(planned) => planned,

@@ -22,6 +22,9 @@
 //! 7. What its client left undecided is undone only after it was saved as aborting and read again:
 //!    branches can be registered until then.
 //! 8. Nothing is begun for a dead letter.
+//! 9. What was read back from rows that may know less than happened is undone as if all had been
+//!    called. Rows of what was let go in order know all, and stay so: from then on a saga's success
+//!    is saved before what it allows.
 
 mod by_hand;
 mod message;
@@ -78,6 +81,8 @@ pub struct Transaction {
     pub calling: BTreeSet<usize>,
     /// The client is being asked.
     pub asking: bool,
+    /// No call can have been made that does not follow from what is known here.
+    pub knows_all: bool,
 }
 
 /// What happened.
@@ -143,6 +148,24 @@ impl Transaction {
             branches: branches.into_iter().map(CopyOnWrite::new).collect(),
             calling: BTreeSet::new(),
             asking: false,
+            knows_all: true,
+        }
+    }
+
+    /// One as its rows have it. Whoever drove it before may have known more.
+    #[must_use]
+    pub fn read_back(global: Global, branches: Vec<Branch>) -> Transaction {
+        let knows_all = global.is_exact;
+        Transaction {
+            knows_all,
+            ..Transaction::new(global, branches)
+        }
+    }
+
+    /// Its rows will know all that is known here, and from now on always do.
+    pub fn settle(&mut self) {
+        if self.knows_all && !self.global.is_exact {
+            self.global.is_exact = true;
         }
     }
 
@@ -179,8 +202,14 @@ impl Transaction {
     }
 
     /// Takes over from `other`, the same transaction, what it knows of its branches and this does
-    /// not: successes are not always saved at once.
+    /// not: successes are not always saved at once. Nobody else has driven it since.
     pub fn remember(&mut self, other: Transaction) {
+        self.knows_all |= other.knows_all;
+        self.learn(other);
+    }
+
+    /// The same, if somebody else may have driven it.
+    pub fn learn(&mut self, other: Transaction) {
         for (branch, other) in self.branches.iter_mut().zip(other.branches) {
             if branch.status == BranchStatus::Prepared && other.attempts > branch.attempts {
                 *branch = other;
@@ -198,6 +227,7 @@ impl Transaction {
         };
         loop {
             if self.global.status.is_final() {
+                self.settle();
                 save(actions);
                 actions.push(Action::End);
                 return;
@@ -281,6 +311,8 @@ impl Transaction {
         match status {
             Status::Succeed => global.finished = Some(now),
             Status::Failed => global.rolled_back = Some(now),
+            // No action is called any more.
+            Status::Aborting => self.settle(),
             _ => {}
         }
     }
@@ -301,10 +333,11 @@ impl Transaction {
                 branch.status = BranchStatus::Succeed;
                 branch.ended = Some(moment.now);
                 branch.last_error.clear();
-                if !(passes_on && is_action) {
+                if passes_on && is_action {
+                    branch.answer = answer;
+                } else if !(self.global.is_exact && is_action) {
                     return Vec::new();
                 }
-                branch.answer = answer;
             }
             Reply::Failure(why) if is_action => {
                 branch.status = BranchStatus::Failed;

@@ -5,7 +5,8 @@
 //! concurrently, and which must come before which: `{"concurrent":true,"orders":{"2":[0,1]}}`.
 //! Compensation goes the other way. An action *may have run* if all that must come before it
 //! have succeeded: such a step is compensated whatever its status, so that nothing needs to be
-//! saved before an action is called. The failed step itself is among them.
+//! saved before an action is called. The failed step itself is among them. Where successes may be
+//! unknown, because whoever learned of them is gone, every action may have run.
 
 use super::{BranchStatus, Micros, Next, Status, Transaction, custom, timed_out};
 use serde::Deserialize;
@@ -48,12 +49,15 @@ impl Steps {
         let place = self.actions.get(step);
         place.is_some_and(|&place| transaction.has_succeeded(place))
     }
-    /// Whether all before it have succeeded: it may run, or may have run.
+    /// Whether all before it have succeeded, as far as is known: it may run.
     fn is_open(&self, transaction: &Transaction, step: usize) -> bool {
         let before = self.before.get(step).map_or(&[][..], Vec::as_slice);
         before
             .iter()
             .all(|&other| self.action_succeeded(transaction, other))
+    }
+    fn may_have_run(&self, transaction: &Transaction, step: usize) -> bool {
+        !transaction.knows_all || self.is_open(transaction, step)
     }
     fn is_compensated(&self, transaction: &Transaction, step: usize) -> bool {
         let place = self.compensations.get(step);
@@ -154,7 +158,7 @@ fn backward(transaction: &Transaction, steps: &Steps) -> Next {
         return Next::Call(Vec::new());
     }
     let left: Vec<usize> = (0..steps.actions.len())
-        .filter(|&step| steps.is_open(transaction, step))
+        .filter(|&step| steps.may_have_run(transaction, step))
         .filter(|&step| !steps.is_compensated(transaction, step))
         .collect();
     if left.is_empty() {

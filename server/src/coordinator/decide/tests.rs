@@ -5,6 +5,8 @@
 //! 5 reply action 01 failure no      at second 5 the branch's call came to this
 //! 7 answer success                  so did the question to the client
 //! 9 look                            time has passed
+//! 9 read back                       its driver was lost; another one has it from its rows
+//! 9 let go                          its driver saved all, and another one has it
 //! ```
 //!
 //! After each line: the actions, the status, and the branches' statuses as one letter each.
@@ -38,6 +40,7 @@ fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) ->
         finished: None,
         rolled_back: None,
         dead_since: None,
+        is_exact: false,
     }
 }
 
@@ -70,6 +73,28 @@ fn begin(line: &str) -> Transaction {
     Transaction::new(global(pattern, status, options, custom), branches)
 }
 
+/// As its rows have it, if nothing was saved but the global transaction.
+fn read_back(transaction: &Transaction) -> Transaction {
+    let fresh = |branch: &CopyOnWrite<Branch>| {
+        Branch::new(
+            &branch.branch_id,
+            &branch.op,
+            &branch.url,
+            branch.body.clone(),
+        )
+    };
+    let branches = transaction.branches.iter().map(fresh).collect();
+    Transaction::read_back((*transaction.global).clone(), branches)
+}
+
+/// As its rows have it, if everything was saved.
+fn let_go(transaction: &mut Transaction) -> Transaction {
+    transaction.settle();
+    let branches = transaction.branches.iter();
+    let branches = branches.map(|branch| (**branch).clone()).collect();
+    Transaction::read_back((*transaction.global).clone(), branches)
+}
+
 fn reply(word: &str, why: String) -> Reply {
     match word {
         "success" => Reply::Success(why),
@@ -95,7 +120,7 @@ fn event(transaction: &Transaction, line: &str) -> (Event, Moment) {
     };
     let rest = |from: usize| words.get(from..).unwrap_or_default().join(" ");
     let event = match words[1] {
-        "look" => Event::Look,
+        "look" | "read" | "let" => Event::Look,
         "answer" => Event::Answer(reply(words[2], rest(3))),
         "reply" => {
             let is_it = |branch: &CopyOnWrite<Branch>| {
@@ -169,6 +194,11 @@ fn play(script: &str) -> String {
             continue;
         }
         let transaction = transaction.as_mut().expect("a transaction");
+        if command.ends_with(" read back") {
+            *transaction = read_back(transaction);
+        } else if command.ends_with(" let go") {
+            *transaction = let_go(transaction);
+        }
         let (event, moment) = event(transaction, command);
         let actions = transaction.decide(event, moment);
         let _ = writeln!(out, "{}", tell(transaction, &actions));

@@ -26,6 +26,8 @@ use cohort_sql::SqlError;
 pub enum Claimed {
     /// It is ours, and this is what it is.
     Ours(Box<Transaction>),
+    /// It is still ours: nobody else can have driven it since it became so.
+    Kept(Box<Transaction>),
     /// It has ended, and is nobody's.
     Ended(Box<Transaction>),
     /// That one drives it.
@@ -80,6 +82,7 @@ pub(super) fn claim(connection: &mut dyn Connection, gid: &str) -> Result<Claime
     }
     Ok(match rows::load(connection, gid)?.map(Box::new) {
         Some(transaction) if owner != me && has_ended => Claimed::Ended(transaction),
+        Some(transaction) if owner == me => Claimed::Kept(transaction),
         Some(transaction) => Claimed::Ours(transaction),
         None => Claimed::Missing,
     })

@@ -121,7 +121,7 @@ impl Store {
     pub async fn claim(&self, gid: &str) -> Result<Claimed, SqlError> {
         if self.shared.is_none() {
             let found = self.load(gid).await?;
-            return Ok(found.map_or(Claimed::Missing, |found| Claimed::Ours(Box::new(found))));
+            return Ok(found.map_or(Claimed::Missing, |found| Claimed::Kept(Box::new(found))));
         }
         let gid = gid.to_owned();
         self.workers

@@ -134,8 +134,8 @@ pub(in crate::coordinator) fn insert(
     const INSERT: &str = "INSERT INTO global_transactions (gid, trans_type, status, \
          query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
          retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
-         rollback_time, dead_time, owner, payloads) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+         rollback_time, dead_time, owner, payloads, is_exact) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let global = &transaction.global;
     let options = serde_json::to_string(&global.options).unwrap_or_default();
     let values = [
@@ -159,6 +159,8 @@ pub(in crate::coordinator) fn insert(
         moment_or_null(global.dead_since),
         Value::UInt(if is_driven { connection.owner() } else { 0 }),
         text(&global.payloads),
+        // Nothing is called before it is read again.
+        Value::UInt(u64::from(!is_driven)),
     ];
     if !is_new(connection.run(INSERT, &values).map(drop))? {
         return Ok(false);
@@ -315,10 +317,11 @@ fn save_global(
 ) -> Result<bool, SqlError> {
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ? WHERE gid = ? AND status = ?";
+         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ? \
+         WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, owner = ? \
+         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
     let owner = connection.owner();
     let is_own = owner != 0 && by != By::Other;
@@ -333,6 +336,7 @@ fn save_global(
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
         moment_or_null(global.dead_since),
+        Value::UInt(global.is_exact.into()),
     ];
     if is_own {
         let stays = by == By::Driver && !global.status.is_final();
@@ -354,7 +358,7 @@ pub(in crate::coordinator) fn load(
     const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
          next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id, \
-         payloads \
+         payloads, is_exact \
          FROM global_transactions WHERE gid = ?";
     const BRANCHES: &str = "SELECT position, branch_id, op, url, body, status, attempts, errors, \
          last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us \
@@ -365,6 +369,7 @@ pub(in crate::coordinator) fn load(
     let mut row = Row(row.into_iter());
     let mut global = read_global(gid.to_owned(), &mut row)?;
     global.payloads = row.text();
+    global.is_exact = row.number() != 0;
     let mut branches = match global.is_planned() {
         true => plan::read(global.pattern, &global.steps, &global.payloads)
             .ok_or_else(|| corrupt("steps or payloads"))?,
@@ -380,10 +385,10 @@ pub(in crate::coordinator) fn load(
             *planned = branch;
         }
     }
-    Ok(Some(Transaction::new(global, branches)))
+    Ok(Some(Transaction::read_back(global, branches)))
 }
 
-/// The columns of `load` but the last, in their order.
+/// The columns of `load` but the last two, in their order.
 pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
     let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
     let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
@@ -409,6 +414,7 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
         finished: row.moment(),
         rolled_back: row.moment(),
         dead_since: row.moment(),
+        is_exact: false,
         id: row.number(),
     })
 }

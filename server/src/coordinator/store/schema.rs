@@ -27,6 +27,7 @@ const TABLES: [&str; 5] = [
         dead_time DATETIME(6) NULL COMMENT 'given up until somebody takes care of it by hand',
         owner BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the coordinator that drives it',
         payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows from their first call on',
+        is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'rows know of all that allows a call',
         PRIMARY KEY (gid),
         KEY id (id),
         KEY next_run (next_run_us)
@@ -144,12 +145,16 @@ pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result
 }
 
 /// Columns that tables of older versions lack.
-const ADDED: [(&str, &str); 4] = [
+const ADDED: [(&str, &str); 5] = [
     (
         "global_transactions",
         "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",
     ),
     ("global_transactions", "payloads LONGTEXT NOT NULL"),
+    (
+        "global_transactions",
+        "is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0",
+    ),
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
 ];
@@ -194,7 +199,7 @@ mod tests {
             let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
             connection.run(&drop, &[]).unwrap();
         }
-        let read = "SELECT owner, payloads, called_time, duration_us \
+        let read = "SELECT owner, payloads, is_exact, called_time, duration_us \
              FROM global_transactions JOIN branches USING (gid)";
         assert!(connection.run(read, &[]).is_err());
         create(&mut connection, false).unwrap();

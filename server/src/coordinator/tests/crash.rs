@@ -321,6 +321,43 @@ fn a_workflow_survives_every_crash() {
     every_crash(workflow);
 }
 
+/// Successes in between are in no row. Who learned of them is lost while the third step is called,
+/// and time is over before anybody takes the saga up.
+#[test]
+fn steps_that_only_a_lost_coordinator_knew_of_are_undone() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&calls);
+    let port = serve(move |visit| {
+        let call = format!("{} {}", visit.of("op"), visit.of("branch_id"));
+        let is_third = call == "action 03";
+        heard.lock().expect("no panic").push(call);
+        match is_third {
+            true => Answer::Silence(Duration::from_millis(300)),
+            false => Answer::ok(),
+        }
+    });
+    let has = |call: &str| calls.lock().expect("no panic").iter().any(|c| c == call);
+    let machine = Machine::new(Disk::new(1));
+    let server = Server::start(&machine, options()).expect("a server");
+    let url = format!("http://127.0.0.1:{port}/");
+    let step = json!({ "action": url, "compensate": url });
+    let submission = json!({ "gid": GID, "trans_type": "saga", "timeout_to_fail": 0.2,
+        "steps": [step, step, step] });
+    post(&server, "submit", &submission).expect("submitted");
+    let begun = Instant::now();
+    while !has("action 03") {
+        assert!(begun.elapsed() < PATIENCE, "the third step is never called");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let disk = machine.disk.crash(1);
+    drop(server);
+    calls.lock().expect("no panic").clear();
+    let server = Server::start(&Machine::new(disk), options()).expect("a server");
+    server.wait_for(GID, &["failed"]);
+    let undone = ["compensate 03", "compensate 02", "compensate 01"];
+    assert_eq!(*calls.lock().expect("no panic"), undone);
+}
+
 #[test]
 fn a_clock_that_jumps_moves_no_deadline() {
     let world = Arc::new(World::default());
