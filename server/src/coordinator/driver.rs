@@ -19,7 +19,7 @@ use super::{
     call::{Call, shortened},
     decide::{Action, Event, Moment, Transaction},
     extras,
-    lease::Signal,
+    lease::{self, Lease, Signal},
     model::{CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Status, Timing},
     store::{Attempt, By, Claimed, News, Saved},
 };
@@ -58,30 +58,78 @@ impl Coordinator {
         }
     }
 
-    /// Drives a transaction until it has ended or only waits, and returns it as it is then.
-    /// `None`: somebody else drives it, or it is not there.
-    pub(super) async fn drive(
+    /// Drives a transaction until it has ended or only waits. If somebody else drives it, he is
+    /// told that it has changed.
+    async fn drive(
         self: &Arc<Self>,
         gid: &str,
-        transaction: Option<Transaction>,
-    ) -> Result<Option<Transaction>, SqlError> {
+        given: Option<Transaction>,
+    ) -> Result<(), SqlError> {
         let Some(lease) = self.lease(gid) else {
-            return Ok(None);
+            return Ok(());
         };
-        let transaction = match transaction {
+        if let Driven::ByOther(owner) = self.drive_under(&lease, gid, given).await? {
+            self.tell_changed(owner, gid).await?;
+        }
+        Ok(())
+    }
+
+    /// Drives a transaction, or waits until who drives it lets go; as it is then. `None`: it is
+    /// not there.
+    ///
+    /// Many may wait for one: whoever gets the lease drives under it, and is done with that, so
+    /// none of them keeps another one from it.
+    pub(super) async fn drive_to_rest(
+        self: &Arc<Self>,
+        gid: &str,
+        mut given: Option<Transaction>,
+    ) -> Result<Option<Transaction>, SqlError> {
+        let mut has_told = false;
+        loop {
+            if let Some(lease) = self.lease(gid) {
+                match self.drive_under(&lease, gid, given).await? {
+                    Driven::Here(transaction) => return Ok(Some(*transaction)),
+                    Driven::ByOther(owner) if !has_told => {
+                        has_told = true;
+                        self.tell_changed(owner, gid).await?;
+                    }
+                    Driven::ByOther(_) | Driven::Lost => {}
+                }
+                drop(lease);
+                tokio::time::sleep(lease::AGAIN).await;
+            } else {
+                self.lease_ended(gid).await;
+            }
+            // It is not what was given any more.
+            given = None;
+            let found = self.store.load(gid).await?;
+            if found.as_ref().is_none_or(|found| found.global.status.is_final()) {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn tell_changed(&self, owner: u64, gid: &str) -> Result<(), SqlError> {
+        let (gid, is_wanted) = (gid.to_owned(), false);
+        self.store.tell(owner, News { gid, is_wanted }).await
+    }
+
+    async fn drive_under(
+        &self,
+        lease: &Lease,
+        gid: &str,
+        given: Option<Transaction>,
+    ) -> Result<Driven, SqlError> {
+        let transaction = match given {
             Some(transaction) => transaction,
             None => match self.store.claim(gid).await? {
                 Claimed::Ours(transaction) | Claimed::Kept(transaction) => *transaction,
                 Claimed::Ended(transaction) => {
                     count_end(self, &transaction.global);
-                    return Ok(Some(*transaction));
+                    return Ok(Driven::Here(transaction));
                 }
-                Claimed::Missing => return Ok(None),
-                Claimed::Others(owner) => {
-                    let (gid, is_wanted) = (gid.to_owned(), false);
-                    self.store.tell(owner, News { gid, is_wanted }).await?;
-                    return Ok(None);
-                }
+                Claimed::Missing => return Ok(Driven::Lost),
+                Claimed::Others(owner) => return Ok(Driven::ByOther(owner)),
             },
         };
         let mut task = Task {
@@ -89,8 +137,10 @@ impl Coordinator {
             transaction,
             attempts: Vec::new(),
         };
-        let is_ours = task.run(self, lease.signal()).await?;
-        Ok(is_ours.then_some(task.transaction))
+        Ok(match task.run(self, lease.signal()).await? {
+            true => Driven::Here(Box::new(task.transaction)),
+            false => Driven::Lost,
+        })
     }
 
     /// How long a call for this transaction may take, unless its step says so.
@@ -107,6 +157,16 @@ impl Coordinator {
             rules: self.options.rules,
         }
     }
+}
+
+/// What became of a try to drive a transaction.
+enum Driven {
+    /// It was driven here, or had ended; this is what it is.
+    Here(Box<Transaction>),
+    /// That coordinator drives it.
+    ByOther(u64),
+    /// It is somebody else's now, or gone.
+    Lost,
 }
 
 /// Whom a call is made for.

@@ -20,7 +20,7 @@ use std::{
 use tokio::sync::Notify;
 
 /// Who waits for a lease that another coordinator has looks so often whether it is free.
-const AGAIN: Duration = Duration::from_millis(100);
+pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
 /// How the holder of a lease is told something.
 #[derive(Default)]
@@ -112,16 +112,23 @@ impl Coordinator {
             if let Some(lease) = self.lease(gid) {
                 return lease;
             }
-            let Some(signal) = self.driven().get(gid).cloned() else {
-                continue;
-            };
-            let ended = signal.ended.notified();
-            tokio::pin!(ended);
-            ended.as_mut().enable();
-            signal.want();
-            if self.is_driven_by(gid, &signal) {
-                ended.await;
+            if let Some(signal) = self.driven().get(gid) {
+                signal.want();
             }
+            self.lease_ended(gid).await;
+        }
+    }
+
+    /// Waits for the end of the lease that somebody has here, if somebody has one.
+    pub(super) async fn lease_ended(&self, gid: &str) {
+        let Some(signal) = self.driven().get(gid).cloned() else {
+            return;
+        };
+        let ended = signal.ended.notified();
+        tokio::pin!(ended);
+        ended.as_mut().enable();
+        if self.is_driven_by(gid, &signal) {
+            ended.await;
         }
     }
 

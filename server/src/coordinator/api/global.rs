@@ -242,16 +242,8 @@ async fn finish(
         tokio::spawn(async move { coordinator.drive_or_say(&gid, transaction).await });
         return Ok(None);
     }
-    let mut given = transaction;
-    let driven = loop {
-        if let Some(driven) = coordinator.drive(&gid, given.take()).await? {
-            break driven;
-        }
-        // Somebody else drives it, or did.
-        drop(coordinator.lease_soon(&gid).await?);
-        if coordinator.store.load(&gid).await?.is_none() {
-            return Err(unknown(&gid));
-        }
+    let Some(driven) = coordinator.drive_to_rest(&gid, transaction).await? else {
+        return Err(unknown(&gid));
     };
     if coordinator.is_halted() && !driven.global.status.is_final() {
         return Err(Refusal::Stopping);
@@ -274,7 +266,9 @@ fn outcome(transaction: &Transaction) -> Result<Option<Value>> {
             .pass_results
             .then(|| json!({ "dtm_result": "SUCCESS", "results": results })));
     }
-    if matches!(global.pattern, Pattern::Tcc | Pattern::Xa) {
+    // Who reads FAILURE takes it for undone, or to be undone: not while it may still succeed.
+    let may_succeed = matches!(global.status, Status::Prepared | Status::Submitted);
+    if may_succeed || matches!(global.pattern, Pattern::Tcc | Pattern::Xa) {
         return Err(Refusal::Ongoing("ONGOING".into()));
     }
     if global.rollback_reason.is_empty() {

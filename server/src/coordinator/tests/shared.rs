@@ -275,6 +275,36 @@ fn a_change_reaches_whoever_drives() {
     drop(works);
 }
 
+/// Many wait for one transaction, here and at another coordinator: it goes on, each is answered,
+/// and nobody is told that it failed.
+#[test]
+fn whoever_waits_keeps_nobody_from_driving() {
+    let storage = Storage::start("shared_5");
+    let ((a, _), (b, _)) = (storage.coordinator(), storage.coordinator());
+    let alone = Server::start(&Machine::new(Disk::new(5)), options()).expect("a coordinator");
+    for servers in [[&alone, &alone], [&a, &a], [&a, &b]] {
+        let (service, works, calls) = hesitant();
+        let url = format!("http://127.0.0.1:{service}/x");
+        // The retry is so far away that the driver lets go until then.
+        let gid = format!("w{service}");
+        let request = json!({ "gid": gid, "trans_type": "saga", "wait_result": true,
+            "retry_interval": 3, "steps": [{ "action": url, "compensate": url }] });
+        thread::scope(|scope| {
+            for number in 0..6 {
+                let (server, request) = (servers[number % 2], &request);
+                scope.spawn(move || {
+                    let (status, answer) = server.post("submit", request);
+                    assert_eq!(status, 425, "{answer}");
+                });
+            }
+        });
+        works.store(true, Ordering::SeqCst);
+        servers[0].wait_for(&gid, &["succeed"]);
+        assert_eq!(calls.load(Ordering::SeqCst), 2);
+        assert_eq!(servers[1].post("submit", &request).0, 409, "it has ended");
+    }
+}
+
 #[test]
 fn what_a_lost_coordinator_drove_is_taken_over() {
     let storage = Storage::start("shared_3");
