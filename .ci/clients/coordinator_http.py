@@ -230,8 +230,29 @@ def check_rpc(dtm, branch):
     sent = json.loads(Branch.seen[-1][2])
     assert sent["method"] == "m" and sent["params"] == {
         "gid": "rpc", "trans_type": "saga", "branch_id": "01", "op": "action"}, sent
+    assert code(call("submit", "")) == -32602
+    assert dtm.rpc(call("newGid", ""))["result"]["gid"]
     answer = dtm.rpc(call("newGid"))
     assert answer["id"] == "i" and len(answer["result"]["gid"]) == 22
+
+
+def check_pages(dtm, branch):
+    """A page in a browser of this machine gets nothing, and changes nothing."""
+    body = json.dumps({"gid": "page", "trans_type": "saga",
+                       "steps": [{"action": branch + "/200/page", "compensate": ""}]})
+    own = dtm.base
+    for headers in ({"origin": "http://evil.example"}, {"origin": "null"},
+                    {"host": "evil.example"}, {"sec-fetch-site": "cross-site"},
+                    {"sec-fetch-site": "same-site"}, {"content-type": "text/plain"}):
+        for path in ("dtmsvr/submit", "cohort/force", "json-rpc"):
+            answer = requests.post(f"{own}/api/{path}", data=body, headers=headers)
+            assert answer.status_code == 403 and answer.json()["message"], (headers, answer.text)
+        if "content-type" not in headers:
+            assert requests.get(f"{own}/api/dtmsvr/all", headers=headers).status_code == 403
+    assert dtm.get("query", gid="page")["transaction"] is None
+    answer = requests.post(f"{own}/api/dtmsvr/submit", data=body,
+                           headers={"origin": own, "content-type": "application/json"})
+    assert answer.status_code == 200, answer.text
 
 
 def main():
@@ -256,6 +277,7 @@ def main():
         check_lists(dtm)
         check_topics(dtm, branch)
         check_rpc(dtm, branch)
+        check_pages(dtm, branch)
     print("coordinator_http: every line of the protocol")
 
 

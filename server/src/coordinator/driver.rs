@@ -103,7 +103,10 @@ impl Coordinator {
             // It is not what was given any more.
             given = None;
             let found = self.store.load(gid).await?;
-            if found.as_ref().is_none_or(|found| found.global.status.is_final()) {
+            if found
+                .as_ref()
+                .is_none_or(|found| found.global.status.is_final())
+            {
                 return Ok(found);
             }
         }

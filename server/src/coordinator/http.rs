@@ -5,6 +5,7 @@ use super::{
     api::{self, Answer, Request},
     grpc,
     listen::Connection,
+    web,
 };
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{
@@ -86,6 +87,10 @@ async fn read(
 ) -> Result<Request, Answer> {
     if !is_authorized(coordinator, request.headers()) {
         return Err(Answer::error(401, "a bearer token is needed"));
+    }
+    let is_open = coordinator.options.token.is_none();
+    if let Some(why) = web::refusal(request.headers()).filter(|_| is_open) {
+        return Err(Answer::error(403, why));
     }
     let method = request.method().as_str().to_owned();
     let path = request.uri().path().to_owned();

@@ -19,6 +19,7 @@
 //! | `api` | the protocol's endpoints |
 //! | `listen` | the two ports, and TLS |
 //! | `http` | bytes to requests, answers to bytes |
+//! | `web` | that web pages are not answered |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
 mod alert;
@@ -39,6 +40,7 @@ mod peers;
 mod plan;
 mod store;
 mod ticker;
+mod web;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,19 @@ fn unknown(gid: &str) -> Refusal {
     Refusal::Other(format!("no TransGlobal with gid: {gid} found"))
 }
 
+/// The transaction that a request is about, if it is of the request's kind: whoever names another
+/// one means another transaction.
+async fn load(coordinator: &Coordinator, submission: &Submission) -> Result<Transaction> {
+    let gid = &submission.gid;
+    let known = coordinator.store.load(gid).await?;
+    let known = known.ok_or_else(|| unknown(gid))?;
+    // Requests about any kind need not name one.
+    if !submission.trans_type.is_empty() && submission.pattern()? != known.global.pattern {
+        return Err(Refusal::of_another_kind(gid, known.global.pattern));
+    }
+    Ok(known)
+}
+
 /// The transaction, to be looked into when it is not submitted in time.
 async fn prepared(coordinator: &Coordinator, submission: &Submission) -> Result<Transaction> {
     let moment = coordinator.moment();
@@ -38,13 +51,14 @@ pub(in crate::coordinator) async fn prepare(
     if coordinator.store.insert(transaction, false).await? {
         return Ok(());
     }
-    match coordinator.store.load(&submission.gid).await? {
-        Some(known) if known.global.status != Status::Prepared => Err(Refusal::Failure(format!(
+    let known = load(coordinator, &submission).await?;
+    if known.global.status != Status::Prepared {
+        return Err(Refusal::Failure(format!(
             "current status '{}', cannot prepare. FAILURE",
             known.global.status.name()
-        ))),
-        _ => Ok(()),
+        )));
     }
+    Ok(())
 }
 
 /// prepareWorkflow: makes it known, if it is not, and tells how far it is.
@@ -53,10 +67,8 @@ pub(in crate::coordinator) async fn prepare_workflow(
     submission: Submission,
 ) -> Result<Transaction> {
     let transaction = prepared(coordinator, &submission).await?;
-    let gid = submission.gid;
     coordinator.store.insert(transaction, false).await?;
-    let known = coordinator.store.load(&gid).await?;
-    known.ok_or_else(|| unknown(&gid))
+    load(coordinator, &submission).await
 }
 
 /// submit: carries it out.
@@ -75,10 +87,7 @@ pub(in crate::coordinator) async fn submit(
     if fresh {
         return finish(coordinator, &submission, Some(transaction)).await;
     }
-    let gid = &submission.gid;
-    let Some(known) = coordinator.store.load(gid).await? else {
-        return Err(unknown(gid));
-    };
+    let known = load(coordinator, &submission).await?;
     match known.global.status {
         Status::Prepared => {}
         Status::Submitted => return finish(coordinator, &submission, None).await,
@@ -124,10 +133,7 @@ pub(in crate::coordinator) async fn abort(
     coordinator: &Arc<Coordinator>,
     submission: Submission,
 ) -> Result<Option<Value>> {
-    let gid = &submission.gid;
-    let Some(known) = coordinator.store.load(gid).await? else {
-        return Err(unknown(gid));
-    };
+    let known = load(coordinator, &submission).await?;
     let now = coordinator.now();
     let mut aborted = known.clone();
     let global = &mut aborted.global;
@@ -157,9 +163,7 @@ pub(in crate::coordinator) async fn abort(
 /// forceStop: it has failed, and nothing is undone.
 pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
     let gid = &submission.gid;
-    let Some(known) = coordinator.store.load(gid).await? else {
-        return Err(unknown(gid));
-    };
+    let known = load(coordinator, &submission).await?;
     let status = known.global.status;
     if status.is_final() {
         return Err(Refusal::Failure(format!(
@@ -177,7 +181,8 @@ pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submi
 
 /// resetNextCronTime: retries now.
 pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    make_due(coordinator, &submission.gid).await
+    let known = load(coordinator, &submission).await?;
+    make_due(coordinator, known).await
 }
 
 /// resetCronTime: retries now what would be retried only after `timeout`, `limit` of them.
@@ -193,16 +198,17 @@ pub(super) async fn run_all_now(
     later.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let mut count = 0;
     for due in later {
+        let Some(known) = coordinator.store.load(&due.gid).await? else {
+            continue;
+        };
         // Who is faster, or ends it meanwhile, has done what was wanted.
-        count += u64::from(make_due(coordinator, &due.gid).await.is_ok());
+        count += u64::from(make_due(coordinator, known).await.is_ok());
     }
     Ok(json!({ "has_remaining": has_remaining, "succeed_count": count }))
 }
 
-async fn make_due(coordinator: &Arc<Coordinator>, gid: &str) -> Result {
-    let Some(known) = coordinator.store.load(gid).await? else {
-        return Err(unknown(gid));
-    };
+async fn make_due(coordinator: &Arc<Coordinator>, known: Transaction) -> Result {
+    let gid = known.global.gid.clone();
     let now = coordinator.now();
     let mut due = known.clone();
     due.global.next_run = due.global.next_run.min(now);
@@ -210,7 +216,7 @@ async fn make_due(coordinator: &Arc<Coordinator>, gid: &str) -> Result {
         branch.not_before = branch.not_before.min(now);
     }
     change(coordinator, known, due).await?;
-    coordinator.kick(gid);
+    coordinator.kick(&gid);
     Ok(())
 }
 

@@ -29,13 +29,7 @@ pub(super) async fn handle(coordinator: &Arc<Coordinator>, body: &[u8]) -> Answe
         let wanted = "jsonrpc: 2.0, and an id that is a string and not empty";
         return error(id, INVALID_REQUEST, wanted);
     }
-    let none = Map::new();
-    let params = match request.get("params") {
-        None | Some(Value::Null) => &none,
-        Some(Value::Object(params)) => params,
-        Some(_) => return error(id, INVALID_PARAMS, "params: an object is expected"),
-    };
-    match call(coordinator, text("method"), params).await {
+    match call(coordinator, text("method"), request.get("params")).await {
         Ok(result) => {
             let result = result.unwrap_or_else(|| json!({ "dtm_result": "SUCCESS" }));
             let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
@@ -59,19 +53,26 @@ fn error(id: &Value, code: i32, message: &str) -> Answer {
 async fn call(
     coordinator: &Arc<Coordinator>,
     method: &str,
-    params: &Map<String, Value>,
+    params: Option<&Value>,
 ) -> Result<Option<Value>> {
+    let none = Map::new();
+    // Only methods that have some look at them.
+    let params = || match params {
+        None | Some(Value::Null) => Ok(&none),
+        Some(Value::Object(params)) => Ok(params),
+        Some(_) => Err(Refusal::Bad("params: an object is expected".into())),
+    };
     match method {
         "newGid" => {
             let gid = new_gid(coordinator);
             Ok(Some(json!({ "dtm_result": "SUCCESS", "gid": gid })))
         }
-        "prepare" => prepare(coordinator, Submission::parse(params)?)
+        "prepare" => prepare(coordinator, Submission::parse(params()?)?)
             .await
             .map(|()| None),
-        "submit" => submit(coordinator, Submission::parse(params)?).await,
-        "abort" => abort(coordinator, Submission::parse(params)?).await,
-        "registerBranch" => register(coordinator, Registration::parse(params)?)
+        "submit" => submit(coordinator, Submission::parse(params()?)?).await,
+        "abort" => abort(coordinator, Submission::parse(params()?)?).await,
+        "registerBranch" => register(coordinator, Registration::parse(params()?)?)
             .await
             .map(|()| None),
         _ => Err(Refusal::Unknown),

@@ -14,7 +14,7 @@ pub(super) use topics::{delete_topic, subscribe, unsubscribe};
 
 use super::{
     Coordinator,
-    model::{SECOND, Status},
+    model::{Pattern, SECOND, Status},
     store::{Registered, Saved, is_outage},
 };
 use cohort_sql::SqlError;
@@ -88,6 +88,16 @@ pub(super) enum Refusal {
     Outage(String),
     /// 500.
     Other(String),
+}
+
+impl Refusal {
+    /// A request means a transaction of another kind than there is.
+    fn of_another_kind(gid: &str, known: Pattern) -> Refusal {
+        Refusal::Bad(format!(
+            "gid {gid} is a transaction of type {}",
+            known.name()
+        ))
+    }
 }
 
 impl From<SqlError> for Refusal {
@@ -263,16 +273,21 @@ fn object(body: &[u8]) -> Result<Map<String, Value>> {
 
 /// registerBranch.
 pub(super) async fn register(coordinator: &Arc<Coordinator>, registration: Registration) -> Result {
-    let Registration { gid, branches } = registration;
+    let Registration {
+        gid,
+        pattern,
+        branches,
+    } = registration;
     for branch in &branches {
         coordinator
             .caller
             .check(&branch.url)
             .map_err(Refusal::Bad)?;
     }
-    match coordinator.store.register(&gid, branches).await? {
+    match coordinator.store.register(&gid, pattern, branches).await? {
         Registered::Yes => Ok(()),
         Registered::Duplicate => Err(Refusal::Other("storage: UniqueKeyConflict".into())),
+        Registered::OtherKind(known) => Err(Refusal::of_another_kind(&gid, known)),
         Registered::NoTransaction => Err(Refusal::Failure(format!(
             "no trans with gid: {gid} status: prepared found FAILURE"
         ))),

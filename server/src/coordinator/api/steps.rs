@@ -263,6 +263,8 @@ impl Submission {
 #[derive(Clone, Debug)]
 pub(in crate::coordinator) struct Registration {
     pub gid: String,
+    /// What the client takes the transaction for.
+    pub pattern: Pattern,
     pub branches: Vec<Branch>,
 }
 
@@ -279,28 +281,29 @@ impl Registration {
         short("branch_id", &id, BRANCH_ID_BYTES_MAX)?;
         short("op", &field("op"), OP_BYTES_MAX)?;
         let branch = |op: &str, url: &str| Branch::new(&id, op, url, data.clone());
-        let branches = match Pattern::parse(&field("trans_type")) {
-            Some(Pattern::Tcc) => ["cancel", "confirm"]
+        let kind = field("trans_type");
+        let unknown = || Refusal::Other(format!("unknow trans type: {kind}"));
+        let pattern = Pattern::parse(&kind).ok_or_else(unknown)?;
+        let branches = match pattern {
+            Pattern::Tcc => ["cancel", "confirm"]
                 .map(|op| branch(op, &field(op)))
                 .into(),
-            Some(Pattern::Xa) => {
+            Pattern::Xa => {
                 let url = field("url");
                 ["rollback", "commit"].map(|op| branch(op, &url)).into()
             }
-            Some(Pattern::Workflow) => {
+            Pattern::Workflow => {
                 let status = BranchStatus::parse(&field("status"))
                     .ok_or_else(|| Refusal::Bad("status: succeed or failed".into()))?;
                 let mut done = branch(&field("op"), "");
                 done.status = status;
                 vec![done]
             }
-            _ => {
-                let kind = field("trans_type");
-                return Err(Refusal::Other(format!("unknow trans type: {kind}")));
-            }
+            Pattern::Saga | Pattern::Message => return Err(unknown()),
         };
         Ok(Registration {
             gid: clean(&field("gid")),
+            pattern,
             branches,
         })
     }

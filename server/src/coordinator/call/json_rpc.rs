@@ -53,11 +53,12 @@ pub fn meaning(url: &str, answer: &Answer) -> Reply {
     let Ok(Value::Object(response)) = serde_json::from_str(body) else {
         return Reply::Error(format!("no JSON-RPC: {}", shortened(body)));
     };
-    let Some(error) = response.get("error").filter(|error| !error.is_null()) else {
-        return match response.get("result") {
-            Some(result) => Reply::Success(result.to_string()),
-            None => Reply::Error(format!("no JSON-RPC: {}", shortened(body))),
-        };
+    let error = match (response.get("error"), response.get("result")) {
+        (Some(error), _) if !error.is_null() => error,
+        (_, Some(result)) => return Reply::Success(result.to_string()),
+        // Whose result is null may leave it out.
+        (Some(_), None) => return Reply::Success(Value::Null.to_string()),
+        (None, None) => return Reply::Error(format!("no JSON-RPC: {}", shortened(body))),
     };
     match error.get("code").and_then(Value::as_i64) {
         Some(FAILURE) => failure(),
@@ -84,6 +85,8 @@ mod tests {
         };
         let done = Reply::Success("\"FAILURE\"".into());
         assert_eq!(meaning(200, r#"{"result":"FAILURE","error":null}"#), done);
+        let nothing = Reply::Success("null".into());
+        assert_eq!(meaning(200, r#"{"id":"1","error":null}"#), nothing);
         assert_eq!(meaning(425, ""), Reply::Ongoing);
         assert_eq!(meaning(200, r#"{"error":{"code":-32902}}"#), Reply::Ongoing);
         for (status, body) in [(409, ""), (200, r#"{"error":{"code":-32901}}"#)] {

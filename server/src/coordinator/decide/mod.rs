@@ -322,6 +322,8 @@ impl Transaction {
         self.calling.remove(&place);
         let may_fail = self.global.pattern == Pattern::Saga;
         let passes_on = self.global.options.pass_results;
+        // It may allow the next action.
+        let stays_exact = self.global.is_exact && self.global.status == Status::Submitted;
         let retries = self.retries(moment.rules);
         let Some(branch) = self.branches.get_mut(place) else {
             return Vec::new();
@@ -335,7 +337,7 @@ impl Transaction {
                 branch.last_error.clear();
                 if passes_on && is_action {
                     branch.answer = answer;
-                } else if !(self.global.is_exact && is_action) {
+                } else if !(stays_exact && is_action) {
                     return Vec::new();
                 }
             }

@@ -32,7 +32,7 @@ pub use rows::{Attempt, By, Due, LAST_TIME, Registered, Saved};
 
 use super::{
     decide::Transaction,
-    model::{Branch, CopyOnWrite, Global, Micros},
+    model::{Branch, CopyOnWrite, Global, Micros, Pattern},
 };
 use crate::mysql::client::tls::Tls;
 use cohort_engine::env::Env;
@@ -236,11 +236,16 @@ impl Store {
             .await
     }
     /// Adds branches to a prepared transaction.
-    pub async fn register(&self, gid: &str, branches: Vec<Branch>) -> Result<Registered, SqlError> {
+    pub async fn register(
+        &self,
+        gid: &str,
+        pattern: Pattern,
+        branches: Vec<Branch>,
+    ) -> Result<Registered, SqlError> {
         let gid = gid.to_owned();
         let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
         self.workers
-            .write(move |connection| rows::register(connection, &gid, &branches))
+            .write(move |connection| rows::register(connection, &gid, pattern, &branches))
             .await
     }
     /// Transactions, the newest first.

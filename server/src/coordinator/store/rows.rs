@@ -65,6 +65,8 @@ pub enum Registered {
     Duplicate,
     /// No such transaction is prepared.
     NoTransaction,
+    /// The transaction is of this kind.
+    OtherKind(Pattern),
 }
 
 pub(super) fn text(value: &str) -> Value {
@@ -450,14 +452,16 @@ pub(super) fn read_timing(row: &mut Row) -> Option<Timing> {
 pub(in crate::coordinator) fn register(
     connection: &mut dyn Connection,
     gid: &str,
+    pattern: Pattern,
     branches: &[CopyOnWrite<Branch>],
 ) -> Result<Registered, SqlError> {
-    const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
-    if !hold_prepared(connection, gid)? {
+    let Some(held) = hold_prepared(connection, gid)? else {
         return Ok(Registered::NoTransaction);
+    };
+    if held.pattern != pattern {
+        return Ok(Registered::OtherKind(held.pattern));
     }
-    let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
-    let first = count.map_or(0, |row| Row(row.into_iter()).number());
+    let first = held.branches;
     // So few that one statement inserts them.
     let branches = (first..).zip(branches);
     let inserted = insert_branches(connection, "INSERT INTO", gid, branches);
@@ -467,18 +471,35 @@ pub(in crate::coordinator) fn register(
     })
 }
 
-/// Whether a transaction is prepared and may get branches, and stays so until the end of this
+/// A prepared transaction that may get branches.
+struct Prepared {
+    pattern: Pattern,
+    /// How many it has.
+    branches: u64,
+}
+
+/// A transaction, if it is prepared and may get branches. It stays so until the end of this
 /// database transaction.
-fn hold_prepared(connection: &mut dyn Connection, gid: &str) -> Result<bool, SqlError> {
-    const LOCK: &str = "SELECT gid FROM global_transactions WHERE gid = ? AND status = 'prepared' \
-         AND payloads = '' FOR UPDATE";
+fn hold_prepared(connection: &mut dyn Connection, gid: &str) -> Result<Option<Prepared>, SqlError> {
+    // A cluster knows conflicts of writes only: locks end at the node.
     const TOUCH: &str = "UPDATE global_transactions SET update_time = NOW(6) \
          WHERE gid = ? AND status = 'prepared' AND payloads = ''";
-    if connection.owner() == 0 {
-        return Ok(!connection.run(LOCK, &[text(gid)])?.rows.is_empty());
+    const LOCK: &str = "SELECT trans_type FROM global_transactions \
+         WHERE gid = ? AND status = 'prepared' AND payloads = '' FOR UPDATE";
+    const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
+    if connection.owner() != 0 {
+        connection.run(TOUCH, &[text(gid)])?;
     }
-    // A cluster knows conflicts of writes only: locks end at the node.
-    Ok(connection.run(TOUCH, &[text(gid)])?.affected > 0)
+    let Some(row) = connection.run(LOCK, &[text(gid)])?.rows.pop() else {
+        return Ok(None);
+    };
+    let pattern = Row(row.into_iter()).text();
+    let pattern = Pattern::parse(&pattern).ok_or_else(|| corrupt("trans_type"))?;
+    let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
+    Ok(Some(Prepared {
+        pattern,
+        branches: count.map_or(0, |row| Row(row.into_iter()).number()),
+    }))
 }
 
 /// An unfinished transaction.

@@ -1,12 +1,13 @@
 //! The tables.
 
-use super::connection::Connection;
+use super::{connection::Connection, rows::Row};
 use cohort_sql::SqlError;
+use std::collections::BTreeMap;
 
-/// Each is made if it is not there. Times are UTC; names are compared byte for byte.
+/// Each is made if it is not there. Times are UTC; names (`{EXACT}`) are compared byte for byte.
 const TABLES: [&str; 5] = [
     "CREATE TABLE IF NOT EXISTS global_transactions (
-        gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        gid VARCHAR(128) {EXACT} NOT NULL,
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
         trans_type VARCHAR(16) NOT NULL,
         status VARCHAR(16) NOT NULL,
@@ -33,10 +34,10 @@ const TABLES: [&str; 5] = [
         KEY next_run (next_run_us)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS branches (
-        gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        gid VARCHAR(128) {EXACT} NOT NULL,
         position INT UNSIGNED NOT NULL,
-        branch_id VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-        op VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        branch_id VARCHAR(128) {EXACT} NOT NULL,
+        op VARCHAR(64) {EXACT} NOT NULL,
         url TEXT NOT NULL,
         body LONGBLOB NOT NULL,
         status VARCHAR(16) NOT NULL,
@@ -54,22 +55,22 @@ const TABLES: [&str; 5] = [
         PRIMARY KEY (gid, branch_id, op)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS attempts (
-        gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        gid VARCHAR(128) {EXACT} NOT NULL,
         started DATETIME(6) NOT NULL,
-        branch_id VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-        op VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        branch_id VARCHAR(128) {EXACT} NOT NULL,
+        op VARCHAR(64) {EXACT} NOT NULL,
         duration_us BIGINT UNSIGNED NOT NULL,
         result VARCHAR(16) NOT NULL,
         error TEXT NOT NULL,
         PRIMARY KEY (gid, started, branch_id, op)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS operations (
-        gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        gid VARCHAR(128) {EXACT} NOT NULL,
         time DATETIME(6) NOT NULL,
         operator VARCHAR(128) NOT NULL,
         operation VARCHAR(16) NOT NULL,
-        branch_id VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-        op VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        branch_id VARCHAR(128) {EXACT} NOT NULL,
+        op VARCHAR(64) {EXACT} NOT NULL,
         status_before VARCHAR(16) NOT NULL,
         status_after VARCHAR(16) NOT NULL,
         reason TEXT NOT NULL,
@@ -78,8 +79,8 @@ const TABLES: [&str; 5] = [
         KEY id (id)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS topics (
-        topic VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-        url VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        topic VARCHAR(128) {EXACT} NOT NULL,
+        url VARCHAR(512) {EXACT} NOT NULL,
         remark VARCHAR(1024) NOT NULL,
         create_time DATETIME(6) NOT NULL,
         PRIMARY KEY (topic, url)
@@ -99,7 +100,7 @@ const SHARED: [&str; 2] = [
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS news (
         owner BIGINT UNSIGNED NOT NULL,
-        gid VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        gid VARCHAR(128) {EXACT} NOT NULL,
         is_wanted TINYINT UNSIGNED NOT NULL COMMENT 'somebody waits for the lease',
         PRIMARY KEY (owner, gid)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
@@ -132,16 +133,53 @@ pub(super) fn enter(
 /// Makes the tables that are not there.
 pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result<(), SqlError> {
     let shared = if is_shared { &SHARED[..] } else { &[] };
+    let exact = exact(connection)?;
     for statement in TABLES.iter().chain(shared) {
-        match connection.run(statement, &[]) {
+        match connection.run(&statement.replace("{EXACT}", &exact), &[]) {
             // Another coordinator makes them at the same time.
             Err(error) if error.code == TABLE_EXISTS => {}
             other => drop(other?),
         }
     }
-    ADDED
-        .iter()
-        .try_for_each(|(table, column)| add(connection, table, column))
+    for (table, column) in ADDED {
+        add(connection, table, column)?;
+    }
+    make_exact(connection, &exact)
+}
+
+/// The character set of names. A collation that pads would take "a " for "a"; which one does not
+/// depends on whose server it is.
+fn exact(connection: &mut dyn Connection) -> Result<String, SqlError> {
+    const FIND: &str = "SELECT collation_name FROM information_schema.collations \
+         WHERE collation_name IN ('utf8mb4_0900_bin', 'utf8mb4_nopad_bin') \
+         ORDER BY collation_name LIMIT 1";
+    const NONE: &str = "the store has no collation that compares names byte for byte \
+         (utf8mb4_0900_bin or utf8mb4_nopad_bin)";
+    let found = connection.run(FIND, &[])?.rows.pop();
+    let collation = found.ok_or_else(|| SqlError::unknown_error(NONE))?;
+    let collation = Row(collation.into_iter()).text();
+    Ok(format!("CHARACTER SET utf8mb4 COLLATE {collation}"))
+}
+
+/// Gives names in tables of older versions, which were padded, this character set.
+fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlError> {
+    const PADDED: &str = "SELECT table_name, column_name, column_type \
+         FROM information_schema.columns \
+         WHERE table_schema = DATABASE() AND collation_name = 'utf8mb4_bin' \
+         AND table_name IN ('global_transactions', 'branches', 'attempts', 'operations', \
+         'topics', 'news')";
+    let mut changes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in connection.run(PADDED, &[])?.rows {
+        let mut row = Row(row.into_iter());
+        let (table, column, kind) = (row.text(), row.text(), row.text());
+        let change = format!("MODIFY COLUMN {column} {kind} {exact} NOT NULL");
+        changes.entry(table).or_default().push(change);
+    }
+    for (table, columns) in changes {
+        let statement = format!("ALTER TABLE {table} {}", columns.join(", "));
+        connection.run(&statement, &[])?;
+    }
+    Ok(())
 }
 
 /// Columns that tables of older versions lack.
@@ -183,16 +221,44 @@ mod tests {
     use cohort_sql::Instance;
     use std::{path::Path, sync::Arc};
 
-    #[test]
-    fn tables_of_older_versions_get_what_they_lack() {
+    fn connection() -> Embedded {
         let env = Disk::new(1).env();
         let options = EngineOptions {
             log_preallocate_bytes: 32 << 10,
             ..EngineOptions::default()
         };
         let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| {}).unwrap();
-        let instance = Instance::new(Arc::new(engine));
-        let mut connection = Embedded::new(&instance, 1).unwrap();
+        Embedded::new(&Instance::new(Arc::new(engine)), 1).unwrap()
+    }
+
+    #[test]
+    fn names_are_compared_byte_for_byte_in_tables_of_older_versions_too() {
+        let mut connection = connection();
+        for statement in TABLES.iter().chain(&SHARED) {
+            let padded = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+            let statement = statement.replace("{EXACT}", padded);
+            connection.run(&statement, &[]).unwrap();
+        }
+        let tell = |connection: &mut Embedded, gid: &str| {
+            let insert = format!("INSERT INTO news (owner, gid, is_wanted) VALUES (1, '{gid}', 0)");
+            connection.run(&insert, &[]).map(drop)
+        };
+        tell(&mut connection, "a").unwrap();
+        assert!(tell(&mut connection, "a ").is_err());
+        for _ in 0..2 {
+            create(&mut connection, true).unwrap();
+        }
+        for gid in ["a ", "A", "a\u{301}"] {
+            tell(&mut connection, gid).unwrap();
+        }
+        let count = "SELECT COUNT(*) FROM news WHERE gid = 'a'";
+        let count = connection.run(count, &[]).unwrap().rows.remove(0);
+        assert_eq!(Row(count.into_iter()).number(), 1);
+    }
+
+    #[test]
+    fn tables_of_older_versions_get_what_they_lack() {
+        let mut connection = connection();
         create(&mut connection, false).unwrap();
         for (table, column) in ADDED {
             let name = column.split(' ').next().unwrap();

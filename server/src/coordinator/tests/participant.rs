@@ -128,7 +128,7 @@ pub fn exchange(
     headers: &[(&str, &str)],
     body: &str,
 ) -> (u16, String) {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
+    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n");
     for (name, value) in headers {
         head += &format!("{name}: {value}\r\n");
     }

@@ -236,6 +236,19 @@ fn what_one_coordinator_knows_the_other_knows() {
     assert_eq!(a.post("submit", &tcc).0, 200, "again");
     let ended = a.wait_for("t", &["succeed"]);
     assert_eq!(ended["branches"][1]["status"], "succeed");
+    // Names are other names if a single byte is another one.
+    assert_eq!(b.query("t%20")["transaction"], json!(null));
+    for gid in ["t ", "T"] {
+        let other = json!({ "gid": gid, "trans_type": "tcc" });
+        assert_eq!(a.post("prepare", &other).0, 200, "{gid}");
+        for id in ["01", "01 "] {
+            let mut other = branch.clone();
+            (other["gid"], other["branch_id"]) = (gid.into(), id.into());
+            assert_eq!(b.post("registerBranch", &other).0, 200, "{gid} {id}");
+        }
+        assert_eq!(b.post("abort", &other).0, 200, "{gid}");
+        a.wait_for(&gid.replace(' ', "%20"), &["failed"]);
+    }
     assert_eq!(saga(&a, "s", service), 200);
     b.wait_for("s", &["succeed"]);
     // Bytes and texts come back as they went.

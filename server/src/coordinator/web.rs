@@ -1,0 +1,129 @@
+//! Web pages, which may ask for nothing.
+//!
+//! Without a token a coordinator trusts whoever can reach it, which on loopback is whoever runs
+//! something on this machine. A browser does so, too, and lets every page send requests: their
+//! answers stay hidden, but they have been carried out. Browsers say who asks (`Origin`,
+//! `Sec-Fetch-Site`); a page whose name was made to resolve to this machine says it with `Host`;
+//! and what a page may send without being asked first has one of three types. No client of the
+//! protocol sends any of that.
+
+use hyper::{
+    HeaderMap,
+    header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN},
+};
+use std::net::IpAddr;
+
+/// What forms can send.
+const SIMPLE: [&str; 3] = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data",
+];
+
+/// Why a request that may come from a page is refused; `None`: it is not.
+pub(super) fn refusal(headers: &HeaderMap) -> Option<&'static str> {
+    const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+    // What is no text is nothing of the kind.
+    let text = |name: HeaderName| Some(headers.get(name)?.to_str().unwrap_or("?"));
+    let host = text(HOST);
+    if host.is_some_and(|host| !is_loopback(host)) {
+        return Some("host: without a token only a loopback address is answered");
+    }
+    if text(ORIGIN).is_some_and(|origin| !is_from(origin, host)) {
+        return Some("origin: without a token web pages are not answered");
+    }
+    if text(SITE).is_some_and(|site| !["same-origin", "none"].contains(&site)) {
+        return Some("sec-fetch-site: without a token web pages are not answered");
+    }
+    let kind = text(CONTENT_TYPE).and_then(|kind| kind.split(';').next());
+    let is_simple = |kind: &str| {
+        SIMPLE
+            .iter()
+            .any(|simple| simple.eq_ignore_ascii_case(kind))
+    };
+    if kind.is_some_and(|kind| is_simple(kind.trim())) {
+        return Some("content-type: application/json is expected");
+    }
+    None
+}
+
+fn is_from(origin: &str, host: Option<&str>) -> bool {
+    let place = origin.split_once("://").map(|(_, place)| place);
+    place.is_some() && place == host
+}
+
+/// Whether a host, with or without a port, is this machine whatever names resolve to.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    };
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    let is_address = name
+        .parse()
+        .is_ok_and(|address: IpAddr| address.is_loopback());
+    is_address || name == "localhost" || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_refused(headers: &[(&'static str, &'static str)]) -> bool {
+        let headers = headers.iter().map(|(name, value)| {
+            let value = value.parse().expect("a value");
+            (HeaderName::from_static(name), value)
+        });
+        refusal(&headers.collect()).is_some()
+    }
+
+    #[test]
+    fn clients_of_this_machine_are_answered() {
+        for host in [
+            "127.0.0.1:36789",
+            "localhost",
+            "LocalHost:1",
+            "[::1]:36789",
+            "a.localhost:1",
+        ] {
+            assert!(!is_refused(&[("host", host)]), "{host}");
+        }
+        let json = ("content-type", "application/json; charset=utf-8");
+        assert!(!is_refused(&[("host", "127.0.0.1:1"), json]));
+        let own = ("origin", "http://localhost:1");
+        assert!(!is_refused(&[
+            ("host", "localhost:1"),
+            own,
+            ("sec-fetch-site", "same-origin")
+        ]));
+        assert!(!is_refused(&[]));
+    }
+
+    #[test]
+    fn pages_are_not() {
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example:1",
+            "10.0.0.1",
+            "localhost.evil.example",
+            "",
+        ] {
+            assert!(is_refused(&[("host", host)]), "{host}");
+        }
+        for (name, value) in [
+            ("origin", "http://evil.example"),
+            ("origin", "http://localhost:2"),
+            ("origin", "null"),
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-site", "same-site"),
+            ("content-type", "text/plain;charset=UTF-8"),
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("content-type", "Multipart/Form-Data; boundary=x"),
+        ] {
+            assert!(
+                is_refused(&[("host", "localhost:1"), (name, value)]),
+                "{name}: {value}"
+            );
+        }
+    }
+}
