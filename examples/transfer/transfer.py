@@ -29,7 +29,9 @@ SAGA = {
 
 def call(path, body=None):
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(f"{COORDINATOR}/api/dtmsvr/{path}", data, timeout=10) as reply:
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(f"{COORDINATOR}/api/dtmsvr/{path}", data, headers)
+    with urllib.request.urlopen(request, timeout=10) as reply:
         return json.load(reply)
 
 

@@ -24,6 +24,13 @@ pub static CLIENTS: LazyLock<usize> = LazyLock::new(|| {
     files - (files / 2).min(OWN_FILES)
 });
 
+/// One of so many equal parts of the files that the process may have open.
+pub fn share_of_files(parts: usize) -> usize {
+    let files = getrlimit(Resource::Nofile).current;
+    let files = files.and_then(|most| usize::try_from(most).ok());
+    files.map_or(usize::MAX, |files| files / parts.max(1))
+}
+
 /// Files that the server may have open beside its clients: the data directory's, those that many
 /// sorts and groups have at once, and the coordinator's connections.
 const OWN_FILES: usize = 512;

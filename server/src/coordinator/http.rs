@@ -3,14 +3,15 @@
 use super::{
     Coordinator,
     api::{self, Answer, Request},
+    body::{self, Held, Unread},
     grpc,
-    listen::Connection,
+    listen::{Connection, Visitor},
     web,
 };
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::Full;
 use hyper::{
     HeaderMap, Response, StatusCode,
-    body::{Body, Bytes, Incoming},
+    body::{Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
     server::conn::{http1, http2},
     service::service_fn,
@@ -18,11 +19,8 @@ use hyper::{
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
-/// A larger request is refused.
-const REQUEST_BYTES_MAX: usize = 64 << 20;
-/// A client must have sent a request's head within so long, and its body.
+/// A client must have sent a request's head within so long.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// A silent gRPC connection is asked so often whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
@@ -30,8 +28,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 pub(super) async fn serve_http(
     coordinator: Arc<Coordinator>,
     connection: Connection,
+    visitor: Arc<Visitor>,
 ) -> hyper::Result<()> {
-    let service = service_fn(move |request| answer(Arc::clone(&coordinator), request));
+    let service =
+        service_fn(move |request| answer(Arc::clone(&coordinator), request, Arc::clone(&visitor)));
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -43,8 +43,11 @@ pub(super) async fn serve_http(
 pub(super) async fn serve_grpc(
     coordinator: Arc<Coordinator>,
     connection: Connection,
+    visitor: Arc<Visitor>,
 ) -> hyper::Result<()> {
-    let service = service_fn(move |request| grpc::answer(Arc::clone(&coordinator), request));
+    let service = service_fn(move |request| {
+        grpc::answer(Arc::clone(&coordinator), request, Arc::clone(&visitor))
+    });
     http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEP_ALIVE)
@@ -55,16 +58,20 @@ pub(super) async fn serve_grpc(
 async fn answer(
     coordinator: Arc<Coordinator>,
     request: hyper::Request<Incoming>,
+    visitor: Arc<Visitor>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let begun = coordinator.env.monotonic_nanos();
     let name = request.uri().path().rsplit('/').next().map(str::to_owned);
-    let answer = match read(&coordinator, request).await {
+    let answer = match read(&coordinator, request, &visitor).await {
         // In a task of its own: it goes on if the client goes away.
-        Ok(request) => {
+        Ok((request, held)) => {
             let coordinator = Arc::clone(&coordinator);
-            tokio::spawn(async move { api::handle(&coordinator, request).await })
-                .await
-                .unwrap_or_else(|_| Answer::error(500, "a mistake in the coordinator; see its log"))
+            tokio::spawn(async move {
+                let _held = held;
+                api::handle(&coordinator, request).await
+            })
+            .await
+            .unwrap_or_else(|_| Answer::error(500, "a mistake in the coordinator; see its log"))
         }
         Err(answer) => answer,
     };
@@ -84,7 +91,8 @@ async fn answer(
 async fn read(
     coordinator: &Coordinator,
     request: hyper::Request<Incoming>,
-) -> Result<Request, Answer> {
+    visitor: &Visitor,
+) -> Result<(Request, Held), Answer> {
     if !is_authorized(coordinator, request.headers()) {
         return Err(Answer::error(401, "a bearer token is needed"));
     }
@@ -92,33 +100,26 @@ async fn read(
     if let Some(why) = web::refusal(request.headers()).filter(|_| is_open) {
         return Err(Answer::error(403, why));
     }
+    visitor.is_welcome();
     let method = request.method().as_str().to_owned();
     let path = request.uri().path().to_owned();
     let trace = trace_of(request.headers());
     let query = api::parse_query(request.uri().query().unwrap_or_default());
-    let body = request.into_body();
-    let too_large = || {
-        let text = format!("the request's body: {REQUEST_BYTES_MAX} bytes are allowed");
-        Answer::error(413, &text)
-    };
-    // As far as it is declared; what is not is counted.
-    if body.size_hint().lower() > REQUEST_BYTES_MAX as u64 {
-        return Err(too_large());
-    }
-    let body = Limited::new(body, REQUEST_BYTES_MAX).collect();
-    let body = tokio::time::timeout(BODY_TIMEOUT, body).await;
-    let body = body.map_err(|_| Answer::error(408, "the request's body did not come in time"))?;
-    let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-        true => too_large(),
-        false => Answer::error(400, &format!("the request's body: {error}")),
+    let read = body::read(&coordinator.room, request.into_body()).await;
+    let (body, held) = read.map_err(|why| match why {
+        Unread::TooLarge(why) => Answer::error(413, &why),
+        Unread::Crowded(why) => Answer::error(503, why),
+        Unread::Late(why) => Answer::error(408, why),
+        Unread::Broken(why) => Answer::error(400, &why),
     })?;
-    Ok(Request {
+    let request = Request {
         method,
         path,
         query,
         trace,
-        body: body.to_bytes().to_vec(),
-    })
+        body,
+    };
+    Ok((request, held))
 }
 
 /// OpenTelemetry's context: whoever is called for this request belongs to the same trace.

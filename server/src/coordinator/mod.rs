@@ -19,11 +19,13 @@
 //! | `api` | the protocol's endpoints |
 //! | `listen` | the two ports, and TLS |
 //! | `http` | bytes to requests, answers to bytes |
+//! | `body` | what is read of requests |
 //! | `web` | that web pages are not answered |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
 mod alert;
 mod api;
+mod body;
 mod call;
 mod census;
 mod command_line;
@@ -172,6 +174,8 @@ pub(crate) struct Coordinator {
     options: Options,
     metrics: metrics::Metrics,
     alerts: Option<alert::Queue>,
+    /// For large requests.
+    room: body::Room,
     driven: Mutex<Driven>,
     stopping: AtomicBool,
     jitter: AtomicU64,
@@ -277,6 +281,7 @@ impl Running {
             env,
             options,
             metrics: metrics::Metrics::default(),
+            room: body::Room::default(),
             driven: Mutex::default(),
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),
@@ -294,13 +299,17 @@ impl Running {
         drop(guard);
         let tls = |protocol| Some(listeners.tls.as_ref()?.acceptor(protocol));
         let shared = Arc::clone(&coordinator);
-        runtime.spawn(listen::accept(http, tls("http/1.1"), move |connection| {
-            http::serve_http(Arc::clone(&shared), connection)
-        }));
+        runtime.spawn(listen::accept(
+            http,
+            tls("http/1.1"),
+            move |connection, visitor| http::serve_http(Arc::clone(&shared), connection, visitor),
+        ));
         let shared = Arc::clone(&coordinator);
-        runtime.spawn(listen::accept(grpc, tls("h2"), move |connection| {
-            http::serve_grpc(Arc::clone(&shared), connection)
-        }));
+        runtime.spawn(listen::accept(
+            grpc,
+            tls("h2"),
+            move |connection, visitor| http::serve_grpc(Arc::clone(&shared), connection, visitor),
+        ));
         if coordinator.store.is_shared() {
             // Before anything is taken up.
             runtime.block_on(coordinator.meet()).map_err(failed)?;

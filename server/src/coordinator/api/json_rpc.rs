@@ -1,8 +1,8 @@
 //! JSON-RPC 2.0 at `/api/json-rpc`: five of the endpoints as methods, their input as params.
 
 use super::{
-    Answer, Coordinator, Refusal, Registration, Result, Submission, abort, new_gid, prepare,
-    register, submit,
+    Answer, Coordinator, Refusal, Registration, Result, Submission, abort, check_json, new_gid,
+    prepare, register, submit,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -18,6 +18,9 @@ const ONGOING: i32 = -32902;
 
 /// Carries a request out.
 pub(super) async fn handle(coordinator: &Arc<Coordinator>, body: &[u8]) -> Answer {
+    if let Err(refusal) = check_json(body) {
+        return refusal.into();
+    }
     let request = match serde_json::from_slice(body) {
         Ok(Value::Object(request)) => request,
         Ok(_) => return error(&Value::Null, INVALID_REQUEST, "an object is expected"),

@@ -263,7 +263,30 @@ pub(super) fn new_gid(coordinator: &Coordinator) -> String {
         .collect()
 }
 
+/// No request's JSON has more values: each takes more memory than it has bytes. Ten thousand steps
+/// with all that they can have are fewer.
+const VALUES_MAX: usize = 400_000;
+
+/// Refuses JSON that has too many values. It may be no JSON at all.
+pub(super) fn check_json(text: &[u8]) -> Result {
+    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    match count > VALUES_MAX {
+        true => Err(Refusal::Bad(format!("more than {VALUES_MAX} values"))),
+        false => Ok(()),
+    }
+}
+
 fn object(body: &[u8]) -> Result<Map<String, Value>> {
+    check_json(body)?;
     match serde_json::from_slice(body) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(Refusal::Bad("a JSON object is expected".into())),
@@ -291,5 +314,22 @@ pub(super) async fn register(coordinator: &Arc<Coordinator>, registration: Regis
         Registered::NoTransaction => Err(Refusal::Failure(format!(
             "no trans with gid: {gid} status: prepared found FAILURE"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_of_too_many_values_is_not_read() {
+        let list = |value: &str, count: usize| format!("[{}]", vec![value; count].join(","));
+        let is_read = |text: String| check_json(text.as_bytes()).is_ok();
+        assert!(is_read(list("{\"a\":\"\\\\\"}", VALUES_MAX / 2)));
+        assert!(!is_read(list("{}", VALUES_MAX / 2 + 1)));
+        assert!(!is_read(list("1", VALUES_MAX + 1)));
+        assert!(!is_read("[".repeat(VALUES_MAX + 1)));
+        // What is in a text is none.
+        assert!(is_read(format!("\"{}\"", ",{\\\"[".repeat(VALUES_MAX))));
     }
 }

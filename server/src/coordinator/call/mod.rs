@@ -5,6 +5,7 @@
 //! | `guard` | which hosts may be called |
 //! | `http`, `json_rpc` | requests and answers; `grpc::client` has those over gRPC |
 //! | `pool` | connections over HTTP/1.1 |
+//! | `turns` | how many calls are made at once |
 //!
 //! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. An
 //! answer is read up to a limit, and a call has a time limit.
@@ -13,6 +14,7 @@ mod guard;
 mod http;
 mod json_rpc;
 mod pool;
+mod turns;
 
 pub use guard::Guard;
 
@@ -35,6 +37,7 @@ use hyper_util::{
 use pool::Pool;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, crypto::ring};
+use turns::Turns;
 
 /// No more of an answer is read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -110,6 +113,7 @@ pub struct Caller {
     http: Pool,
     grpc: Http2,
     guard: Arc<Guard>,
+    turns: Turns,
 }
 
 impl Caller {
@@ -141,7 +145,12 @@ impl Caller {
             .http2_only(true)
             .http2_keep_alive_interval(Duration::from_secs(10))
             .build(grpcs);
-        Ok(Caller { http, grpc, guard })
+        Ok(Caller {
+            http,
+            grpc,
+            guard,
+            turns: Turns::new(turns::calls_max()),
+        })
     }
 
     /// Whether this address may be called at all, as far as that is known before its name is
@@ -166,6 +175,7 @@ impl Caller {
     /// Closes connections that nobody used for long.
     pub fn tidy(&self) {
         self.http.tidy();
+        self.turns.tidy();
     }
 
     /// Calls, and says what the answer means.
@@ -173,6 +183,12 @@ impl Caller {
         if call.url.is_empty() {
             return Reply::Success(String::new());
         }
+        let _turn = match Target::parse(&call.url) {
+            Ok(Target::Http(uri) | Target::Grpc(uri)) => Some(self.turns.take(&uri).await),
+            // Which is what the call will say.
+            Err(_) => None,
+        };
+        // Its time begins with its turn.
         match tokio::time::timeout(call.timeout, self.exchange(global, call)).await {
             Err(_) => Reply::Error(format!("no answer within {:?}", call.timeout)),
             Ok(Err(why)) => Reply::Error(why),

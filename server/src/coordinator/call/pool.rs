@@ -5,7 +5,7 @@
 //! its answer reads it. What the other end does to an idle connection is noticed when the next
 //! call takes it.
 
-use super::{Answer, guard::Resolver, read, reasons, usual_port};
+use super::{Answer, guard::Resolver, read, reasons, turns::calls_max, usual_port};
 use http_body_util::Full;
 use hyper::{
     Request, Uri,
@@ -27,7 +27,7 @@ use std::{
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-/// So many connections to one place are kept.
+/// So many connections to one place are kept; in all as many as calls are made at once.
 const IDLE_MAX: usize = 256;
 /// Those that nobody used for so long are closed.
 const IDLE_TIME: Duration = Duration::from_secs(30);
@@ -116,8 +116,9 @@ impl Pool {
     fn done(&self, place: Place, connection: Connection, answer: Answer) -> Answer {
         if connection.requests.is_ready() {
             let mut idle = self.idle();
+            let all: usize = idle.values().map(Vec::len).sum();
             let connections = idle.entry(place).or_default();
-            if connections.len() < IDLE_MAX {
+            if connections.len() < IDLE_MAX && all < calls_max() {
                 connections.push((connection, Instant::now()));
             }
         }

@@ -15,7 +15,9 @@ mod reflection;
 use super::{
     Coordinator,
     api::{self, Refusal, Registration, Submission},
+    body::{self, Unread},
     http::{is_authorized, trace_of},
+    listen::Visitor,
     model::{Branch, CopyOnWrite, Options, SECOND, Seconds},
     store::Topic,
 };
@@ -65,12 +67,14 @@ impl From<Refusal> for Status {
 pub(super) async fn answer(
     coordinator: Arc<Coordinator>,
     request: hyper::Request<Incoming>,
+    visitor: Arc<Visitor>,
 ) -> Result<Response<Body>, Infallible> {
     let (head, body) = request.into_parts();
     if let Err(status) = check(&coordinator, &head) {
         read_away(body).await;
         return Ok(ended(&status));
     }
+    visitor.is_welcome();
     if reflection::PATHS.contains(&head.uri.path()) {
         let (answers, channel) = Channel::new(1);
         tokio::spawn(reflection::serve(body, answers));
@@ -132,13 +136,15 @@ async fn unary(
         .and_then(|path| path.strip_prefix(messages::SERVICE)?.strip_prefix('/'))
         .ok_or(Refusal::Unknown)?
         .to_owned();
-    let body = Limited::new(body, frame::MESSAGE_BYTES_MAX + frame::HEAD_BYTES)
-        .collect()
-        .await
-        .map_err(|error| Status::new(Code::InvalidArgument, error.to_string()))?;
-    let message = frame::only(body.to_bytes().to_vec(), frame::MESSAGE_BYTES_MAX)?;
+    let read = body::read(&coordinator.room, body).await;
+    let (body, held) = read.map_err(|why| match why {
+        Unread::TooLarge(why) | Unread::Broken(why) => Status::new(Code::InvalidArgument, why),
+        Unread::Crowded(why) | Unread::Late(why) => Status::new(Code::Unavailable, why),
+    })?;
+    let message = frame::only(body, frame::MESSAGE_BYTES_MAX)?;
     // In a task of its own: it goes on if the client goes away.
     tokio::spawn(async move {
+        let _held = held;
         let begun = coordinator.env.monotonic_nanos();
         let called = call(&coordinator, &method, &message, &trace).await;
         let took = coordinator.env.monotonic_nanos().saturating_sub(begun) / 1000;
@@ -210,6 +216,7 @@ fn submission(message: &[u8]) -> Result<Submission, Refusal> {
         // What a client's list of nothing becomes.
         "" | "null" => Vec::new(),
         steps => {
+            api::check_json(steps.as_bytes())?;
             serde_json::from_str(steps).map_err(|error| Refusal::Bad(format!("Steps: {error}")))?
         }
     };

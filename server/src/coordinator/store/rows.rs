@@ -455,51 +455,36 @@ pub(in crate::coordinator) fn register(
     pattern: Pattern,
     branches: &[CopyOnWrite<Branch>],
 ) -> Result<Registered, SqlError> {
-    let Some(held) = hold_prepared(connection, gid)? else {
-        return Ok(Registered::NoTransaction);
-    };
-    if held.pattern != pattern {
-        return Ok(Registered::OtherKind(held.pattern));
-    }
-    let first = held.branches;
-    // So few that one statement inserts them.
-    let branches = (first..).zip(branches);
-    let inserted = insert_branches(connection, "INSERT INTO", gid, branches);
-    Ok(match is_new(inserted)? {
-        true => Registered::Yes,
-        false => Registered::Duplicate,
-    })
-}
-
-/// A prepared transaction that may get branches.
-struct Prepared {
-    pattern: Pattern,
-    /// How many it has.
-    branches: u64,
-}
-
-/// A transaction, if it is prepared and may get branches. It stays so until the end of this
-/// database transaction.
-fn hold_prepared(connection: &mut dyn Connection, gid: &str) -> Result<Option<Prepared>, SqlError> {
-    // A cluster knows conflicts of writes only: locks end at the node.
-    const TOUCH: &str = "UPDATE global_transactions SET update_time = NOW(6) \
-         WHERE gid = ? AND status = 'prepared' AND payloads = ''";
-    const LOCK: &str = "SELECT trans_type FROM global_transactions \
+    // Whatever it is counted for, nobody else counts meanwhile.
+    const LOCK: &str = "SELECT trans_type, branch_count FROM global_transactions \
          WHERE gid = ? AND status = 'prepared' AND payloads = '' FOR UPDATE";
     const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
-    if connection.owner() != 0 {
-        connection.run(TOUCH, &[text(gid)])?;
-    }
+    // A cluster knows conflicts of writes only, since locks end at the node: this is one.
+    const COUNTED: &str = "UPDATE global_transactions SET branch_count = ? WHERE gid = ?";
     let Some(row) = connection.run(LOCK, &[text(gid)])?.rows.pop() else {
-        return Ok(None);
+        return Ok(Registered::NoTransaction);
     };
-    let pattern = Row(row.into_iter()).text();
-    let pattern = Pattern::parse(&pattern).ok_or_else(|| corrupt("trans_type"))?;
-    let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
-    Ok(Some(Prepared {
-        pattern,
-        branches: count.map_or(0, |row| Row(row.into_iter()).number()),
-    }))
+    let is_counted = row.get(1).is_some_and(|count| *count != Value::Null);
+    let mut row = Row(row.into_iter());
+    let known = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
+    if known != pattern {
+        return Ok(Registered::OtherKind(known));
+    }
+    let first = match is_counted {
+        true => row.number(),
+        false => {
+            let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
+            count.map_or(0, |row| Row(row.into_iter()).number())
+        }
+    };
+    // So few that one statement inserts them.
+    let inserted = insert_branches(connection, "INSERT INTO", gid, (first..).zip(branches));
+    if !is_new(inserted)? {
+        return Ok(Registered::Duplicate);
+    }
+    let count = Value::UInt(first + branches.len() as u64);
+    connection.run(COUNTED, &[count, text(gid)])?;
+    Ok(Registered::Yes)
 }
 
 /// An unfinished transaction.

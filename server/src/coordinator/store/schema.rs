@@ -29,6 +29,7 @@ const TABLES: [&str; 5] = [
         owner BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the coordinator that drives it',
         payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows from their first call on',
         is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'rows know of all that allows a call',
+        branch_count BIGINT UNSIGNED NULL COMMENT 'if any was registered: how many it has',
         PRIMARY KEY (gid),
         KEY id (id),
         KEY next_run (next_run_us)
@@ -183,7 +184,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
 }
 
 /// Columns that tables of older versions lack.
-const ADDED: [(&str, &str); 5] = [
+const ADDED: [(&str, &str); 6] = [
     (
         "global_transactions",
         "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",
@@ -193,6 +194,7 @@ const ADDED: [(&str, &str); 5] = [
         "global_transactions",
         "is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0",
     ),
+    ("global_transactions", "branch_count BIGINT UNSIGNED NULL"),
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
 ];
@@ -265,7 +267,7 @@ mod tests {
             let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
             connection.run(&drop, &[]).unwrap();
         }
-        let read = "SELECT owner, payloads, is_exact, called_time, duration_us \
+        let read = "SELECT owner, payloads, is_exact, branch_count, called_time, duration_us \
              FROM global_transactions JOIN branches USING (gid)";
         assert!(connection.run(read, &[]).is_err());
         create(&mut connection, false).unwrap();

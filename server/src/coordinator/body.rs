@@ -1,0 +1,140 @@
+//! Bodies of requests: how large one may be, and how large all may be together.
+//!
+//! Who has sent a part of a large body may take long for the rest, so all that has arrived of
+//! large bodies is counted until their requests are answered. A body that is not large is not
+//! counted: whatever others send, it finds room.
+
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+/// A larger body is refused.
+const BYTES_MAX: usize = 64 << 20;
+/// Large bodies together are not larger.
+const ALL_BYTES_MAX: usize = 256 << 20;
+/// What is not above this is not large.
+const SMALL_BYTES: usize = 64 << 10;
+/// A body must have come within so long.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What large bodies take, in bytes.
+#[derive(Clone, Default)]
+pub(super) struct Room(Arc<AtomicUsize>);
+
+/// A part of it; dropped, it is given back.
+pub(super) struct Held {
+    room: Room,
+    bytes: usize,
+}
+
+impl Held {
+    /// Takes so much more; false: there is no room.
+    fn grow(&mut self, more: usize) -> bool {
+        let taken = self.room.0.fetch_add(more, Ordering::Relaxed);
+        self.bytes += more;
+        taken + more <= ALL_BYTES_MAX
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.room.0.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Why a body was not read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is too large.
+    TooLarge(String),
+    /// Others are.
+    Crowded(&'static str),
+    /// It did not come.
+    Late(&'static str),
+    /// It ended too soon, or is no body.
+    Broken(String),
+}
+
+/// Reads a body. What is returned beside it lives as long as what is made of it.
+pub(super) async fn read(room: &Room, body: Incoming) -> Result<(Vec<u8>, Held), Unread> {
+    // As far as it is declared; what is not is counted.
+    if body.size_hint().lower() > BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    let late = Unread::Late("the request's body did not come in time");
+    let read = tokio::time::timeout(TIMEOUT, collect(room, body)).await;
+    read.unwrap_or(Err(late))
+}
+
+fn too_large() -> Unread {
+    Unread::TooLarge(format!("the request's body: {BYTES_MAX} bytes are allowed"))
+}
+
+async fn collect<B>(room: &Room, mut body: B) -> Result<(Vec<u8>, Held), Unread>
+where
+    B: Body<Data = hyper::body::Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let mut bytes = Vec::new();
+    let mut held = Held {
+        room: room.clone(),
+        bytes: 0,
+    };
+    while let Some(frame) = body.frame().await {
+        let frame =
+            frame.map_err(|error| Unread::Broken(format!("the request's body: {error}")))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let length = bytes.len() + data.len();
+        if length > BYTES_MAX {
+            return Err(too_large());
+        }
+        let more = length.saturating_sub(SMALL_BYTES) - held.bytes;
+        if !held.grow(more) {
+            let why = "other requests' bodies take all the room there is; try again";
+            return Err(Unread::Crowded(why));
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok((bytes, held))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::Full;
+    use hyper::body::Bytes;
+
+    fn read(room: &Room, bytes: usize) -> Result<(Vec<u8>, Held), Unread> {
+        let body = Full::new(Bytes::from(vec![b'x'; bytes]));
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(collect(room, body))
+    }
+
+    #[test]
+    fn large_bodies_share_a_room_and_small_ones_need_none() {
+        let room = Room::default();
+        let mut all = Vec::new();
+        while let Ok(read) = read(&room, BYTES_MAX) {
+            all.push(read);
+        }
+        assert_eq!(all.len(), ALL_BYTES_MAX / BYTES_MAX);
+        assert!(matches!(read(&room, BYTES_MAX), Err(Unread::Crowded(_))));
+        assert!(matches!(
+            read(&room, BYTES_MAX + 1),
+            Err(Unread::TooLarge(_))
+        ));
+        assert!(read(&room, SMALL_BYTES).is_ok());
+        all.pop();
+        assert!(read(&room, BYTES_MAX).is_ok());
+        drop(all);
+        assert_eq!(room.0.load(Ordering::Relaxed), 0);
+    }
+}
