@@ -253,6 +253,7 @@ def check_pages(dtm, branch):
     answer = requests.post(f"{own}/api/dtmsvr/submit", data=body,
                            headers={"origin": own, "content-type": "application/json"})
     assert answer.status_code == 200, answer.text
+    dtm.until("page", "succeed")
 
 
 def main():
