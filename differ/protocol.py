@@ -14,7 +14,9 @@ from pymysql.constants import COMMAND, FIELD_TYPE
 from pymysql.protocol import FieldDescriptorPacket
 
 PREPARE, EXECUTE, CLOSE = 0x16, 0x17, 0x19
-TYPE_NAMES = {value: name for name, value in vars(FIELD_TYPE).items() if name.isupper()}
+# PyMySQL calls TINY CHAR, too.
+TYPE_NAMES = {value: name for name, value in vars(FIELD_TYPE).items()
+              if name.isupper() and name != "CHAR"}
 UNSIGNED_FLAG = 32
 
 

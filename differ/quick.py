@@ -5,8 +5,6 @@ import struct
 from protocol import Client, Column, FIXED, Result, TYPE_NAMES, UNSIGNED_FLAG, encode
 
 PREPARE, EXECUTE, CLOSE, QUERY = 0x16, 0x17, 0x19, 0x03
-# PyMySQL has two names for it.
-TYPE_NAMES[1] = "TINY"
 
 
 class Quick(Client):
