@@ -8,6 +8,7 @@ use super::{
     functions, infer,
     operand::bit_pattern,
     resolve::literal,
+    types::coercibility,
 };
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, ColumnType, Value, collation::Pattern};
@@ -304,9 +305,18 @@ impl Expr {
 }
 
 impl Expr {
-    /// Whether it is written in the statement, or is a parameter: literals become parameters.
-    fn is_literal(&self) -> bool {
-        matches!(self, Expr::Literal(..) | Expr::Parameter { .. })
+    /// Whether it, of this value, is a text that is written in the statement, or a parameter:
+    /// literals become parameters.
+    pub(super) fn is_literal_text(&self, value: &Value) -> bool {
+        let is_text = matches!(value, Value::Bytes(_));
+        match self {
+            Expr::Literal(..) | Expr::Parameter { .. } => is_text,
+            // COLLATE
+            Expr::Cast { expr, ty } => {
+                ty.coercibility == coercibility::EXPLICIT && expr.is_literal_text(value)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -365,8 +375,7 @@ fn binary_truth(
             }
             let a = left.beside(a, &b);
             let b = right.beside(b, &a);
-            let is_text = |value: &Value| matches!(value, Value::Bytes(_));
-            let strict = left.is_literal() && is_text(&a) || right.is_literal() && is_text(&b);
+            let strict = left.is_literal_text(&a) || right.is_literal_text(&b);
             let order = compare_with(&a, &b, ty.collation, strict, context)?;
             Ok(order.map(|order| op.accepts(order)))
         }

@@ -546,7 +546,13 @@ pub(super) fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: 
         && !matches!(b.ty, Some(ColumnType::Decimal { .. }));
     match op {
         BinaryOp::Divide => {
-            ExprType::decimal(a_whole + b_scale + a_scale + digits, a_scale + digits)
+            let ty = ExprType::decimal(a_whole + b_scale + a_scale + digits, a_scale + digits);
+            let unsigned = a.unsigned && b.unsigned;
+            ExprType {
+                unsigned,
+                length: ty.length - u32::from(unsigned),
+                ..ty
+            }
         }
         BinaryOp::Modulo if whole_numbers => ExprType {
             length: a_whole.max(b_whole) + 1,

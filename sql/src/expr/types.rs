@@ -38,6 +38,8 @@ pub struct ExprType {
     pub length: u32,
     /// Digits after the point; 31 for floating point without fixed digits.
     pub decimals: u8,
+    /// Whether clients see a TIMESTAMP in a DATETIME, which is one that has become local time.
+    pub was_timestamp: bool,
 }
 
 /// `decimals` of floating point numbers.
@@ -58,6 +60,7 @@ impl ExprType {
             coercibility: coercibility::IGNORABLE,
             length: 0,
             decimals: 0,
+            was_timestamp: false,
         }
     }
 
@@ -70,6 +73,7 @@ impl ExprType {
             coercibility: coercibility::NUMERIC,
             length,
             decimals,
+            was_timestamp: false,
         }
     }
 
@@ -129,6 +133,7 @@ impl ExprType {
             coercibility,
             length,
             decimals: NOT_FIXED,
+            was_timestamp: false,
         }
     }
 
@@ -191,7 +196,10 @@ impl ExprType {
     #[must_use]
     pub fn computed(mut self) -> ExprType {
         match self.ty {
-            Some(ColumnType::Timestamp(fsp)) => self.ty = Some(ColumnType::DateTime(fsp)),
+            Some(ColumnType::Timestamp(fsp)) => {
+                self.ty = Some(ColumnType::DateTime(fsp));
+                self.was_timestamp = true;
+            }
             Some(ColumnType::Float | ColumnType::Double) => self.length = 23,
             Some(ty) if ty.is_string() => self.decimals = NOT_FIXED,
             _ => {}
@@ -236,6 +244,11 @@ impl ExprType {
         self.ty.is_some_and(ColumnType::is_temporal)
     }
 
+    /// Whether it is a TIMESTAMP for clients.
+    fn is_timestamp(&self) -> bool {
+        self.was_timestamp || matches!(self.ty, Some(ColumnType::Timestamp(_)))
+    }
+
     /// Whether it yields whole numbers.
     #[must_use]
     pub fn is_integer(&self) -> bool {
@@ -271,7 +284,12 @@ impl ExprType {
             original_table: String::new(),
             name: name.to_string(),
             original_name: String::new(),
-            ty: self.ty,
+            ty: match self.ty {
+                Some(ColumnType::DateTime(fsp)) if self.was_timestamp => {
+                    Some(ColumnType::Timestamp(fsp))
+                }
+                ty => ty,
+            },
             unsigned: self.unsigned,
             not_null: !self.nullable,
             collation: self.collation,
@@ -341,11 +359,19 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
             (Some(ColumnType::Time(_)), Some(ColumnType::Time(_))) => {
                 ExprType::temporal(ColumnType::Time(a.decimals.max(b.decimals)))
             }
-            _ => ExprType::temporal(ColumnType::DateTime(a.decimals.max(b.decimals))),
+            _ => ExprType {
+                was_timestamp: a.is_timestamp() && b.is_timestamp(),
+                ..ExprType::temporal(ColumnType::DateTime(a.decimals.max(b.decimals)))
+            },
         };
     }
     let floating = |ty: &ExprType| matches!(ty.ty, Some(ColumnType::Double | ColumnType::Float));
     if floating(a) || floating(b) {
+        // A BIGINT after a FLOAT does not make it a DOUBLE, though an INT does.
+        let is = |ty: &ExprType, wanted| ty.ty == Some(wanted);
+        if is(a, ColumnType::Float) && is(b, ColumnType::BigInt) {
+            return *a;
+        }
         return match (fits_float(a), fits_float(b)) {
             (true, true) if floating(a) => *a,
             (true, true) => *b,
@@ -355,21 +381,45 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
             },
         };
     }
-    if a.is_integer() && b.is_integer() && a.unsigned == b.unsigned {
-        let bytes = |ty: &ExprType| ty.ty.map(ColumnType::integer_bytes);
-        let wider = if bytes(a) >= bytes(b) { a } else { b };
-        return ExprType {
-            length: a.length.max(b.length),
-            ..*wider
-        };
+    if let Some(ty) = common_integer(a, b) {
+        return ty;
     }
     let (a_whole, a_scale) = a.digits();
     let (b_whole, b_scale) = b.digits();
     let scale = a_scale.max(b_scale);
-    if scale == 0 && a.is_integer() && b.is_integer() && a_whole.max(b_whole) < 19 {
-        return ExprType::int(a.length.max(b.length));
-    }
     ExprType::decimal(a_whole.max(b_whole) + scale, scale)
+}
+
+/// The common type of whole numbers; `None` if there is none. One without a sign that is as wide
+/// as any needs the next wider type to have a sign.
+fn common_integer(a: &ExprType, b: &ExprType) -> Option<ExprType> {
+    use ColumnType::{BigInt, Int, MediumInt, SmallInt, TinyInt, Year};
+    if !a.is_integer() || !b.is_integer() {
+        return None;
+    }
+    let ty = match (a.ty?, b.ty?) {
+        (Year, Year) => Year,
+        (Year, TinyInt) | (TinyInt, Year) => SmallInt,
+        (Year, other) | (other, Year) => other,
+        (a, b) if a.integer_bytes() >= b.integer_bytes() => a,
+        (_, b) => b,
+    };
+    let without_sign = if a.unsigned { a } else { b };
+    let is_mixed = a.unsigned != b.unsigned;
+    let ty = match ty {
+        _ if !is_mixed || without_sign.ty != Some(ty) => ty,
+        TinyInt => SmallInt,
+        SmallInt => MediumInt,
+        MediumInt => Int,
+        Int => BigInt,
+        _ => return None,
+    };
+    Some(ExprType::numeric(
+        ty,
+        a.unsigned && b.unsigned,
+        a.length.max(b.length),
+        0,
+    ))
 }
 
 /// Whether FLOAT holds all values of a type, as MySQL sees it.

@@ -5,7 +5,7 @@ use crate::{
     error::SqlError,
     expr::{
         EvalContext, Expr, ExprType,
-        compare::compare,
+        compare::{compare, compare_with},
         convert, infer,
         types::{NOT_FIXED, common_type},
     },
@@ -66,8 +66,36 @@ fn nullif_type(typing: &Typing<'_>) -> ExprType {
     }
 }
 
+/// A text of a date has as many digits of a second as any argument can have.
 fn extreme_type(typing: &Typing<'_>) -> ExprType {
-    common_type(&typing.types())
+    let types = typing.types();
+    let common = ExprType {
+        was_timestamp: false,
+        ..common_type(&types)
+    };
+    let is_time = |ty: &ExprType| matches!(ty.ty, Some(ColumnType::Time(_)));
+    let times = types.iter().any(is_time);
+    let counts = |text: &[u8]| {
+        temporal::parse(text).is_some() || times && temporal::parse_time(text).is_some()
+    };
+    let digits = |(arg, ty): (&Expr, &ExprType)| match arg {
+        Expr::Literal(value, _) => digits_of(ty, value, counts),
+        _ => digits_of(ty, &Value::Null, counts),
+    };
+    let digits = typing.args.iter().zip(&types).map(digits).max();
+    let longest = types.iter().filter_map(|ty| match ty.ty? {
+        ColumnType::Time(_) => Some(ColumnType::Time(digits?)),
+        ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Some(ColumnType::DateTime(digits?)),
+        _ => None,
+    });
+    let longest = longest.map(|ty| ExprType::temporal(ty).length).max();
+    match longest {
+        Some(length) if common.is_string() && length > common.length => {
+            ExprType::string(length, common.collation, common.coercibility)
+                .nullable_if(common.nullable)
+        }
+        _ => common,
+    }
 }
 
 fn chosen(args: &Args<'_>, i: usize, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -113,7 +141,12 @@ fn nullif(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlEr
         return Ok(Value::Null);
     }
     let b = args.value(1, context)?;
-    if compare(&a, &b, args.comparison(), context)? == Some(Ordering::Equal) {
+    let is_literal = |i: usize, value| {
+        let arg: Option<&Expr> = args.args.get(i);
+        arg.is_some_and(|arg| arg.is_literal_text(value))
+    };
+    let strict = is_literal(0, &a) || is_literal(1, &b);
+    if compare_with(&a, &b, args.comparison(), strict, context)? == Some(Ordering::Equal) {
         return Ok(Value::Null);
     }
     Ok(a.into_owned())
@@ -166,7 +199,7 @@ fn extreme(
         return Ok(Value::Null);
     };
     if args.ty.is_string() && !as_text {
-        return Ok(dated(value, args));
+        return dated(value, args, context);
     }
     let decimals = args.decimals(i);
     let value = unify(std::borrow::Cow::Owned(value), decimals, args.ty, context)?;
@@ -174,12 +207,13 @@ fn extreme(
 }
 
 /// The text of what has been compared as a date: if the dates among the arguments have no time, it
-/// has none either. What is no date stays as it is.
-fn dated(value: Value, args: &Args<'_>) -> Value {
-    let digits = match &value {
-        Value::Bytes(text) => fraction_digits(text),
-        _ => 0,
-    };
+/// has none either; else it has as many digits of a second as any argument can have. What is no
+/// date stays as it is.
+fn dated(
+    value: Value,
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
     let moment = match &value {
         Value::Bytes(text) => temporal::parse(text).map(|parsed| parsed.value),
         Value::Int(n) => temporal::from_number(*n).map(|parsed| parsed.value),
@@ -187,15 +221,47 @@ fn dated(value: Value, args: &Args<'_>) -> Value {
         Value::DateTime(moment) => Some(*moment),
         _ => None,
     };
-    let types: Vec<ExprType> = args.args.iter().map(infer).collect();
-    let has_time = |ty: &ExprType| ty.is_temporal() && ty.ty != Some(ColumnType::Date);
-    let decimals = types.iter().filter(|ty| has_time(ty)).map(|ty| ty.decimals);
-    let (shown, decimals) = match (moment, decimals.max()) {
-        (Some(moment), None) => (Value::Date(moment.date), 0),
-        (Some(moment), Some(decimals)) => (Value::DateTime(moment), decimals.max(digits)),
-        (None, _) => (value, NOT_FIXED),
+    let has_time = |arg| {
+        let ty = infer(arg);
+        ty.is_temporal() && ty.ty != Some(ColumnType::Date)
+    };
+    let (shown, decimals) = match moment {
+        Some(moment) if args.args.iter().any(has_time) => {
+            let mut digits = 0;
+            for i in 0..args.len() {
+                digits = digits.max(second_digits(args, i, context)?);
+            }
+            (Value::DateTime(moment), digits)
+        }
+        Some(moment) => (Value::Date(moment.date), 0),
+        None => (value, NOT_FIXED),
     };
     let mut out = Vec::new();
     convert::text(&shown, decimals, &mut out);
-    Value::Bytes(out)
+    Ok(Value::Bytes(out))
+}
+
+/// The digits of a second that an argument can have; of a literal date, those that it has.
+fn second_digits(
+    args: &Args<'_>,
+    i: usize,
+    context: &mut EvalContext<'_>,
+) -> Result<u8, SqlError> {
+    let value = match args.args.get(i) {
+        Some(arg @ (Expr::Literal(..) | Expr::Parameter { .. })) => {
+            arg.value(args.row, context)?.into_owned()
+        }
+        _ => Value::Null,
+    };
+    let ty = args.args.get(i).map_or_else(ExprType::null, infer);
+    Ok(digits_of(&ty, &value, |text| temporal::parse(text).is_some()))
+}
+
+/// The same by its type, and by its value if that is known and one of those that count.
+fn digits_of(ty: &ExprType, value: &Value, counts: impl Fn(&[u8]) -> bool) -> u8 {
+    match value {
+        Value::Bytes(text) if counts(text) => fraction_digits(text),
+        _ if ty.is_string() => 6,
+        _ => ty.decimals.min(6),
+    }
 }

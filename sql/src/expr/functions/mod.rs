@@ -13,7 +13,7 @@ mod temporal;
 
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
-pub(super) use temporal::{AS_MOMENT, AS_TIME, FULL_YEAR};
+pub(super) use temporal::{AS_DATE, AS_MOMENT, AS_TIME, FULL_YEAR};
 
 use super::{
     EvalContext, Expr, ExprType,
@@ -394,8 +394,9 @@ pub(super) fn unify<'v>(
         (Value::Double(_), Some(ColumnType::Double))
         | (Value::Date(_), Some(ColumnType::Date))
         | (Value::Time(_), Some(ColumnType::Time(_)))
-        | (Value::DateTime(_), Some(ColumnType::DateTime(_)))
-        | (Value::Int(_) | Value::UInt(_), Some(ColumnType::BigInt | ColumnType::Int)) => true,
+        | (Value::DateTime(_), Some(ColumnType::DateTime(_))) => true,
+        (Value::Int(_), Some(ColumnType::BigInt | ColumnType::Int)) => !ty.unsigned,
+        (Value::UInt(_), Some(ColumnType::BigInt | ColumnType::Int)) => ty.unsigned,
         _ => false,
     };
     if fits {

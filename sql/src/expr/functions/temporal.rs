@@ -308,6 +308,21 @@ pub(in crate::expr) static AS_MOMENT: Function = function(
     },
 );
 
+/// A text as it is compared with dates that have no time: its date.
+pub(in crate::expr) static AS_DATE: Function = function(
+    "as_date",
+    (1, 1),
+    |t| ExprType::temporal(ColumnType::Date).nullable_if(t.nullable()),
+    |args, context| {
+        let value = args.value(0, context)?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let of = Value::Date(Date::default());
+        moment(&value, &of, false, context).map(|moment| Value::Date(moment.date))
+    },
+);
+
 /// A text as it is compared with times; one that is none is equal to no time. It has no name in SQL.
 pub(in crate::expr) static AS_TIME: Function = function(
     "as_time",

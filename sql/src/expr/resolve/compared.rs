@@ -4,7 +4,7 @@
 use super::{is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
-    functions::{AS_MOMENT, AS_TIME, EXACT_NUMBER, FULL_YEAR, exact_literal},
+    functions::{AS_DATE, AS_MOMENT, AS_TIME, EXACT_NUMBER, FULL_YEAR, exact_literal},
     infer, is_volatile, visit_operands,
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -13,7 +13,57 @@ use cohort_engine::types::{Collation, ColumnType, Value};
 pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
     let right = with(right, &left);
     let left = with(left, &right);
-    (left, right)
+    match (is_moment(&left), is_moment(&right)) {
+        (true, false) => beside_moment(left, right),
+        (false, true) => {
+            let (right, left) = beside_moment(right, left);
+            (left, right)
+        }
+        _ => (left, right),
+    }
+}
+
+/// Whether it is a date, with a time or without one.
+fn is_moment(expr: &Expr) -> bool {
+    use ColumnType::{Date, DateTime, Timestamp};
+    matches!(infer(expr).ty, Some(Date | DateTime(_) | Timestamp(_)))
+}
+
+/// A date and what differs from row to row, as they are compared: of integers MySQL makes dates,
+/// and of texts dates with a time, only if they are constants.
+fn beside_moment(moment: Expr, other: Expr) -> (Expr, Expr) {
+    let (date, ty) = (infer(&moment), infer(&other));
+    if !has_columns(&other) {
+        return (moment, other);
+    }
+    let is_constant = !has_columns(&moment);
+    if ty.ty == Some(ColumnType::Year) && !is_constant {
+        let first_day = ExprType::temporal(ColumnType::Date).nullable_if(ty.nullable);
+        return (moment, cast(other, first_day));
+    }
+    if ty.is_integer() && ty.ty != Some(ColumnType::Year) {
+        let (whole, scale) = date.digits();
+        let number = ExprType::decimal(whole + scale, scale).nullable_if(date.nullable);
+        return (cast(moment, number), other);
+    }
+    if ty.is_string() && date.ty == Some(ColumnType::Date) && !is_constant {
+        let ty = ExprType::temporal(ColumnType::Date).nullable_if(ty.nullable);
+        let args = vec![other];
+        let function = &AS_DATE;
+        return (moment, Expr::Function { function, args, ty });
+    }
+    (moment, other)
+}
+
+fn cast(expr: Expr, ty: ExprType) -> Expr {
+    let expr = Box::new(expr);
+    Expr::Cast { expr, ty }
+}
+
+fn has_columns(expr: &Expr) -> bool {
+    let mut found = matches!(expr, Expr::Column { .. });
+    visit_operands(expr, &mut |operand| found |= has_columns(operand));
+    found
 }
 
 /// `constant` as it is compared with `other`.
