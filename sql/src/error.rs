@@ -253,6 +253,8 @@ errors! {
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
     3502 b"HY000" hash_not_supported() "This storage engine does not support the HASH index algorithm, storage engine default was used instead.";
     3503 b"42Y07" no_such_database(name) "Database '{name}' doesn't exist";
+    3513 b"HY000" bitwise_operand_sizes() "Binary operands of bitwise operators must be of equal length";
+    3514 b"HY000" bitwise_aggregate_operand_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3522 b"HY000" invisible_primary_key() "A primary key index cannot be invisible";
     3554 b"HY000" system_table_rejected(kind, database, table) "Access to {kind} '{database}.{table}' is rejected.";
     3568 b"HY000" unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";

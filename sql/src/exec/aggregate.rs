@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{EvalContext, Expr, bit_pattern, eval, hash_key, infer, kept, order, text},
+    expr::{BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept, order, text},
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
@@ -194,7 +194,7 @@ enum Accumulated {
     Texts(Vec<(Vec<Value>, Vec<u8>)>),
 }
 
-/// The value of an aggregate's argument for a row: of those on bits, its bits.
+/// The value of an aggregate's argument for a row: of those on bits of numbers, its bits.
 fn argument(
     function: &AggregateFunction,
     expr: &Expr,
@@ -202,7 +202,9 @@ fn argument(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     match function {
-        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor
+            if !infer(expr).is_bytes() =>
+        {
             Ok(bit_pattern(expr, row, context)?.map_or(Value::Null, Value::UInt))
         }
         // With as many digits as its type has.
@@ -216,6 +218,9 @@ fn argument(
         | AggregateFunction::Avg
         | AggregateFunction::Min
         | AggregateFunction::Max
+        | AggregateFunction::BitAnd
+        | AggregateFunction::BitOr
+        | AggregateFunction::BitXor
         | AggregateFunction::Variance { .. }
         | AggregateFunction::GroupConcat(_) => eval(expr, row, context),
     }
@@ -227,6 +232,9 @@ impl State {
             seen: FxHashSet::default(),
             count: 0,
             value: match aggregate.function {
+                ref function if function.is_on_bits() && aggregate.ty.is_bytes() => {
+                    Accumulated::Nothing
+                }
                 AggregateFunction::BitAnd => Accumulated::Bits(u64::MAX),
                 AggregateFunction::BitOr | AggregateFunction::BitXor => Accumulated::Bits(0),
                 AggregateFunction::Variance { .. } => Accumulated::Moments(0.0, 0.0),
@@ -279,15 +287,9 @@ impl State {
             AggregateFunction::Sum | AggregateFunction::Avg => self.sum(value),
             AggregateFunction::Min => self.extreme(value, collation(), Ordering::Less),
             AggregateFunction::Max => self.extreme(value, collation(), Ordering::Greater),
-            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-                if let (Accumulated::Bits(all), Value::UInt(bits)) = (&mut self.value, &value) {
-                    *all = match aggregate.function {
-                        AggregateFunction::BitAnd => *all & bits,
-                        AggregateFunction::BitOr => *all | bits,
-                        _ => *all ^ bits,
-                    };
-                }
-            }
+            AggregateFunction::BitAnd => self.bits(BinaryOp::BitAnd, value)?,
+            AggregateFunction::BitOr => self.bits(BinaryOp::BitOr, value)?,
+            AggregateFunction::BitXor => self.bits(BinaryOp::BitXor, value)?,
             AggregateFunction::Variance { .. } => self.moments(double(&value)),
             AggregateFunction::GroupConcat(_) => {
                 let mut joined = Vec::new();
@@ -359,6 +361,25 @@ impl State {
         }
     }
 
+    /// Adds the bits of a number, or of a binary string.
+    fn bits(&mut self, op: BinaryOp, value: Value) -> Result<(), SqlError> {
+        match (&mut self.value, value) {
+            (Accumulated::Bits(all), Value::UInt(bits)) => {
+                *all = match op {
+                    BinaryOp::BitAnd => *all & bits,
+                    BinaryOp::BitOr => *all | bits,
+                    _ => *all ^ bits,
+                };
+            }
+            (Accumulated::Value(Value::Bytes(all)), Value::Bytes(bytes)) => {
+                *all = bits_of_bytes(op, all, &bytes)?;
+            }
+            (Accumulated::Nothing, first) => self.value = Accumulated::Value(first),
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn finish(self, aggregate: &Aggregate, context: &mut ExecContext) -> Result<Value, Stop> {
         let count = self.count;
         let function = &aggregate.function;
@@ -378,6 +399,13 @@ impl State {
             (AggregateFunction::GroupConcat(separator), Accumulated::Texts(texts)) => {
                 concatenate(texts, separator, aggregate, context)
             }
+            // Of no binary strings there are all the bits there can be, or none of them.
+            (AggregateFunction::BitAnd, Accumulated::Nothing) => {
+                Value::Bytes(vec![0xff; bits_length(aggregate)])
+            }
+            (AggregateFunction::BitOr | AggregateFunction::BitXor, Accumulated::Nothing) => {
+                Value::Bytes(vec![0; bits_length(aggregate)])
+            }
             (_, Accumulated::Nothing) => Value::Null,
             (_, Accumulated::Integer(sum)) => exact_sum(BigDecimal::from(sum), aggregate),
             (_, Accumulated::Decimal(sum)) => exact_sum(sum, aggregate),
@@ -392,6 +420,11 @@ impl State {
             _ => Value::Null,
         })
     }
+}
+
+/// How long the binary strings are that an aggregate on bits is of: its type has a byte more.
+fn bits_length(aggregate: &Aggregate) -> usize {
+    aggregate.ty.length.saturating_sub(1) as usize
 }
 
 /// A sum with the digits of its type: values of a CASE, say, may have fewer.

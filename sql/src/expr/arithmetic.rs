@@ -85,6 +85,43 @@ pub(super) fn bits(op: BinaryOp, a: u64, b: u64) -> Value {
     })
 }
 
+/// The same on binary strings of one length, byte by byte: 3513 if they have not.
+pub fn bytes(op: BinaryOp, a: &[u8], b: &[u8]) -> Result<Vec<u8>, SqlError> {
+    if a.len() != b.len() {
+        return Err(SqlError::bitwise_operand_sizes());
+    }
+    let together = |(a, b): (&u8, &u8)| match op {
+        BinaryOp::BitAnd => a & b,
+        BinaryOp::BitOr => a | b,
+        _ => a ^ b,
+    };
+    Ok(a.iter().zip(b).map(together).collect())
+}
+
+/// A binary string shifted by so many bits; it stays as long as it is.
+pub(super) fn shifted(op: BinaryOp, bytes: &[u8], by: u64) -> Vec<u8> {
+    let whole = usize::try_from(by / 8).unwrap_or(usize::MAX);
+    let bits = (by % 8) as u32;
+    let at = |place: Option<usize>| place.and_then(|place| bytes.get(place)).copied();
+    let byte = |i: usize| {
+        let (near, far) = if op == BinaryOp::ShiftLeft {
+            let near = i.checked_add(whole);
+            (near, near.and_then(|near| near.checked_add(1)))
+        } else {
+            let near = i.checked_sub(whole);
+            (near, near.and_then(|near| near.checked_sub(1)))
+        };
+        let (near, far) = (at(near).unwrap_or(0), at(far).unwrap_or(0));
+        let (moved, come) = if op == BinaryOp::ShiftLeft {
+            (near << bits, far.checked_shr(8 - bits))
+        } else {
+            (near >> bits, far.checked_shl(8 - bits))
+        };
+        moved | come.unwrap_or(0)
+    };
+    (0..bytes.len()).map(byte).collect()
+}
+
 fn wide(number: &Number) -> Option<(i128, bool)> {
     match number {
         Number::Int(n) => Some(((*n).into(), false)),

@@ -104,6 +104,12 @@ impl Expr {
                 let params = context.params;
                 arithmetic::negate(&value, context, || describe(self, params))?
             }
+            Expr::BitNot(expr) if infer(expr).is_bytes() => {
+                let value = expr.value(row, context)?;
+                convert::string(&value, 0).map_or(Value::Null, |bytes| {
+                    Value::Bytes(bytes.iter().map(|byte| !byte).collect())
+                })
+            }
             Expr::BitNot(expr) => {
                 bit_pattern(expr, row, context)?.map_or(Value::Null, |bits| Value::UInt(!bits))
             }
@@ -396,6 +402,9 @@ fn operate(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     // Of these, only, the right side is not looked at if the left one is NULL.
+    if op.is_bitwise() && ty.is_string() {
+        return operate_on_bytes(op, left, right, row, context);
+    }
     if op.is_bitwise() {
         let Some(a) = bit_pattern(left, row, context)? else {
             return Ok(Value::Null);
@@ -417,6 +426,31 @@ fn operate(
     arithmetic::binary(op, &a, &b, ty, context, || {
         describe::operation(op, left, right, params)
     })
+}
+
+/// An operation on the bits of binary strings.
+fn operate_on_bytes(
+    op: BinaryOp,
+    left: &Expr,
+    right: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let value = left.value(row, context)?;
+    let Some(a) = convert::string(&value, 0) else {
+        return Ok(Value::Null);
+    };
+    if matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight) {
+        let by = bit_pattern(right, row, context)?;
+        return Ok(by.map_or(Value::Null, |by| {
+            Value::Bytes(arithmetic::shifted(op, &a, by))
+        }));
+    }
+    let value = right.value(row, context)?;
+    let Some(b) = convert::string(&value, 0) else {
+        return Ok(Value::Null);
+    };
+    arithmetic::bytes(op, &a, &b).map(Value::Bytes)
 }
 
 impl BinaryOp {

@@ -21,7 +21,15 @@ pub fn infer(expr: &Expr) -> ExprType {
         }
         Expr::Binary { ty, .. } => *ty,
         Expr::Not(operand) => ExprType::boolean().nullable_if(infer(operand).nullable),
-        Expr::BitNot(operand) => ExprType::bigint(true).nullable_if(infer(operand).nullable),
+        Expr::BitNot(operand) => {
+            let operand = infer(operand);
+            let ty = if operand.is_bytes() {
+                ExprType::bytes(operand.length)
+            } else {
+                ExprType::bigint(true)
+            };
+            ty.nullable_if(operand.nullable)
+        }
         Expr::IsNull { .. } | Expr::IsTruth { .. } => ExprType::boolean(),
         Expr::In { .. } | Expr::Between { .. } | Expr::Like { .. } => {
             let mut nullable = false;

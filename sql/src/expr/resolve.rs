@@ -395,6 +395,21 @@ fn build(
     right: Expr,
     arithmetic_type: impl FnOnce(&ExprType, &ExprType) -> ExprType,
 ) -> Result<Expr, SqlError> {
+    if let Some(ty) = bytes_type(op, &left, &right) {
+        let ty = ty.nullable_if(infer(&left).nullable || infer(&right).nullable);
+        let right = if matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight) {
+            literal::as_number(right)
+        } else {
+            right
+        };
+        let (left, right) = (Box::new(left), Box::new(right));
+        return Ok(Expr::Binary {
+            op,
+            left,
+            right,
+            ty,
+        });
+    }
     let arithmetic =
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     let (left, right) = if arithmetic {
@@ -449,6 +464,24 @@ fn build(
         right: Box::new(right),
         ty,
     })
+}
+
+/// The type of an operation on the bits of binary strings; `None` if it is one on numbers, as which
+/// hexadecimal and bit literals count if there is nothing else.
+fn bytes_type(op: BinaryOp, left: &Expr, right: &Expr) -> Option<ExprType> {
+    let (a, b) = (infer(left), infer(right));
+    let is_plain = |expr: &Expr| infer(expr).is_bytes() && literal::digits_number(expr).is_none();
+    let fits = |ty: &ExprType| ty.is_bytes() || ty.ty.is_none();
+    match op {
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
+            is_plain(left).then(|| ExprType::bytes(a.length))
+        }
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => {
+            let are = fits(&a) && fits(&b) && (is_plain(left) || is_plain(right));
+            are.then(|| ExprType::bytes(a.length.max(b.length)))
+        }
+        _ => None,
+    }
 }
 
 /// Whether a TIME is compared with a string as texts: MySQL makes a time of a string only if it

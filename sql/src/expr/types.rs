@@ -137,6 +137,12 @@ impl ExprType {
         }
     }
 
+    /// A computed binary string of at most so many bytes.
+    #[must_use]
+    pub fn bytes(length: u32) -> ExprType {
+        ExprType::string(length, Collation::Binary, coercibility::LITERAL)
+    }
+
     /// DATE, TIME, DATETIME, TIMESTAMP or YEAR.
     #[must_use]
     pub fn temporal(ty: ColumnType) -> ExprType {
@@ -236,6 +242,12 @@ impl ExprType {
     #[must_use]
     pub fn is_string(&self) -> bool {
         self.ty.is_some_and(ColumnType::is_string)
+    }
+
+    /// Whether it yields binary strings.
+    #[must_use]
+    pub fn is_bytes(&self) -> bool {
+        self.is_string() && self.collation.is_binary()
     }
 
     /// Whether it yields DATE, TIME, DATETIME or TIMESTAMP.

@@ -88,6 +88,10 @@ impl Planner<'_> {
             return Err(SqlError::wrong_native_argument_count(name));
         }
         let ty = aggregate_type(&function, &args, self.context);
+        // The length of an aggregate on bits counts a byte more.
+        if function.is_on_bits() && ty.is_bytes() && ty.length > BITS_LENGTH_MAX + 1 {
+            return Err(SqlError::bitwise_aggregate_operand_size());
+        }
         Ok(Aggregate {
             function,
             args,
@@ -350,6 +354,9 @@ fn is_distinct(list: &ast::FunctionArgumentList) -> bool {
     )
 }
 
+/// The longest binary strings that aggregates on bits take.
+const BITS_LENGTH_MAX: u32 = 511;
+
 /// The type of an aggregate's result.
 fn aggregate_type(
     function: &AggregateFunction,
@@ -362,6 +369,15 @@ fn aggregate_type(
     let arg = arg.map_or_else(|| ExprType::bigint(false), ExprType::computed);
     match function {
         AggregateFunction::CountRows | AggregateFunction::Count => ExprType::bigint(false),
+        AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor
+            if arg.is_bytes() =>
+        {
+            ExprType {
+                unsigned: true,
+                decimals: 0,
+                ..ExprType::bytes(arg.length.saturating_add(1))
+            }
+        }
         AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
             ExprType::bigint(true)
         }

@@ -460,6 +460,15 @@ pub enum AggregateFunction {
     },
 }
 
+impl AggregateFunction {
+    /// Whether it is one of those on bits.
+    #[must_use]
+    pub fn is_on_bits(&self) -> bool {
+        use AggregateFunction::{BitAnd, BitOr, BitXor};
+        matches!(self, BitAnd | BitOr | BitXor)
+    }
+}
+
 /// A key of ORDER BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {

@@ -7,7 +7,8 @@ use crate::{
         BinaryOp, EvalContext, Expr, ExprType, Seeds, arithmetic,
         convert::{self, Number},
         describe::call,
-        resolve::arithmetic_type,
+        infer,
+        resolve::{arithmetic_type, literal},
         types::{NOT_FIXED, coercibility},
     },
 };
@@ -137,6 +138,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| ExprType::bigint(false).nullable_if(t.nullable()),
         |args, context| {
+            let is_bytes = |arg: &Expr| {
+                infer(arg).is_bytes() && literal::digits_number(arg).is_none()
+            };
+            if args.args.first().is_some_and(is_bytes) {
+                return Ok(args.string(0, context)?.map_or(Value::Null, |bytes| {
+                    Value::Int(bytes.iter().map(|byte| i64::from(byte.count_ones())).sum())
+                }));
+            }
             let value = args.whole(0, context)?;
             Ok(match convert::integer(&value, context) {
                 Some(Number::Int(n)) => Value::Int(n.count_ones().into()),
@@ -164,13 +173,10 @@ fn conv_type(typing: &Typing<'_>) -> ExprType {
 fn same_type(typing: &Typing<'_>) -> ExprType {
     let ty = typing.ty(0);
     match ty.ty {
-        _ if ty.is_floating() => ExprType::double(),
+        // Dates and times are, too.
+        _ if ty.is_floating() || ty.is_temporal() => ExprType::double(),
         Some(ColumnType::Decimal { precision, scale }) => {
             ExprType::decimal(precision.into(), scale.into())
-        }
-        _ if ty.is_temporal() && ty.decimals > 0 => {
-            let (whole, scale) = ty.digits();
-            ExprType::decimal(whole + scale, scale)
         }
         _ => ExprType::bigint(ty.unsigned),
     }
@@ -180,13 +186,14 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
 /// A time with a fraction is a floating point number.
 fn abs_type(typing: &Typing<'_>) -> ExprType {
     let ty = typing.ty(0);
-    if ty.is_temporal() && ty.decimals > 0 {
-        return ExprType {
-            decimals: ty.decimals,
+    match ty.decimals {
+        0 if ty.is_temporal() => ExprType::bigint(false).nullable_if(ty.nullable),
+        decimals if ty.is_temporal() => ExprType {
+            decimals,
             ..ExprType::double().nullable_if(ty.nullable)
-        };
+        },
+        _ => same_type(typing),
     }
-    same_type(typing)
 }
 
 /// CEILING and FLOOR: an integer, unless it might not fit.
@@ -210,10 +217,7 @@ fn mod_type(typing: &Typing<'_>) -> ExprType {
 
 /// ROUND and TRUNCATE: a literal number of digits decides the scale.
 fn round_type(typing: &Typing<'_>) -> ExprType {
-    let ty = match typing.ty(0) {
-        ty if ty.is_temporal() && ty.decimals > 0 => ExprType::double(),
-        _ => same_type(typing),
-    };
+    let ty = same_type(typing);
     let digits = match typing.args.get(1) {
         None => Some(0),
         Some(Expr::Literal(digits, _)) => literal_digits(digits),
@@ -242,6 +246,15 @@ fn literal_digits(literal: &Value) -> Option<i64> {
     Some(digits.clamp(-65, 30))
 }
 
+/// The first argument; as floating point if the result is.
+fn operand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<Number>, SqlError> {
+    let number = args.number(0, context)?;
+    Ok(match args.ty.ty {
+        Some(ColumnType::Double) => number.map(|number| Number::Double(number.to_f64())),
+        _ => number,
+    })
+}
+
 fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     Ok(match args.number(0, context)? {
         None => Value::Null,
@@ -265,7 +278,7 @@ fn whole(
     mode: RoundingMode,
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
-    Ok(match args.number(0, context)? {
+    Ok(match operand(args, context)? {
         None => Value::Null,
         Some(Number::Decimal(n)) => {
             let n = n.with_scale_round(0, mode);
@@ -289,15 +302,11 @@ fn round(
         1 => Some(0),
         _ => args.int(1, context)?,
     };
-    let (Some(number), Some(digits)) = (args.number(0, context)?, digits) else {
+    let (Some(number), Some(digits)) = (operand(args, context)?, digits) else {
         return Ok(Value::Null);
     };
     let digits = digits.clamp(-100, 30);
-    let is_double = args.ty.ty == Some(ColumnType::Double);
     Ok(match number {
-        Number::Decimal(n) if is_double => {
-            Value::Double(round_double(convert::decimal_to_f64(&n), digits, mode))
-        }
         Number::Decimal(n) => {
             let scale = digits.min(convert::scale(&n).max(0));
             let rounded = n.with_scale_round(scale, mode);
