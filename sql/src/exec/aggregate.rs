@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept, order, text},
+    expr::{
+        BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept,
+        order, text,
+    },
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};

@@ -46,7 +46,10 @@ pub(super) fn binary(
         return Ok(Value::Null);
     };
     let result = match op {
-        BinaryOp::Divide => divide(a, b, ty.decimals.into()),
+        BinaryOp::Divide => {
+            let more = context.statement.div_precision_increment;
+            divide(a, b, ty.decimals.into(), more.into())
+        }
         BinaryOp::IntegerDivide => integer_divide(a, b),
         BinaryOp::Modulo => modulo(a, b),
         _ => add_subtract_multiply(op, a, b, context.statement.sql_mode),
@@ -204,8 +207,9 @@ fn add_subtract_multiply(
     })
 }
 
-/// `/`: exact numbers yield a decimal with `scale` digits after the point.
-fn divide(a: Number, b: Number, scale: i64) -> Result<Number, Failure> {
+/// `/`: exact numbers yield a decimal with `scale` digits after the point; `more` is
+/// @@div_precision_increment.
+fn divide(a: Number, b: Number, scale: i64, more: i64) -> Result<Number, Failure> {
     if b.is_zero() {
         return Err(Failure::DivisionByZero);
     }
@@ -214,18 +218,17 @@ fn divide(a: Number, b: Number, scale: i64) -> Result<Number, Failure> {
     }
     let (a, b) = (a.into_decimal(), b.into_decimal());
     let scale = scale.min(MAX_SCALE);
-    let digits = computed_digits(convert::scale(&a), convert::scale(&b), scale);
+    let digits = computed_digits(convert::scale(&a), convert::scale(&b), more);
     fitting(convert::round(&divide_decimals(&a, &b, digits), scale))
 }
 
-/// How many digits after the point MySQL computes of a quotient before it rounds to `scale`: whole
-/// words of nine. If they are just those that are wanted, the quotient is cut off rather than
-/// rounded.
-fn computed_digits(dividend: i64, divisor: i64, scale: i64) -> i64 {
-    let increment = scale - dividend.max(0);
+/// How many digits after the point MySQL computes of a quotient before it rounds: whole words of
+/// nine, with room for `more` than the dividend has. If they are no more than those that are wanted,
+/// the quotient is cut off rather than rounded.
+fn computed_digits(dividend: i64, divisor: i64, more: i64) -> i64 {
     let words = |digits: i64| digits.max(0).div_euclid(9) + i64::from(digits.max(0) % 9 != 0);
     let (a, b) = (words(dividend) * 9, words(divisor) * 9);
-    let more = increment - (a - dividend.max(0)) - (b - divisor.max(0));
+    let more = more - (a - dividend.max(0)) - (b - divisor.max(0));
     words(a + b + more.max(0)) * 9
 }
 

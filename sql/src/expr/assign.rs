@@ -373,10 +373,9 @@ impl Target<'_, '_> {
             Value::Time(time) => {
                 convert::time_to_datetime(*time, self.context).map(|moment| whole(moment, true))
             }
-            other => match convert::integer(other, self.context) {
-                Some(Number::Int(n)) => temporal::from_number(n),
-                _ => None,
-            },
+            other => convert::number(other, self.context)
+                .as_ref()
+                .and_then(convert::moment_of_number),
         };
         let Some(parsed) = parsed else {
             let readable = !matches!(value, Value::Bytes(_));
@@ -404,10 +403,15 @@ impl Target<'_, '_> {
         let Some(parsed) = self.moment(value, "date")? else {
             return Ok(Value::Date(Date::default()));
         };
-        if parsed.value.micros != 0 {
+        // Rounded to a second, it may be the next day.
+        let Some(moment) = parsed.value.round(0) else {
+            self.out_of_range()?;
+            return Ok(Value::Date(parsed.value.date));
+        };
+        if moment.micros != 0 {
             self.part_lost("date", value);
         }
-        Ok(Value::Date(parsed.value.date))
+        Ok(Value::Date(moment.date))
     }
 
     fn datetime(&mut self, value: &Value, fsp: u8) -> Result<Value, SqlError> {

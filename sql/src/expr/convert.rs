@@ -387,16 +387,12 @@ pub(super) fn datetime_of(
         Value::Date(date) => return Some(date.at_midnight()),
         Value::Time(time) => return time_to_datetime(*time, context),
         Value::Bytes(text) => temporal::parse(text),
-        other => match integer(other, context)? {
-            Number::Int(n) => temporal::from_number(n),
-            Number::UInt(n) => i64::try_from(n).ok().and_then(temporal::from_number),
-            _ => None,
-        },
+        other => moment_of_number(&number(other, context)?),
     };
     let parsed = parsed.filter(|parsed| accepted(parsed.value.date, takes, context));
     match parsed {
         Some(parsed) => {
-            if parsed.truncated {
+            if parsed.truncated && matches!(value, Value::Bytes(_)) {
                 warn_temporal("datetime", value, context);
             }
             Some(apply_offset(parsed.value, parsed.offset_seconds, context))
@@ -411,6 +407,35 @@ pub(super) fn datetime_of(
             None
         }
     }
+}
+
+/// The date and time that a number stands for. What follows its point is a part of a second, which
+/// a date has not; it is lost then.
+pub(super) fn moment_of_number(number: &Number) -> Option<temporal::Parsed> {
+    let (whole, micros) = match number {
+        Number::Int(n) => (Some(*n), Some(0)),
+        Number::UInt(n) => (i64::try_from(*n).ok(), Some(0)),
+        Number::Decimal(n) => {
+            let whole = n.with_scale_round(0, RoundingMode::Down);
+            let micros = round(&((n - &whole) * Decimal::from(SECOND)), 0);
+            (whole.to_i64(), micros.to_i64())
+        }
+        Number::Double(x) => {
+            let micros = ((x - x.trunc()) * SECOND as f64).round();
+            (x.trunc().to_i64(), micros.to_i64())
+        }
+    };
+    let (whole, micros) = (whole?, micros?);
+    let parsed = temporal::from_number(whole).filter(|_| micros >= 0)?;
+    if !parsed.has_time {
+        let truncated = micros > 0;
+        return Some(temporal::Parsed {
+            truncated,
+            ..parsed
+        });
+    }
+    let value = parsed.value.add_micros(micros)?;
+    Some(temporal::Parsed { value, ..parsed })
 }
 
 /// A moment with a zone of its own, in the session's time zone.
@@ -460,6 +485,15 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
             let date = small_date(value, context);
             if date.is_some_and(|date| accepted(date, takes, context)) {
+                return date;
+            }
+            if let Value::Decimal(number) = value {
+                let moment = moment_of_number(&Number::Decimal((**number).clone()));
+                let date = moment.map(|parsed| parsed.value.date);
+                let date = date.filter(|date| accepted(*date, takes, context));
+                if date.is_none() {
+                    warn_temporal("date", value, context);
+                }
                 return date;
             }
         }

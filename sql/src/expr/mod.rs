@@ -40,6 +40,7 @@ mod time_zone;
 mod types;
 mod value_type;
 
+pub use arithmetic::bytes as bits_of_bytes;
 pub use assign::{TIMESTAMP_MAX, assign, implicit_default};
 pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
@@ -48,7 +49,6 @@ pub use convert::{conform, for_variable, kept, text};
 pub use eval::{eval, eval_output, holds};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
-pub use arithmetic::bytes as bits_of_bytes;
 pub use operand::bit_pattern;
 pub use resolve::call::{plain_arguments, plain_call};
 pub(crate) use resolve::literal::as_number;

@@ -209,17 +209,15 @@ fn extreme(
 /// The text of what has been compared as a date: if the dates among the arguments have no time, it
 /// has none either; else it has as many digits of a second as any argument can have. What is no
 /// date stays as it is.
-fn dated(
-    value: Value,
-    args: &Args<'_>,
-    context: &mut EvalContext<'_>,
-) -> Result<Value, SqlError> {
+fn dated(value: Value, args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let moment = match &value {
         Value::Bytes(text) => temporal::parse(text).map(|parsed| parsed.value),
-        Value::Int(n) => temporal::from_number(*n).map(|parsed| parsed.value),
         Value::Date(date) => Some(date.at_midnight()),
         Value::DateTime(moment) => Some(*moment),
-        _ => None,
+        number => convert::number(number, context)
+            .as_ref()
+            .and_then(convert::moment_of_number)
+            .map(|parsed| parsed.value),
     };
     let has_time = |arg| {
         let ty = infer(arg);
@@ -242,11 +240,7 @@ fn dated(
 }
 
 /// The digits of a second that an argument can have; of a literal date, those that it has.
-fn second_digits(
-    args: &Args<'_>,
-    i: usize,
-    context: &mut EvalContext<'_>,
-) -> Result<u8, SqlError> {
+fn second_digits(args: &Args<'_>, i: usize, context: &mut EvalContext<'_>) -> Result<u8, SqlError> {
     let value = match args.args.get(i) {
         Some(arg @ (Expr::Literal(..) | Expr::Parameter { .. })) => {
             arg.value(args.row, context)?.into_owned()
@@ -254,7 +248,9 @@ fn second_digits(
         _ => Value::Null,
     };
     let ty = args.args.get(i).map_or_else(ExprType::null, infer);
-    Ok(digits_of(&ty, &value, |text| temporal::parse(text).is_some()))
+    Ok(digits_of(&ty, &value, |text| {
+        temporal::parse(text).is_some()
+    }))
 }
 
 /// The same by its type, and by its value if that is known and one of those that count.

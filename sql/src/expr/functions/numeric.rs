@@ -138,9 +138,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| ExprType::bigint(false).nullable_if(t.nullable()),
         |args, context| {
-            let is_bytes = |arg: &Expr| {
-                infer(arg).is_bytes() && literal::digits_number(arg).is_none()
-            };
+            let is_bytes =
+                |arg: &Expr| infer(arg).is_bytes() && literal::digits_number(arg).is_none();
             if args.args.first().is_some_and(is_bytes) {
                 return Ok(args.string(0, context)?.map_or(Value::Null, |bytes| {
                     Value::Int(bytes.iter().map(|byte| i64::from(byte.count_ones())).sum())
