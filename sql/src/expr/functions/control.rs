@@ -217,7 +217,8 @@ fn dated(value: Value, args: &Args<'_>, context: &mut EvalContext<'_>) -> Result
         number => convert::number(number, context)
             .as_ref()
             .and_then(convert::moment_of_number)
-            .map(|parsed| parsed.value),
+            .map(|parsed| parsed.value)
+            .filter(|moment| !moment.date.is_zero()),
     };
     let has_time = |arg| {
         let ty = infer(arg);
