@@ -31,7 +31,7 @@ const CONNECTIONS_MAX: usize = 10_000;
 /// One of so many may belong to a client that has not yet sent a request that is answered.
 const STRANGERS: usize = 4;
 /// Such a client is not sent away before it was here for so long.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_millis(100);
 /// A client must have agreed on keys within so long.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -166,7 +166,9 @@ pub async fn accept<F>(
                     drop(place);
                 });
                 if let Some((first, grace)) = leaving {
-                    tokio::time::sleep(grace).await;
+                    if !grace.is_zero() {
+                        tokio::time::sleep(grace).await;
+                    }
                     if !first.is_welcome.load(Ordering::Relaxed) {
                         first.leave.notify_one();
                     }
