@@ -35,6 +35,10 @@ pub fn share_of_files(parts: usize) -> usize {
 /// sorts and groups have at once, and the coordinator's connections.
 const OWN_FILES: usize = 512;
 
+/// How many clients may knock at once, of whom the standard library has 128 only; the kernel's own
+/// limit (somaxconn) may be lower.
+pub const BACKLOG: i32 = 16_384;
+
 /// Turns huge pages off. The allocator asks for them, and each thread's first allocation would
 /// touch one of 2 MiB: thousands of threads that wait for a lock then take gigabytes (measured:
 /// 390 KiB for each instead of 97).

@@ -2,6 +2,7 @@
 
 use super::{Client, Connections, Next};
 use crate::{
+    limits::BACKLOG,
     mysql::{Backend, Peer, connection, stream::Stream},
     notice, service,
 };
@@ -21,9 +22,6 @@ use std::{
 
 /// How long accepting rests when there are no file descriptors left.
 const REST: Duration = Duration::from_millis(100);
-/// How many clients may knock at once; the kernel's own limit (somaxconn) may be lower.
-const BACKLOG: i32 = 16_384;
-
 /// An administrator's stack. Only touched pages take memory.
 const STACK: usize = 8 << 20;
 

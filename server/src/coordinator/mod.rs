@@ -53,7 +53,7 @@ pub use decide::Rules;
 pub use listen::Tls;
 pub use store::Place;
 
-use crate::{config::Settings, service};
+use crate::{config::Settings, limits, service};
 use call::Caller;
 use cohort_engine::env::Env;
 use cohort_sql::{Instance, SqlError};
@@ -291,6 +291,7 @@ impl Running {
         });
         let guard = runtime.enter();
         let listen = |listener: TcpListener| {
+            rustix::net::listen(&listener, limits::BACKLOG)?;
             listener.set_nonblocking(true)?;
             tokio::net::TcpListener::from_std(listener)
         };
