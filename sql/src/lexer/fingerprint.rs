@@ -44,6 +44,9 @@ pub struct Lifted {
 enum Clause {
     /// Nothing.
     Keep,
+    /// Nothing, and spaces stay as they are, too: the select list, whose texts are the columns'
+    /// names.
+    Name,
     /// They are lifted.
     Lift,
 }
@@ -138,8 +141,9 @@ impl<'a, 'l> Walk<'a, 'l> {
         lifted
             .key
             .extend_from_slice(hints(source.get(first.end..).unwrap_or_default()));
+        let selects = word.eq_ignore_ascii_case(b"SELECT");
         let level = Level {
-            clause: Clause::Keep,
+            clause: if selects { Clause::Name } else { Clause::Keep },
             query: true,
         };
         let mut walk = Walk {
@@ -229,13 +233,13 @@ impl<'a, 'l> Walk<'a, 'l> {
         self.level().clause == Clause::Lift
     }
     fn keep(&mut self, token: Token) {
-        self.lifted.key.push(b' ');
-        if !self.lifts() {
-            // A text of the select list is a column's name, with the spaces that it has.
+        if self.level().clause == Clause::Name {
             let between = self.source.get(self.previous.end..token.start);
             self.lifted
                 .key
                 .extend_from_slice(between.unwrap_or_default());
+        } else {
+            self.lifted.key.push(b' ');
         }
         self.lifted.key.extend_from_slice(token.text(self.source));
     }
@@ -325,7 +329,9 @@ impl<'a, 'l> Walk<'a, 'l> {
             return Step::Stop(Outcome::No);
         }
         let mut clause = self.level().clause;
-        if self.previous.kind == Kind::Word && takes_length(self.previous.text(self.source)) {
+        let is_length =
+            self.previous.kind == Kind::Word && takes_length(self.previous.text(self.source));
+        if is_length && clause == Clause::Lift {
             clause = Clause::Keep;
         }
         if self.depth == 0 {
@@ -424,7 +430,7 @@ impl<'a, 'l> Walk<'a, 'l> {
         match text.len() {
             6 if text.eq_ignore_ascii_case(b"SELECT") => {
                 level.query = level.query || opened;
-                level.clause = Clause::Keep;
+                level.clause = Clause::Name;
                 if insert {
                     self.rows = None;
                 }

@@ -166,11 +166,11 @@ fn key(source: &str) -> String {
 fn lifts_where_it_is_safe() {
     assert_eq!(
         key("SELECT 1, a+2 FROM t WHERE id=5 AND s IN ('x',-1.5) ORDER BY 1 LIMIT 10"),
-        "SELECT 1 , a + 2 FROM t WHERE id = ?i AND s IN ( ?s , ?d1 ) ORDER BY 1 LIMIT ?i"
+        "SELECT 1, a+2 FROM t WHERE id = ?i AND s IN ( ?s , ?d1 ) ORDER BY 1 LIMIT ?i"
     );
     assert_eq!(
         key("SELECT SUBSTRING('abc' FROM 2) FROM t GROUP BY a+1 HAVING a+1>1 LIMIT 3"),
-        "SELECT SUBSTRING ( 'abc' FROM 2 ) FROM t GROUP BY a + 1 HAVING a + 1 > 1 LIMIT ?i"
+        "SELECT SUBSTRING('abc' FROM 2) FROM t GROUP BY a + 1 HAVING a + 1 > 1 LIMIT ?i"
     );
     assert_eq!(
         key("UPDATE t SET k=k-1, d=DATE'2020-01-01', e=d+INTERVAL 1 DAY WHERE id=1e3"),
