@@ -378,7 +378,7 @@ impl State {
                 *all = bits_of_bytes(op, all, &bytes)?;
             }
             (Accumulated::Nothing, first) => self.value = Accumulated::Value(first),
-            _ => {}
+            _ => return Err(SqlError::internal("bits of numbers and of strings at once")),
         }
         Ok(())
     }

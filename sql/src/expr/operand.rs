@@ -80,23 +80,24 @@ impl Expr {
                 let number = convert::integer_prefix(text).number;
                 Ok(Cow::Owned(number.into_value()))
             }
-            _ => self.checked(value, context),
+            _ => {
+                self.check_integer(&value, context)?;
+                Ok(value)
+            }
         }
     }
 
-    /// A value of it that is to become an integer: whether that is near is said here.
+    /// Says whether a value of it, which is to become an integer, is near one.
     #[inline]
-    fn checked<'r>(
+    pub(super) fn check_integer(
         &self,
-        value: Cow<'r, Value>,
+        value: &Value,
         context: &mut EvalContext<'_>,
-    ) -> Result<Cow<'r, Value>, SqlError> {
-        if let Value::Double(x) = &*value
-            && convert::is_beyond_integers(*x)
-        {
-            self.overflows(*x, context)?;
+    ) -> Result<(), SqlError> {
+        match value {
+            Value::Double(x) if convert::is_beyond_integers(*x) => self.overflows(*x, context),
+            _ => Ok(()),
         }
-        Ok(value)
     }
 
     /// Its value, as it is compared with another.
@@ -142,7 +143,8 @@ impl Expr {
             // A text is told of, whatever made it.
             Some(_) if to.is_integer() && self.is_quiet() => {
                 let value = self.value(row, context)?;
-                self.checked(value, context)
+                self.check_integer(&value, context)?;
+                Ok(value)
             }
             Some(_) if to.is_integer() => self.integer_value(row, context),
             Some(ColumnType::Decimal { .. }) if self.makes_text() => {

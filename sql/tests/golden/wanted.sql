@@ -60,6 +60,10 @@ insert ignore into o(id,u) values(304,-0.25);
 insert into o(id,u) values(301,-0.25e0), (302,'-0.25'), (303,-0.0);
 update o set n = 1.239e0 where id = 301;
 insert into o(id,i) values(305,abs(1e20)|0);
+-- Each argument is evaluated once.
+set @n = 0;
+select hex(@n := @n + 1), conv(@n := @n + 1, 10, 16), field(@n := @n + 1, '1', '3'), field(concat(@n := @n + 1), '1', '4'), field('6', concat(@n := @n + 1), concat(@n := @n + 1)), hex(concat(@n := @n + 1)), @n;
+select unix_timestamp(@n := @n + 20200101), sec_to_time(@n := @n + 9000000), @n;
 -- Years of one digit.
 select cast('1-1-1' as date), cast('9-12-31' as date), cast('10-1-1' as date), cast('00-1-1' as date), date('1-1-1 1:1:1'), timestamp('5-6-7 8:9:10'), cast('1.2.3' as datetime), cast('001-1-1' as date), cast('70-1-1' as date), cast('69-1-1' as date), year('7-1-1');
 drop table o;

@@ -276,6 +276,17 @@ impl<'a> Args<'a> {
             },
         }
     }
+    /// Whether the value of an argument may become an integer.
+    fn check_integer(
+        &self,
+        i: usize,
+        value: &Value,
+        context: &mut EvalContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.args
+            .get(i)
+            .map_or(Ok(()), |arg| arg.check_integer(value, context))
+    }
     /// The value of an argument where a date is wanted: of a YEAR, its first day.
     fn dated<'x, 'c: 'x>(
         &'x self,

@@ -9,7 +9,7 @@ use crate::{
         describe::call,
         infer,
         resolve::{arithmetic_type, literal},
-        types::{NOT_FIXED, coercibility},
+        types::coercibility,
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
@@ -511,11 +511,9 @@ fn in_bases(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     // Of a hexadecimal or bit literal, its own.
-    let number = match args.numeric(0, context)? {
-        Cow::Owned(number @ Value::UInt(_)) => {
-            convert::string(&number, NOT_FIXED).map(|text| Cow::Owned(text.into_owned()))
-        }
-        _ => args.string(0, context)?,
+    let number = match args.args.first().and_then(literal::digits_number) {
+        Some(number) => Some(Cow::Owned(number.to_string().into_bytes())),
+        None => args.string(0, context)?,
     };
     let Some(text) = number.filter(|text| !text.is_empty()) else {
         return Ok(Value::Null);

@@ -635,7 +635,8 @@ fn hex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
     let number = match &*value {
         Value::Null => return Ok(Value::Null),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
-            convert::integer(&*args.whole(0, context)?, context)
+            args.check_integer(0, &value, context)?;
+            convert::integer(&value, context)
         }
         other => {
             let text = convert::string(other, args.decimals(0)).unwrap_or_default();
@@ -678,30 +679,29 @@ fn unhex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 /// FIELD: strings compare as strings if all are, else as numbers.
 fn field(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let collation = args.searched(0);
-    let wanted = args.value(0, context)?;
-    if wanted.is_null() {
-        return Ok(Value::Int(0));
-    }
     let strings = args.args.iter().all(|arg| {
         let ty = infer(arg);
         ty.is_string() || ty.is_temporal() || ty.ty.is_none()
     });
-    let text = args.string(0, context)?;
-    for i in 1..args.len() {
-        let value = args.value(i, context)?;
-        let same = match (&*wanted, &*value) {
-            (_, Value::Null) => false,
-            _ if strings => {
-                let other = args.string(i, context)?;
-                let both = text.as_deref().zip(other.as_deref());
-                both.is_some_and(|(a, b)| collation.equal(a, b))
-            }
-            (a, b) => {
-                let (a, b) = (convert::double(a, context), convert::double(b, context));
-                a.zip(b).is_some_and(|(a, b)| a == b)
-            }
+    if strings {
+        let Some(wanted) = args.string(0, context)? else {
+            return Ok(Value::Int(0));
         };
-        if same {
+        for i in 1..args.len() {
+            let other = args.string(i, context)?;
+            if other.is_some_and(|other| collation.equal(&wanted, &other)) {
+                return Ok(Value::Int(i as i64));
+            }
+        }
+        return Ok(Value::Int(0));
+    }
+    let wanted = args.value(0, context)?;
+    let Some(wanted) = convert::double(&wanted, context) else {
+        return Ok(Value::Int(0));
+    };
+    for i in 1..args.len() {
+        let other = args.value(i, context)?;
+        if convert::double(&other, context) == Some(wanted) {
             return Ok(Value::Int(i as i64));
         }
     }

@@ -512,7 +512,8 @@ fn timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sq
 }
 
 fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(seconds) = args.decimal(0, context)? else {
+    let value = args.numeric(0, context)?;
+    let Some(seconds) = convert::decimal(&value, context) else {
         return Ok(Value::Null);
     };
     let micros = convert::round(&(seconds * Decimal::from(SECOND)), 0)
@@ -520,11 +521,9 @@ fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         .unwrap_or(i64::MAX);
     let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
     if clipped != micros {
-        let value = args.string(0, context)?.unwrap_or_default().into_owned();
-        context.warnings.warn(SqlError::truncated_wrong_value(
-            "time",
-            convert::shown(&value),
-        ));
+        let shown = convert::string(&value, args.decimals(0)).unwrap_or_default();
+        let lost = SqlError::truncated_wrong_value("time", convert::shown(&shown));
+        context.warnings.warn(lost);
     }
     Ok(Value::Time(Time { micros: clipped }))
 }
@@ -841,8 +840,9 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
     if args.len() == 0 {
         return Ok(Value::Int(context.statement.now_micros.div_euclid(SECOND)));
     }
-    let null = args.value(0, context)?.is_null();
-    let Some(moment) = args.datetime(0, context)? else {
+    let value = args.dated(0, context)?;
+    let null = value.is_null();
+    let Some(moment) = convert::datetime(&value, context) else {
         return Ok(match args.ty.decimals {
             _ if null => Value::Null,
             0 => Value::Int(0),
