@@ -6,6 +6,7 @@
 
 mod account;
 mod cursor;
+mod facts;
 mod lock;
 mod parse;
 pub mod reserved;
@@ -13,6 +14,7 @@ mod show;
 mod xa;
 
 pub use cursor::{Cursor, Parsed};
+pub use facts::Facts;
 pub use lock::LockTable;
 pub use parse::parse;
 pub use xa::Xa;
@@ -392,119 +394,6 @@ pub enum PrepareSource {
     Text(String),
     /// FROM @variable.
     Variable(String),
-}
-
-impl Command {
-    /// Whether it commits the transaction before it runs.
-    #[must_use]
-    pub fn commits_implicitly(&self) -> bool {
-        matches!(
-            self,
-            Command::Flush { .. }
-                | Command::TableAdmin(..)
-                | Command::CreateUser { .. }
-                | Command::AlterUser { .. }
-                | Command::DropUser { .. }
-                | Command::RenameUser(_)
-                | Command::SetPassword { .. }
-                | Command::Grant { .. }
-                | Command::Revoke(_)
-                | Command::FlushTables { .. }
-                | Command::LockTables(_)
-        )
-    }
-    /// Whether it changes what a read-only server or transaction must not.
-    #[must_use]
-    pub fn changes(&self) -> bool {
-        match self {
-            Command::CreateUser { .. }
-            | Command::AlterUser { .. }
-            | Command::DropUser { .. }
-            | Command::RenameUser(_)
-            | Command::SetPassword { .. }
-            | Command::Grant { .. }
-            | Command::Revoke(_) => true,
-            Command::TableAdmin(what, _) => *what == TableAdmin::Optimize,
-            Command::LockTables(tables) => tables.iter().any(|table| table.writes),
-            _ => false,
-        }
-    }
-    /// The name of its counter, after `Com_`.
-    #[must_use]
-    pub fn counter(&self) -> &'static str {
-        match self {
-            Command::Begin { .. } => "begin",
-            Command::Commit(_) => "commit",
-            Command::Rollback(_) => "rollback",
-            Command::Savepoint(_) => "savepoint",
-            Command::RollbackTo(_) => "rollback_to_savepoint",
-            Command::ReleaseSavepoint(_) => "release_savepoint",
-            Command::SetTransaction { .. } | Command::Set(_) => "set_option",
-            Command::Use(_) => "change_db",
-            Command::Show(show, _) => show.counter(),
-            Command::Kill { .. } => "kill",
-            Command::Flush { .. } | Command::FlushTables { .. } => "flush",
-            Command::Purge(Purge::To(_)) => "purge",
-            Command::Purge(Purge::Before(_)) => "purge_before_date",
-            Command::Prepare { .. } => "prepare_sql",
-            Command::Execute { .. } => "execute_sql",
-            Command::Deallocate(_) => "dealloc_sql",
-            Command::LockTables(_) => "lock_tables",
-            Command::UnlockTables => "unlock_tables",
-            Command::LockInstance => "lock_instance",
-            Command::UnlockInstance => "unlock_instance",
-            Command::Empty => "empty_query",
-            Command::TableAdmin(TableAdmin::Analyze, _) => "analyze",
-            Command::TableAdmin(TableAdmin::Check, _) => "check",
-            Command::TableAdmin(TableAdmin::Optimize, _) => "optimize",
-            Command::TableAdmin(TableAdmin::Repair, _) => "repair",
-            Command::TableAdmin(TableAdmin::Checksum, _) => "checksum",
-            Command::Do(_) => "do",
-            Command::CreateUser { .. } => "create_user",
-            Command::AlterUser { .. } => "alter_user",
-            Command::DropUser { .. } => "drop_user",
-            Command::RenameUser(_) => "rename_user",
-            Command::SetPassword { .. } => "set_password",
-            Command::Grant { .. } => "grant",
-            Command::Revoke(_) => "revoke",
-            Command::Xa(xa) => xa.counter(),
-        }
-    }
-}
-
-impl Show {
-    fn counter(&self) -> &'static str {
-        match self {
-            Show::Databases => "show_databases",
-            Show::Tables { .. } => "show_tables",
-            Show::TableStatus { .. } => "show_table_status",
-            Show::Columns { .. } => "show_fields",
-            Show::Index(_) => "show_keys",
-            Show::CreateTable(_) => "show_create_table",
-            Show::CreateDatabase { .. } => "show_create_db",
-            Show::CreateUser(_) => "show_create_user",
-            Show::Variables { .. } => "show_variables",
-            Show::Status { .. } => "show_status",
-            Show::ProcessList { .. } => "show_processlist",
-            Show::Warnings { errors: true, .. } | Show::CountWarnings { errors: true } => {
-                "show_errors"
-            }
-            Show::Warnings { .. } | Show::CountWarnings { .. } => "show_warnings",
-            Show::EngineStatus => "show_engine_status",
-            Show::Engines => "show_storage_engines",
-            Show::Plugins => "show_plugins",
-            Show::Privileges => "show_privileges",
-            Show::Collations => "show_collations",
-            Show::CharacterSets => "show_charsets",
-            Show::Nothing(_) => "show_open_tables",
-            Show::Grants(_) => "show_grants",
-            Show::BinaryLogs => "show_binlogs",
-            Show::BinaryLogStatus => "show_binary_log_status",
-            Show::BinlogEvents { .. } => "show_binlog_events",
-            Show::Replicas => "show_replicas",
-            Show::ReplicaStatus => "show_replica_status",
-        }
-    }
 }
 
 /// The spelling of a level in variables.

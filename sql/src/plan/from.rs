@@ -529,11 +529,11 @@ impl Planner<'_> {
             .filter_map(|part| part.as_ident().map(|i| i.value.as_str()))
             .collect();
         let (database, table) = match parts.as_slice() {
-            [table] if self.context.database.is_empty() => {
+            [table] if self.context.settings.database.is_empty() => {
                 let _ = table;
                 return Err(SqlError::no_database());
             }
-            [table] => (self.context.database, *table),
+            [table] => (self.context.settings.database, *table),
             [database, table] => (*database, *table),
             _ => return Err(SqlError::wrong_table_name(name)),
         };

@@ -53,6 +53,37 @@ pub trait VirtualTables: Sync {
     fn is_virtual(&self, database: &str) -> bool;
 }
 
+/// The settings of a session that a plan depends on: a part of its key in the cache.
+#[derive(Clone, Copy)]
+pub struct PlanSettings<'a> {
+    /// The default database; empty for none.
+    pub database: &'a str,
+    /// @@sql_mode
+    pub sql_mode: SqlMode,
+    /// @@collation_connection
+    pub collation: Collation,
+    /// @@div_precision_increment
+    pub div_precision_increment: u8,
+}
+
+impl PlanSettings<'_> {
+    /// Appends all of them to a key. A setting that is added above does not compile until it
+    /// stands here, too.
+    pub fn mark(&self, key: &mut Vec<u8>) {
+        let PlanSettings {
+            database,
+            sql_mode,
+            collation,
+            div_precision_increment,
+        } = *self;
+        key.extend_from_slice(database.as_bytes());
+        key.push(0);
+        key.extend_from_slice(&sql_mode.0.to_le_bytes());
+        key.extend_from_slice(&collation.id().to_le_bytes());
+        key.push(div_precision_increment);
+    }
+}
+
 /// What compiling depends on.
 #[derive(Clone, Copy)]
 pub struct CompileContext<'a> {
@@ -60,8 +91,8 @@ pub struct CompileContext<'a> {
     pub engine: &'a Engine,
     /// The dictionary that the plan will be valid for.
     pub dictionary: &'a Dictionary,
-    /// The default database; empty for none.
-    pub database: &'a str,
+    /// The session's settings.
+    pub settings: PlanSettings<'a>,
     /// The virtual tables.
     pub virtual_tables: &'a dyn VirtualTables,
     /// The session has locked tables: others are not there for it.
@@ -72,12 +103,6 @@ pub struct CompileContext<'a> {
     pub user_variable: &'a (dyn Fn(&str) -> ExprType + Sync),
     /// What its parameters are now, for their types; fewer if they are not known.
     pub parameters: &'a [Value],
-    /// @@sql_mode
-    pub sql_mode: SqlMode,
-    /// @@collation_connection
-    pub collation: Collation,
-    /// @@div_precision_increment
-    pub div_precision_increment: u8,
 }
 
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the

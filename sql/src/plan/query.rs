@@ -328,6 +328,7 @@ impl Planner<'_> {
         if distinct
             && self
                 .context
+                .settings
                 .sql_mode
                 .has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY)
         {
@@ -336,6 +337,7 @@ impl Planner<'_> {
         if block.grouping.is_some()
             && self
                 .context
+                .settings
                 .sql_mode
                 .has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY)
         {
@@ -463,7 +465,7 @@ impl Planner<'_> {
             if infer(&computed.expr).ty.is_none() && has_unknown(&computed.expr) {
                 // Nothing but NULL can come of it now, and something else the next time: clients
                 // are told of a string.
-                let ty = ValueKind::Text.parameter_type(self.context.collation);
+                let ty = ValueKind::Text.parameter_type(self.context.settings.collation);
                 let expr = Box::new(computed.expr);
                 computed.expr = Expr::Cast { expr, ty };
             }

@@ -687,7 +687,7 @@ impl Scope for Planner<'_> {
         let kind = value.map_or(ValueKind::Null, ValueKind::of);
         Ok(Expr::Parameter {
             index,
-            ty: kind.parameter_type(self.context.collation),
+            ty: kind.parameter_type(self.context.settings.collation),
         })
     }
 
@@ -708,7 +708,7 @@ impl Scope for Planner<'_> {
     }
 
     fn collation(&self) -> Collation {
-        self.context.collation
+        self.context.settings.collation
     }
 
     fn refuse(&self, word: &str) -> SqlError {
@@ -716,14 +716,14 @@ impl Scope for Planner<'_> {
     }
 
     fn database(&self) -> Option<&str> {
-        Some(self.context.database).filter(|name| !name.is_empty())
+        Some(self.context.settings.database).filter(|name| !name.is_empty())
     }
 
     fn sql_mode(&self) -> SqlMode {
-        self.context.sql_mode
+        self.context.settings.sql_mode
     }
 
     fn div_precision_increment(&self) -> u8 {
-        self.context.div_precision_increment
+        self.context.settings.div_precision_increment
     }
 }

@@ -1,8 +1,8 @@
-//! Statements about users.
+//! Statements about users: each does all that it says, or nothing.
 
 use super::Session;
 use crate::{
-    command::{Authentication, Command, UserName, UserSpec},
+    command::{Authentication, UserName, UserSpec},
     error::SqlError,
     password,
     users::{self, Account, CACHING_SHA2, NATIVE, Users},
@@ -10,53 +10,32 @@ use crate::{
 use cohort_engine::txn::DdlStatement;
 
 impl Session {
-    /// Runs a statement about users, all of it or nothing.
-    pub(super) fn account_command(&mut self, command: &Command) -> Result<(), SqlError> {
-        let users = self.state.instance.users();
-        let own = |name: &UserName| self.is_own(name);
-        let free = match command {
-            Command::SetPassword { user, .. } => user.as_ref().is_none_or(own),
-            Command::AlterUser { users, .. } => users.iter().all(|spec| own(&spec.name)),
-            _ => false,
+    /// SET PASSWORD, for oneself or another.
+    pub(super) fn set_password(
+        &mut self,
+        user: Option<&UserName>,
+        password: &str,
+    ) -> Result<(), SqlError> {
+        let own = UserName {
+            user: String::new(),
+            host: String::new(),
+            current: true,
         };
-        if !free {
-            self.need_privileges("CREATE USER")?;
+        let name = user.unwrap_or(&own);
+        self.check_own([name].into_iter())?;
+        let mut account = self
+            .find_account(&self.state.instance.users(), name)
+            .ok_or_else(SqlError::no_matching_user)?;
+        account.authentication = self.stored(&account, password, "SET PASSWORD")?;
+        self.store_users("SET PASSWORD", &[account], &[])
+    }
+
+    /// 1227 if these are not all the session's own account and it lacks the privilege.
+    fn check_own<'n>(&self, mut names: impl Iterator<Item = &'n UserName>) -> Result<(), SqlError> {
+        if names.all(|name| self.is_own(name)) {
+            return Ok(());
         }
-        match command {
-            Command::CreateUser {
-                if_not_exists,
-                users: specs,
-            } => self.create_users(&users, specs, *if_not_exists),
-            Command::AlterUser {
-                if_exists,
-                users: specs,
-            } => self.alter_users(&users, specs, *if_exists),
-            Command::DropUser {
-                if_exists,
-                users: names,
-            } => self.drop_users(&users, names, *if_exists),
-            Command::RenameUser(pairs) => self.rename_users(&users, pairs),
-            Command::SetPassword { user, password } => {
-                let own = UserName {
-                    user: String::new(),
-                    host: String::new(),
-                    current: true,
-                };
-                let name = user.clone().unwrap_or(own);
-                let mut account = self
-                    .find_account(&users, &name)
-                    .ok_or_else(SqlError::no_matching_user)?;
-                account.authentication = self.stored(&account, password, "SET PASSWORD")?;
-                self.store_users("SET PASSWORD", &[account], &[])
-            }
-            Command::Grant {
-                users: names,
-                grant_option,
-                usage,
-            } => self.grant(&users, names, *grant_option, *usage),
-            Command::Revoke(names) => self.revoke(&users, names),
-            _ => Err(SqlError::not_supported("this statement")),
-        }
+        self.need_privileges("CREATE USER")
     }
 
     fn is_own(&self, name: &UserName) -> bool {
@@ -121,12 +100,12 @@ impl Session {
         Ok(())
     }
 
-    fn create_users(
+    pub(super) fn create_users(
         &mut self,
-        users: &Users,
         specs: &[UserSpec],
         if_not_exists: bool,
     ) -> Result<(), SqlError> {
+        let users = self.state.instance.users();
         let mut created = Vec::new();
         let mut failed = Vec::new();
         for spec in specs {
@@ -138,7 +117,7 @@ impl Session {
                 all: false,
                 grant_option: false,
             };
-            if self.find_account(users, &spec.name).is_some() || spec.name.current {
+            if self.find_account(&users, &spec.name).is_some() || spec.name.current {
                 if if_not_exists {
                     let note = SqlError::user_already_exists(account.quoted());
                     self.state.warnings.note(note);
@@ -156,16 +135,17 @@ impl Session {
         self.store_users("CREATE USER", &created, &[])
     }
 
-    fn alter_users(
+    pub(super) fn alter_users(
         &mut self,
-        users: &Users,
         specs: &[UserSpec],
         if_exists: bool,
     ) -> Result<(), SqlError> {
+        self.check_own(specs.iter().map(|spec| &spec.name))?;
+        let users = self.state.instance.users();
         let mut changed = Vec::new();
         let mut failed = Vec::new();
         for spec in specs {
-            match self.find_account(users, &spec.name) {
+            match self.find_account(&users, &spec.name) {
                 Some(mut account) => {
                     if let Some(wanted) = &spec.authentication {
                         self.authenticate(&mut account, wanted, "ALTER USER")?;
@@ -184,16 +164,16 @@ impl Session {
         self.store_users("ALTER USER", &changed, &[])
     }
 
-    fn drop_users(
+    pub(super) fn drop_users(
         &mut self,
-        users: &Users,
         names: &[UserName],
         if_exists: bool,
     ) -> Result<(), SqlError> {
+        let users = self.state.instance.users();
         let mut dropped = Vec::new();
         let mut failed = Vec::new();
         for name in names {
-            match self.find_account(users, name) {
+            match self.find_account(&users, name) {
                 Some(account) => dropped.push(account),
                 None if if_exists => {
                     self.state
@@ -207,14 +187,14 @@ impl Session {
         self.store_users("DROP USER", &[], &dropped)
     }
 
-    fn rename_users(
+    pub(super) fn rename_users(
         &mut self,
-        users: &Users,
         pairs: &[(UserName, UserName)],
     ) -> Result<(), SqlError> {
+        let users = self.state.instance.users();
         let (mut stored, mut removed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for (from, to) in pairs {
-            match (self.find_account(users, from), self.find_account(users, to)) {
+            match (self.find_account(&users, from), self.find_account(&users, to)) {
                 (Some(account), None) if !to.current => {
                     let (user, host) = (to.user.clone(), to.host.clone());
                     stored.push(Account {
@@ -231,16 +211,16 @@ impl Session {
         self.store_users("RENAME USER", &stored, &removed)
     }
 
-    fn grant(
+    pub(super) fn grant(
         &mut self,
-        users: &Users,
         names: &[UserName],
         grant_option: bool,
         usage: bool,
     ) -> Result<(), SqlError> {
+        let users = self.state.instance.users();
         let mut changed = Vec::new();
         for name in names {
-            let account = self.find_account(users, name);
+            let account = self.find_account(&users, name);
             let mut account = account.ok_or_else(SqlError::cannot_create_user_with_grant)?;
             account.all |= !usage;
             account.grant_option |= grant_option;
@@ -249,10 +229,11 @@ impl Session {
         self.store_users("GRANT", &changed, &[])
     }
 
-    fn revoke(&mut self, users: &Users, names: &[UserName]) -> Result<(), SqlError> {
+    pub(super) fn revoke(&mut self, names: &[UserName]) -> Result<(), SqlError> {
+        let users = self.state.instance.users();
         let mut changed = Vec::new();
         for name in names {
-            let account = self.find_account(users, name);
+            let account = self.find_account(&users, name);
             let mut account =
                 account.ok_or_else(|| SqlError::no_such_grant(&name.user, &name.host))?;
             account.all = false;

@@ -288,7 +288,6 @@ impl Session {
         names: &[TableName],
         read_lock: bool,
     ) -> Result<(), SqlError> {
-        self.need_privileges("RELOAD")?;
         if let Some(locked) = &self.locked.tables {
             if read_lock {
                 return Err(SqlError::lock_or_active_transaction());
@@ -320,7 +319,6 @@ impl Session {
 
     /// LOCK INSTANCE FOR BACKUP.
     pub(super) fn lock_instance(&mut self) -> Result<(), SqlError> {
-        self.need_privileges("BACKUP_ADMIN")?;
         if self.locked.definitions.is_none() {
             self.locked.definitions = Some(self.take_locks(Engine::lock_definitions)?);
         }
@@ -344,7 +342,6 @@ impl Session {
 
     /// UNLOCK INSTANCE.
     pub(super) fn unlock_instance(&mut self) -> Result<(), SqlError> {
-        self.need_privileges("BACKUP_ADMIN")?;
         self.locked.definitions = None;
         Ok(())
     }

@@ -78,24 +78,6 @@ fn without_end(sql: &[u8]) -> &[u8] {
     sql.get(..sql.len() - zeros).unwrap_or_default()
 }
 
-impl Statement {
-    /// PREPARE and the like, LOCK TABLES and its kind cannot themselves be prepared.
-    fn is_dynamic(&self) -> bool {
-        matches!(
-            self.what,
-            Compiled::Command(
-                Command::Prepare { .. }
-                    | Command::Execute { .. }
-                    | Command::Deallocate(_)
-                    | Command::LockTables(_)
-                    | Command::UnlockTables
-                    | Command::LockInstance
-                    | Command::UnlockInstance
-            )
-        )
-    }
-}
-
 /// One client.
 pub struct Session {
     state: State,
@@ -368,18 +350,22 @@ impl Session {
                 self.run_query(query, &statement.text, params, out)
             }
             Compiled::Command(command) => {
-                self.state.counters().command(command.counter());
+                let facts = command.facts();
+                self.state.counters().command(facts.counter);
                 if !matches!(command, Command::Show(..)) {
                     self.clear_warnings();
                 }
-                if command.changes() {
+                if facts.changes {
                     self.check_server_writable()?;
                 }
-                if command.commits_implicitly() {
+                if facts.commits_implicitly {
                     self.commit()?;
                 }
-                if command.changes() {
+                if facts.changes {
                     self.check_writable()?;
+                }
+                if let Some(privilege) = facts.privilege {
+                    self.need_privileges(privilege)?;
                 }
                 self.command(command, params, out)
             }
@@ -415,7 +401,8 @@ impl Session {
                 show::columns(&mut self.state, what, filter).into()
             }
             Compiled::Command(Command::TableAdmin(..)) => Shown::admin(Vec::new()).metas().into(),
-            _ => Arc::from([]),
+            // Of what else has rows, EXECUTE and XA RECOVER, nothing can be prepared.
+            Compiled::Command(_) | Compiled::Schema(_) => Arc::from([]),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Prepared statements, of the protocol and of PREPARE.
 
-use super::{Session, Statement, without_end};
+use super::{Compiled, Session, Statement, without_end};
 use crate::{
     command::PrepareSource,
     error::SqlError,
@@ -64,6 +64,11 @@ impl Session {
             return Err(SqlError::syntax_at(more, 0));
         }
         let statement = self.compile(sql)?;
+        if let Compiled::Command(command) = &statement.what
+            && !command.facts().preparable
+        {
+            return Err(SqlError::unsupported_prepared());
+        }
         self.state.instance.statement_prepared()?;
         Ok(statement)
     }
@@ -120,10 +125,6 @@ impl Session {
             },
         };
         let statement = self.prepare_statement(&text)?;
-        if statement.is_dynamic() {
-            self.state.instance.statements_closed(1);
-            return Err(SqlError::unsupported_prepared());
-        }
         self.statements
             .by_name
             .insert(name.to_lowercase(), Arc::new(statement));

@@ -10,7 +10,7 @@ use crate::{
     lexer::{Lifted, ValueKind},
     output::{ColumnMeta, Done, Output},
     parse,
-    plan::{self, Body, CompileContext, InsertRows, Plan},
+    plan::{self, Body, CompileContext, InsertRows, Plan, PlanSettings},
     state::{Changes, State},
     status::{Counter, Counters},
 };
@@ -34,16 +34,16 @@ pub(super) struct Query {
     /// The default database when it was prepared: names keep meaning the same.
     database: Arc<str>,
     /// What it was compiled for last.
-    latest: Mutex<Compiled>,
+    latest: Mutex<Latest>,
 }
 
 /// A plan, and what its parameters were thought to be.
-struct Compiled {
+struct Latest {
     kinds: Arc<[ValueKind]>,
     plan: Arc<Plan>,
 }
 
-impl Compiled {
+impl Latest {
     /// Whether it can be run with these values.
     fn takes(&self, params: &[Value], state: &State) -> bool {
         let mut pairs = self.kinds.iter().zip(params);
@@ -68,7 +68,7 @@ impl Query {
     fn keep(&self, plan: &Arc<Plan>, params: &[Value]) {
         let mut latest = self.latest.lock();
         if !Arc::ptr_eq(&latest.plan, plan) {
-            *latest = Compiled {
+            *latest = Latest {
                 kinds: params.iter().map(ValueKind::of).collect(),
                 plan: Arc::clone(plan),
             };
@@ -157,15 +157,12 @@ impl Session {
         let context = CompileContext {
             engine,
             dictionary: &dictionary,
-            database,
+            settings: self.plan_settings(database),
             virtual_tables: state,
             locked: self.locked.tables.is_some(),
             variable: &variable,
             user_variable: &|name: &str| state.user_variable_type(name),
             parameters,
-            sql_mode: settings.sql_mode,
-            collation: settings.collation,
-            div_precision_increment: settings.div_precision_increment,
         };
         let plan = interrupt::by(Some(Arc::clone(&state.owner)), || {
             parse::parse(sql, settings.lexer, lifted, |parsed| {
@@ -178,28 +175,54 @@ impl Session {
     /// Compiles a query.
     pub(super) fn compile_query(&mut self, sql: &[u8]) -> Result<Query, SqlError> {
         let database = Arc::clone(&self.state.database);
-        let plan = self.prepared_plan(sql, &database, &[], true)?;
+        let plan = self.prepared_plan(sql, &database, &[])?;
         self.check_locked(&plan)?;
         let kinds = Arc::from([]);
         Ok(Query {
             source: sql.into(),
             database,
-            latest: Mutex::new(Compiled { kinds, plan }),
+            latest: Mutex::new(Latest { kinds, plan }),
         })
     }
 
-    /// The plan of a prepared statement for the kinds of these values; if `cached`, from the cache
-    /// if possible.
+    /// The plan of a prepared statement for the kinds of these values, from the cache if it has
+    /// one.
     fn prepared_plan(
         &self,
         sql: &[u8],
         database: &str,
         params: &[Value],
-        cached: bool,
     ) -> Result<Arc<Plan>, SqlError> {
-        // The types of user variables, and what system variables are, do not stand in the text.
+        let version = self.state.instance.engine.dictionary().version();
+        let plans = &self.state.instance.plans;
+        let key = self.prepared_key(sql, database, params);
+        if let Some(plan) = key.and_then(|key| plans.get(&key, version)) {
+            self.state.counters().count(Counter::PlanCacheHits);
+            return Ok(plan);
+        }
+        self.new_prepared_plan(sql, database, params)
+    }
+
+    /// The same, compiled anew, and kept in the cache.
+    fn new_prepared_plan(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: &[Value],
+    ) -> Result<Arc<Plan>, SqlError> {
+        let plan = self.plan(sql, database, Params::Bound(params))?;
+        if let Some(key) = self.prepared_key(sql, database, params) {
+            self.state.counters().count(Counter::PlanCacheMisses);
+            self.state.instance.plans.put(&key, Arc::clone(&plan));
+        }
+        Ok(plan)
+    }
+
+    /// The key of a prepared statement in the cache of plans; `None` if it has no place there:
+    /// the types of user variables, and what system variables are, do not stand in the text.
+    fn prepared_key(&self, sql: &[u8], database: &str, params: &[Value]) -> Option<Vec<u8>> {
         if sql.len() > PREPARED_CACHED_MAX || sql.contains(&b'@') {
-            return self.plan(sql, database, Params::Bound(params));
+            return None;
         }
         let mut key = Vec::with_capacity(sql.len() + 64);
         self.begin_key(&mut key, database, PlanSource::Prepared);
@@ -208,16 +231,7 @@ impl Session {
         }
         key.push(0);
         key.extend_from_slice(sql);
-        let plans = &self.state.instance.plans;
-        let version = self.state.instance.engine.dictionary().version();
-        if let Some(plan) = plans.get(&key, version).filter(|_| cached) {
-            self.state.counters().count(Counter::PlanCacheHits);
-            return Ok(plan);
-        }
-        self.state.counters().count(Counter::PlanCacheMisses);
-        let plan = self.plan(sql, database, Params::Bound(params))?;
-        plans.put(&key, Arc::clone(&plan));
-        Ok(plan)
+        Some(key)
     }
 
     /// Runs a query that came as text, through the cache of plans.
@@ -240,16 +254,23 @@ impl Session {
         result
     }
 
-    /// What else than its text a statement's meaning depends on.
-    fn begin_key(&self, key: &mut Vec<u8>, database: &str, source: PlanSource) {
+    /// What a plan depends on of the session.
+    fn plan_settings<'a>(&self, database: &'a str) -> PlanSettings<'a> {
         let settings = self.state.settings();
+        PlanSettings {
+            database,
+            sql_mode: settings.sql_mode,
+            collation: settings.collation,
+            div_precision_increment: settings.div_precision_increment,
+        }
+    }
+
+    /// Begins a key of the cache of plans with what else than its text a statement's meaning
+    /// depends on.
+    fn begin_key(&self, key: &mut Vec<u8>, database: &str, source: PlanSource) {
         key.clear();
         key.push(source as u8);
-        key.extend_from_slice(database.as_bytes());
-        key.push(0);
-        key.extend_from_slice(&settings.sql_mode.0.to_le_bytes());
-        key.extend_from_slice(&settings.collation.id().to_le_bytes());
-        key.push(settings.div_precision_increment);
+        self.plan_settings(database).mark(key);
     }
 
     fn run_lifted(
@@ -300,7 +321,7 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         let compile = |session: &Session| {
-            let plan = session.prepared_plan(&query.source, &query.database, params, false)?;
+            let plan = session.new_prepared_plan(&query.source, &query.database, params)?;
             query.keep(&plan, params);
             Ok(plan)
         };
@@ -317,7 +338,7 @@ impl Session {
         let plan = match known {
             Some(plan) => plan,
             None => {
-                let plan = self.prepared_plan(&query.source, &query.database, params, true)?;
+                let plan = self.prepared_plan(&query.source, &query.database, params)?;
                 query.keep(&plan, params);
                 plan
             }

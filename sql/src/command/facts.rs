@@ -1,0 +1,150 @@
+//! What holds of each statement before it runs: one row for each, in one place, so that a new
+//! statement cannot be forgotten in one of five lists.
+
+use super::{Command, Purge, Show, TableAdmin};
+
+/// What a session has to know of a command before it runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The name of its counter, after `Com_`.
+    pub counter: &'static str,
+    /// It commits the open transaction before it runs.
+    pub commits_implicitly: bool,
+    /// It changes what a read-only server or transaction must not.
+    pub changes: bool,
+    /// PREPARE takes it; 1295 otherwise.
+    pub preparable: bool,
+    /// The privilege that it needs, whatever it is asked to do; 1227 without it.
+    pub privilege: Option<&'static str>,
+}
+
+impl Facts {
+    /// Of a statement about which nothing is special.
+    const fn of(counter: &'static str) -> Facts {
+        Facts {
+            counter,
+            commits_implicitly: false,
+            changes: false,
+            preparable: true,
+            privilege: None,
+        }
+    }
+    const fn commits(self) -> Facts {
+        Facts {
+            commits_implicitly: true,
+            ..self
+        }
+    }
+    const fn changes_if(self, changes: bool) -> Facts {
+        Facts { changes, ..self }
+    }
+    const fn not_preparable(self) -> Facts {
+        Facts {
+            preparable: false,
+            ..self
+        }
+    }
+    const fn needs(self, privilege: &'static str) -> Facts {
+        Facts {
+            privilege: Some(privilege),
+            ..self
+        }
+    }
+    /// Of a statement about accounts.
+    const fn of_accounts(counter: &'static str) -> Facts {
+        Facts::of(counter).commits().changes_if(true)
+    }
+}
+
+impl Command {
+    /// What holds of it before it runs.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        match self {
+            Command::Begin { .. } => Facts::of("begin"),
+            Command::Commit(_) => Facts::of("commit"),
+            Command::Rollback(_) => Facts::of("rollback"),
+            Command::Savepoint(_) => Facts::of("savepoint"),
+            Command::RollbackTo(_) => Facts::of("rollback_to_savepoint"),
+            Command::ReleaseSavepoint(_) => Facts::of("release_savepoint"),
+            Command::SetTransaction { .. } | Command::Set(_) => Facts::of("set_option"),
+            Command::Use(_) => Facts::of("change_db"),
+            Command::Show(show, _) => Facts::of(show.counter()),
+            Command::Kill { .. } => Facts::of("kill"),
+            Command::Flush { .. } => Facts::of("flush").commits().needs("RELOAD"),
+            Command::FlushTables { .. } => Facts::of("flush").commits().needs("RELOAD"),
+            Command::Purge(Purge::To(_)) => Facts::of("purge").needs("BINLOG_ADMIN"),
+            Command::Purge(Purge::Before(_)) => {
+                Facts::of("purge_before_date").needs("BINLOG_ADMIN")
+            }
+            Command::Prepare { .. } => Facts::of("prepare_sql").not_preparable(),
+            Command::Execute { .. } => Facts::of("execute_sql").not_preparable(),
+            Command::Deallocate(_) => Facts::of("dealloc_sql").not_preparable(),
+            Command::LockTables(tables) => Facts::of("lock_tables")
+                .commits()
+                .changes_if(tables.iter().any(|table| table.writes))
+                .not_preparable(),
+            Command::UnlockTables => Facts::of("unlock_tables").not_preparable(),
+            Command::LockInstance => Facts::of("lock_instance")
+                .not_preparable()
+                .needs("BACKUP_ADMIN"),
+            Command::UnlockInstance => Facts::of("unlock_instance")
+                .not_preparable()
+                .needs("BACKUP_ADMIN"),
+            Command::Empty => Facts::of("empty_query"),
+            Command::TableAdmin(TableAdmin::Analyze, _) => Facts::of("analyze").commits(),
+            Command::TableAdmin(TableAdmin::Check, _) => Facts::of("check").commits(),
+            Command::TableAdmin(TableAdmin::Optimize, _) => {
+                Facts::of("optimize").commits().changes_if(true)
+            }
+            Command::TableAdmin(TableAdmin::Repair, _) => Facts::of("repair").commits(),
+            Command::TableAdmin(TableAdmin::Checksum, _) => Facts::of("checksum").commits(),
+            Command::Do(_) => Facts::of("do"),
+            Command::CreateUser { .. } => Facts::of_accounts("create_user").needs("CREATE USER"),
+            // Who changes their own account needs no privilege: these two look at whose it is.
+            Command::AlterUser { .. } => Facts::of_accounts("alter_user"),
+            Command::SetPassword { .. } => Facts::of_accounts("set_password"),
+            Command::DropUser { .. } => Facts::of_accounts("drop_user").needs("CREATE USER"),
+            Command::RenameUser(_) => Facts::of_accounts("rename_user").needs("CREATE USER"),
+            Command::Grant { .. } => Facts::of_accounts("grant").needs("CREATE USER"),
+            Command::Revoke(_) => Facts::of_accounts("revoke").needs("CREATE USER"),
+            // XA RECOVER has rows, which its preparation could not describe.
+            Command::Xa(xa) => Facts::of(xa.counter()).not_preparable(),
+        }
+    }
+}
+
+impl Show {
+    fn counter(&self) -> &'static str {
+        match self {
+            Show::Databases => "show_databases",
+            Show::Tables { .. } => "show_tables",
+            Show::TableStatus { .. } => "show_table_status",
+            Show::Columns { .. } => "show_fields",
+            Show::Index(_) => "show_keys",
+            Show::CreateTable(_) => "show_create_table",
+            Show::CreateDatabase { .. } => "show_create_db",
+            Show::CreateUser(_) => "show_create_user",
+            Show::Variables { .. } => "show_variables",
+            Show::Status { .. } => "show_status",
+            Show::ProcessList { .. } => "show_processlist",
+            Show::Warnings { errors: true, .. } | Show::CountWarnings { errors: true } => {
+                "show_errors"
+            }
+            Show::Warnings { .. } | Show::CountWarnings { .. } => "show_warnings",
+            Show::EngineStatus => "show_engine_status",
+            Show::Engines => "show_storage_engines",
+            Show::Plugins => "show_plugins",
+            Show::Privileges => "show_privileges",
+            Show::Collations => "show_collations",
+            Show::CharacterSets => "show_charsets",
+            Show::Nothing(_) => "show_open_tables",
+            Show::Grants(_) => "show_grants",
+            Show::BinaryLogs => "show_binlogs",
+            Show::BinaryLogStatus => "show_binary_log_status",
+            Show::BinlogEvents { .. } => "show_binlog_events",
+            Show::Replicas => "show_replicas",
+            Show::ReplicaStatus => "show_replica_status",
+        }
+    }
+}
