@@ -24,7 +24,7 @@ const TABLES: [&str; 3] = ["t0", "t1", "t2"];
 type Change = Box<dyn FnOnce(&mut State, Option<&Dictionary>)>;
 
 /// Performs a change.
-pub fn change(engine: &Engine, session: u64, change: SchemaChange) -> Result<u64, TxnError> {
+pub fn change(engine: &Engine, session: u64, change: SchemaChange<'_>) -> Result<u64, TxnError> {
     let statement = DdlStatement {
         database: DATABASES[0].to_owned(),
         text: "a schema change".to_owned(),
@@ -33,7 +33,7 @@ pub fn change(engine: &Engine, session: u64, change: SchemaChange) -> Result<u64
 }
 
 /// CREATE DATABASE.
-pub fn put_database(name: &str) -> SchemaChange {
+pub fn put_database(name: &str) -> SchemaChange<'static> {
     SchemaChange::PutDatabase(Database {
         name: name.to_owned(),
         collation: Collation::Utf8mb40900AiCi,

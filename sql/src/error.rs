@@ -78,6 +78,10 @@ errors! {
     1064 b"42000" syntax(near, line) "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '{near}' at line {line}";
     1065 b"42000" empty_query() "Query was empty";
     1066 b"42000" not_unique_table(name) "Not unique table/alias: '{name}'";
+    1674 b"HY000" unsafe_system_function() "Statement is unsafe because it uses a system function that may return a different value on the replica.";
+    3769 b"HY000" default_with_subquery(column) "Default value expression of column '{column}' contains a disallowed function.";
+    3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
+    3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";
     1067 b"42000" invalid_default(column) "Invalid default value for '{column}'";
     1068 b"42000" multiple_primary_keys() "Multiple primary key defined";
     1069 b"42000" too_many_keys(max) "Too many keys specified; max {max} keys allowed";

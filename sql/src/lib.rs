@@ -6,6 +6,7 @@ pub mod catalog;
 mod collations;
 pub mod command;
 pub mod ddl;
+mod defaults;
 pub mod error;
 pub mod exec;
 pub mod expr;

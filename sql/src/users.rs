@@ -201,7 +201,7 @@ impl Users {
 
 /// A schema change that stores and removes accounts.
 #[must_use]
-pub fn change(put: &[Account], remove: &[Account]) -> SchemaChange {
+pub fn change(put: &[Account], remove: &[Account]) -> SchemaChange<'static> {
     let removed = remove
         .iter()
         .map(|account| (Account::key(&account.user, &account.host), None));

@@ -28,7 +28,7 @@ const CHUNK_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
 
 /// Converts an old row image to a new one, or says why it cannot, as an opaque error for the
 /// caller of `change_schema` to carry through `TxnError::Conversion`.
-pub type RowConversion = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + Send;
+pub type RowConversion<'a> = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + Send + 'a;
 
 /// How often KILL is looked for, in rows.
 const KILL_CHECK: u64 = 1024;
@@ -205,7 +205,7 @@ pub(super) fn rebuild(
     inner: &Inner,
     old: &Table,
     new: &Table,
-    convert: &mut RowConversion,
+    convert: &mut RowConversion<'_>,
     descriptor: &Descriptor,
 ) -> Result<(u64, Option<u64>), TxnError> {
     let trees: Vec<TreeId> = table_trees(new).collect();

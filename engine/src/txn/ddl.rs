@@ -38,7 +38,7 @@ pub struct DdlStatement {
 }
 
 /// One schema change; several of them in one DDL statement are one commit.
-pub enum SchemaChange {
+pub enum SchemaChange<'a> {
     /// CREATE DATABASE or ALTER DATABASE.
     PutDatabase(Database),
     /// DROP DATABASE, with its tables.
@@ -66,7 +66,7 @@ pub enum SchemaChange {
         /// The table after, with a new `id` and new trees.
         new: Table,
         /// Converts a row image; an error refuses the change.
-        convert: Box<RowConversion>,
+        convert: Box<RowConversion<'a>>,
         /// The greatest AUTO_INCREMENT value of the converted rows, kept by `convert`.
         auto_increment_used: Arc<AtomicU64>,
     },
@@ -107,7 +107,7 @@ impl Engine {
     pub fn change_schema(
         &self,
         owner: &Arc<Owner>,
-        change: SchemaChange,
+        change: SchemaChange<'_>,
         statement: &DdlStatement,
         lock_wait_ms: u64,
         locks: Option<&TableLocks>,
@@ -160,7 +160,7 @@ impl Inner {
     fn bar(
         self: &Arc<Inner>,
         owner: &Arc<Owner>,
-        change: &SchemaChange,
+        change: &SchemaChange<'_>,
         statement: &DdlStatement,
         lock_wait_ms: u64,
     ) -> Result<Barred, TxnError> {
@@ -181,7 +181,7 @@ impl Inner {
         &self,
         owner: &Owner,
         barred: &Barred,
-        change: SchemaChange,
+        change: SchemaChange<'_>,
         built: Built,
         statement: &DdlStatement,
         locks: Option<&TableLocks>,
@@ -237,7 +237,11 @@ impl Inner {
         Ok(seq)
     }
     /// What the change is in records; checks that it still fits.
-    fn records(&self, dictionary: &Dictionary, change: SchemaChange) -> Result<Records, TxnError> {
+    fn records(
+        &self,
+        dictionary: &Dictionary,
+        change: SchemaChange<'_>,
+    ) -> Result<Records, TxnError> {
         let table = |id| dictionary.table_by_id(id).ok_or(TxnError::TableChanged);
         let free = |database: &str, name: &str| {
             let known = dictionary.database(database).is_some();
@@ -366,7 +370,7 @@ fn unchanged<'d>(
 }
 
 /// The tables that a change needs for itself, by number.
-fn affected(dictionary: &Dictionary, change: &SchemaChange) -> BTreeSet<TableId> {
+fn affected(dictionary: &Dictionary, change: &SchemaChange<'_>) -> BTreeSet<TableId> {
     match change {
         SchemaChange::PutDatabase(_) | SchemaChange::CreateTable(_) | SchemaChange::Records(_) => {
             BTreeSet::new()

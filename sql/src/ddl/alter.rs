@@ -157,7 +157,7 @@ fn columns(
     // New definitions that do not stay in the place of an old one, in order.
     let mut placed: Vec<(Draft, &Place)> = Vec::new();
     let define = |syntax: &ColumnSyntax, ctx: &mut DdlContext| {
-        column::define(syntax, collation, ctx.rules, ctx.warnings)
+        column::define(syntax, collation, ctx.session, ctx.warnings)
     };
     for action in actions {
         match action {
@@ -233,7 +233,7 @@ fn set_default(
         Some(_) if column.auto_increment => {
             return Err(SqlError::invalid_default(&column.name));
         }
-        Some(default) => column::default_value(column, default, ctx.rules)?,
+        Some(default) => column::default_value(column, default, ctx.session)?,
     };
     Ok(())
 }
@@ -352,9 +352,14 @@ fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
         })
 }
 
-/// Whether a column's type changes so that MySQL copies the table.
+/// Whether MySQL copies the table: for a column whose type changes, or a new one whose values are
+/// computed.
 fn copies(old: &Table, new: &Table, sources: &[Option<usize>]) -> bool {
     let pairs = new.columns.iter().zip(sources);
+    let mut added = pairs.clone().filter(|(_, source)| source.is_none());
+    if added.any(|(column, _)| is_computed(&column.default)) {
+        return true;
+    }
     pairs
         .filter_map(|(new, source)| Some((old.columns.get((*source)?)?, new)))
         .any(|(old, new)| {
@@ -362,4 +367,9 @@ fn copies(old: &Table, new: &Table, sources: &[Option<usize>]) -> bool {
             old.nullable = new.nullable;
             !old.same_storage(new) || (new.auto_increment && !old.auto_increment)
         })
+}
+
+/// Whether a default is an expression, and not only kept as one: a string of bytes.
+fn is_computed(default: &DefaultValue) -> bool {
+    matches!(default, DefaultValue::Expression(text) if !text.starts_with("0x"))
 }

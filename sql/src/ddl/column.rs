@@ -1,10 +1,10 @@
 //! Column definitions: from their syntax to what the dictionary keeps.
 
 use super::{
-    convert::{self, Rules},
+    convert,
     syntax::{ColumnSyntax, DefaultSyntax, TypeSyntax},
 };
-use crate::{error::SqlError, warnings::Warnings};
+use crate::{defaults, error::SqlError, expr::Statement, warnings::Warnings};
 use cohort_engine::types::{Collation, Column, ColumnType, Value, schema::DefaultValue};
 
 /// The most characters a name may have.
@@ -52,7 +52,7 @@ pub(super) fn is_proper(name: &str) -> bool {
 pub(super) fn define(
     syntax: &ColumnSyntax,
     table: Collation,
-    rules: Rules,
+    session: &Statement<'_>,
     warnings: &mut Warnings,
 ) -> Result<Draft, SqlError> {
     let name = &syntax.name;
@@ -86,7 +86,7 @@ pub(super) fn define(
         Some(DefaultSyntax::Null) if !nullable && !syntax.auto_increment => {
             return Err(SqlError::invalid_default(name));
         }
-        Some(default) => default_value(&column, default, rules)?,
+        Some(default) => default_value(&column, default, session)?,
         None if nullable => DefaultValue::Null,
         None => DefaultValue::None,
     };
@@ -202,7 +202,7 @@ fn comment(text: &str, name: &str) -> Result<String, SqlError> {
 pub(super) fn default_value(
     column: &Column,
     default: &DefaultSyntax,
-    rules: Rules,
+    session: &Statement<'_>,
 ) -> Result<DefaultValue, SqlError> {
     let invalid = || SqlError::invalid_default(&column.name);
     match default {
@@ -212,31 +212,35 @@ pub(super) fn default_value(
         }
         DefaultSyntax::Now(_) => Err(invalid()),
         DefaultSyntax::Expression(text) => {
-            convert::check_expression(text)?;
+            defaults::define(&column.name, text, session)?;
             Ok(DefaultValue::Expression(text.clone()))
         }
         DefaultSyntax::Value(_) if matches!(column.ty, ColumnType::Text(_)) => {
             Err(SqlError::blob_cannot_have_default(&column.name))
         }
-        DefaultSyntax::Value(value) => literal(column, value.clone(), rules),
+        DefaultSyntax::Value(value) => literal(column, value.clone(), session),
         DefaultSyntax::Bits(_) if matches!(column.ty, ColumnType::Text(_)) => {
             Err(SqlError::blob_cannot_have_default(&column.name))
         }
         DefaultSyntax::Bits(bytes) if column.ty.is_string() => {
-            literal(column, Value::Bytes(bytes.clone()), rules)
+            literal(column, Value::Bytes(bytes.clone()), session)
         }
         DefaultSyntax::Bits(bytes) if bytes.len() <= 8 => {
             let number = bytes
                 .iter()
                 .fold(0, |number, byte| number << 8 | u64::from(*byte));
-            literal(column, Value::UInt(number), rules)
+            literal(column, Value::UInt(number), session)
         }
         DefaultSyntax::Bits(_) => Err(invalid()),
     }
 }
 
 /// A literal default, in the form in which the column's type is printed.
-fn literal(column: &Column, value: Value, rules: Rules) -> Result<DefaultValue, SqlError> {
+fn literal(
+    column: &Column,
+    value: Value,
+    session: &Statement<'_>,
+) -> Result<DefaultValue, SqlError> {
     let mut column = column.clone();
     let mut decimals = 31;
     match column.ty {
@@ -249,7 +253,7 @@ fn literal(column: &Column, value: Value, rules: Rules) -> Result<DefaultValue, 
         _ => {}
     }
     // What a row of this column would refuse is an invalid default, in every sql_mode.
-    let value = convert::assign_strictly(&column, value, rules)
+    let value = convert::assign_strictly(&column, value, session)
         .map_err(|_| SqlError::invalid_default(&column.name))?;
     let mut text = Vec::new();
     crate::expr::text(&value, decimals, &mut text);

@@ -1,60 +1,58 @@
-//! Values on their way into changed or new columns, and the expressions of defaults.
+//! Values on their way into changed or new columns.
 //!
-//! A schema change has no session around it: the engine calls the conversion of rows while it
-//! holds the table, so everything it needs is copied into it (`Rules`).
+//! The engine calls the conversion of rows while it holds the table. It knows the facts of the
+//! session's statement; what else a session has, no default can ask for.
 
 use super::alter::Altered;
 use crate::{
+    defaults,
     error::SqlError,
     exec::zero,
-    expr::{
-        self, Environment, EvalContext, Expr, Scope, SqlMode, Statement, SubqueryUse, TimeZone,
-        VariableScope,
-    },
-    lexer::Mode,
-    parse,
+    expr::{self, Environment, EvalContext, Expr, SqlMode, Statement, VariableScope},
     warnings::Warnings,
 };
-use cohort_engine::types::{
-    Collation, Column, ColumnType, DateTime, Table, Value, row, schema::DefaultValue,
+use cohort_engine::{
+    invariant::broken,
+    types::{Collation, Column, ColumnType, Table, Value, row, schema::DefaultValue},
 };
 use parking_lot::Mutex;
-use sqlparser::ast;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
-/// What conversions of values depend on.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// @@sql_mode
-    pub sql_mode: SqlMode,
-    /// @@time_zone
-    pub time_zone: TimeZone,
-    /// When the statement began: microseconds since 1970, UTC.
-    pub now_micros: i64,
+/// What no expression asks for here: see `defaults`, which refuses those that do.
+struct NoEnvironment;
+
+/// Says that it was asked for nonetheless.
+fn asked(what: &str) -> SqlError {
+    broken(format_args!("no default asks for {what}")).into()
 }
 
-/// Nobody's session.
-struct NoSession;
-
-impl Environment for NoSession {
+impl Environment for NoEnvironment {
     fn user_variable(&self, _name: &str) -> Option<(Value, Collation)> {
+        asked("user variables");
         None
     }
-    fn set_user_variable(&mut self, _name: &str, _value: Value, _collation: Collation) {}
-    fn system_variable(&self, _scope: VariableScope, name: &str) -> Result<Value, SqlError> {
-        Err(SqlError::unknown_variable(name))
+    fn set_user_variable(&mut self, _name: &str, _value: Value, _collation: Collation) {
+        asked("user variables");
     }
-    fn set_last_insert_id(&mut self, _id: u64) {}
+    fn system_variable(&self, _scope: VariableScope, _name: &str) -> Result<Value, SqlError> {
+        Err(asked("system variables"))
+    }
+    fn set_last_insert_id(&mut self, _id: u64) {
+        asked("LAST_INSERT_ID()");
+    }
     fn clock_micros(&self) -> i64 {
+        asked("SYSDATE()");
         0
     }
     fn random(&mut self) -> u64 {
+        asked("RAND()");
         0
     }
     fn sleep(&mut self, _micros: u64) -> bool {
+        asked("SLEEP()");
         false
     }
     fn interruption(&self) -> Option<SqlError> {
@@ -64,31 +62,12 @@ impl Environment for NoSession {
 
 /// Runs `work` in a context for evaluation.
 fn in_context<T>(
-    rules: Rules,
+    session: &Statement<'_>,
     warnings: &mut Warnings,
     work: impl FnOnce(&mut EvalContext<'_>) -> T,
 ) -> T {
-    let statement = Statement {
-        now_micros: rules.now_micros,
-        time_zone: rules.time_zone,
-        sql_mode: rules.sql_mode,
-        collation: Collation::Utf8mb40900AiCi,
-        max_allowed_packet: 64 << 20,
-        group_concat_bytes_max: 1024,
-        cte_depth_max: 1000,
-        div_precision_increment: 4,
-        week_format: 0,
-        connection_id: 0,
-        database: None,
-        user: "",
-        current_user: "",
-        version: "",
-        last_insert_id: 0,
-        row_count: 0,
-        found_rows: 0,
-    };
-    let mut session = NoSession;
-    let mut context = EvalContext::new(&[], &statement, &mut session, warnings);
+    let mut environment = NoEnvironment;
+    let mut context = EvalContext::new(&[], session, &mut environment, warnings);
     work(&mut context)
 }
 
@@ -96,72 +75,16 @@ fn in_context<T>(
 pub(super) fn assign_strictly(
     column: &Column,
     value: Value,
-    rules: Rules,
+    session: &Statement<'_>,
 ) -> Result<Value, SqlError> {
-    let rules = Rules {
-        sql_mode: rules.sql_mode.with(SqlMode::STRICT),
-        ..rules
+    let session = Statement {
+        sql_mode: session.sql_mode.with(SqlMode::STRICT),
+        ..*session
     };
     let mut warnings = Warnings::default();
-    in_context(rules, &mut warnings, |context| {
+    in_context(&session, &mut warnings, |context| {
         expr::assign(column, value, context)
     })
-}
-
-/// Names in the expression of a default: none but functions.
-struct NoNames;
-
-impl Scope for NoNames {
-    fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
-        let name = path.last().map(|name| name.value.as_str());
-        let name = name.unwrap_or_default();
-        Err(SqlError::not_supported(format_args!(
-            "columns in DEFAULT expressions: {name}"
-        )))
-    }
-    fn parameter(&mut self, _index: u32) -> Result<Expr, SqlError> {
-        Err(SqlError::not_supported("parameters in DEFAULT expressions"))
-    }
-    fn subquery(
-        &mut self,
-        _query: &ast::Query,
-        _usage: SubqueryUse,
-    ) -> Result<Vec<Expr>, SqlError> {
-        Err(SqlError::not_supported("subqueries in DEFAULT expressions"))
-    }
-    fn function(&mut self, _function: &ast::Function) -> Result<Option<Expr>, SqlError> {
-        Ok(None)
-    }
-}
-
-/// How deep a DEFAULT expression may be: every row evaluates it on its session's stack.
-const DEFAULT_DEPTH_MAX: usize = 100;
-
-/// The expression of a DEFAULT (expression), from its text in the dictionary.
-pub fn default_expression(text: &str) -> Result<Expr, SqlError> {
-    let sql = format!("SELECT ({text})");
-    let refused = || SqlError::not_supported("this DEFAULT expression");
-    parse::parse(sql.as_bytes(), Mode::default(), None, |parsed| {
-        let ast::Statement::Query(query) = &parsed.statement else {
-            return Err(refused());
-        };
-        let ast::SetExpr::Select(select) = query.body.as_ref() else {
-            return Err(refused());
-        };
-        let [ast::SelectItem::UnnamedExpr(expression)] = select.projection.as_slice() else {
-            return Err(refused());
-        };
-        let expression = expr::resolve_expr(expression, &mut NoNames)?;
-        if expr::depth(&expression) > DEFAULT_DEPTH_MAX {
-            return Err(SqlError::nesting_too_deep());
-        }
-        Ok(expression)
-    })
-}
-
-/// Refuses an expression that no row could be given.
-pub(super) fn check_expression(text: &str) -> Result<(), SqlError> {
-    default_expression(text).map(|_| ())
 }
 
 /// Where a column's values come from when rows are rewritten.
@@ -192,11 +115,11 @@ pub(super) struct Outcome {
 }
 
 /// The conversion of rows from one definition to another.
-pub(super) struct Conversion {
+pub(super) struct Conversion<'a> {
     old: Arc<Table>,
     new: Table,
     sources: Vec<Source>,
-    rules: Rules,
+    session: &'a Statement<'a>,
     row: Vec<Value>,
     /// How MySQL calls NULL in a column that takes none: it depends on the way it changes tables.
     null_is_truncated: bool,
@@ -205,19 +128,19 @@ pub(super) struct Conversion {
     outcome: Arc<Mutex<Outcome>>,
 }
 
-impl Conversion {
+impl<'a> Conversion<'a> {
     /// From `old` to `new`, the table of `altered`.
     pub fn new(
         old: &Arc<Table>,
         new: &Table,
         altered: &Altered,
-        rules: Rules,
+        session: &'a Statement<'a>,
         outcome: &Arc<Mutex<Outcome>>,
-    ) -> Result<Conversion, SqlError> {
+    ) -> Result<Conversion<'a>, SqlError> {
         let columns = new.columns.iter().zip(&altered.sources);
         let sources = columns.map(|(column, source)| {
             let Some(position) = *source else {
-                return added(column, rules);
+                return added(column, session);
             };
             let before = old.columns.get(position);
             let same = before.is_some_and(|before| keeps_values(before, column));
@@ -231,7 +154,7 @@ impl Conversion {
             sources: sources.collect::<Result<_, SqlError>>()?,
             old: Arc::clone(old),
             new: new.clone(),
-            rules,
+            session,
             row: Vec::new(),
             null_is_truncated: altered.copies,
             used: Arc::default(),
@@ -289,13 +212,14 @@ impl Conversion {
                 value.map(std::mem::take).unwrap_or_default()
             };
             let mut assign = |value: Value| {
-                in_context(self.rules, &mut outcome.warnings, |context| {
+                in_context(self.session, &mut outcome.warnings, |context| {
                     context.row_number = number;
-                    let value = match source {
-                        Source::Expression(expression) => expr::eval(expression, &[], context)?,
-                        _ => value,
+                    let Source::Expression(expression) = source else {
+                        return expr::assign(column, value, context);
                     };
-                    expr::assign(column, value, context)
+                    let value = expr::eval(expression, &[], context)?;
+                    let decimals = || expr::infer(expression).decimals;
+                    expr::assign_shown(column, value, decimals, context)
                 })
             };
             self.row.push(match source {
@@ -307,7 +231,7 @@ impl Conversion {
                 Source::Converted(position) => {
                     let mut value = take(*position);
                     if let Some(old) = self.old.columns.get(*position) {
-                        value = as_seen(old, column, value, self.rules);
+                        value = as_seen(old, column, value, self.session);
                     }
                     if value.is_null() && !column.nullable {
                         return Err(if self.null_is_truncated {
@@ -325,10 +249,10 @@ impl Conversion {
 }
 
 /// A stored value as a query of its column sees it, before it becomes one of `new`.
-fn as_seen(old: &Column, new: &Column, value: Value, rules: Rules) -> Value {
+fn as_seen(old: &Column, new: &Column, value: Value, session: &Statement<'_>) -> Value {
     let (value, digits) = match (value, old.ty) {
         (Value::DateTime(moment), ColumnType::Timestamp(digits)) => {
-            (Value::DateTime(rules.time_zone.to_local(moment)), digits)
+            (Value::DateTime(session.time_zone.to_local(moment)), digits)
         }
         (value, ColumnType::DateTime(digits) | ColumnType::Time(digits)) => (value, digits),
         (value, _) => return value,
@@ -355,27 +279,25 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
 }
 
 /// What the rows of before get in an added column.
-fn added(column: &Column, rules: Rules) -> Result<Source, SqlError> {
-    let moment = || {
-        let utc = DateTime::from_unix_micros(rules.now_micros).unwrap_or_default();
-        Value::DateTime(rules.time_zone.to_local(utc))
-    };
+fn added(column: &Column, session: &Statement<'_>) -> Result<Source, SqlError> {
     let value = match &column.default {
         _ if column.auto_increment => return Ok(Source::Numbers),
         DefaultValue::Expression(text) => {
-            return Ok(Source::Expression(Box::new(default_expression(text)?)));
+            let expression = defaults::define(&column.name, text, session)?;
+            defaults::check_repeatable(&expression)?;
+            return Ok(Source::Expression(Box::new(expression)));
         }
         DefaultValue::Null => return Ok(Source::Value(Value::Null)),
         DefaultValue::None if column.nullable => return Ok(Source::Value(Value::Null)),
         DefaultValue::None => zero(column),
-        DefaultValue::CurrentTimestamp => moment(),
+        DefaultValue::CurrentTimestamp => Value::DateTime(session.now()),
         DefaultValue::Literal(text) => Value::Bytes(text.clone().into_bytes()),
     };
     if column.default == DefaultValue::None && !column.ty.is_temporal() {
         return Ok(Source::Value(value));
     }
     // A zero date may be refused, but only if there is a row to refuse it for.
-    Ok(match assign_strictly(column, value.clone(), rules) {
+    Ok(match assign_strictly(column, value.clone(), session) {
         Ok(value) => Source::Value(value),
         Err(_) => Source::Assigned(value),
     })

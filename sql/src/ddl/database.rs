@@ -51,7 +51,7 @@ pub(super) fn alter(
     text: &str,
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
-    let name = name.unwrap_or(ctx.database);
+    let name = name.unwrap_or(ctx.session.database.unwrap_or_default());
     if name.is_empty() {
         return Err(SqlError::no_database().into());
     }

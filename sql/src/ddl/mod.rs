@@ -32,12 +32,11 @@ mod syntax;
 mod table;
 mod tables;
 
-pub use convert::{Rules, default_expression};
 pub use parse::parse;
 pub use show::{quoted, show_create_database, show_create_table};
 pub use syntax::{Action, Statement};
 
-use crate::{command::TableName, error::SqlError, output::Done, warnings::Warnings};
+use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};
 use cohort_engine::{
     txn::{DdlStatement, Dictionary, Engine, Owner, SchemaChange, TableLocks, TxnError},
     types::{Collation, Table},
@@ -50,8 +49,8 @@ pub struct DdlContext<'a> {
     pub engine: &'a Arc<Engine>,
     /// The session as the engine knows it.
     pub owner: &'a Arc<Owner>,
-    /// The default database; empty for none.
-    pub database: &'a str,
+    /// The facts of the session's statement.
+    pub session: &'a expr::Statement<'a>,
     /// User and host of the session's account, for errors.
     pub account: (&'a str, &'a str),
     /// Whether the account may change schemas.
@@ -60,8 +59,6 @@ pub struct DdlContext<'a> {
     pub collation: Collation,
     /// @@sql_require_primary_key
     pub primary_key_required: bool,
-    /// What conversions of values depend on.
-    pub rules: Rules,
     /// @@lock_wait_timeout, in milliseconds.
     pub lock_wait_ms: u64,
     /// What the session holds by LOCK TABLES.
@@ -151,7 +148,7 @@ impl DdlContext<'_> {
     /// Hands a change to the engine.
     fn change(&self, change: SchemaChange, text: &str) -> Result<(), TxnError> {
         let statement = DdlStatement {
-            database: self.database.to_string(),
+            database: self.session.database.unwrap_or_default().to_string(),
             text: text.to_string(),
         };
         let lock_wait_ms = self.lock_wait_ms;
@@ -165,8 +162,7 @@ impl DdlContext<'_> {
     fn resolve<'n>(&'n self, name: &'n TableName) -> Result<(&'n str, &'n str), SqlError> {
         let database = match &name.database {
             Some(database) => database.as_str(),
-            None if self.database.is_empty() => return Err(SqlError::no_database()),
-            None => self.database,
+            None => self.session.database.ok_or_else(SqlError::no_database)?,
         };
         self.check_database(database)?;
         Ok((database, &name.name))

@@ -45,7 +45,12 @@ pub(super) fn define(
     }
     let mut drafts = Vec::with_capacity(create.columns.len());
     for syntax in &create.columns {
-        drafts.push(column::define(syntax, collation, ctx.rules, ctx.warnings)?);
+        drafts.push(column::define(
+            syntax,
+            collation,
+            ctx.session,
+            ctx.warnings,
+        )?);
     }
     check_columns(&drafts)?;
     let name = &create.name.name;
@@ -76,7 +81,7 @@ pub(super) fn define(
 
 /// The time of the statement, in seconds since 1970.
 pub(super) fn created(ctx: &DdlContext) -> u64 {
-    u64::try_from(ctx.rules.now_micros / 1_000_000).unwrap_or(0)
+    u64::try_from(ctx.session.now_micros / 1_000_000).unwrap_or(0)
 }
 
 /// Splits the keys into primary key and others and gives each its tree.

@@ -261,7 +261,7 @@ fn new_place(
 fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
     let outcome = Arc::new(Mutex::new(Converted::default()));
     let new = altered.table.clone();
-    let mut conversion = Conversion::new(old, &new, &altered, ctx.rules, &outcome)?;
+    let mut conversion = Conversion::new(old, &new, &altered, ctx.session, &outcome)?;
     let change = SchemaChange::Rebuild {
         old: Arc::clone(old),
         new,

@@ -1,12 +1,7 @@
 //! What the golden scripts (`tests/golden/ddl_*.sql`) cannot show.
 
 use super::*;
-use crate::{
-    command::Cursor,
-    expr::{SqlMode, TimeZone},
-    lexer::Mode,
-    warnings::Level,
-};
+use crate::{command::Cursor, expr::SqlMode, lexer::Mode, warnings::Level};
 use cohort_engine::{
     env::fake::Disk,
     txn::{EngineOptions, Unattended},
@@ -43,19 +38,18 @@ impl Bench {
         self.warnings.clear(64, true);
         let mut cursor = Cursor::new(sql.as_bytes(), Mode::default());
         let statement = parse(&mut cursor)?.expect("a schema change");
+        let session = expr::Statement {
+            database: Some("ddl"),
+            ..expr::Statement::of_test()
+        };
         let mut ctx = DdlContext {
             engine: &self.engine,
             owner: &self.owner,
-            database: "ddl",
+            session: &session,
             account: ("root", "localhost"),
             privileged: true,
             collation: Collation::Utf8mb40900AiCi,
             primary_key_required: false,
-            rules: Rules {
-                sql_mode: SqlMode::DEFAULT,
-                time_zone: TimeZone::default(),
-                now_micros: 1_700_000_000_000_000,
-            },
             lock_wait_ms: 1000,
             locks: None,
             warnings: &mut self.warnings,

@@ -30,6 +30,18 @@ pub fn assign(
     value: Value,
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
+    assign_shown(column, value, || NOT_FIXED, context)
+}
+
+/// The same for the value of an expression, which a column of texts keeps as a client would see
+/// it: `decimals` are the digits behind the point that its type shows.
+#[inline]
+pub fn assign_shown(
+    column: &Column,
+    value: Value,
+    decimals: impl FnOnce() -> u8,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
     // The usual cases first: nothing to convert.
     match (column.ty, &value) {
         (ColumnType::BigInt, Value::Int(_)) if !column.unsigned => return Ok(value),
@@ -40,7 +52,12 @@ pub fn assign(
         (_, Value::Null) if column.nullable => return Ok(value),
         _ => {}
     }
-    Target { column, context }.store(value)
+    let decimals = if column.ty.is_string() {
+        decimals()
+    } else {
+        NOT_FIXED
+    };
+    Target { column, context }.store(value, decimals)
 }
 
 /// What a column that must not be NULL gets instead, where that is not an error: zero or empty.
@@ -66,7 +83,7 @@ pub fn implicit_default(column: &Column) -> Value {
 }
 
 impl Target<'_, '_> {
-    fn store(mut self, value: Value) -> Result<Value, SqlError> {
+    fn store(mut self, value: Value, decimals: u8) -> Result<Value, SqlError> {
         if value.is_null() {
             return self.null();
         }
@@ -74,7 +91,7 @@ impl Target<'_, '_> {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
             ColumnType::Decimal { precision, scale } => self.decimal(&value, precision, scale),
             ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
-                self.string(value)
+                self.string(value, decimals)
             }
             ColumnType::Date => self.date(&value),
             ColumnType::Time(fsp) => self.time(&value, fsp),
@@ -251,12 +268,12 @@ impl Target<'_, '_> {
         Ok(Value::Decimal(Box::new(rounded)))
     }
 
-    fn string(&mut self, value: Value) -> Result<Value, SqlError> {
+    fn string(&mut self, value: Value, decimals: u8) -> Result<Value, SqlError> {
         let mut bytes = match value {
             Value::Bytes(bytes) => bytes,
             other => {
                 let mut out = Vec::new();
-                convert::text(&other, NOT_FIXED, &mut out);
+                convert::text(&other, decimals, &mut out);
                 out
             }
         };

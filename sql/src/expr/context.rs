@@ -1,7 +1,7 @@
 //! What an evaluation may know and change.
 
 use super::{TimeZone, in_list::ValueSets};
-use crate::{error::SqlError, user_locks::Holder, warnings::Warnings};
+use crate::{error::SqlError, lexer, user_locks::Holder, warnings::Warnings};
 use cohort_engine::types::{Collation, DateTime, Value};
 
 /// The modes of sql_mode that evaluation and assignment look at, as a set of bits.
@@ -66,6 +66,17 @@ impl SqlMode {
     pub fn with(self, modes: SqlMode) -> SqlMode {
         SqlMode(self.0 | modes.0)
     }
+    /// What the lexer needs to know of it.
+    #[must_use]
+    pub fn lexer(self) -> lexer::Mode {
+        lexer::Mode {
+            ansi_quotes: self.has(SqlMode::ANSI_QUOTES),
+            no_backslash_escapes: self.has(SqlMode::NO_BACKSLASH_ESCAPES),
+            pipes_as_concat: self.has(SqlMode::PIPES_AS_CONCAT),
+            high_not_precedence: self.has(SqlMode::HIGH_NOT_PRECEDENCE),
+            real_as_float: self.has(SqlMode::REAL_AS_FLOAT),
+        }
+    }
     /// With these modes off.
     #[must_use]
     pub fn without(self, modes: SqlMode) -> SqlMode {
@@ -118,6 +129,32 @@ impl Statement<'_> {
     pub fn now(&self) -> DateTime {
         let utc = DateTime::from_unix_micros(self.now_micros).unwrap_or_default();
         self.time_zone.to_local(utc)
+    }
+}
+
+#[cfg(test)]
+impl Statement<'_> {
+    /// What `golden/generate.py` sets.
+    pub fn of_test() -> Statement<'static> {
+        Statement {
+            now_micros: 1_710_000_000_123_456,
+            time_zone: TimeZone::Fixed(7200),
+            sql_mode: SqlMode::DEFAULT,
+            collation: Collation::Utf8mb40900AiCi,
+            max_allowed_packet: 67_108_864,
+            group_concat_bytes_max: 1024,
+            cte_depth_max: 1000,
+            div_precision_increment: 4,
+            week_format: 0,
+            connection_id: 1,
+            database: None,
+            user: "root@localhost",
+            current_user: "root@localhost",
+            version: "9.7.0",
+            last_insert_id: 0,
+            row_count: -1,
+            found_rows: 0,
+        }
     }
 }
 

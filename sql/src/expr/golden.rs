@@ -2,8 +2,8 @@
 //! gave them (`golden/expressions.out`, written by `golden/generate.py`).
 
 use super::{
-    Environment, EvalContext, Expr, ExprType, Scope, SqlMode, Statement, SubqueryUse, TimeZone,
-    VariableScope, eval_output, infer, resolve_expr, types::NOT_FIXED,
+    Environment, EvalContext, Expr, ExprType, Scope, Statement, SubqueryUse, VariableScope,
+    eval_output, infer, resolve_expr, types::NOT_FIXED,
 };
 use crate::{error::SqlError, lexer::Mode, parse, text, warnings::Warnings};
 use cohort_engine::types::{Collation, Column, ColumnType, Value};
@@ -56,29 +56,6 @@ impl Environment for Variables {
     }
 }
 
-/// What `generate.py` sets.
-fn statement() -> Statement<'static> {
-    Statement {
-        now_micros: 1_710_000_000_123_456,
-        time_zone: TimeZone::Fixed(7200),
-        sql_mode: SqlMode::DEFAULT,
-        collation: Collation::Utf8mb40900AiCi,
-        max_allowed_packet: 67_108_864,
-        group_concat_bytes_max: 1024,
-        cte_depth_max: 1000,
-        div_precision_increment: 4,
-        week_format: 0,
-        connection_id: 1,
-        database: None,
-        user: "root@localhost",
-        current_user: "root@localhost",
-        version: "9.7.0",
-        last_insert_id: 0,
-        row_count: -1,
-        found_rows: 0,
-    }
-}
-
 fn variables() -> Variables {
     let mut variables = Variables::default();
     let collation = Collation::Utf8mb40900AiCi;
@@ -105,7 +82,7 @@ fn expression(sql: &str) -> Result<Expr, SqlError> {
 
 fn value_of(sql: &str, warnings: &mut Warnings) -> Result<String, SqlError> {
     let expr = expression(sql)?;
-    let (statement, mut variables) = (statement(), variables());
+    let (statement, mut variables) = (Statement::of_test(), variables());
     let mut context = EvalContext::new(&[], &statement, &mut variables, warnings);
     let value = eval_output(&expr, &[], &mut context)?;
     if value.is_null() {
@@ -215,7 +192,7 @@ fn stored(
     warnings: &mut Warnings,
 ) -> Result<String, SqlError> {
     let expr = expression(sql)?;
-    let (statement, mut variables) = (statement(), variables());
+    let (statement, mut variables) = (Statement::of_test(), variables());
     let mut context = EvalContext::new(&[], &statement, &mut variables, warnings);
     context.storing = true;
     context.ignore = ignore;

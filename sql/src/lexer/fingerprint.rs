@@ -9,14 +9,16 @@
 //! 2. GROUP BY, HAVING and ORDER BY, where expressions are matched with the select list and
 //!    integers are positions;
 //! 3. places where the grammar wants a literal: lengths of types, DATE '…', INTERVAL, ESCAPE,
-//!    COLLATE, `->`, introducers, adjacent strings.
+//!    COLLATE, `->`, introducers, adjacent strings;
+//! 4. arguments that say how many digits a result has, or whether it is a date: NOW(3),
+//!    ROUND(x, 2), STR_TO_DATE(x, '%Y'), ADDTIME(x, '00:00:00.5').
 //!
 //! Rows of INSERT … VALUES that look the same after lifting are folded into the first one: the
 //! statement becomes a template of one row that is executed once for each, and a bulk insert
 //! is read at the speed of the lexer.
 
 use super::{Kind, Lexer, Mode, Token, ValueKind, hints, number, string_value};
-use cohort_engine::types::Value;
+use cohort_engine::types::{Decimal, Value};
 
 /// Texts longer than this are not worth a place in the cache, unless they fold.
 const KEY_LENGTH_MAX: usize = 16 * 1024;
@@ -57,6 +59,8 @@ struct Level {
     clause: Clause,
     /// Whether a SELECT began on this level, so that FROM and WHERE here are its clauses.
     query: bool,
+    /// Literals behind a comma on this level decide about the result's type.
+    typed_behind_comma: bool,
 }
 
 struct Walk<'a, 'l> {
@@ -145,6 +149,7 @@ impl<'a, 'l> Walk<'a, 'l> {
         let level = Level {
             clause: if selects { Clause::Name } else { Clause::Keep },
             query: true,
+            typed_behind_comma: false,
         };
         let mut walk = Walk {
             source,
@@ -187,6 +192,10 @@ impl<'a, 'l> Walk<'a, 'l> {
                 b";" => {
                     self.lifted.end = token.start;
                     return self.finish();
+                }
+                b"," if self.level().typed_behind_comma => {
+                    self.level().clause = Clause::Keep;
+                    self.keep(token);
                 }
                 b"-" if self.lifts() && self.sign_position() => {
                     return self.negative(token, lexer);
@@ -278,6 +287,7 @@ impl<'a, 'l> Walk<'a, 'l> {
         let value = number(next.kind, next.text(self.source)).and_then(|value| match value {
             Value::Int(v) => v.checked_neg().map(Value::Int),
             Value::UInt(v) if v == 1 << 63 => Some(Value::Int(i64::MIN)),
+            Value::UInt(v) => Some(Value::Decimal(Box::new(-Decimal::from(v)))),
             Value::Decimal(v) => Some(Value::Decimal(Box::new(-*v))),
             Value::Double(v) => Some(Value::Double(-v)),
             _ => None,
@@ -329,11 +339,12 @@ impl<'a, 'l> Walk<'a, 'l> {
             return Step::Stop(Outcome::No);
         }
         let mut clause = self.level().clause;
-        let is_length =
-            self.previous.kind == Kind::Word && takes_length(self.previous.text(self.source));
-        if is_length && clause == Clause::Lift {
+        let lifts = clause == Clause::Lift && self.previous.kind == Kind::Word;
+        let before = self.previous.text(self.source);
+        if lifts && (takes_length(before) || is_one_of(before, &TYPED)) {
             clause = Clause::Keep;
         }
+        let typed_behind_comma = lifts && is_one_of(before, &["ROUND", "TRUNCATE", "STR_TO_DATE"]);
         if self.depth == 0 {
             self.begin_row(token);
         }
@@ -341,6 +352,7 @@ impl<'a, 'l> Walk<'a, 'l> {
         *self.level() = Level {
             clause,
             query: false,
+            typed_behind_comma,
         };
         self.keep(token);
         self.previous = token;
@@ -495,7 +507,17 @@ fn is_one_of(text: &[u8], words: &[&str]) -> bool {
         .any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether the number in parentheses after this word is the length of a type.
+/// Functions of whose arguments the result has its digits, also where they are texts.
+const TYPED: [&str; 5] = [
+    "ADDTIME",
+    "SUBTIME",
+    "TIMEDIFF",
+    "CONVERT_TZ",
+    "UNIX_TIMESTAMP",
+];
+
+/// Whether the number in parentheses after this word is the length of a type, or the digits of the
+/// current time.
 fn takes_length(word: &[u8]) -> bool {
     is_one_of(
         word,
@@ -513,6 +535,15 @@ fn takes_length(word: &[u8]) -> bool {
             "DEC",
             "NUMERIC",
             "FIXED",
+            "NOW",
+            "SYSDATE",
+            "CURTIME",
+            "CURRENT_TIME",
+            "CURRENT_TIMESTAMP",
+            "LOCALTIME",
+            "LOCALTIMESTAMP",
+            "UTC_TIME",
+            "UTC_TIMESTAMP",
         ],
     )
 }

@@ -363,7 +363,10 @@ fn aggregate_type(
     args: &[Computed],
     context: &CompileContext,
 ) -> ExprType {
-    let (collation, digits) = (context.settings.collation, context.settings.div_precision_increment);
+    let (collation, digits) = (
+        context.settings.collation,
+        context.settings.div_precision_increment,
+    );
     let digits = u32::from(digits);
     let arg = args.first().map(|a| infer(&a.expr));
     let arg = arg.map_or_else(|| ExprType::bigint(false), ExprType::computed);

@@ -9,10 +9,9 @@ use super::{
     walk,
 };
 use crate::{
+    defaults,
     error::SqlError,
     expr::{Expr, ExprType, is_repeatable},
-    lexer::Mode,
-    parse,
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
@@ -414,21 +413,7 @@ impl Planner<'_> {
                 ),
             )),
             DefaultValue::Expression(text) => {
-                let source = format!("SELECT {text}");
-                let invalid = || SqlError::invalid_default(&column.name);
-                parse::parse(source.as_bytes(), Mode::default(), None, |parsed| {
-                    let ast::Statement::Query(query) = &parsed.statement else {
-                        return Err(invalid());
-                    };
-                    let item = match query.body.as_ref() {
-                        ast::SetExpr::Select(select) => select.projection.first(),
-                        _ => None,
-                    };
-                    let Some(ast::SelectItem::UnnamedExpr(expr)) = item else {
-                        return Err(invalid());
-                    };
-                    self.resolve(expr).map(Default_::Expression)
-                })?
+                Default_::Expression(defaults::expression(text, self)?)
             }
         })
     }

@@ -187,14 +187,14 @@ impl Session {
         self.store_users("DROP USER", &[], &dropped)
     }
 
-    pub(super) fn rename_users(
-        &mut self,
-        pairs: &[(UserName, UserName)],
-    ) -> Result<(), SqlError> {
+    pub(super) fn rename_users(&mut self, pairs: &[(UserName, UserName)]) -> Result<(), SqlError> {
         let users = self.state.instance.users();
         let (mut stored, mut removed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for (from, to) in pairs {
-            match (self.find_account(&users, from), self.find_account(&users, to)) {
+            match (
+                self.find_account(&users, from),
+                self.find_account(&users, to),
+            ) {
                 (Some(account), None) if !to.current => {
                     let (user, host) = (to.user.clone(), to.host.clone());
                     stored.push(Account {

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::{
-    ddl::{self, DdlContext, Rules},
+    ddl::{self, DdlContext},
     error::SqlError,
     output::Output,
 };
@@ -31,31 +31,27 @@ impl Session {
         text: &Arc<str>,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        let state = &mut self.state;
+        let mut warnings = std::mem::take(&mut self.state.warnings);
+        let state = &self.state;
         let own = state.variables.values();
         let collation = Collation::from_name(own.text("collation_server"));
         let settings = state.settings();
-        let rules = Rules {
-            sql_mode: settings.sql_mode,
-            time_zone: settings.time_zone,
-            now_micros: state.now_micros,
-        };
-        let lock_wait_ms = settings.table_lock_wait_ms;
-        let primary_key_required = settings.primary_key_required;
+        let facts = state.facts();
         let mut ctx = DdlContext {
             engine: &state.instance.engine,
             owner: &state.owner,
-            database: &state.database,
+            session: &facts,
             account: (&state.account.0, &state.account.1),
             privileged: state.privileged,
             collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),
-            primary_key_required,
-            rules,
-            lock_wait_ms,
+            primary_key_required: settings.primary_key_required,
+            lock_wait_ms: settings.table_lock_wait_ms,
             locks: self.locked.tables.as_ref().map(|locked| &locked.held),
-            warnings: &mut state.warnings,
+            warnings: &mut warnings,
         };
-        let done = ddl::execute(statement, text, &mut ctx)?;
+        let done = ddl::execute(statement, text, &mut ctx);
+        self.state.warnings = warnings;
+        let done = done?;
         self.follow_schema_change(statement);
         self.after_schema_change(statement);
         self.done(done.affected_rows, done.info, out)

@@ -390,13 +390,7 @@ impl Settings {
         let small = |name| u8::try_from(values.number(name)).unwrap_or(u8::MAX);
         Settings {
             sql_mode,
-            lexer: lexer::Mode {
-                ansi_quotes: sql_mode.has(SqlMode::ANSI_QUOTES),
-                no_backslash_escapes: sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
-                pipes_as_concat: sql_mode.has(SqlMode::PIPES_AS_CONCAT),
-                high_not_precedence: sql_mode.has(SqlMode::HIGH_NOT_PRECEDENCE),
-                real_as_float: sql_mode.has(SqlMode::REAL_AS_FLOAT),
-            },
+            lexer: sql_mode.lexer(),
             time_zone: time_zone::parse(values.text("time_zone"))
                 .map_or(TimeZone::default(), |zone| zone.1),
             autocommit: on("autocommit"),

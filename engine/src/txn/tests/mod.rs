@@ -110,7 +110,7 @@ pub(super) fn table(engine: &Engine, name: &str, primary: bool) -> Table {
     }
 }
 
-pub(super) fn change(engine: &Engine, change: SchemaChange) -> Result<crate::Seq, TxnError> {
+pub(super) fn change(engine: &Engine, change: SchemaChange<'_>) -> Result<crate::Seq, TxnError> {
     let statement = DdlStatement {
         database: "test".to_owned(),
         text: "DDL".to_owned(),

@@ -18,7 +18,7 @@ fn with_index(
     name: &str,
     column: u16,
     unique: bool,
-) -> SchemaChange {
+) -> SchemaChange<'static> {
     let mut new = Table::clone(t);
     new.indexes.push(index(engine, name, column, unique));
     SchemaChange::AlterInPlace {

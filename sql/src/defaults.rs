@@ -1,0 +1,185 @@
+//! The expression of `DEFAULT (expression)`: what may stand in it, and what it becomes.
+//!
+//! The dictionary keeps its text. Each statement that needs it compiles it anew, with its own
+//! session's settings, as if it stood in the statement. So the text must mean the same in every
+//! session: it is read in the default sql_mode, and one that its author's mode reads otherwise
+//! (`'a' || 'b'` under PIPES_AS_CONCAT) is refused when the column is defined.
+
+use crate::{
+    error::SqlError,
+    expr::{self, Expr, Scope, SqlMode, Statement, SubqueryUse, VariableScope, visit_operands},
+    lexer::Mode,
+    parse, variables,
+};
+use cohort_engine::types::{Collation, Value};
+use sqlparser::ast;
+
+/// How deep the expression may be: every row evaluates it on its session's stack.
+const DEPTH_MAX: usize = 100;
+
+/// Functions whose values belong to one session or statement; 3770 for these.
+const REFUSED: [&str; 15] = [
+    "benchmark",
+    "found_rows",
+    "get_lock",
+    "is_free_lock",
+    "is_used_lock",
+    "last_insert_id",
+    "load_file",
+    "name_const",
+    "release_all_locks",
+    "release_lock",
+    "row_count",
+    "sleep",
+    "values",
+    "version",
+    "default",
+];
+
+/// Functions that give another value where the statement runs again, on a replica.
+const UNSAFE: [&str; 9] = [
+    "current_user",
+    "rand",
+    "random_bytes",
+    "session_user",
+    "sysdate",
+    "system_user",
+    "user",
+    "uuid",
+    "uuid_short",
+];
+
+/// The expression of a column that is being defined: 3770 and its kin for what no default may
+/// have.
+pub fn define(column: &str, text: &str, session: &Statement<'_>) -> Result<Expr, SqlError> {
+    let mut scope = Definition { column, session };
+    let compiled = compile(text, session.sql_mode.lexer(), &mut scope)?;
+    if expr::depth(&compiled) > DEPTH_MAX {
+        return Err(SqlError::nesting_too_deep());
+    }
+    scope.check(&compiled)?;
+    let elsewhere = compile(text, Mode::default(), &mut scope);
+    if elsewhere.is_ok_and(|elsewhere| elsewhere == compiled) {
+        return Ok(compiled);
+    }
+    Err(SqlError::not_supported(
+        "DEFAULT expressions that mean something else in the default sql_mode",
+    ))
+}
+
+/// The expression of a column that has been defined.
+pub fn expression(text: &str, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    compile(text, Mode::default(), scope)
+}
+
+/// 1674 for an expression that would give the rows of a replica other values, where a column is
+/// added: the statement is what the log has of it.
+pub fn check_repeatable(expression: &Expr) -> Result<(), SqlError> {
+    let mut checked = match expression {
+        Expr::Function { function, .. } if UNSAFE.contains(&function.name) => {
+            Err(SqlError::unsafe_system_function())
+        }
+        _ => Ok(()),
+    };
+    visit_operands(expression, &mut |operand| {
+        if checked.is_ok() {
+            checked = check_repeatable(operand);
+        }
+    });
+    checked
+}
+
+fn compile(text: &str, mode: Mode, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    let sql = format!("SELECT ({text})");
+    let refused = || SqlError::not_supported("this DEFAULT expression");
+    parse::parse(sql.as_bytes(), mode, None, |parsed| {
+        let ast::Statement::Query(query) = &parsed.statement else {
+            return Err(refused());
+        };
+        let ast::SetExpr::Select(select) = query.body.as_ref() else {
+            return Err(refused());
+        };
+        let [ast::SelectItem::UnnamedExpr(expression)] = select.projection.as_slice() else {
+            return Err(refused());
+        };
+        expr::resolve_expr(expression, scope)
+    })
+}
+
+/// What the expression of a column can name while it is being defined: functions.
+struct Definition<'a> {
+    column: &'a str,
+    session: &'a Statement<'a>,
+}
+
+impl Definition<'_> {
+    /// Refuses functions and variables of one session.
+    fn check(&self, expression: &Expr) -> Result<(), SqlError> {
+        let mut checked = match expression {
+            Expr::Function { function, .. } if REFUSED.contains(&function.name) => {
+                Err(self.refuse_function(function.name))
+            }
+            Expr::UserVariable { .. }
+            | Expr::SetUserVariable { .. }
+            | Expr::SystemVariable { .. } => Err(SqlError::default_with_variable(self.column)),
+            _ => Ok(()),
+        };
+        visit_operands(expression, &mut |operand| {
+            if checked.is_ok() {
+                checked = self.check(operand);
+            }
+        });
+        checked
+    }
+
+    fn refuse_function(&self, name: &str) -> SqlError {
+        let called = if name == "version" { "version()" } else { name };
+        SqlError::default_with_function(self.column, called)
+    }
+}
+
+impl Scope for Definition<'_> {
+    fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
+        let name = path.last().map(|name| name.value.as_str());
+        Err(SqlError::not_supported(format_args!(
+            "columns in DEFAULT expressions: {}",
+            name.unwrap_or_default()
+        )))
+    }
+    fn parameter(&mut self, _index: u32) -> Result<Expr, SqlError> {
+        Err(SqlError::not_supported("parameters in DEFAULT expressions"))
+    }
+    fn subquery(
+        &mut self,
+        _query: &ast::Query,
+        _usage: SubqueryUse,
+    ) -> Result<Vec<Expr>, SqlError> {
+        Err(SqlError::default_with_subquery(self.column))
+    }
+    fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {
+        let name = function.name.to_string().to_lowercase();
+        if expr::is_aggregate(&name) {
+            return Err(SqlError::invalid_group_function());
+        }
+        if REFUSED.contains(&name.as_str()) {
+            return Err(self.refuse_function(&name));
+        }
+        Ok(None)
+    }
+    fn system_variable(&mut self, _scope: VariableScope, name: &str) -> Result<Value, SqlError> {
+        variables::find(name)?;
+        Err(SqlError::default_with_variable(self.column))
+    }
+    fn collation(&self) -> Collation {
+        self.session.collation
+    }
+    fn database(&self) -> Option<&str> {
+        self.session.database
+    }
+    fn sql_mode(&self) -> SqlMode {
+        self.session.sql_mode
+    }
+    fn div_precision_increment(&self) -> u8 {
+        self.session.div_precision_increment
+    }
+}
