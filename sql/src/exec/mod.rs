@@ -340,10 +340,12 @@ fn atomically(
     }
     context.eval.storing = true;
     let mark = context.txn.savepoint();
-    let result = statement(context).and_then(|outcome| {
-        context.eval.check_losses()?;
-        Ok(outcome)
-    });
+    let mut result = statement(context);
+    // What an expression has lost came before the error of the column that it was meant for.
+    if !matches!(&result, Err(Stop::Error(error)) if error.ended_transaction()) {
+        let lost = context.eval.check_losses();
+        result = lost.map_err(Stop::from).and(result);
+    }
     // With the transaction, everything has been rolled back already.
     if let Err(Stop::Error(error)) = &result
         && !error.ended_transaction()

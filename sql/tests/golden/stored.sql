@@ -32,3 +32,18 @@ insert into s1 (v) values (round(1.2345, 2)), (truncate(1.2345, 3)), (round(1.5e
 insert into s1 (v) values (addtime('2020-01-01 00:00:00.5', '1')), (timediff('10:00:00.25', '01:00:00')), (unix_timestamp('2020-01-01 00:00:00.5') > 0), (str_to_date('2020-01-02', '%Y-%m-%d')), (str_to_date('10:11:12', '%H:%i:%s')), (maketime(1, 2, 3.25)), (sec_to_time(1.5)), (timestamp('2020-01-02 10:11:12.5')), (time('10:11:12.5'));
 select v from s1;
 drop table s1, s2;
+-- A constant beyond BIGINT that is negated is a decimal, wherever it stands.
+create table s3 (id int primary key, n int, f double, m decimal(30,0));
+insert into s3 values (1, 1, 1e20, -18446744073709551615), (2, 2, 5, - 9223372036854775809);
+select * from s3 where m < - 9223372036854775809;
+select id from s3 where m = -18446744073709551615;
+update s3 set m = - 18446744073709551614 where id = 2;
+select m from s3;
+-- What an expression loses is told before the column that it was meant for.
+update s3 set n = (f | 1);
+update s3 set n = cast(f as signed);
+update s3 set n = (f << 2) where id = 1;
+insert into s3 (id, n) select 3, f | 1 from s3 where id = 1;
+insert into s3 (id, n) values (4, 1e20 | 1);
+select * from s3;
+drop table s3;
