@@ -7,10 +7,7 @@ use crate::{
     scheduler::{Class, Rules, Scheduler, Threads, waits},
 };
 use cohort_engine::types::Value;
-use cohort_sql::{
-    Instance,
-    state::{Group, Pool, Queued, WaitClass},
-};
+use cohort_sql::{Group, Instance, Pool, Queued, WaitClass};
 use std::{
     sync::{Arc, Weak},
     time::Duration,

@@ -6,8 +6,7 @@ use cohort_engine::{
     types::{Collation, Value},
 };
 use cohort_sql::{
-    SqlError,
-    output::Output,
+    Output, SqlError,
     session::{Identity, Prepared},
 };
 use std::{sync::Arc, time::Duration};

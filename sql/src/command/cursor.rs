@@ -64,10 +64,6 @@ impl<'a> Cursor<'a> {
         token.unwrap_or_else(|| end_token(self.source.len()))
     }
     /// Steps over a token and returns it; at the end, the end again.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an iterator ends, a cursor does not"
-    )]
     pub fn next(&mut self) -> Token {
         let token = self.peek();
         self.at = (self.at + 1).min(self.tokens.len());

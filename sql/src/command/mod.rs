@@ -14,7 +14,6 @@ mod show;
 mod xa;
 
 pub use cursor::{Cursor, Parsed};
-pub use facts::Facts;
 pub use lock::LockTable;
 pub use parse::parse;
 pub use xa::Xa;

@@ -33,7 +33,7 @@ mod table;
 mod tables;
 
 pub use parse::parse;
-pub use show::{quoted, show_create_database, show_create_table};
+pub use show::{show_create_database, show_create_table};
 pub use syntax::{Action, Statement};
 
 use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};

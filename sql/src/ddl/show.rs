@@ -7,12 +7,6 @@ use cohort_engine::types::{
 };
 use std::fmt::Write;
 
-/// A name in backquotes.
-#[must_use]
-pub fn quoted(name: &str) -> String {
-    quoted_by(name, '`')
-}
-
 fn quoted_by(name: &str, quote: char) -> String {
     let doubled = format!("{quote}{quote}");
     format!("{quote}{}{quote}", name.replace(quote, &doubled))

@@ -14,23 +14,10 @@ use crate::error::SqlError;
 use cohort_engine::types::{Collation, ColumnType, Value, collation::Pattern};
 use std::{borrow::Cow, cmp::Ordering};
 
-/// Evaluates an expression on a row. A quotient has more digits than its type shows: use
-/// `eval_output` for what a client sees.
+/// Evaluates an expression on a row. A quotient has more digits than its type shows: see
+/// `convert::conform` for what a client sees.
 pub fn eval(expr: &Expr, row: &[Value], context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     expr.value(row, context).map(Cow::into_owned)
-}
-
-/// Evaluates an expression whose value is shown or kept in a slot of its type.
-pub fn eval_output(
-    expr: &Expr,
-    row: &[Value],
-    context: &mut EvalContext<'_>,
-) -> Result<Value, SqlError> {
-    let value = eval(expr, row, context)?;
-    if matches!(expr, Expr::Column { .. }) {
-        return Ok(value);
-    }
-    Ok(convert::conform(value, &infer(expr), context))
 }
 
 /// Whether a condition holds: not for NULL. The fast way for predicates.

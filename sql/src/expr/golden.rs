@@ -3,7 +3,7 @@
 
 use super::{
     Environment, EvalContext, Expr, ExprType, Scope, Statement, SubqueryUse, VariableScope,
-    eval_output, infer, resolve_expr, types::NOT_FIXED,
+    convert::conform, eval, infer, resolve_expr, types::NOT_FIXED,
 };
 use crate::{error::SqlError, lexer::Mode, parse, text, warnings::Warnings};
 use cohort_engine::types::{Collation, Column, ColumnType, Value};
@@ -84,7 +84,8 @@ fn value_of(sql: &str, warnings: &mut Warnings) -> Result<String, SqlError> {
     let expr = expression(sql)?;
     let (statement, mut variables) = (Statement::of_test(), variables());
     let mut context = EvalContext::new(&[], &statement, &mut variables, warnings);
-    let value = eval_output(&expr, &[], &mut context)?;
+    let value = eval(&expr, &[], &mut context)?;
+    let value = conform(value, &infer(&expr), &mut context);
     if value.is_null() {
         return Ok("NULL".to_string());
     }

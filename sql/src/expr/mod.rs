@@ -41,20 +41,18 @@ mod types;
 mod value_type;
 
 pub use arithmetic::bytes as bits_of_bytes;
-pub use assign::{TIMESTAMP_MAX, assign, assign_shown, implicit_default};
+pub use assign::{TIMESTAMP_MAX, assign, assign_shown};
 pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub use convert::{conform, for_variable, kept, text};
-pub use eval::{eval, eval_output, holds};
+pub use eval::{eval, holds};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub use operand::bit_pattern;
 pub use resolve::call::{plain_arguments, plain_call};
 pub(crate) use resolve::literal::as_number;
-pub use resolve::{
-    DIV_PRECISION_INCREMENT, Scope, SubqueryUse, comparison_collation, is_aggregate,
-};
+pub use resolve::{Scope, SubqueryUse, comparison_collation, is_aggregate};
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};
 

@@ -9,10 +9,9 @@ mod registry;
 
 pub(crate) use environment::Changes;
 pub use environment::UserVariables;
-pub use gate::Gate;
-pub use instance::{Instance, ReadOnly, VariableHook};
+pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
-pub use registry::{Activity, Entry, Registry};
+pub use registry::Entry;
 
 use crate::{
     command::SetScope,
