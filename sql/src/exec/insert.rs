@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{SqlMode, assign, eval, text},
+    expr::{ExprType, SqlMode, assign, assign_shown, assigned_digits, eval, text},
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
@@ -52,11 +52,11 @@ pub(super) fn insert(
             context.eval.forgive_nulls();
             if reads(query, &plan.table) {
                 for mut row in collect(query, context, &[])? {
-                    inserter.given_row(&mut row, context)?;
+                    inserter.given_row(&mut row, &query.types, context)?;
                 }
             } else {
                 run_query(query, context, &[], &mut |context, row| {
-                    inserter.given_row(row, context)?;
+                    inserter.given_row(row, &query.types, context)?;
                     Ok(Flow::Continue)
                 })?;
             }
@@ -177,7 +177,8 @@ impl<'p> Inserter<'p> {
                 Assigned::Default => self.default_value(position, context)?,
                 Assigned::Value(computed) => {
                     let value = self.value(computed, context)?;
-                    self.set(position, value, context)?;
+                    let digits = || assigned_digits(&computed.expr);
+                    self.set(position, value, digits, context)?;
                 }
             }
         }
@@ -196,11 +197,18 @@ impl<'p> Inserter<'p> {
         Ok(eval(&computed.expr, &self.run.row, &mut context.eval)?)
     }
 
-    fn given_row(&mut self, values: &mut [Value], context: &mut ExecContext) -> Result<(), Stop> {
+    fn given_row(
+        &mut self,
+        values: &mut [Value],
+        types: &[ExprType],
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
         self.begin_row(context);
         self.defaults(context)?;
-        for (value, &position) in values.iter_mut().zip(&self.plan.columns) {
-            self.set(position, std::mem::take(value), context)?;
+        let columns = self.plan.columns.iter().zip(types);
+        for (value, (&position, ty)) in values.iter_mut().zip(columns) {
+            let digits = || ty.shown_digits();
+            self.set(position, std::mem::take(value), digits, context)?;
         }
         let further = values.iter_mut().skip(self.plan.columns.len());
         let slots = self.run.row.iter_mut().skip(2 * self.table.columns.len());
@@ -267,6 +275,7 @@ impl<'p> Inserter<'p> {
         &mut self,
         position: usize,
         value: Value,
+        digits: impl FnOnce() -> u8,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         let Some(column) = self.table.columns.get(position) else {
@@ -276,7 +285,7 @@ impl<'p> Inserter<'p> {
         let value = if value.is_null() && self.auto == Some(position) {
             value
         } else {
-            assign(column, value, &mut context.eval)?
+            assign_shown(column, value, digits, &mut context.eval)?
         };
         self.put(position, value);
         Ok(())
@@ -528,7 +537,8 @@ pub(super) fn default_value(
         Some(Default_::Now) => now(column, context),
         Some(Default_::Expression(expr)) => {
             let value = eval(expr, row, &mut context.eval)?;
-            Ok(assign(column, value, &mut context.eval)?)
+            let digits = || assigned_digits(expr);
+            Ok(assign_shown(column, value, digits, &mut context.eval)?)
         }
         Some(Default_::None) | None => {
             if column.auto_increment {

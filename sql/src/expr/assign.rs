@@ -2,8 +2,9 @@
 //! value that fits.
 
 use super::{
-    EvalContext, SqlMode,
+    EvalContext, Expr, SqlMode, as_number,
     convert::{self, Number},
+    infer,
     types::NOT_FIXED,
 };
 use crate::error::SqlError;
@@ -36,11 +37,52 @@ pub fn assign(
         (ColumnType::Int, Value::Int(n)) if !column.unsigned && i32::try_from(*n).is_ok() => {
             return Ok(value);
         }
-        (ColumnType::Double, Value::Double(_)) if !column.unsigned => return Ok(value),
+        (ColumnType::Double, Value::Double(x)) if !column.unsigned && x.is_finite() => {
+            return Ok(value);
+        }
         (_, Value::Null) if column.nullable => return Ok(value),
         _ => {}
     }
     Target { column, context }.store(value)
+}
+
+/// `assign` of a value whose expression shows so many `digits` of a second as a text: the value
+/// itself does not know them.
+#[inline]
+pub fn assign_shown(
+    column: &Column,
+    value: Value,
+    digits: impl FnOnce() -> u8,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    match value {
+        Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.is_string() => {
+            let mut shown = Vec::new();
+            convert::text(&value, digits(), &mut shown);
+            assign(column, Value::Bytes(shown), context)
+        }
+        value => assign(column, value, context),
+    }
+}
+
+/// The digits for `assign_shown` of the value of an expression. A parameter has those of its
+/// value, whatever value the plan was made for.
+#[must_use]
+pub fn assigned_digits(expr: &Expr) -> u8 {
+    match expr {
+        Expr::Parameter { .. } | Expr::UserVariable { .. } => NOT_FIXED,
+        expr => infer(expr).shown_digits(),
+    }
+}
+
+/// The expression of a value for a column: numbers take a hexadecimal or bit literal as one.
+#[must_use]
+pub fn for_column(column: &Column, expr: Expr) -> Expr {
+    if column.ty.is_string() || column.ty.is_temporal() && column.ty != ColumnType::Year {
+        expr
+    } else {
+        as_number(expr)
+    }
 }
 
 /// What a column that must not be NULL gets instead, where that is not an error: zero or empty.
@@ -192,6 +234,14 @@ impl Target<'_, '_> {
             }
             other => convert::double(other, self.context).unwrap_or(0.0),
         };
+        if x.is_nan() {
+            self.out_of_range()?;
+            return Ok(if self.column.nullable {
+                Value::Null
+            } else {
+                implicit_default(self.column)
+            });
+        }
         if self.column.unsigned && x < 0.0 {
             self.out_of_range()?;
             x = 0.0;

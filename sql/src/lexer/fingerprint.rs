@@ -8,8 +8,9 @@
 //! 1. the select list, where the text names the column and the literal's type is the column's;
 //! 2. GROUP BY, HAVING and ORDER BY, where expressions are matched with the select list and
 //!    integers are positions;
-//! 3. places where the grammar wants a literal: lengths of types, DATE '…', INTERVAL, ESCAPE,
-//!    COLLATE, `->`, introducers, adjacent strings.
+//! 3. places where the grammar wants a literal (lengths of types, DATE '…', INTERVAL, ESCAPE,
+//!    COLLATE, `->`, introducers, adjacent strings), or its value decides about the type of a
+//!    function: NOW(6), ROUND(x, 2).
 //!
 //! Rows of INSERT … VALUES that look the same after lifting are folded into the first one: the
 //! statement becomes a template of one row that is executed once for each, and a bulk insert
@@ -329,9 +330,9 @@ impl<'a, 'l> Walk<'a, 'l> {
             return Step::Stop(Outcome::No);
         }
         let mut clause = self.level().clause;
-        let is_length =
-            self.previous.kind == Kind::Word && takes_length(self.previous.text(self.source));
-        if is_length && clause == Clause::Lift {
+        let decides =
+            self.previous.kind == Kind::Word && decides_type(self.previous.text(self.source));
+        if decides && clause == Clause::Lift {
             clause = Clause::Keep;
         }
         if self.depth == 0 {
@@ -495,8 +496,9 @@ fn is_one_of(text: &[u8], words: &[&str]) -> bool {
         .any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether the number in parentheses after this word is the length of a type.
-fn takes_length(word: &[u8]) -> bool {
+/// Whether what is in parentheses after this word is the length of a type, or decides about the
+/// type of the function: how many digits it has, or whether it is a date or a time.
+fn decides_type(word: &[u8]) -> bool {
     is_one_of(
         word,
         &[
@@ -513,6 +515,22 @@ fn takes_length(word: &[u8]) -> bool {
             "DEC",
             "NUMERIC",
             "FIXED",
+            "NOW",
+            "CURTIME",
+            "CURRENT_TIME",
+            "CURRENT_TIMESTAMP",
+            "LOCALTIME",
+            "LOCALTIMESTAMP",
+            "SYSDATE",
+            "UTC_TIME",
+            "UTC_TIMESTAMP",
+            "ROUND",
+            "TRUNCATE",
+            "ADDTIME",
+            "SUBTIME",
+            "TIMEDIFF",
+            "CONVERT_TZ",
+            "STR_TO_DATE",
         ],
     )
 }
