@@ -218,8 +218,8 @@ impl<'a> Conversion<'a> {
                         return expr::assign(column, value, context);
                     };
                     let value = expr::eval(expression, &[], context)?;
-                    let decimals = || expr::infer(expression).decimals;
-                    expr::assign_shown(column, value, decimals, context)
+                    let digits = || expr::assigned_digits(expression);
+                    expr::assign_shown(column, value, digits, context)
                 })
             };
             self.row.push(match source {

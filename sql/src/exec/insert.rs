@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{ExprType, SqlMode, assign, assign_shown, eval, infer, text},
+    expr::{ExprType, SqlMode, assign, assign_shown, assigned_digits, eval, text},
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
@@ -177,8 +177,8 @@ impl<'p> Inserter<'p> {
                 Assigned::Default => self.default_value(position, context)?,
                 Assigned::Value(computed) => {
                     let value = self.value(computed, context)?;
-                    let decimals = || infer(&computed.expr).decimals;
-                    self.set(position, value, decimals, context)?;
+                    let digits = || assigned_digits(&computed.expr);
+                    self.set(position, value, digits, context)?;
                 }
             }
         }
@@ -197,7 +197,6 @@ impl<'p> Inserter<'p> {
         Ok(eval(&computed.expr, &self.run.row, &mut context.eval)?)
     }
 
-    /// The row of a query whose columns have these types.
     fn given_row(
         &mut self,
         values: &mut [Value],
@@ -206,9 +205,10 @@ impl<'p> Inserter<'p> {
     ) -> Result<(), Stop> {
         self.begin_row(context);
         self.defaults(context)?;
-        let given = values.iter_mut().zip(types).zip(&self.plan.columns);
-        for ((value, ty), &position) in given {
-            self.set(position, std::mem::take(value), || ty.decimals, context)?;
+        let columns = self.plan.columns.iter().zip(types);
+        for (value, (&position, ty)) in values.iter_mut().zip(columns) {
+            let digits = || ty.shown_digits();
+            self.set(position, std::mem::take(value), digits, context)?;
         }
         let further = values.iter_mut().skip(self.plan.columns.len());
         let slots = self.run.row.iter_mut().skip(2 * self.table.columns.len());
@@ -275,7 +275,7 @@ impl<'p> Inserter<'p> {
         &mut self,
         position: usize,
         value: Value,
-        decimals: impl FnOnce() -> u8,
+        digits: impl FnOnce() -> u8,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         let Some(column) = self.table.columns.get(position) else {
@@ -285,7 +285,7 @@ impl<'p> Inserter<'p> {
         let value = if value.is_null() && self.auto == Some(position) {
             value
         } else {
-            assign_shown(column, value, decimals, &mut context.eval)?
+            assign_shown(column, value, digits, &mut context.eval)?
         };
         self.put(position, value);
         Ok(())
@@ -537,8 +537,8 @@ pub(super) fn default_value(
         Some(Default_::Now) => now(column, context),
         Some(Default_::Expression(expr)) => {
             let value = eval(expr, row, &mut context.eval)?;
-            let decimals = || infer(expr).decimals;
-            Ok(assign_shown(column, value, decimals, &mut context.eval)?)
+            let digits = || assigned_digits(expr);
+            Ok(assign_shown(column, value, digits, &mut context.eval)?)
         }
         Some(Default_::None) | None => {
             if column.auto_increment {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{assign_shown, eval, infer},
+    expr::{assign_shown, assigned_digits, eval},
     plan::{Assigned, Block, Default_, Delete, Input, Update},
 };
 use cohort_engine::{
@@ -282,8 +282,8 @@ pub(super) fn assign_all(
                     run.run_subqueries(&computed.subqueries, context)?;
                 }
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
-                let decimals = || infer(&computed.expr).decimals;
-                assign_shown(column, value, decimals, &mut context.eval)?
+                let digits = || assigned_digits(&computed.expr);
+                assign_shown(column, value, digits, &mut context.eval)?
             }
             Assigned::Default => {
                 let default = defaults.get(*position);

@@ -2,8 +2,9 @@
 //! value that fits.
 
 use super::{
-    EvalContext, SqlMode,
+    EvalContext, Expr, SqlMode, as_number,
     convert::{self, Number},
+    infer,
     types::NOT_FIXED,
 };
 use crate::error::SqlError;
@@ -30,34 +31,58 @@ pub fn assign(
     value: Value,
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
-    assign_shown(column, value, || NOT_FIXED, context)
-}
-
-/// The same for the value of an expression, which a column of texts keeps as a client would see
-/// it: `decimals` are the digits behind the point that its type shows.
-#[inline]
-pub fn assign_shown(
-    column: &Column,
-    value: Value,
-    decimals: impl FnOnce() -> u8,
-    context: &mut EvalContext<'_>,
-) -> Result<Value, SqlError> {
     // The usual cases first: nothing to convert.
     match (column.ty, &value) {
         (ColumnType::BigInt, Value::Int(_)) if !column.unsigned => return Ok(value),
         (ColumnType::Int, Value::Int(n)) if !column.unsigned && i32::try_from(*n).is_ok() => {
             return Ok(value);
         }
-        (ColumnType::Double, Value::Double(_)) if !column.unsigned => return Ok(value),
+        (ColumnType::Double, Value::Double(x)) if !column.unsigned && x.is_finite() => {
+            return Ok(value);
+        }
         (_, Value::Null) if column.nullable => return Ok(value),
         _ => {}
     }
-    let decimals = if column.ty.is_string() {
-        decimals()
+    Target { column, context }.store(value)
+}
+
+/// `assign` of a value whose expression shows so many `digits` of a second as a text: the value
+/// itself does not know them.
+#[inline]
+pub fn assign_shown(
+    column: &Column,
+    value: Value,
+    digits: impl FnOnce() -> u8,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    match value {
+        Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.is_string() => {
+            let mut shown = Vec::new();
+            convert::text(&value, digits(), &mut shown);
+            assign(column, Value::Bytes(shown), context)
+        }
+        value => assign(column, value, context),
+    }
+}
+
+/// The digits for `assign_shown` of the value of an expression. A parameter has those of its
+/// value, whatever value the plan was made for.
+#[must_use]
+pub fn assigned_digits(expr: &Expr) -> u8 {
+    match expr {
+        Expr::Parameter { .. } | Expr::UserVariable { .. } => NOT_FIXED,
+        expr => infer(expr).shown_digits(),
+    }
+}
+
+/// The expression of a value for a column: numbers take a hexadecimal or bit literal as one.
+#[must_use]
+pub fn for_column(column: &Column, expr: Expr) -> Expr {
+    if column.ty.is_string() || column.ty.is_temporal() && column.ty != ColumnType::Year {
+        expr
     } else {
-        NOT_FIXED
-    };
-    Target { column, context }.store(value, decimals)
+        as_number(expr)
+    }
 }
 
 /// What a column that must not be NULL gets instead, where that is not an error: zero or empty.
@@ -83,7 +108,7 @@ pub fn implicit_default(column: &Column) -> Value {
 }
 
 impl Target<'_, '_> {
-    fn store(mut self, value: Value, decimals: u8) -> Result<Value, SqlError> {
+    fn store(mut self, value: Value) -> Result<Value, SqlError> {
         if value.is_null() {
             return self.null();
         }
@@ -91,7 +116,7 @@ impl Target<'_, '_> {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
             ColumnType::Decimal { precision, scale } => self.decimal(&value, precision, scale),
             ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
-                self.string(value, decimals)
+                self.string(value)
             }
             ColumnType::Date => self.date(&value),
             ColumnType::Time(fsp) => self.time(&value, fsp),
@@ -209,6 +234,14 @@ impl Target<'_, '_> {
             }
             other => convert::double(other, self.context).unwrap_or(0.0),
         };
+        if x.is_nan() {
+            self.out_of_range()?;
+            return Ok(if self.column.nullable {
+                Value::Null
+            } else {
+                implicit_default(self.column)
+            });
+        }
         if self.column.unsigned && x < 0.0 {
             self.out_of_range()?;
             x = 0.0;
@@ -268,12 +301,12 @@ impl Target<'_, '_> {
         Ok(Value::Decimal(Box::new(rounded)))
     }
 
-    fn string(&mut self, value: Value, decimals: u8) -> Result<Value, SqlError> {
+    fn string(&mut self, value: Value) -> Result<Value, SqlError> {
         let mut bytes = match value {
             Value::Bytes(bytes) => bytes,
             other => {
                 let mut out = Vec::new();
-                convert::text(&other, decimals, &mut out);
+                convert::text(&other, NOT_FIXED, &mut out);
                 out
             }
         };

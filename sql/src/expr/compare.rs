@@ -146,10 +146,9 @@ fn compare_numbers(left: &Value, right: &Value, context: &mut EvalContext<'_>) -
         (Number::UInt(a), Number::UInt(b)) => a.cmp(&b),
         (Number::Int(a), Number::UInt(b)) => i128::from(a).cmp(&i128::from(b)),
         (Number::UInt(a), Number::Int(b)) => i128::from(a).cmp(&i128::from(b)),
-        (a @ Number::Double(_), b) | (a, b @ Number::Double(_)) => a
-            .to_f64()
-            .partial_cmp(&b.to_f64())
-            .unwrap_or(Ordering::Equal),
+        (a @ Number::Double(_), b) | (a, b @ Number::Double(_)) => {
+            floating_order(a.to_f64(), b.to_f64())
+        }
         (a, b) => a.into_decimal().cmp(&b.into_decimal()),
     }
 }
@@ -176,7 +175,7 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
         (Value::Date(a), Value::DateTime(b)) => a.at_midnight().cmp(b),
         (Value::DateTime(a), Value::Date(b)) => a.cmp(&b.at_midnight()),
         _ => match (plain_f64(left), plain_f64(right)) {
-            (Some(a), Some(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
+            (Some(a), Some(b)) => floating_order(a, b),
             _ => {
                 let (mut a, mut b) = (Vec::new(), Vec::new());
                 convert::text(left, super::types::NOT_FIXED, &mut a);
@@ -185,6 +184,12 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
             }
         },
     }
+}
+
+/// What is no number, which only a parameter can be, comes after all that are.
+fn floating_order(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b)
+        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 /// A number as floating point; `None` for what is no number.

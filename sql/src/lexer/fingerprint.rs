@@ -341,7 +341,7 @@ impl<'a, 'l> Walk<'a, 'l> {
         let mut clause = self.level().clause;
         let lifts = clause == Clause::Lift && self.previous.kind == Kind::Word;
         let before = self.previous.text(self.source);
-        if lifts && (takes_length(before) || is_one_of(before, &TYPED)) {
+        if lifts && (decides_type(before)) {
             clause = Clause::Keep;
         }
         let typed_behind_comma = lifts && is_one_of(before, &["ROUND", "TRUNCATE", "STR_TO_DATE"]);
@@ -507,18 +507,9 @@ fn is_one_of(text: &[u8], words: &[&str]) -> bool {
         .any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Functions of whose arguments the result has its digits, also where they are texts.
-const TYPED: [&str; 5] = [
-    "ADDTIME",
-    "SUBTIME",
-    "TIMEDIFF",
-    "CONVERT_TZ",
-    "UNIX_TIMESTAMP",
-];
-
-/// Whether the number in parentheses after this word is the length of a type, or the digits of the
-/// current time.
-fn takes_length(word: &[u8]) -> bool {
+/// Whether what is in parentheses after this word is the length of a type, or decides about the
+/// type of the function: how many digits it has, also where they are those of a text.
+fn decides_type(word: &[u8]) -> bool {
     is_one_of(
         word,
         &[
@@ -536,14 +527,18 @@ fn takes_length(word: &[u8]) -> bool {
             "NUMERIC",
             "FIXED",
             "NOW",
-            "SYSDATE",
             "CURTIME",
             "CURRENT_TIME",
             "CURRENT_TIMESTAMP",
             "LOCALTIME",
             "LOCALTIMESTAMP",
+            "SYSDATE",
             "UTC_TIME",
             "UTC_TIMESTAMP",
+            "ADDTIME",
+            "SUBTIME",
+            "TIMEDIFF",
+            "CONVERT_TZ",
         ],
     )
 }

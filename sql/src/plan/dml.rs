@@ -11,7 +11,7 @@ use super::{
 use crate::{
     defaults,
     error::SqlError,
-    expr::{Expr, ExprType, is_repeatable},
+    expr::{Expr, ExprType, for_column, is_repeatable},
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
@@ -72,7 +72,7 @@ impl Planner<'_> {
             return Err(self.text.error_behind(select.span()));
         }
         let mark = self.mark();
-        let (mut rows, per_row) = self.insert_rows(insert, &columns)?;
+        let (mut rows, per_row) = self.insert_rows(insert, table, &columns)?;
         let after = self.mark();
         let select = selected_rows(insert).filter(|_| insert.on.is_some());
         let sources = match (select, &rows) {
@@ -234,13 +234,15 @@ impl Planner<'_> {
     fn insert_rows(
         &mut self,
         insert: &ast::Insert,
+        table: &Table,
         columns: &[usize],
     ) -> Result<(InsertRows, u32), SqlError> {
+        let column = |at: usize| columns.get(at).and_then(|&c| table.columns.get(c));
         self.names().clause = "field list";
         if !insert.assignments.is_empty() {
             let mut row = Vec::new();
-            for assignment in &insert.assignments {
-                row.push(self.assigned(&assignment.value)?);
+            for (at, assignment) in insert.assignments.iter().enumerate() {
+                row.push(self.assigned(&assignment.value, column(at))?);
             }
             return Ok((InsertRows::Values(vec![row]), 0));
         }
@@ -262,8 +264,8 @@ impl Planner<'_> {
                     return Err(SqlError::wrong_value_count_on_row(i + 1));
                 }
                 let mut assigned = Vec::with_capacity(row.len());
-                for value in row.iter() {
-                    assigned.push(self.assigned(value)?);
+                for (at, value) in row.iter().enumerate() {
+                    assigned.push(self.assigned(value, column(at))?);
                 }
                 if i == 0 {
                     per_row = parameters(&assigned);
@@ -294,11 +296,19 @@ impl Planner<'_> {
         Ok(InsertRows::Query(query))
     }
 
-    pub(super) fn assigned(&mut self, value: &ast::Expr) -> Result<Assigned, SqlError> {
+    pub(super) fn assigned(
+        &mut self,
+        value: &ast::Expr,
+        column: Option<&Column>,
+    ) -> Result<Assigned, SqlError> {
         if is_default(value) {
             return Ok(Assigned::Default);
         }
-        Ok(Assigned::Value(self.computed(value)?))
+        let mut computed = self.computed(value)?;
+        if let Some(column) = column {
+            computed.expr = for_column(column, computed.expr);
+        }
+        Ok(Assigned::Value(computed))
     }
 
     fn on_duplicate(
@@ -377,7 +387,7 @@ impl Planner<'_> {
             let alias = self.names().tables.first().map(|named| named.alias.clone());
             let position = column_of(table, alias.as_deref(), name)?;
             self.names().clause = "field list";
-            result.push((position, self.assigned(value)?));
+            result.push((position, self.assigned(value, table.columns.get(position))?));
         }
         Ok(result)
     }

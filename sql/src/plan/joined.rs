@@ -189,7 +189,9 @@ impl Planner<'_> {
                     "field list",
                 ));
             };
-            let value = self.assigned(value)?;
+            let table = self.names().tables.get(leaf).and_then(|t| t.table.clone());
+            let column = table.as_ref().and_then(|table| table.columns.get(position));
+            let value = self.assigned(value, column)?;
             match targets.iter_mut().find(|t| t.leaf == leaf) {
                 Some(target) => target.assignments.push((position, value)),
                 None => targets.push(Wanted {

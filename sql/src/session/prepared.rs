@@ -277,6 +277,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_number_is_not_stored_and_equals_none() {
+        let mut session = session();
+        let mut last = Last::default();
+        for sql in [
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (i INT, x DOUBLE)",
+            "INSERT INTO d.t VALUES (3, 1), (4, 2)",
+        ] {
+            let done = session.query(sql.as_bytes(), false, &mut last);
+            done.expect(sql);
+        }
+        let insert = session.prepare(b"INSERT INTO d.t (x) VALUES (?)");
+        let insert = insert.expect("a statement").id;
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let refused = session.execute(insert, &[Value::Double(value)], &mut last);
+            assert_eq!(refused.err().map(|error| error.code), Some(1264));
+        }
+        let select = session.prepare(b"SELECT i FROM d.t WHERE i = ? OR x = ?");
+        let values = [Value::Double(f64::NAN), Value::Double(f64::NAN)];
+        last.row.clear();
+        let done = session.execute(select.expect("a statement").id, &values, &mut last);
+        done.expect("no rows");
+        assert!(last.row.is_empty());
+        // It has its place in an order, so that a sort comes to an end.
+        let sorted = session.prepare(b"SELECT i FROM d.t ORDER BY IF(i = 3, ?, x)");
+        let sorted = sorted.expect("a statement").id;
+        let done = session.execute(sorted, &[Value::Double(f64::NAN)], &mut last);
+        done.expect("rows");
+        assert_eq!(last.row, [Value::Int(3)]);
+    }
+
+    #[test]
     fn more_placeholders_than_the_protocol_can_number_are_refused() {
         let mut session = session();
         let mut prepare = |count: usize| {
