@@ -116,7 +116,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("week", (1, 2), digits::<3>, |args, context| {
         let mode = if args.len() > 1 {
-            week_mode(args, context)?.unwrap_or(0)
+            week_mode(args.int(1, context)?).unwrap_or(0)
         } else {
             context.statement.week_format.into()
         };
@@ -126,10 +126,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         of_whole_date(args, context, |d| calendar::week(d, 3).1)
     }),
     function("yearweek", (1, 2), digits::<7>, |args, context| {
-        let mode = week_mode(args, context)?.map_or(0, |mode| mode | 2);
-        if args.len() > 1 && args.value(1, context)?.is_null() {
+        let mode = args.int(1, context)?;
+        if args.len() > 1 && mode.is_none() {
             return Ok(Value::Int(0));
         }
+        let mode = week_mode(mode).map_or(0, |mode| mode | 2);
         of_whole_date(args, context, |d| {
             let (year, week) = calendar::week(d, mode);
             year * 100 + week
@@ -419,9 +420,9 @@ fn sysdate(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
 }
 
 /// The mode of WEEK and YEARWEEK; `None` if it is negative as a number of 32 bits.
-fn week_mode(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
-    let mode = args.int(1, context)?.unwrap_or(0) as i32;
-    Ok((mode >= 0).then_some(mode.into()))
+fn week_mode(mode: Option<i64>) -> Option<i64> {
+    let mode = mode.unwrap_or(0) as i32;
+    (mode >= 0).then_some(mode.into())
 }
 
 /// FROM_DAYS() of a day of the year 0, which has no leap day then.
