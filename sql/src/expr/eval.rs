@@ -130,6 +130,10 @@ impl Expr {
                     return Ok(Cow::Owned(Value::Null));
                 };
                 let value = expr.cast_value(ty, row, context)?;
+                let value = match ty.ty {
+                    Some(ColumnType::Date) => expr.bound_moment(value, context),
+                    _ => value,
+                };
                 functions::cast::cast(&value, &infer(expr), ty, context)?
             }
             Expr::Function { function, args, ty } => {
@@ -311,12 +315,11 @@ impl Expr {
 }
 
 impl Expr {
-    /// Whether it, of this value, is a text that is written in the statement, or a parameter:
-    /// literals become parameters.
+    /// Whether it, of this value, is a text that is written in the statement.
     pub(super) fn is_literal_text(&self, value: &Value) -> bool {
         let is_text = matches!(value, Value::Bytes(_));
         match self {
-            Expr::Literal(..) | Expr::Parameter { .. } => is_text,
+            Expr::Literal(..) | Expr::Parameter { bound: false, .. } => is_text,
             // COLLATE
             Expr::Cast { expr, ty } => {
                 ty.coercibility == coercibility::EXPLICIT && expr.is_literal_text(value)

@@ -688,6 +688,7 @@ impl Scope for Planner<'_> {
         Ok(Expr::Parameter {
             index,
             ty: kind.parameter_type(self.context.collation),
+            bound: !self.lifted,
         })
     }
 

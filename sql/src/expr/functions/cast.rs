@@ -206,16 +206,7 @@ pub(in crate::expr) fn temporal_literal(
     text: &[u8],
 ) -> Result<(Value, ExprType), SqlError> {
     // As many digits of a second as were written.
-    let fsp = text
-        .iter()
-        .rposition(|&byte| byte == b'.')
-        .map_or(0, |point| {
-            text[point + 1..]
-                .iter()
-                .take_while(|b| b.is_ascii_digit())
-                .count()
-        })
-        .min(6) as u8;
+    let fsp = super::fraction_digits(text);
     let shown = || convert::shown(text);
     match column_type {
         ColumnType::Date => match temporal::parse(text) {

@@ -13,7 +13,7 @@ mod temporal;
 
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
-pub(super) use temporal::{AS_DATE, AS_MOMENT, AS_TIME, FULL_YEAR};
+pub(super) use temporal::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 
 use super::{
     EvalContext, Expr, ExprType,
@@ -117,7 +117,11 @@ impl Function {
 /// The digits of a second that a text has: as many as were written.
 fn fraction_digits(text: &[u8]) -> u8 {
     let point = text.iter().rposition(|&byte| byte == b'.');
-    point.map_or(0, |point| (text.len() - point - 1).min(6) as u8)
+    let digits = point.map_or(0, |point| {
+        let fraction = text[point + 1..].iter();
+        fraction.take_while(|byte| byte.is_ascii_digit()).count()
+    });
+    digits.min(6) as u8
 }
 
 /// What a function's type may depend on.
@@ -276,16 +280,17 @@ impl<'a> Args<'a> {
             },
         }
     }
-    /// Whether the value of an argument may become an integer.
-    fn check_integer(
+    /// The value of an argument, which is to become an integer.
+    fn near_integer<'x>(
         &self,
         i: usize,
-        value: &Value,
+        value: Cow<'x, Value>,
         context: &mut EvalContext<'_>,
-    ) -> Result<(), SqlError> {
-        self.args
-            .get(i)
-            .map_or(Ok(()), |arg| arg.check_integer(value, context))
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        match self.args.get(i) {
+            Some(arg) => arg.near_integer(value, context),
+            None => Ok(value),
+        }
     }
     /// The value of an argument where a date is wanted: of a YEAR, its first day.
     fn dated<'x, 'c: 'x>(
@@ -328,7 +333,10 @@ impl<'a> Args<'a> {
         takes: Takes,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<Date>, SqlError> {
-        let value = self.dated(i, context)?;
+        let mut value = self.dated(i, context)?;
+        if let Some(arg) = self.args.get(i) {
+            value = arg.bound_moment(value, context);
+        }
         let date = convert::date(&value, takes, context);
         // Columns may hold what conversions would not take.
         Ok(date.filter(|date| takes != Takes::Whole || !date.has_zero_part()))

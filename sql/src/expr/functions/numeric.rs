@@ -320,7 +320,8 @@ fn round(
     })
 }
 
-fn round_double(x: f64, digits: i64, mode: RoundingMode) -> f64 {
+/// A floating point number rounded: half to even, or down.
+pub(super) fn round_double(x: f64, digits: i64, mode: RoundingMode) -> f64 {
     let power = 10_f64.powi(digits.unsigned_abs() as i32);
     let scaled = if digits >= 0 { x * power } else { x / power };
     if !scaled.is_finite() {

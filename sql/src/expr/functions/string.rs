@@ -1,6 +1,6 @@
 //! Functions on strings.
 
-use super::{Args, Function, Typing, bytes, function, locale, may_make};
+use super::{Args, Function, Typing, bytes, function, locale, may_make, numeric::round_double};
 use crate::{
     error::SqlError,
     expr::{
@@ -10,6 +10,7 @@ use crate::{
         types::coercibility,
     },
 };
+use bigdecimal::RoundingMode;
 use cohort_engine::types::{Collation, Value, collation::next_char};
 use std::cmp::Ordering;
 
@@ -613,8 +614,15 @@ fn locate(
 fn char_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let mut out = Vec::new();
     for i in 0..args.len() {
-        if let Some(n) = args.int(i, context)? {
-            let all = (n as u32).to_be_bytes();
+        let value = args.whole(i, context)?;
+        let number = match convert::integer(&value, context) {
+            Some(Number::Int(n)) => Some(n as u32),
+            Some(Number::UInt(n)) => Some(n as u32),
+            // `integer` yields integers only.
+            Some(Number::Decimal(_) | Number::Double(_)) | None => None,
+        };
+        if let Some(n) = number {
+            let all = n.to_be_bytes();
             let zeros = all.iter().take(3).take_while(|&&byte| byte == 0).count();
             out.extend_from_slice(&all[zeros..]);
         }
@@ -635,7 +643,7 @@ fn hex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
     let number = match &*value {
         Value::Null => return Ok(Value::Null),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
-            args.check_integer(0, &value, context)?;
+            let value = args.near_integer(0, value, context)?;
             convert::integer(&value, context)
         }
         other => {
@@ -780,10 +788,11 @@ fn quote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 
 /// FORMAT(number, decimals, locale): `1,234,567.89`, or as it is written there.
 fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let number = match &*args.numeric(0, context)? {
+    let value = args.numeric(0, context)?;
+    let number = match &*value {
         // A text is a floating point number.
-        text @ Value::Bytes(_) => convert::double(text, context).map(convert::f64_to_decimal),
-        number => convert::decimal(number, context),
+        text @ Value::Bytes(_) => convert::double(text, context).map(Number::Double),
+        number => convert::number(number, context),
     };
     // Of 32 bits.
     let decimals = args.int(1, context)?.map(|n| i64::from(n as i32));
@@ -802,6 +811,16 @@ fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlEr
     let (Some(number), Some(decimals)) = (number, decimals) else {
         return Ok(Value::Null);
     };
-    let text = convert::round(&number, decimals.clamp(0, 30)).to_plain_string();
+    let decimals = decimals.clamp(0, 30);
+    let text = match number {
+        // Its sign is kept when nothing else is left of it.
+        Number::Double(x) => {
+            let rounded = round_double(x.abs(), decimals, RoundingMode::HalfUp);
+            let text = convert::round(&convert::f64_to_decimal(rounded), decimals);
+            let sign = if x.is_sign_negative() { "-" } else { "" };
+            format!("{sign}{}", text.to_plain_string())
+        }
+        number => convert::round(&number.into_decimal(), decimals).to_plain_string(),
+    };
     Ok(bytes(locale.write(&text).into_bytes()))
 }

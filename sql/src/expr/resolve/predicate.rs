@@ -282,7 +282,7 @@ fn in_list(
         if is_number(&ty) {
             candidate = literal::as_number(candidate);
         }
-        candidate = compared::exact(candidate, &expr);
+        candidate = compared::exact(compared::bound(candidate, &expr), &expr);
         types.push(infer(&candidate));
         resolved.push(candidate);
     }
@@ -318,7 +318,7 @@ fn between(
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
-    let (low, high) = (compared::with(low, &expr), compared::with(high, &expr));
+    let [expr, low, high] = compared::between(expr, low, high);
     let expr = if is_number(&infer(&low)) && is_number(&infer(&high)) {
         literal::as_number(expr)
     } else {
