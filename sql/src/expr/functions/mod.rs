@@ -13,6 +13,7 @@ mod temporal;
 
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
+pub(super) use string::AS_CHARACTERS;
 pub(super) use temporal::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 
 use super::{

@@ -143,7 +143,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "quote",
         (1, 1),
-        |t| t.string(t.ty(0).length.saturating_mul(2).saturating_add(2), &[0]),
+        |t| {
+            let length = t.ty(0).length.saturating_mul(2).saturating_add(2);
+            let of: &[usize] = if t.ty(0).is_bytes() { &[] } else { &[0] };
+            t.string(length, of)
+        },
         quote,
     ),
     function("format", (2, 3), |t| t.string(64, &[]), format),
@@ -154,6 +158,40 @@ pub(super) const FUNCTIONS: &[Function] = &[
         super::regexp::like,
     ),
 ];
+
+/// Bytes as characters, which they must be: 3854. It has no name in SQL.
+pub(in crate::expr) static AS_CHARACTERS: Function = function(
+    "as_characters",
+    (1, 1),
+    |t| t.ty(0),
+    |args, context| {
+        let value = args.value(0, context)?.into_owned();
+        match &value {
+            Value::Bytes(bytes) if std::str::from_utf8(bytes).is_err() => {
+                let shown = printable(bytes);
+                Err(SqlError::cannot_convert_string(shown, "binary", "utf8mb4"))
+            }
+            _ => Ok(value),
+        }
+    },
+);
+
+/// Bytes for an error: the first six, those that are no ASCII characters in hexadecimal digits.
+fn printable(bytes: &[u8]) -> String {
+    const SHOWN: usize = 6;
+    let mut text = String::new();
+    for &byte in bytes.iter().take(SHOWN) {
+        if matches!(byte, b' '..=b'~') {
+            text.push(byte.into());
+        } else {
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    if bytes.len() > SHOWN {
+        text.push_str("...");
+    }
+    text
+}
 
 fn int_type(typing: &Typing<'_>) -> ExprType {
     ExprType::int(11).nullable_if(typing.nullable())
