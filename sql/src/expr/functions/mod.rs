@@ -11,6 +11,7 @@ mod regexp;
 mod string;
 mod temporal;
 
+pub(super) use cast::PADDED;
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
 pub(super) use string::AS_CHARACTERS;
@@ -146,6 +147,10 @@ impl Typing<'_> {
     /// A string of at most so many characters, in the collation of the arguments `of` that are
     /// strings.
     fn string(&self, length: u32, of: &[usize]) -> ExprType {
+        let is_null = |i: &usize| matches!(self.args.get(*i), Some(Expr::Literal(Value::Null, _)));
+        if !of.is_empty() && of.iter().all(is_null) {
+            return ExprType::bytes(length).or_null();
+        }
         let strings = of.iter().map(|&i| self.ty(i)).filter(ExprType::is_string);
         let (collation, coercibility) = strings
             .reduce(|a, b| {
@@ -164,6 +169,13 @@ impl Typing<'_> {
         ExprType {
             ty: Some(ColumnType::Char(29)),
             ..ExprType::string(29, self.collation, coercibility::LITERAL)
+        }
+    }
+    /// The characters of an argument's text: of a literal, those that it has.
+    fn text_length(&self, i: usize) -> u32 {
+        match self.args.get(i) {
+            Some(Expr::Literal(Value::Int(n), _)) => n.to_string().len() as u32,
+            _ => self.ty(i).length,
         }
     }
     /// The number that an argument is, if it is an integer literal.

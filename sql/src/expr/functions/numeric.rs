@@ -182,16 +182,19 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
     .nullable_if(ty.nullable)
 }
 
-/// A time with a fraction is a floating point number.
+/// Dates and times are floating point numbers; integers are as long as they were.
 fn abs_type(typing: &Typing<'_>) -> ExprType {
     let ty = typing.ty(0);
-    match ty.decimals {
-        0 if ty.is_temporal() => ExprType::bigint(false).nullable_if(ty.nullable),
-        decimals if ty.is_temporal() => ExprType {
-            decimals,
-            ..ExprType::double().nullable_if(ty.nullable)
-        },
-        _ => same_type(typing),
+    if ty.is_temporal() {
+        return ExprType::double_of_moment(&ty).nullable_if(ty.nullable);
+    }
+    let length = match ty.ty {
+        Some(_) if ty.is_integer() => ty.length,
+        _ => same_type(typing).length,
+    };
+    ExprType {
+        length,
+        ..same_type(typing)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Args, Function, Typing, bytes, function, locale, may_make, numeric::
 use crate::{
     error::SqlError,
     expr::{
-        EvalContext, ExprType,
+        EvalContext, Expr, ExprType,
         convert::{self, Number},
         infer,
         types::coercibility,
@@ -74,7 +74,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "insert",
         (4, 4),
-        |t| t.string(t.ty(0).length.saturating_add(t.ty(3).length), &[0]),
+        |t| t.string(t.ty(0).length.saturating_add(t.text_length(3)), &[0]),
         insert,
     ),
     function("locate", (2, 3), int_type, |args, context| {
@@ -144,7 +144,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "quote",
         (1, 1),
         |t| {
-            let length = t.ty(0).length.saturating_mul(2).saturating_add(2);
+            let length = match t.args.first() {
+                Some(Expr::Literal(Value::Null, _)) => return t.string(4, &[]),
+                _ => t.ty(0).length.saturating_mul(2).saturating_add(2),
+            };
             let of: &[usize] = if t.ty(0).is_bytes() { &[] } else { &[0] };
             t.string(length, of)
         },
@@ -224,11 +227,11 @@ fn substring_type(typing: &Typing<'_>) -> ExprType {
 
 /// REPLACE: as long as if all of the text were found and replaced.
 fn replace_type(typing: &Typing<'_>) -> ExprType {
-    let (text, from, to) = (typing.ty(0), typing.ty(1), typing.ty(2));
-    let times = text.length.checked_div(from.length).unwrap_or(0);
-    let length = match to.length.checked_sub(from.length) {
-        Some(more @ 1..) => times.saturating_mul(more),
-        _ => text.length,
+    let length = typing.ty(0).length;
+    let (from, to) = (typing.text_length(1), typing.text_length(2));
+    let length = match to.checked_sub(from) {
+        Some(more @ 1..) => length.checked_div(from).unwrap_or(0).saturating_mul(more),
+        _ => length,
     };
     typing.string(length, &[0])
 }
