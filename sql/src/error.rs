@@ -280,6 +280,7 @@ errors! {
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
+    3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";

@@ -50,7 +50,41 @@ pub fn put_double(x: f64, decimals: u8, out: &mut Vec<u8>) {
     } else if decimals < DECIMALS_NOT_FIXED {
         let _ = write!(out, "{x:.*}", usize::from(decimals));
     } else {
-        put_scientific(&format!("{x:e}"), out);
+        put_scientific(&shortest(x), out);
+    }
+}
+
+/// The fewest digits that read back as the same number. If the number lies in the middle between
+/// two such, it is the one whose last digit is even.
+fn shortest(x: f64) -> String {
+    /// Fewer digits are never in the middle.
+    const DIGITS: usize = 16;
+    let text = format!("{x:e}");
+    let Some((mantissa, _)) = text.split_once('e') else {
+        return text;
+    };
+    let fraction = mantissa
+        .split_once('.')
+        .map_or("", |(_, fraction)| fraction);
+    let is_odd = fraction.bytes().last().is_some_and(|digit| digit % 2 == 1);
+    if fraction.len() + 1 < DIGITS || !is_odd {
+        return text;
+    }
+    // All digits of a number whose last one is in the middle: a five, and nothing else.
+    let exact = format!("{x:.*e}", fraction.len() + 30);
+    let Some((exact, exponent)) = exact.split_once('e') else {
+        return text;
+    };
+    let exact = exact.trim_end_matches('0');
+    let Some(below) = exact.strip_suffix('5') else {
+        return text;
+    };
+    let below = format!("{below}e{exponent}");
+    let is_middle = exact.len() == mantissa.len() + 1;
+    if is_middle && below.parse() == Ok(x) {
+        below
+    } else {
+        text
     }
 }
 

@@ -225,7 +225,7 @@ pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Nu
     Some(match value {
         Value::Bytes(text) => text_to_integer(text, context),
         // A fraction of a second is rounded by the clock: 23:59:59.9 is the next day.
-        Value::DateTime(moment) => Number::Int(moment.round(0).unwrap_or(*moment).to_number()),
+        Value::DateTime(moment) => Number::Int(rounded(*moment, context).to_number()),
         Value::Time(time) => Number::Int(time.round(0).to_number()),
         other => match number(other, context)? {
             Number::Decimal(n) => {
@@ -245,6 +245,15 @@ pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Nu
             Number::Double(x) => f64_to_integer(x),
             integer => integer,
         },
+    })
+}
+
+/// A moment without a fraction of a second; after the last second there is no time.
+fn rounded(moment: DateTime, context: &mut EvalContext<'_>) -> DateTime {
+    moment.round(0).unwrap_or_else(|| {
+        let lost = SqlError::datetime_overflow("datetime");
+        context.warnings.warn(lost);
+        moment.date.at_midnight()
     })
 }
 
@@ -475,6 +484,7 @@ pub(super) fn time_to_datetime(time: Time, context: &EvalContext<'_>) -> Option<
 pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -> Option<Date> {
     match value {
         Value::Date(date) => return Some(*date),
+        Value::Time(time) => return day_of_time(*time, context),
         Value::Bytes(text) => {
             let parsed = temporal::parse(text);
             if !parsed.is_some_and(|parsed| accepted(parsed.value.date, takes, context)) {
@@ -502,6 +512,16 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
     datetime_of(value, takes, context).map(|moment| moment.date)
 }
 
+/// The day of a TIME: today, or, if it is no time of a day, the day on which it is over if it begins
+/// now.
+fn day_of_time(time: Time, context: &EvalContext<'_>) -> Option<Date> {
+    let now = context.statement.now();
+    if (0..temporal::DAY).contains(&time.micros) {
+        return Some(now.date);
+    }
+    now.add_micros(time.micros).map(|end| end.date)
+}
+
 /// A number of at most one month is one of the year 2000, as MySQL has it.
 fn small_date(number: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
     let number = self::number(number, context)?.into_decimal();
@@ -521,6 +541,10 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
         Value::DateTime(moment) => return Some(moment.time()),
         Value::Date(_) => return Some(Time::default()),
         Value::Bytes(text) => temporal::parse_time(text),
+        // As a signed one.
+        Value::UInt(n) if *n > i64::MAX.cast_unsigned() => {
+            return time(&Value::Int(n.cast_signed()), context);
+        }
         other => {
             let number = decimal(other, context)?;
             let whole = number.with_scale_round(0, RoundingMode::Down);

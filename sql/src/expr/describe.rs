@@ -10,7 +10,7 @@ pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
     match expr {
         Expr::Literal(value, _) => literal(value),
         Expr::Column { slot, .. } => format!("`column {slot}`"),
-        Expr::Parameter { index, ty } => match params.get(*index as usize) {
+        Expr::Parameter { index, ty, .. } => match params.get(*index as usize) {
             Some(value) if ty.ty.is_some() => literal(value),
             _ => "?".to_string(),
         },

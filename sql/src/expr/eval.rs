@@ -6,7 +6,7 @@ use super::{
     convert,
     describe::{self, describe},
     functions, infer,
-    operand::bit_pattern,
+    operand::{bit_pattern, complement},
     resolve::literal,
     types::coercibility,
 };
@@ -91,15 +91,7 @@ impl Expr {
                 let params = context.params;
                 arithmetic::negate(&value, context, || describe(self, params))?
             }
-            Expr::BitNot(expr) if infer(expr).is_bytes() => {
-                let value = expr.value(row, context)?;
-                convert::string(&value, 0).map_or(Value::Null, |bytes| {
-                    Value::Bytes(bytes.iter().map(|byte| !byte).collect())
-                })
-            }
-            Expr::BitNot(expr) => {
-                bit_pattern(expr, row, context)?.map_or(Value::Null, |bits| Value::UInt(!bits))
-            }
+            Expr::BitNot(expr) => complement(expr, row, context)?,
             Expr::Not(_)
             | Expr::In { .. }
             | Expr::Between { .. }
@@ -117,6 +109,10 @@ impl Expr {
                     return Ok(Cow::Owned(Value::Null));
                 };
                 let value = expr.cast_value(ty, row, context)?;
+                let value = match ty.ty {
+                    Some(ColumnType::Date) => expr.bound_moment(value, context),
+                    _ => value,
+                };
                 functions::cast::cast(&value, &infer(expr), ty, context)?
             }
             Expr::Function { function, args, ty } => {
@@ -298,12 +294,11 @@ impl Expr {
 }
 
 impl Expr {
-    /// Whether it, of this value, is a text that is written in the statement, or a parameter:
-    /// literals become parameters.
+    /// Whether it, of this value, is a text that is written in the statement.
     pub(super) fn is_literal_text(&self, value: &Value) -> bool {
         let is_text = matches!(value, Value::Bytes(_));
         match self {
-            Expr::Literal(..) | Expr::Parameter { .. } => is_text,
+            Expr::Literal(..) | Expr::Parameter { bound: false, .. } => is_text,
             // COLLATE
             Expr::Cast { expr, ty } => {
                 ty.coercibility == coercibility::EXPLICIT && expr.is_literal_text(value)

@@ -29,14 +29,19 @@ impl Scope for NoColumns {
 }
 
 #[derive(Default)]
-struct Variables(HashMap<String, (Value, Collation)>);
+struct Variables {
+    values: HashMap<String, (Value, Collation)>,
+    /// How often each has been given a value.
+    set: HashMap<String, u32>,
+}
 
 impl Environment for Variables {
     fn user_variable(&self, name: &str) -> Option<(Value, Collation)> {
-        self.0.get(name).cloned()
+        self.values.get(name).cloned()
     }
     fn set_user_variable(&mut self, name: &str, value: Value, collation: Collation) {
-        self.0.insert(name.to_string(), (value, collation));
+        self.values.insert(name.to_string(), (value, collation));
+        *self.set.entry(name.to_string()).or_default() += 1;
     }
     fn system_variable(&self, _: VariableScope, name: &str) -> Result<Value, SqlError> {
         Err(SqlError::unknown_variable(name))
@@ -267,4 +272,104 @@ fn assignments_as_mysql_makes_them() {
         }
     }
     assert!(differences.is_empty(), "{differences}");
+}
+
+/// A call of the matrix whose operands are assignments of `value`, each to a variable of its own;
+/// how many there are.
+fn with_assignments(call: &str, value: &str) -> (String, usize) {
+    let mut count = 0;
+    let mut assigned = String::new();
+    for (place, part) in call.split('\'').enumerate() {
+        if place > 0 {
+            assigned.push('\'');
+        }
+        let mut rest = part;
+        // Texts stay as they are.
+        while let Some(at) = rest.find(['X', 'Y']).filter(|_| place % 2 == 0) {
+            let is_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            let (before, after) = (
+                rest[..at].chars().next_back(),
+                rest[at + 1..].chars().next(),
+            );
+            assigned.push_str(&rest[..at]);
+            if is_name(before) || is_name(after) {
+                assigned.push_str(&rest[at..=at]);
+            } else {
+                write!(assigned, "(@o{count} := {value})").unwrap();
+                count += 1;
+            }
+            rest = &rest[at + 1..];
+        }
+        assigned.push_str(rest);
+    }
+    (assigned, count)
+}
+
+/// Every operator and function evaluates each operand once, or, if it does not need it, not at all.
+#[test]
+fn operands_are_evaluated_once() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../differ/calls.txt");
+    let text = std::fs::read_to_string(path).expect("the calls of the matrix");
+    let (operators, rest) = text.split_once("[aggregates]").expect("aggregates");
+    let functions = rest.split_once("[functions]").expect("functions").1;
+    let values = [
+        "12",
+        "-1",
+        "0",
+        "1.5",
+        "2e0",
+        "'12'",
+        "'abc'",
+        "''",
+        "'2020-01-02'",
+        "'10:11:12.5'",
+        "_binary'a'",
+        "X'0c'",
+        "DATE'2020-01-02'",
+        "TIME'10:11:12'",
+        "TIMESTAMP'2020-01-02 10:11:12.5'",
+        "NULL",
+    ];
+    let mut found = String::new();
+    let mut seen = 0;
+    // A value that is wanted as a number or a text is not asked for in the same way.
+    let wanted = [
+        "{}",
+        "0 + {}",
+        "5 | {}",
+        "CONCAT({})",
+        "CAST({} AS DECIMAL)",
+        "NOT {}",
+    ];
+    let extra = "random: RAND(X) ;; SLEEP(X) ;; (X, 2) = (1, Y)";
+    for line in operators.lines().chain(functions.lines()).chain([extra]) {
+        let Some((_, calls)) = line.split_once(": ").filter(|_| !line.starts_with('#')) else {
+            continue;
+        };
+        for ((call, value), wanted) in calls
+            .split(" ;; ")
+            .filter(|call| !call.starts_with("- "))
+            .flat_map(|call| values.iter().map(move |value| (call, value)))
+            .flat_map(|asked| wanted.iter().map(move |wanted| (asked, wanted)))
+        {
+            let (sql, count) = with_assignments(call, value);
+            let sql = wanted.replace("{}", &format!("({sql})"));
+            let Ok(expr) = expression(&sql) else {
+                continue;
+            };
+            let (statement, mut variables) = (Statement::of_test(), Variables::default());
+            let mut warnings = Warnings::new(64);
+            let mut context = EvalContext::new(&[], &statement, &mut variables, &mut warnings);
+            let _ = eval(&expr, &[], &mut context);
+            seen += variables.set.len();
+            for operand in 0..count {
+                let times = variables.set.get(&format!("o{operand}"));
+                if times.is_some_and(|times| *times > 1) {
+                    writeln!(found, "{sql}: operand {operand} {times:?} times").unwrap();
+                }
+            }
+        }
+    }
+    assert!(seen > 30_000, "only {seen} operands were evaluated");
+    assert!(found.is_empty(), "{found}");
 }

@@ -123,8 +123,10 @@ pub enum Expr {
     Parameter {
         /// Position in the parameters.
         index: u32,
-        /// Its type, if it was a literal; else the type is that of the value that is bound.
+        /// The type of the value that it has now.
         ty: ExprType,
+        /// Whether it stands there as `?`: it is no literal.
+        bound: bool,
     },
     /// `left op right`.
     Binary {

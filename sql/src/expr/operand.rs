@@ -4,7 +4,8 @@
 //!
 //! | | as a number, of `'1x'` | as an integer, of `1e20` |
 //! |---|---|---|
-//! | a literal, parameter or variable | warning 1292 | the nearest integer |
+//! | a literal or variable | warning 1292 | the nearest integer |
+//! | a parameter, a FLOAT column | warning 1292 | the least integer |
 //! | a column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
 //! | IF, CASE | as the branch | as the branch |
 //! | COALESCE, IFNULL, GREATEST, LEAST | 1, without a word | error 1690 |
@@ -80,23 +81,39 @@ impl Expr {
                 let number = convert::integer_prefix(text).number;
                 Ok(Cow::Owned(number.into_value()))
             }
-            _ => {
-                self.check_integer(&value, context)?;
-                Ok(value)
-            }
+            _ => self.near_integer(value, context),
         }
     }
 
-    /// Says whether a value of it, which is to become an integer, is near one.
+    /// Its value, which is to become an integer; a number beyond the integers is refused, told, or
+    /// made the least one.
     #[inline]
-    pub(super) fn check_integer(
+    pub(super) fn near_integer<'r>(
         &self,
-        value: &Value,
+        value: Cow<'r, Value>,
         context: &mut EvalContext<'_>,
-    ) -> Result<(), SqlError> {
-        match value {
-            Value::Double(x) if convert::is_beyond_integers(*x) => self.overflows(*x, context),
-            _ => Ok(()),
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        let x = match &*value {
+            Value::Float(x) => f64::from(*x),
+            Value::Double(x) => *x,
+            _ => return Ok(value),
+        };
+        if !convert::is_beyond_integers(x) {
+            return Ok(value);
+        }
+        if self.wraps() {
+            return Ok(Cow::Owned(Value::Int(i64::MIN)));
+        }
+        self.overflows(x, context)?;
+        Ok(value)
+    }
+
+    /// Whether a floating point number of it that is beyond the integers becomes the least of them.
+    fn wraps(&self) -> bool {
+        match self {
+            Expr::Column { ty, .. } => ty.ty == Some(ColumnType::Float),
+            Expr::Parameter { bound, .. } => *bound,
+            _ => false,
         }
     }
 
@@ -130,6 +147,22 @@ impl Expr {
         }
     }
 
+    /// Its value, of which the day is wanted: a TIME in a parameter is one of today.
+    #[inline]
+    pub(super) fn bound_moment<'r>(
+        &self,
+        value: Cow<'r, Value>,
+        context: &EvalContext<'_>,
+    ) -> Cow<'r, Value> {
+        match (self, &*value) {
+            (Expr::Parameter { bound: true, .. }, Value::Time(time)) => {
+                let moment = convert::time_to_datetime(*time, context);
+                Cow::Owned(moment.map_or(Value::Null, Value::DateTime))
+            }
+            _ => value,
+        }
+    }
+
     /// The value that CAST makes one of the type of.
     #[inline]
     pub(super) fn cast_value<'r, 'c: 'r>(
@@ -143,8 +176,7 @@ impl Expr {
             // A text is told of, whatever made it.
             Some(_) if to.is_integer() && self.is_quiet() => {
                 let value = self.value(row, context)?;
-                self.check_integer(&value, context)?;
-                Ok(value)
+                self.near_integer(value, context)
             }
             Some(_) if to.is_integer() => self.integer_value(row, context),
             Some(ColumnType::Decimal { .. }) if self.makes_text() => {
@@ -278,4 +310,20 @@ pub fn bit_pattern(
         // `integer` yields integers only.
         Some(Number::Decimal(_) | Number::Double(_)) | None => None,
     })
+}
+
+/// `~expr`: of bytes the bytes, of all else the bits.
+pub(super) fn complement(
+    expr: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    if infer(expr).is_bytes() {
+        let value = expr.value(row, context)?;
+        let bytes = convert::string(&value, 0);
+        return Ok(bytes.map_or(Value::Null, |bytes| {
+            Value::Bytes(bytes.iter().map(|byte| !byte).collect())
+        }));
+    }
+    Ok(bit_pattern(expr, row, context)?.map_or(Value::Null, |bits| Value::UInt(!bits)))
 }

@@ -2,6 +2,7 @@
 //! worked out once.
 
 pub(super) mod call;
+mod characters;
 mod compared;
 pub(super) mod literal;
 mod predicate;
@@ -437,9 +438,14 @@ fn build(
         (left, right)
     };
     let (a, b) = (infer(&left), infer(&right));
+    let (mut left, mut right) = (left, right);
     let mut ty = match op {
         _ if op.is_comparison() => {
             let collation = comparison_collation(&[a, b], op.symbol())?;
+            if a.is_string() && b.is_string() {
+                left = characters::of(left, collation);
+                right = characters::of(right, collation);
+            }
             ExprType {
                 collation,
                 ..ExprType::boolean()
@@ -699,12 +705,23 @@ fn case(
         .map(|otherwise| resolve(otherwise, scope))
         .transpose()?;
     results.push(otherwise.as_ref().map_or_else(ExprType::null, infer));
+    let ty = common_type(&results).computed();
+    let result = |result: Expr| {
+        if ty.is_string() {
+            characters::of(result, ty.collation)
+        } else {
+            result
+        }
+    };
+    let branches = branches
+        .into_iter()
+        .map(|(when, then)| (when, result(then)));
     Ok(Expr::Case {
         collation: comparison_collation(&compared, "case")?,
         operand: operand.map(Box::new),
-        branches,
-        otherwise: otherwise.map(Box::new),
-        ty: common_type(&results).computed(),
+        branches: branches.collect(),
+        otherwise: otherwise.map(result).map(Box::new),
+        ty,
     })
 }
 

@@ -101,6 +101,16 @@ impl ExprType {
         ExprType::numeric(ColumnType::Double, false, 23, NOT_FIXED)
     }
 
+    /// The DOUBLE that a date or time becomes.
+    #[must_use]
+    pub fn double_of_moment(from: &ExprType) -> ExprType {
+        ExprType {
+            decimals: from.decimals,
+            length: if from.decimals > 0 { 23 } else { 17 },
+            ..ExprType::double()
+        }
+    }
+
     /// A DECIMAL, cut to what DECIMAL can hold.
     #[must_use]
     pub fn decimal(precision: u32, scale: u32) -> ExprType {
@@ -473,9 +483,9 @@ impl ExprType {
             Some(ColumnType::Date) => (8, 0),
             Some(ColumnType::Time(fsp)) => (7, fsp.into()),
             Some(ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp)) => (14, fsp.into()),
-            // A literal is as long as its digits; what else is signed has room for the sign.
-            Some(ColumnType::BigInt) if !self.unsigned && matches!(self.length, 20 | 21) => {
-                (self.length - 1, 0)
+            // What is signed has room for the sign.
+            Some(ColumnType::BigInt) if !self.unsigned && self.length <= 21 => {
+                (self.length.saturating_sub(1).max(1), 0)
             }
             _ => (self.length.clamp(1, 20), 0),
         }

@@ -120,6 +120,7 @@ pub fn compile(
         virtual_tables: Vec::new(),
         warnings: parsed.warnings.clone(),
         parameters: parsed.parameters,
+        lifted: template,
         stack: Vec::new(),
         common: Vec::new(),
         recursions: 0,
@@ -245,6 +246,8 @@ struct Planner<'a> {
     virtual_tables: Vec<Arc<Table>>,
     warnings: Vec<SqlError>,
     parameters: u32,
+    /// The parameters are literals that were lifted out of the text.
+    lifted: bool,
     /// The blocks being compiled, innermost last.
     stack: Vec<scope::Names>,
     /// The names of WITH in scope, innermost last.

@@ -688,6 +688,7 @@ impl Scope for Planner<'_> {
         Ok(Expr::Parameter {
             index,
             ty: kind.parameter_type(self.context.settings.collation),
+            bound: !self.lifted,
         })
     }
 

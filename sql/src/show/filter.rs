@@ -119,6 +119,7 @@ impl Scope for Columns<'_> {
         Ok(Expr::Parameter {
             index,
             ty: ExprType::null(),
+            bound: true,
         })
     }
     fn subquery(&mut self, _: &ast::Query, _: SubqueryUse) -> Result<Vec<Expr>, SqlError> {

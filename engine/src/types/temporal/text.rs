@@ -285,6 +285,9 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         cursor.advance();
         fraction = cursor.fraction();
     }
+    if has_exponent(cursor.rest) {
+        return None;
+    }
     cursor.skip_spaces();
     let [days, hours, minutes, seconds] = parts;
     if minutes > 59 || seconds > 59 {
@@ -301,6 +304,15 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         truncated: !cursor.rest.is_empty() || micros > TIME_MAX,
         had_date: false,
     })
+}
+
+/// Whether the exponent of a number follows, which is no time then.
+fn has_exponent(rest: &[u8]) -> bool {
+    let after = match rest {
+        [b'e' | b'E', b'+' | b'-', after @ ..] | [b'e' | b'E', after @ ..] => after,
+        _ => return false,
+    };
+    after.first().is_some_and(u8::is_ascii_digit)
 }
 
 /// Whether a text where a TIME is wanted may be a date with a time: then something stands between

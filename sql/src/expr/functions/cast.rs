@@ -1,5 +1,6 @@
 //! CAST, CONVERT and COLLATE.
 
+use super::{Function, function};
 use crate::{
     error::SqlError,
     expr::{
@@ -8,6 +9,22 @@ use crate::{
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Date, Value, temporal};
+
+/// What CAST AS BINARY(n) has made, filled up to its length with zeros. It has no name in SQL.
+pub(in crate::expr) static PADDED: Function = function(
+    "padded",
+    (1, 1),
+    |t| t.ty(0),
+    |args, context| {
+        Ok(match args.value(0, context)?.into_owned() {
+            Value::Bytes(mut bytes) => {
+                bytes.resize(args.ty.length as usize, 0);
+                Value::Bytes(bytes)
+            }
+            null => null,
+        })
+    },
+);
 
 /// Converts a value of the type `from` to the type `to`.
 pub(in crate::expr) fn cast(
@@ -121,9 +138,6 @@ fn text(
             context.warnings.warn(lost);
             bytes.truncate(end);
         }
-        if let (ColumnType::Char(length), true) = (column_type, collation.is_binary()) {
-            bytes.resize(length.into(), 0);
-        }
     }
     if from.collation.is_binary()
         && from.is_string()
@@ -206,16 +220,7 @@ pub(in crate::expr) fn temporal_literal(
     text: &[u8],
 ) -> Result<(Value, ExprType), SqlError> {
     // As many digits of a second as were written.
-    let fsp = text
-        .iter()
-        .rposition(|&byte| byte == b'.')
-        .map_or(0, |point| {
-            text[point + 1..]
-                .iter()
-                .take_while(|b| b.is_ascii_digit())
-                .count()
-        })
-        .min(6) as u8;
+    let fsp = super::fraction_digits(text);
     let shown = || convert::shown(text);
     match column_type {
         ColumnType::Date => match temporal::parse(text) {

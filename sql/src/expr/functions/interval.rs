@@ -203,11 +203,18 @@ impl Interval {
             return Interval::of_parts(value, unit);
         }
         if unit == Unit::Second {
-            let seconds = convert::decimal(value, context)?;
+            let seconds = match value {
+                Value::UInt(n) => Decimal::from(n.cast_signed()),
+                value => convert::decimal(value, context)?,
+            };
             let micros = convert::round(&(seconds * Decimal::from(SECOND)), 0).to_i64()?;
             return Some(Interval::Micros(micros));
         }
-        let count = convert::argument(value, context)?;
+        let count = match value {
+            // As a signed one.
+            Value::UInt(n) => n.cast_signed(),
+            value => convert::argument(value, context)?,
+        };
         Some(match unit {
             Unit::Month => Interval::Months(count),
             Unit::Quarter => Interval::Months(count.checked_mul(3)?),

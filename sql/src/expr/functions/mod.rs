@@ -11,9 +11,11 @@ mod regexp;
 mod string;
 mod temporal;
 
+pub(super) use cast::PADDED;
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
-pub(super) use temporal::{AS_DATE, AS_MOMENT, AS_TIME, FULL_YEAR};
+pub(super) use string::AS_CHARACTERS;
+pub(super) use temporal::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 
 use super::{
     EvalContext, Expr, ExprType,
@@ -117,7 +119,11 @@ impl Function {
 /// The digits of a second that a text has: as many as were written.
 fn fraction_digits(text: &[u8]) -> u8 {
     let point = text.iter().rposition(|&byte| byte == b'.');
-    point.map_or(0, |point| (text.len() - point - 1).min(6) as u8)
+    let digits = point.map_or(0, |point| {
+        let fraction = text[point + 1..].iter();
+        fraction.take_while(|byte| byte.is_ascii_digit()).count()
+    });
+    digits.min(6) as u8
 }
 
 /// What a function's type may depend on.
@@ -141,6 +147,10 @@ impl Typing<'_> {
     /// A string of at most so many characters, in the collation of the arguments `of` that are
     /// strings.
     fn string(&self, length: u32, of: &[usize]) -> ExprType {
+        let is_null = |i: &usize| matches!(self.args.get(*i), Some(Expr::Literal(Value::Null, _)));
+        if !of.is_empty() && of.iter().all(is_null) {
+            return ExprType::bytes(length).or_null();
+        }
         let strings = of.iter().map(|&i| self.ty(i)).filter(ExprType::is_string);
         let (collation, coercibility) = strings
             .reduce(|a, b| {
@@ -159,6 +169,13 @@ impl Typing<'_> {
         ExprType {
             ty: Some(ColumnType::Char(29)),
             ..ExprType::string(29, self.collation, coercibility::LITERAL)
+        }
+    }
+    /// The characters of an argument's text: of a literal, those that it has.
+    fn text_length(&self, i: usize) -> u32 {
+        match self.args.get(i) {
+            Some(Expr::Literal(Value::Int(n), _)) => n.to_string().len() as u32,
+            _ => self.ty(i).length,
         }
     }
     /// The number that an argument is, if it is an integer literal.
@@ -276,16 +293,17 @@ impl<'a> Args<'a> {
             },
         }
     }
-    /// Whether the value of an argument may become an integer.
-    fn check_integer(
+    /// The value of an argument, which is to become an integer.
+    fn near_integer<'x>(
         &self,
         i: usize,
-        value: &Value,
+        value: Cow<'x, Value>,
         context: &mut EvalContext<'_>,
-    ) -> Result<(), SqlError> {
-        self.args
-            .get(i)
-            .map_or(Ok(()), |arg| arg.check_integer(value, context))
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        match self.args.get(i) {
+            Some(arg) => arg.near_integer(value, context),
+            None => Ok(value),
+        }
     }
     /// The value of an argument where a date is wanted: of a YEAR, its first day.
     fn dated<'x, 'c: 'x>(
@@ -328,7 +346,10 @@ impl<'a> Args<'a> {
         takes: Takes,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<Date>, SqlError> {
-        let value = self.dated(i, context)?;
+        let mut value = self.dated(i, context)?;
+        if let Some(arg) = self.args.get(i) {
+            value = arg.bound_moment(value, context);
+        }
         let date = convert::date(&value, takes, context);
         // Columns may hold what conversions would not take.
         Ok(date.filter(|date| takes != Takes::Whole || !date.has_zero_part()))

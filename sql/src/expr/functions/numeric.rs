@@ -182,16 +182,19 @@ fn same_type(typing: &Typing<'_>) -> ExprType {
     .nullable_if(ty.nullable)
 }
 
-/// A time with a fraction is a floating point number.
+/// Dates and times are floating point numbers; integers are as long as they were.
 fn abs_type(typing: &Typing<'_>) -> ExprType {
     let ty = typing.ty(0);
-    match ty.decimals {
-        0 if ty.is_temporal() => ExprType::bigint(false).nullable_if(ty.nullable),
-        decimals if ty.is_temporal() => ExprType {
-            decimals,
-            ..ExprType::double().nullable_if(ty.nullable)
-        },
-        _ => same_type(typing),
+    if ty.is_temporal() {
+        return ExprType::double_of_moment(&ty).nullable_if(ty.nullable);
+    }
+    let length = match ty.ty {
+        Some(_) if ty.is_integer() => ty.length,
+        _ => same_type(typing).length,
+    };
+    ExprType {
+        length,
+        ..same_type(typing)
     }
 }
 
@@ -219,7 +222,8 @@ fn round_type(typing: &Typing<'_>) -> ExprType {
     let ty = same_type(typing);
     let digits = match typing.args.get(1) {
         None => Some(0),
-        Some(Expr::Literal(digits, _)) => literal_digits(digits),
+        // Those of a hexadecimal literal are more than there can be, as a rule.
+        Some(Expr::Literal(digits, ty)) if !ty.is_bytes() => literal_digits(digits),
         Some(_) => None,
     };
     let nullable = typing.nullable();
@@ -255,7 +259,7 @@ fn operand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<Numb
 }
 
 fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    Ok(match args.number(0, context)? {
+    Ok(match operand(args, context)? {
         None => Value::Null,
         Some(Number::Int(n)) => match n.checked_abs() {
             Some(n) => Value::Int(n),
@@ -320,7 +324,8 @@ fn round(
     })
 }
 
-fn round_double(x: f64, digits: i64, mode: RoundingMode) -> f64 {
+/// A floating point number rounded: half to even, or down.
+pub(super) fn round_double(x: f64, digits: i64, mode: RoundingMode) -> f64 {
     let power = 10_f64.powi(digits.unsigned_abs() as i32);
     let scaled = if digits >= 0 { x * power } else { x / power };
     if !scaled.is_finite() {

@@ -1,15 +1,16 @@
 //! Functions on strings.
 
-use super::{Args, Function, Typing, bytes, function, locale, may_make};
+use super::{Args, Function, Typing, bytes, function, locale, may_make, numeric::round_double};
 use crate::{
     error::SqlError,
     expr::{
-        EvalContext, ExprType,
+        EvalContext, Expr, ExprType,
         convert::{self, Number},
         infer,
         types::coercibility,
     },
 };
+use bigdecimal::RoundingMode;
 use cohort_engine::types::{Collation, Value, collation::next_char};
 use std::cmp::Ordering;
 
@@ -73,7 +74,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "insert",
         (4, 4),
-        |t| t.string(t.ty(0).length.saturating_add(t.ty(3).length), &[0]),
+        |t| t.string(t.ty(0).length.saturating_add(t.text_length(3)), &[0]),
         insert,
     ),
     function("locate", (2, 3), int_type, |args, context| {
@@ -142,7 +143,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "quote",
         (1, 1),
-        |t| t.string(t.ty(0).length.saturating_mul(2).saturating_add(2), &[0]),
+        |t| {
+            let length = match t.args.first() {
+                Some(Expr::Literal(Value::Null, _)) => return t.string(4, &[]),
+                _ => t.ty(0).length.saturating_mul(2).saturating_add(2),
+            };
+            let of: &[usize] = if t.ty(0).is_bytes() { &[] } else { &[0] };
+            t.string(length, of)
+        },
         quote,
     ),
     function("format", (2, 3), |t| t.string(64, &[]), format),
@@ -153,6 +161,40 @@ pub(super) const FUNCTIONS: &[Function] = &[
         super::regexp::like,
     ),
 ];
+
+/// Bytes as characters, which they must be: 3854. It has no name in SQL.
+pub(in crate::expr) static AS_CHARACTERS: Function = function(
+    "as_characters",
+    (1, 1),
+    |t| t.ty(0),
+    |args, context| {
+        let value = args.value(0, context)?.into_owned();
+        match &value {
+            Value::Bytes(bytes) if std::str::from_utf8(bytes).is_err() => {
+                let shown = printable(bytes);
+                Err(SqlError::cannot_convert_string(shown, "binary", "utf8mb4"))
+            }
+            _ => Ok(value),
+        }
+    },
+);
+
+/// Bytes for an error: the first six, those that are no ASCII characters in hexadecimal digits.
+fn printable(bytes: &[u8]) -> String {
+    const SHOWN: usize = 6;
+    let mut text = String::new();
+    for &byte in bytes.iter().take(SHOWN) {
+        if matches!(byte, b' '..=b'~') {
+            text.push(byte.into());
+        } else {
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    if bytes.len() > SHOWN {
+        text.push_str("...");
+    }
+    text
+}
 
 fn int_type(typing: &Typing<'_>) -> ExprType {
     ExprType::int(11).nullable_if(typing.nullable())
@@ -185,11 +227,11 @@ fn substring_type(typing: &Typing<'_>) -> ExprType {
 
 /// REPLACE: as long as if all of the text were found and replaced.
 fn replace_type(typing: &Typing<'_>) -> ExprType {
-    let (text, from, to) = (typing.ty(0), typing.ty(1), typing.ty(2));
-    let times = text.length.checked_div(from.length).unwrap_or(0);
-    let length = match to.length.checked_sub(from.length) {
-        Some(more @ 1..) => times.saturating_mul(more),
-        _ => text.length,
+    let length = typing.ty(0).length;
+    let (from, to) = (typing.text_length(1), typing.text_length(2));
+    let length = match to.checked_sub(from) {
+        Some(more @ 1..) => length.checked_div(from).unwrap_or(0).saturating_mul(more),
+        _ => length,
     };
     typing.string(length, &[0])
 }
@@ -613,8 +655,15 @@ fn locate(
 fn char_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let mut out = Vec::new();
     for i in 0..args.len() {
-        if let Some(n) = args.int(i, context)? {
-            let all = (n as u32).to_be_bytes();
+        let value = args.whole(i, context)?;
+        let number = match convert::integer(&value, context) {
+            Some(Number::Int(n)) => Some(n as u32),
+            Some(Number::UInt(n)) => Some(n as u32),
+            // `integer` yields integers only.
+            Some(Number::Decimal(_) | Number::Double(_)) | None => None,
+        };
+        if let Some(n) = number {
+            let all = n.to_be_bytes();
             let zeros = all.iter().take(3).take_while(|&&byte| byte == 0).count();
             out.extend_from_slice(&all[zeros..]);
         }
@@ -635,7 +684,7 @@ fn hex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
     let number = match &*value {
         Value::Null => return Ok(Value::Null),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
-            args.check_integer(0, &value, context)?;
+            let value = args.near_integer(0, value, context)?;
             convert::integer(&value, context)
         }
         other => {
@@ -780,10 +829,11 @@ fn quote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 
 /// FORMAT(number, decimals, locale): `1,234,567.89`, or as it is written there.
 fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let number = match &*args.numeric(0, context)? {
+    let value = args.numeric(0, context)?;
+    let number = match &*value {
         // A text is a floating point number.
-        text @ Value::Bytes(_) => convert::double(text, context).map(convert::f64_to_decimal),
-        number => convert::decimal(number, context),
+        text @ Value::Bytes(_) => convert::double(text, context).map(Number::Double),
+        number => convert::number(number, context),
     };
     // Of 32 bits.
     let decimals = args.int(1, context)?.map(|n| i64::from(n as i32));
@@ -802,6 +852,16 @@ fn format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlEr
     let (Some(number), Some(decimals)) = (number, decimals) else {
         return Ok(Value::Null);
     };
-    let text = convert::round(&number, decimals.clamp(0, 30)).to_plain_string();
+    let decimals = decimals.clamp(0, 30);
+    let text = match number {
+        // Its sign is kept when nothing else is left of it.
+        Number::Double(x) => {
+            let rounded = round_double(x.abs(), decimals, RoundingMode::HalfUp);
+            let text = convert::round(&convert::f64_to_decimal(rounded), decimals);
+            let sign = if x.is_sign_negative() { "-" } else { "" };
+            format!("{sign}{}", text.to_plain_string())
+        }
+        number => convert::round(&number.into_decimal(), decimals).to_plain_string(),
+    };
     Ok(bytes(locale.write(&text).into_bytes()))
 }

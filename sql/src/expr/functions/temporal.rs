@@ -14,7 +14,7 @@ use crate::{
         types::coercibility,
     },
 };
-use bigdecimal::ToPrimitive;
+use bigdecimal::{Signed, ToPrimitive};
 use cohort_engine::types::{
     ColumnType, Date, DateTime, Decimal, Time, Value,
     temporal::{self, DAY, SECOND, TIME_MAX, days_in_month, fraction_unit},
@@ -116,7 +116,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("week", (1, 2), digits::<3>, |args, context| {
         let mode = if args.len() > 1 {
-            week_mode(args, context)?.unwrap_or(0)
+            week_mode(args.int(1, context)?).unwrap_or(0)
         } else {
             context.statement.week_format.into()
         };
@@ -126,10 +126,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         of_whole_date(args, context, |d| calendar::week(d, 3).1)
     }),
     function("yearweek", (1, 2), digits::<7>, |args, context| {
-        let mode = week_mode(args, context)?.map_or(0, |mode| mode | 2);
-        if args.len() > 1 && args.value(1, context)?.is_null() {
+        let mode = args.int(1, context)?;
+        if args.len() > 1 && mode.is_none() {
             return Ok(Value::Int(0));
         }
+        let mode = week_mode(mode).map_or(0, |mode| mode | 2);
         of_whole_date(args, context, |d| {
             let (year, week) = calendar::week(d, mode);
             year * 100 + week
@@ -323,6 +324,53 @@ pub(in crate::expr) static AS_DATE: Function = function(
     },
 );
 
+/// A parameter that is compared with dates: NULL if it is none. It has no name in SQL.
+pub(in crate::expr) static BOUND_DATE: Function =
+    function("bound_date", (1, 1), bound_type, |args, context| {
+        bound(args, true, context)
+    });
+
+/// The same beside dates that have a time.
+pub(in crate::expr) static BOUND_MOMENT: Function =
+    function("bound_moment", (1, 1), bound_type, |args, context| {
+        bound(args, false, context)
+    });
+
+fn bound(
+    args: &Args<'_>,
+    beside_date: bool,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let value = args.value(0, context)?;
+    let Value::Bytes(text) = &*value else {
+        let moment = convert::datetime(&value, context);
+        return Ok(moment.map_or(Value::Null, Value::DateTime));
+    };
+    let shown = convert::shown(text);
+    let parsed = temporal::parse(text).filter(|parsed| {
+        let date = parsed.value.date;
+        date.is_zero() || date.is_valid() && convert::acceptable(date, context)
+    });
+    let Some(parsed) = parsed else {
+        context.warnings.warn(if beside_date {
+            SqlError::truncated_wrong_value("date", shown)
+        } else {
+            SqlError::incorrect_temporal_value("datetime", shown)
+        });
+        return Ok(Value::Null);
+    };
+    if parsed.truncated {
+        let lost = SqlError::truncated_wrong_value("date", shown);
+        context.warnings.warn(lost);
+    }
+    let moment = convert::apply_offset(parsed.value, parsed.offset_seconds, context);
+    Ok(Value::DateTime(moment))
+}
+
+fn bound_type(_: &Typing<'_>) -> ExprType {
+    ExprType::temporal(ColumnType::DateTime(6)).or_null()
+}
+
 /// A text as it is compared with times; one that is none is equal to no time. It has no name in SQL.
 pub(in crate::expr) static AS_TIME: Function = function(
     "as_time",
@@ -419,9 +467,9 @@ fn sysdate(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
 }
 
 /// The mode of WEEK and YEARWEEK; `None` if it is negative as a number of 32 bits.
-fn week_mode(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
-    let mode = args.int(1, context)?.unwrap_or(0) as i32;
-    Ok((mode >= 0).then_some(mode.into()))
+fn week_mode(mode: Option<i64>) -> Option<i64> {
+    let mode = mode.unwrap_or(0) as i32;
+    (mode >= 0).then_some(mode.into())
 }
 
 /// FROM_DAYS() of a day of the year 0, which has no leap day then.
@@ -516,12 +564,18 @@ fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     let Some(seconds) = convert::decimal(&value, context) else {
         return Ok(Value::Null);
     };
-    let micros = convert::round(&(seconds * Decimal::from(SECOND)), 0)
-        .to_i64()
-        .unwrap_or(i64::MAX);
+    let micros = convert::round(&(&seconds * Decimal::from(SECOND)), 0);
+    let micros = micros.to_i64().unwrap_or(if micros.is_negative() {
+        i64::MIN
+    } else {
+        i64::MAX
+    });
     let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
     if clipped != micros {
-        let shown = convert::string(&value, args.decimals(0)).unwrap_or_default();
+        let shown = match &*value {
+            Value::Double(_) | Value::Float(_) => seconds.to_plain_string().into_bytes().into(),
+            value => convert::string(value, args.decimals(0)).unwrap_or_default(),
+        };
         let lost = SqlError::truncated_wrong_value("time", convert::shown(&shown));
         context.warnings.warn(lost);
     }
@@ -552,10 +606,12 @@ fn maketime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
     let (Some(hour), Some(minute), Some(second)) = (hour, minute, second) else {
         return Ok(Value::Null);
     };
+    let negative = second.is_negative();
     let micros = convert::round(&(second * Decimal::from(SECOND)), 0)
         .to_i64()
         .unwrap_or(-1);
-    if !(0..60).contains(&minute) || !(0..60 * SECOND).contains(&micros) {
+    let is_second = !negative && (0..60 * SECOND).contains(&micros);
+    if !(0..60).contains(&minute) || !is_second {
         return Ok(Value::Null);
     }
     let magnitude = hour.unsigned_abs().min(10_000).cast_signed() * 3600 * SECOND
@@ -579,25 +635,20 @@ enum Clock {
     Moment(DateTime),
 }
 
-fn clock(
-    args: &Args<'_>,
-    i: usize,
-    context: &mut EvalContext<'_>,
-) -> Result<Option<Clock>, SqlError> {
-    let value = args.value(i, context)?;
-    Ok(match &*value {
+fn clock(value: &Value, context: &mut EvalContext<'_>) -> Option<Clock> {
+    match value {
         Value::DateTime(moment) => Some(Clock::Moment(*moment)),
         Value::Date(date) => Some(Clock::Moment(date.at_midnight())),
         Value::Bytes(text) => match temporal::parse(text) {
             Some(parsed) if is_moment(text, &parsed) => Some(Clock::Moment(parsed.value)),
-            _ => convert::time(&value, context).map(Clock::Time),
+            _ => convert::time(value, context).map(Clock::Time),
         },
-        Value::Null | Value::Time(_) => convert::time(&value, context).map(Clock::Time),
+        Value::Null | Value::Time(_) => convert::time(value, context).map(Clock::Time),
         number => match long_number(number, context) {
             Some(moment) => Some(Clock::Moment(moment)),
             None => convert::time(number, context).map(Clock::Time),
         },
-    })
+    }
 }
 
 /// The moment that a number is which is too long for a time.
@@ -616,12 +667,27 @@ fn is_moment(text: &[u8], parsed: &temporal::Parsed) -> bool {
     if parsed.has_time {
         return has(b"-/");
     }
-    let date = parsed.value.date;
-    !has(b":/") && !parsed.truncated && is_day(date) && date.is_valid()
+    !has(b":/") && !parsed.truncated
+}
+
+/// Whether a text is a date that does not exist, which is told.
+fn is_missing(value: &Value, moment: DateTime, context: &mut EvalContext<'_>) -> bool {
+    let Value::Bytes(text) = value else {
+        return false;
+    };
+    let has_time = temporal::parse(text).is_some_and(|parsed| parsed.has_time);
+    let missing = !is_day(moment.date) || !moment.date.is_valid();
+    if missing {
+        let kind = if has_time { "datetime" } else { "date" };
+        let lost = SqlError::truncated_wrong_value(kind, convert::shown(text));
+        context.warnings.warn(lost);
+    }
+    missing
 }
 
 fn timediff(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (a, b) = (clock(args, 0, context)?, clock(args, 1, context)?);
+    let (a, b) = (args.value(0, context)?, args.value(1, context)?);
+    let (a, b) = (clock(&a, context), clock(&b, context));
     let micros = match (a, b) {
         (Some(Clock::Time(a)), Some(Clock::Time(b))) => a.micros - b.micros,
         (Some(Clock::Moment(a)), Some(Clock::Moment(b))) => a.total_micros() - b.total_micros(),
@@ -652,9 +718,13 @@ fn addtime_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (start, Some(amount)) = (clock(args, 0, context)?, args.time(1, context)?) else {
+    let value = args.value(0, context)?;
+    let (start, Some(amount)) = (clock(&value, context), args.time(1, context)?) else {
         return Ok(Value::Null);
     };
+    if matches!(start, Some(Clock::Moment(moment)) if is_missing(&value, moment, context)) {
+        return Ok(Value::Null);
+    }
     let amount = sign * amount.micros;
     let name = if sign < 0 { "subtime" } else { "addtime" };
     let sum = match start {
@@ -699,8 +769,17 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
             interval::extract(moment, Time::default(), unit, format)
         }));
     }
-    Ok(match clock(args, 0, context)? {
-        Some(Clock::Moment(moment)) => interval::extract(moment, moment.time(), unit, format),
+    let value = args.value(0, context)?;
+    Ok(match clock(&value, context) {
+        Some(Clock::Moment(moment)) => {
+            let moment = match &*value {
+                Value::Bytes(_) => convert::datetime_of(&value, Takes::ZeroParts, context),
+                _ => Some(moment),
+            };
+            moment.map_or(Value::Null, |moment| {
+                interval::extract(moment, moment.time(), unit, format)
+            })
+        }
         // Its hours may be more than a day's.
         Some(Clock::Time(time)) => interval::extract(DateTime::default(), time, unit, format),
         None => Value::Null,
@@ -741,7 +820,12 @@ fn get_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, S
 }
 
 fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let time = args.time(0, context)?;
+    let value = args.dated(0, context)?;
+    let time = match clock(&value, context) {
+        Some(Clock::Moment(moment)) => Some(moment.time()),
+        Some(Clock::Time(time)) => Some(time),
+        None => None,
+    };
     let format = args.string(1, context)?;
     Ok(time.zip(format).map_or(Value::Null, |(time, format)| {
         let (hours, ..) = time.parts();

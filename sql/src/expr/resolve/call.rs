@@ -1,11 +1,11 @@
 //! Calls of functions, and the forms that are functions in all but syntax.
 
-use super::{Scope, Typing, compared, functions, literal, resolve};
+use super::{Scope, Typing, characters, compared, functions, literal, resolve};
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, functions::interval::Unit},
+    expr::{Expr, ExprType, functions::interval::Unit, infer},
 };
-use cohort_engine::types::Value;
+use cohort_engine::types::{ColumnType, Value};
 use sqlparser::ast;
 
 /// Makes a call of the function `name`, checking the number of its arguments.
@@ -25,7 +25,7 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     }
     let args = match <[Expr; 2]>::try_from(args) {
         Ok([value, with]) if function.name == "nullif" => {
-            let with = compared::exact(with, &value);
+            let with = compared::exact(compared::bound(with, &value), &value);
             vec![value, with]
         }
         Ok(pair) if function.name == "mod" => pair.map(super::operand_of_arithmetic).into(),
@@ -36,7 +36,27 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         args: &args,
         collation: scope.collation(),
     });
+    if function.name == "regexp_like" {
+        check_regexp(&args)?;
+    }
+    let args = characters::arguments(function, args, &ty, scope.collation())?;
     Ok(Expr::Function { function, args, ty })
+}
+
+/// A pattern of characters is not looked for in a VARBINARY, nor such a pattern in characters.
+fn check_regexp(args: &[Expr]) -> Result<(), SqlError> {
+    let [text, pattern, ..] = args else {
+        return Ok(());
+    };
+    let (text, pattern) = (infer(text), infer(pattern));
+    let bytes = if text.is_bytes() { &text } else { &pattern };
+    let is_varbinary = matches!(bytes.ty, Some(ColumnType::VarChar(_)));
+    let are_strings = text.is_string() && pattern.is_string();
+    if !are_strings || !is_varbinary || text.is_bytes() == pattern.is_bytes() {
+        return Ok(());
+    }
+    let (text, pattern) = (text.collation.name(), pattern.collation.name());
+    Err(SqlError::mixed_character_sets(text, pattern, "regexp_like"))
 }
 
 fn keyword(text: &str) -> Expr {

@@ -4,13 +4,18 @@
 use super::{is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
-    functions::{AS_DATE, AS_MOMENT, AS_TIME, EXACT_NUMBER, FULL_YEAR, exact_literal},
+    functions::{
+        AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_NUMBER, FULL_YEAR,
+        exact_literal,
+    },
     infer, is_volatile, visit_operands,
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
 
 /// Both sides of a comparison.
 pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
+    let right = bound(right, &left);
+    let left = bound(left, &right);
     let right = with(right, &left);
     let left = with(left, &right);
     match (is_moment(&left), is_moment(&right)) {
@@ -21,6 +26,32 @@ pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
         }
         _ => (left, right),
     }
+}
+
+/// A parameter that is compared with a date is made one beforehand, and NULL if it is none; with a
+/// time, a text is made a time.
+pub(super) fn bound(parameter: Expr, other: &Expr) -> Expr {
+    use ColumnType::{Date, DateTime, Time, Timestamp};
+    let Expr::Parameter {
+        bound: true, ty, ..
+    } = &parameter
+    else {
+        return parameter;
+    };
+    if ty.ty.is_none() || ty.is_temporal() {
+        return parameter;
+    }
+    let function = match infer(other).ty {
+        Some(Date) if ty.is_string() || ty.is_integer() => &BOUND_DATE,
+        Some(DateTime(_) | Timestamp(_)) => &BOUND_MOMENT,
+        Some(Time(_)) if ty.is_string() => {
+            return cast(parameter, ExprType::temporal(Time(6)).or_null());
+        }
+        _ => return parameter,
+    };
+    let ty = ExprType::temporal(DateTime(6)).or_null();
+    let args = vec![parameter];
+    Expr::Function { function, args, ty }
 }
 
 /// Whether it is a date, with a time or without one.
@@ -42,9 +73,7 @@ fn beside_moment(moment: Expr, other: Expr) -> (Expr, Expr) {
         return (moment, cast(other, first_day));
     }
     if ty.is_integer() && ty.ty != Some(ColumnType::Year) {
-        let (whole, scale) = date.digits();
-        let number = ExprType::decimal(whole + scale, scale).nullable_if(date.nullable);
-        return (cast(moment, number), other);
+        return (as_number(moment), other);
     }
     if ty.is_string() && date.ty == Some(ColumnType::Date) && !is_constant {
         let ty = ExprType::temporal(ColumnType::Date).nullable_if(ty.nullable);
@@ -66,8 +95,57 @@ fn has_columns(expr: &Expr) -> bool {
     found
 }
 
+/// What BETWEEN compares: dates beside an integer are numbers.
+pub(super) fn between(expr: Expr, low: Expr, high: Expr) -> [Expr; 3] {
+    let (low, high) = match infer(&expr).ty {
+        Some(ColumnType::DateTime(_) | ColumnType::Timestamp(_)) => {
+            (bound(low, &expr), bound(high, &expr))
+        }
+        _ => (low, high),
+    };
+    let is_integer = infer(&expr).is_integer() && infer(&expr).ty != Some(ColumnType::Year);
+    if is_integer && is_moment(&low) && is_moment(&high) {
+        let [low, high] = [low, high].map(as_number);
+        return [expr, low, high];
+    }
+    let end = |end: Expr| match infer(&end).ty {
+        Some(ColumnType::Date) => with_number(end, &expr),
+        _ => with(end, &expr),
+    };
+    let (low, high) = (end(low), end(high));
+    [expr, low, high]
+}
+
+/// A date as a number.
+fn as_number(moment: Expr) -> Expr {
+    let ty = infer(&moment);
+    let (whole, scale) = ty.digits();
+    let number = ExprType::decimal(whole + scale, scale).nullable_if(ty.nullable);
+    cast(moment, number)
+}
+
 /// `constant` as it is compared with `other`.
 pub(super) fn with(constant: Expr, other: &Expr) -> Expr {
+    match infer(other).ty {
+        // Of a date and time the time counts.
+        Some(ColumnType::Time(_))
+            if matches!(other, Expr::Column { .. }) && is_constant(&constant) =>
+        {
+            let from = infer(&constant);
+            match from.ty {
+                Some(ColumnType::Date | ColumnType::DateTime(_)) => {
+                    let time = ExprType::temporal(ColumnType::Time(from.decimals.min(6)));
+                    cast(constant, time.nullable_if(from.nullable))
+                }
+                _ => constant,
+            }
+        }
+        _ => with_number(constant, other),
+    }
+}
+
+/// The same, if it is no time that is compared.
+fn with_number(constant: Expr, other: &Expr) -> Expr {
     let ty = infer(other);
     let is_column = matches!(other, Expr::Column { .. });
     match ty.ty {
@@ -80,18 +158,6 @@ pub(super) fn with(constant: Expr, other: &Expr) -> Expr {
                 ty: infer(&constant),
                 args: vec![constant],
                 function: &FULL_YEAR,
-            }
-        }
-        // Of a date and time the time counts.
-        Some(ColumnType::Time(_)) if is_column && is_constant(&constant) => {
-            let from = infer(&constant);
-            match from.ty {
-                Some(ColumnType::Date | ColumnType::DateTime(_)) => Expr::Cast {
-                    expr: Box::new(constant),
-                    ty: ExprType::temporal(ColumnType::Time(from.decimals.min(6)))
-                        .nullable_if(from.nullable),
-                },
-                _ => constant,
             }
         }
         _ if ty.is_temporal() => constant,

@@ -3,7 +3,12 @@
 use super::{Scope, SqlMode, resolve};
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, functions::cast::temporal_literal, infer, types::coercibility},
+    expr::{
+        Expr, ExprType,
+        functions::{PADDED, cast::temporal_literal},
+        infer,
+        types::coercibility,
+    },
 };
 use bigdecimal::{ToPrimitive, num_bigint::BigInt};
 use cohort_engine::types::{Collation, ColumnType, Decimal, Value, decimal};
@@ -13,8 +18,9 @@ use sqlparser::ast;
 pub(super) fn type_of(value: &Value, collation: Collation) -> ExprType {
     match value {
         Value::Null => ExprType::null(),
+        // The digits and a sign.
         Value::Int(n) => ExprType {
-            length: n.to_string().len() as u32,
+            length: n.unsigned_abs().to_string().len() as u32 + 1,
             ..ExprType::bigint(false)
         },
         Value::UInt(n) => ExprType {
@@ -191,16 +197,25 @@ pub(super) fn negate(operand: Expr) -> Expr {
             return Expr::Literal(value, ty);
         }
     }
+    // The length of a number, with a sign.
+    let whole = |length: u32| ExprType {
+        length,
+        ..ExprType::bigint(false)
+    };
+    let operand = if from.is_temporal() {
+        operand.into_double()
+    } else {
+        operand
+    };
     let mut ty = match from.ty {
         _ if from.is_floating() => ExprType::double(),
         Some(ColumnType::Decimal { precision, scale }) => {
             ExprType::decimal(precision.into(), scale.into())
         }
-        _ if from.decimals > 0 && from.is_temporal() => ExprType {
-            decimals: from.decimals,
-            ..ExprType::double()
-        },
-        _ => ExprType::bigint(false),
+        _ if from.is_temporal() => ExprType::double_of_moment(&from),
+        Some(_) if from.unsigned => whole((from.length + 1).min(21)),
+        Some(_) => whole(from.length),
+        None => ExprType::bigint(false),
     };
     ty.nullable = from.nullable;
     Expr::Negate {
@@ -296,10 +311,30 @@ pub(super) fn cast(
     // What is no date or time in a text becomes NULL, and so do bytes that are no characters.
     let nullable =
         from.nullable || ty.is_temporal() || ty.is_string() || ty.ty == Some(ColumnType::Year);
-    Ok(Expr::Cast {
-        expr: Box::new(expr),
-        ty: ty.nullable_if(nullable),
-    })
+    let ty = ty.nullable_if(nullable);
+    let expr = Box::new(expr);
+    let cast = Expr::Cast { expr, ty };
+    Ok(
+        if pads(data_type, charset.is_some() && collation.is_binary()) {
+            let args = vec![cast];
+            let function = &PADDED;
+            Expr::Function { function, args, ty }
+        } else {
+            cast
+        },
+    )
+}
+
+/// Whether a type is one of bytes, of a length to which values are filled up.
+fn pads(data_type: &ast::DataType, of_bytes: bool) -> bool {
+    use ast::DataType as Ast;
+    match data_type {
+        Ast::Binary(length) => length.is_some_and(|length| u16::try_from(length).is_ok()),
+        Ast::Char(length) | Ast::Character(length) if of_bytes => {
+            characters(length.as_ref()).is_some_and(|length| u16::try_from(length).is_ok())
+        }
+        _ => false,
+    }
 }
 
 /// CONVERT(expr, type) and CONVERT(expr USING charset)
@@ -359,13 +394,7 @@ fn cast_type(
             text(characters(length.as_ref()), collation)
         }
         Ast::Binary(None) => text(None, Collation::Binary),
-        Ast::Binary(Some(length)) => {
-            let mut ty = text(Some(*length), Collation::Binary);
-            if let Ok(length) = u16::try_from(*length) {
-                ty.ty = Some(ColumnType::Char(length));
-            }
-            ty
-        }
+        Ast::Binary(Some(length)) => text(Some(*length), Collation::Binary),
         Ast::Decimal(info) | Ast::Dec(info) | Ast::Numeric(info) => decimal_type(info)?,
         Ast::Real if real_is_float => float(),
         Ast::Double(_) | Ast::DoublePrecision | Ast::Real => ExprType::double(),
@@ -386,7 +415,6 @@ fn cast_type(
 fn float() -> ExprType {
     ExprType {
         ty: Some(ColumnType::Float),
-        length: 12,
         ..ExprType::double()
     }
 }

@@ -1,8 +1,8 @@
 //! Predicates: what is true, false or unknown.
 
 use super::{
-    Scope, SubqueryUse, build_binary, call, compared, compares_as_text, comparison_collation,
-    literal, not_if, operator, resolve, text_if,
+    Scope, SubqueryUse, build_binary, call, characters, compared, compares_as_text,
+    comparison_collation, literal, not_if, operator, resolve, text_if,
 };
 use crate::{
     error::SqlError,
@@ -282,7 +282,7 @@ fn in_list(
         if is_number(&ty) {
             candidate = literal::as_number(candidate);
         }
-        candidate = compared::exact(candidate, &expr);
+        candidate = compared::exact(compared::bound(candidate, &expr), &expr);
         types.push(infer(&candidate));
         resolved.push(candidate);
     }
@@ -293,6 +293,11 @@ fn in_list(
         return Ok(not_if(negated, same));
     }
     let collation = comparison_collation(&types, "in")?;
+    if types.iter().all(|ty| ty.is_string() || ty.ty.is_none()) {
+        expr = characters::of(expr, collation);
+        let characters = |candidate| characters::of(candidate, collation);
+        resolved = resolved.into_iter().map(characters).collect();
+    }
     let expr = compared::among(expr, &resolved.iter().collect::<Vec<_>>(), true);
     Ok(Expr::In {
         expr: Box::new(expr),
@@ -318,7 +323,7 @@ fn between(
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
-    let (low, high) = (compared::with(low, &expr), compared::with(high, &expr));
+    let [expr, low, high] = compared::between(expr, low, high);
     let expr = if is_number(&infer(&low)) && is_number(&infer(&high)) {
         literal::as_number(expr)
     } else {
@@ -328,6 +333,11 @@ fn between(
     let expr = text_if(as_text, expr);
     let [expr, low, high] = alike([expr, low, high]);
     let collation = comparison_collation(&[infer(&expr), infer(&low), infer(&high)], "between")?;
+    let mut operands = [expr, low, high];
+    if operands.iter().all(|operand| infer(operand).is_string()) {
+        operands = operands.map(|operand| characters::of(operand, collation));
+    }
+    let [expr, low, high] = operands;
     let expr = compared::among(expr, &[&low, &high], false);
     Ok(Expr::Between {
         expr: Box::new(expr),
@@ -371,6 +381,13 @@ fn like(
     let collation = match types.as_slice() {
         [] => scope.collation(),
         types => comparison_collation(types, "like")?,
+    };
+    let (expr, pattern) = match types.len() {
+        2 => (
+            characters::of(expr, collation),
+            characters::of(pattern, collation),
+        ),
+        _ => (expr, pattern),
     };
     let escape = match escape {
         Some(escape) => Some(Box::new(resolve(escape, scope)?)),

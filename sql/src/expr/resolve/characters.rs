@@ -1,0 +1,88 @@
+//! Bytes where characters are wanted: those that stand beside characters become such, and what is
+//! no text is refused (3854).
+
+use super::comparison_collation;
+use crate::{
+    error::SqlError,
+    expr::{
+        Expr, ExprType,
+        functions::{AS_CHARACTERS, Function},
+        infer,
+    },
+};
+use cohort_engine::types::{Collation, Value};
+
+/// Of what yields bytes, characters, if the collation is one of characters.
+pub(super) fn of(expr: Expr, collation: Collation) -> Expr {
+    let ty = infer(&expr);
+    if collation.is_binary() || !ty.is_bytes() {
+        return expr;
+    }
+    if let Expr::Literal(Value::Bytes(bytes), _) = &expr
+        && std::str::from_utf8(bytes).is_ok()
+    {
+        return expr;
+    }
+    let args = vec![expr];
+    let function = &AS_CHARACTERS;
+    Expr::Function { function, args, ty }
+}
+
+/// The arguments of a function as it takes them for a result of this type.
+pub(super) fn arguments(
+    function: &Function,
+    args: Vec<Expr>,
+    ty: &ExprType,
+    connection: Collation,
+) -> Result<Vec<Expr>, SqlError> {
+    let Some((collation, which)) = wanted(function.name, &args, ty, connection)? else {
+        return Ok(args);
+    };
+    let make = |(i, arg)| {
+        if which.contains(&i) {
+            of(arg, collation)
+        } else {
+            arg
+        }
+    };
+    Ok(args.into_iter().enumerate().map(make).collect())
+}
+
+/// The collation of some arguments, and which they are.
+fn wanted(
+    name: &str,
+    args: &[Expr],
+    ty: &ExprType,
+    connection: Collation,
+) -> Result<Option<(Collation, std::ops::Range<usize>)>, SqlError> {
+    let own = |i: usize| match args.get(i).map(infer) {
+        Some(ty) if ty.is_string() => ty.collation,
+        _ => connection,
+    };
+    let is_number = |arg: &Expr| {
+        let ty = infer(arg);
+        ty.ty.is_some() && !ty.is_string() && !ty.is_temporal()
+    };
+    Ok(Some(match name {
+        // All are alike.
+        "concat" | "concat_ws" | "coalesce" | "ifnull" if ty.is_string() => {
+            (ty.collation, 0..args.len())
+        }
+        "if" | "elt" if ty.is_string() => (ty.collation, 1..args.len()),
+        "nullif" | "greatest" | "least" | "strcmp" => {
+            let types: Vec<ExprType> = args.iter().map(infer).collect();
+            let strings: Vec<ExprType> = types.into_iter().filter(ExprType::is_string).collect();
+            (comparison_collation(&strings, name)?, 0..args.len())
+        }
+        // The first one decides.
+        "instr" | "substring_index" | "trim" => (own(0), 1..2),
+        "lpad" | "rpad" => (own(0), 2..3),
+        "replace" => (own(0), 1..3),
+        "insert" => (own(0), 3..4),
+        "field" if !args.iter().any(is_number) => (own(0), 1..args.len()),
+        // The second one does.
+        "locate" => (own(1), 0..1),
+        "quote" => (connection, 0..1),
+        _ => return Ok(None),
+    }))
+}
