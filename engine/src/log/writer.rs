@@ -3,7 +3,7 @@
 
 use super::{
     FileInfo, LogError, Position,
-    event::{self, FileHeader},
+    event::{self, FileHeader, UNWRITTEN},
     group::{Open, Publish},
     keeper::{self, Filled, Prepared},
     seal::{self, Clock},
@@ -202,7 +202,9 @@ impl Writer {
     fn write(&mut self, open: &mut Open) -> Result<(), LogError> {
         let server_id = self.shared.server_id;
         let Open { bytes, large, .. } = open;
-        let mut rest = &mut bytes[..];
+        let length = bytes.len();
+        bytes.extend_from_slice(&UNWRITTEN);
+        let mut rest = &mut bytes[..length];
         let mut taken = 0;
         for (before, batch) in large {
             let (part, after) = rest
@@ -211,14 +213,17 @@ impl Writer {
             (rest, taken) = (after, *before);
             for events in [part, batch.events_mut()] {
                 seal::transactions(events, self.position, server_id, &mut self.clock);
-                self.put(events)?;
+                self.put(events, events.len())?;
             }
         }
         seal::transactions(rest, self.position, server_id, &mut self.clock);
-        self.put(rest)
+        let events = rest.len();
+        let rest = bytes.get(taken..).unwrap_or_default();
+        self.put(rest, events)
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+    /// Writes bytes, of which so many are events; what comes next takes the place of the others.
+    fn put(&mut self, bytes: &[u8], events: usize) -> Result<(), LogError> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -235,7 +240,7 @@ impl Writer {
         if let Some(since) = stalled {
             self.resume(since);
         }
-        self.position = end;
+        self.position += events as u64;
         Ok(())
     }
 
@@ -301,14 +306,16 @@ impl Writer {
         let shared = &self.shared;
         let (left, end) = (self.number, self.position);
         let created = (shared.keeper.env().wall_micros() / 1_000_000) as u32;
-        let header = shared.header(created, self.written).encode();
+        let mut header = shared.header(created, self.written).encode();
+        let events = header.len();
+        header.extend_from_slice(&UNWRITTEN);
         self.number = next.number;
         self.file = next.file;
         self.filled = next.filled;
         self.position = 0;
         self.clock = Clock::default();
         self.ask_at = 0;
-        self.put(&header)?;
+        self.put(&header, events)?;
         let shared = &self.shared;
         shared.files.set_size(left, end);
         shared.files.begin(FileInfo {

@@ -36,6 +36,18 @@ pub(in crate::log) enum FileHeaderFlaw {
     Foreign(String),
 }
 
+/// What stands behind the last event while a file is in use, in front of the zeros: the header of
+/// an event of 512 MiB, which no file has room for. mysqlbinlog takes it for an event that is still
+/// being written, warns, and ends well, where zeros are an error to it. The next event takes its
+/// place; to recovery it is as good as zeros, as no event ends at 0.
+pub(in crate::log) const UNWRITTEN: [u8; HEADER] = {
+    let mut bytes = [0; HEADER];
+    bytes[super::offset::TYPE] = kind::IGNORABLE;
+    bytes[super::offset::SIZE + 3] = 0x20;
+    bytes[super::offset::FLAGS] = super::IGNORABLE as u8;
+    bytes
+};
+
 impl FileHeader {
     /// The bytes.
     pub(in crate::log) fn encode(&self) -> Vec<u8> {

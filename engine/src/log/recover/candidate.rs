@@ -6,7 +6,9 @@ use crate::{
     env::{Env, File, Mode},
     log::{
         OpenError,
-        event::{Event, FileHeader, FileHeaderFlaw, Gtid, HEADER, IN_USE, MAGIC, kind, offset},
+        event::{
+            Event, FileHeader, FileHeaderFlaw, Gtid, HEADER, IN_USE, MAGIC, UNWRITTEN, kind, offset,
+        },
         file_name,
         files::Directory,
         keeper::{self, MARGIN},
@@ -191,7 +193,7 @@ impl Candidate {
     }
 }
 
-/// Says what of a file of `length` bytes is cut from `end` on, unless it is nothing but zeros.
+/// Says what of a file of `length` bytes is cut from `end` on, unless nothing was written there.
 pub(super) fn tell_cut(
     env: &Env,
     file: &File,
@@ -201,8 +203,11 @@ pub(super) fn tell_cut(
 ) -> Result<(), OpenError> {
     let name = file_name(number);
     let reading = io_error(format!("cannot read {name}"));
-    let (mut at, mut last) = (end, end);
     let mut buffer = vec![0; PIECE];
+    let got = file.read_at(&mut buffer, end).map_err(&reading)?;
+    let unwritten = buffer.get(..got).is_some_and(|b| b.starts_with(&UNWRITTEN));
+    let begin = if unwritten { end + HEADER as u64 } else { end };
+    let (mut at, mut last) = (begin, end);
     while at < length {
         let got = file.read_at(&mut buffer, at).map_err(&reading)?;
         let bytes = buffer.get(..got).unwrap_or_default();

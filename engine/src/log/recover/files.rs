@@ -9,7 +9,7 @@ use crate::{
     env::{File, Mode},
     log::{
         FileInfo, OpenError, Options, Position,
-        event::FileHeader,
+        event::{FileHeader, UNWRITTEN},
         file_name,
         files::{Directory, INDEX, INDEX_MAX, parse_index},
         keeper::MARGIN,
@@ -162,7 +162,7 @@ pub(in crate::log) fn begin(
 ) -> Result<Begun, OpenError> {
     let beginning = io_error(format!("cannot begin {}", file_name(number)));
     let created = (directory.env.wall_micros() / 1_000_000) as u32;
-    let header = FileHeader {
+    let mut header = FileHeader {
         server_version: options.server_version.clone(),
         server_id: options.server_id,
         created,
@@ -171,11 +171,13 @@ pub(in crate::log) fn begin(
         after,
     }
     .encode();
+    let position = header.len() as u64;
+    header.extend_from_slice(&UNWRITTEN);
     let file = directory
         .open(number, Mode::CreateNew)
         .map_err(&beginning)?;
     file.write_at(&header, 0).map_err(&beginning)?;
-    let length = header.len() as u64 + MARGIN;
+    let length = position + MARGIN;
     file.set_len(length).map_err(&beginning)?;
     file.sync_data().map_err(&beginning)?;
     directory
@@ -184,7 +186,6 @@ pub(in crate::log) fn begin(
         .map_err(&beginning)?;
     let numbers = before.iter().map(|file| file.number).chain([number]);
     directory.write_index(numbers).map_err(&beginning)?;
-    let position = header.len() as u64;
     let info = FileInfo {
         number,
         size: position,
