@@ -310,6 +310,12 @@ impl Conversion {
                         value = as_seen(old, column, value, self.rules);
                     }
                     if value.is_null() && !column.nullable {
+                        if !self.rules.sql_mode.has(SqlMode::STRICT) {
+                            let lost = SqlError::data_truncated(&column.name, number);
+                            outcome.warnings.warn(lost);
+                            self.row.push(expr::implicit_default(column));
+                            continue;
+                        }
                         return Err(if self.null_is_truncated {
                             SqlError::data_truncated(&column.name, number)
                         } else {

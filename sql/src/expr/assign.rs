@@ -17,6 +17,9 @@ use cohort_engine::types::{
 /// The last moment that TIMESTAMP holds: 2038-01-19 03:14:07.999999 UTC, in microseconds.
 pub const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
 
+/// No number above it is a date and time, let alone a time.
+const TIME_NUMBER_MAX: f64 = 99_991_231_235_959.0;
+
 /// A column that a value is stored into, and the rules for it.
 struct Target<'t, 'c> {
     column: &'t Column,
@@ -488,18 +491,22 @@ impl Target<'_, '_> {
     }
 
     fn time(&mut self, value: &Value, fsp: u8) -> Result<Value, SqlError> {
-        let mut had_date = matches!(value, Value::DateTime(_) | Value::Date(_));
+        let mut had_date = false;
         let parsed = match value {
             Value::Time(time) => Some((*time, false)),
+            Value::Bytes(text) if text.trim_ascii().is_empty() => Some((Time::default(), false)),
             Value::Bytes(text) => temporal::parse_time(text).map(|parsed| {
                 had_date = parsed.had_date;
                 (parsed.value, parsed.truncated)
             }),
             Value::Int(n) => temporal::time_from_number(*n).map(|p| (p.value, p.truncated)),
-            Value::UInt(n) => i64::try_from(*n)
-                .ok()
-                .and_then(temporal::time_from_number)
+            Value::UInt(n) => temporal::time_from_number(i64::try_from(*n).unwrap_or(i64::MAX))
                 .map(|p| (p.value, p.truncated)),
+            Value::Double(x) if x.abs() > TIME_NUMBER_MAX => {
+                let max = temporal::TIME_MAX;
+                let micros = if *x < 0.0 { -max } else { max };
+                Some((Time { micros }, true))
+            }
             other => convert::time(other, self.context).map(|time| (time, false)),
         };
         let (time, truncated) = parsed.unwrap_or((Time::default(), true));
@@ -521,8 +528,9 @@ impl Target<'_, '_> {
             Value::Time(_) => self.context.statement.now().date.year.into(),
             Value::Bytes(text) => {
                 let number = self.text_to_integer(text)?;
-                // The text '0' is 2000, '0000' and the number 0 are 0000.
-                if number == 0 && matches!(text.trim_ascii(), b"0" | b"00") {
+                // Of zeros four characters are 0000, others 2000; the number 0 is 0000.
+                let is_number = !convert::numeric_prefix(text).0.is_empty();
+                if number == 0 && is_number && text.len() != 4 {
                     2000
                 } else {
                     number

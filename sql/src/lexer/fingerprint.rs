@@ -17,7 +17,7 @@
 //! is read at the speed of the lexer.
 
 use super::{Kind, Lexer, Mode, Token, ValueKind, hints, number, string_value};
-use cohort_engine::types::Value;
+use cohort_engine::types::{Decimal, Value};
 
 /// Texts longer than this are not worth a place in the cache, unless they fold.
 const KEY_LENGTH_MAX: usize = 16 * 1024;
@@ -270,7 +270,11 @@ impl<'a, 'l> Walk<'a, 'l> {
     /// Whether a `-` here is a sign, not a subtraction.
     fn sign_position(&self) -> bool {
         let before = self.previous.text(self.source);
-        self.previous.kind == Kind::Symbol && before != b")"
+        match self.previous.kind {
+            Kind::Symbol => before != b")",
+            Kind::Word => is_one_of(before, &["BETWEEN", "AND", "OR", "WHEN", "THEN", "ELSE"]),
+            _ => false,
+        }
     }
 
     fn negative(&mut self, minus: Token, lexer: &mut Lexer) -> Step {
@@ -279,6 +283,7 @@ impl<'a, 'l> Walk<'a, 'l> {
         let value = number(next.kind, next.text(self.source)).and_then(|value| match value {
             Value::Int(v) => v.checked_neg().map(Value::Int),
             Value::UInt(v) if v == 1 << 63 => Some(Value::Int(i64::MIN)),
+            Value::UInt(v) => Some(Value::Decimal(Box::new(-Decimal::from(v)))),
             Value::Decimal(v) => Some(Value::Decimal(Box::new(-*v))),
             Value::Double(v) => Some(Value::Double(-v)),
             _ => None,

@@ -41,6 +41,7 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
         self.begin_statement("Prepare", None);
+        self.clear_warnings();
         let result = self.prepare_statement(sql);
         self.state.counters().count(Counter::ComStmtPrepare);
         let result = self.end_statement(result);

@@ -237,20 +237,20 @@ fn zone(cursor: &mut Cursor<'_>) -> Option<i32> {
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     let mut cursor = Cursor { rest: text };
     cursor.skip_spaces();
-    if cursor.rest.len() >= 12
-        && cursor.peek() != Some(b'-')
-        && may_be_datetime(cursor.rest)
-        && let Some(parsed) = parse(cursor.rest)
-        && parsed.has_time
-    {
-        let value = Time {
-            micros: parsed.value.micros.cast_signed(),
-        };
-        return Some(ParsedTime {
-            value,
-            truncated: parsed.truncated,
-            had_date: true,
-        });
+    if cursor.rest.len() >= 12 && cursor.peek() != Some(b'-') && may_be_datetime(cursor.rest) {
+        match parse(cursor.rest) {
+            Some(parsed) if parsed.has_time => {
+                let micros = parsed.value.micros.cast_signed();
+                return Some(ParsedTime {
+                    value: Time { micros },
+                    truncated: parsed.truncated,
+                    had_date: true,
+                });
+            }
+            // One that does not exist is no time of another form.
+            None if begins_with_date(cursor.rest) => return None,
+            _ => {}
+        }
     }
     let negative = cursor.peek() == Some(b'-');
     if negative {
@@ -285,6 +285,9 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         cursor.advance();
         fraction = cursor.fraction();
     }
+    if has_exponent(cursor.rest) {
+        return None;
+    }
     cursor.skip_spaces();
     let [days, hours, minutes, seconds] = parts;
     if minutes > 59 || seconds > 59 {
@@ -301,6 +304,21 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         truncated: !cursor.rest.is_empty() || micros > TIME_MAX,
         had_date: false,
     })
+}
+
+/// Whether a number goes on with an exponent.
+fn has_exponent(rest: &[u8]) -> bool {
+    match rest {
+        [b'e' | b'E', b'+' | b'-', digit, ..] | [b'e' | b'E', digit, ..] => digit.is_ascii_digit(),
+        _ => false,
+    }
+}
+
+/// Whether a text that may be a date with a time cannot be anything else.
+fn begins_with_date(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let year = digits(text);
+    year >= 12 || (year > 0 && text.get(year) == Some(&b'-') && digits(&text[year + 1..]) > 0)
 }
 
 /// Whether a text where a TIME is wanted may be a date with a time: then something stands between
