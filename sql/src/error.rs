@@ -235,6 +235,7 @@ errors! {
     1681 b"HY000" deprecated_unsigned() "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     1681 b"HY000" deprecated_zerofill() "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     1690 b"22003" value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
+    1706 b"HY000" key_update_twice(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 b"HY000" internal(why) "Internal error: {why}";
     1818 b"HY000" invalid_year_width() "Invalid display width. Use YEAR instead.";

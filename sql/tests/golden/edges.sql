@@ -87,3 +87,11 @@ CREATE TABLE op (a INT) KEY_BLOCK_SIZE = DEFAULT;
 CREATE TABLE op (a INT) PACK_KEYS = maybe;
 CREATE TABLE op (a INT) ROW_FORMAT = COMPACT STATS_PERSISTENT = DEFAULT PACK_KEYS = 1;
 SHOW CREATE TABLE op;
+-- A table that is changed under two names keeps its keys.
+CREATE TABLE tw (id INT PRIMARY KEY, x INT);
+INSERT INTO tw VALUES (1, 1), (2, 2);
+UPDATE tw a, tw b SET a.id = a.id + 10, b.x = 2;
+UPDATE tw a JOIN tw b ON a.id = b.id SET a.x = 5, b.id = 7;
+UPDATE tw a JOIN tw b ON a.id = b.id SET a.id = a.id + 10;
+UPDATE tw a, tw b SET a.x = 1, b.x = 2 WHERE a.id = b.id;
+SELECT * FROM tw;
