@@ -171,10 +171,15 @@ impl Target<'_, '_> {
     }
 
     fn integer(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let mut lost = None;
         let wide = match value {
             Value::Int(n) => i128::from(*n),
             Value::UInt(n) => i128::from(*n),
-            Value::Bytes(text) => self.text_to_integer(text)?,
+            Value::Bytes(text) => {
+                let number;
+                (number, lost) = self.text_to_integer(text);
+                number
+            }
             other => match convert::number(other, self.context) {
                 Some(Number::Int(n)) => n.into(),
                 Some(Number::UInt(n)) => n.into(),
@@ -197,6 +202,8 @@ impl Target<'_, '_> {
         let clipped = wide.clamp(low, high);
         if clipped != wide {
             self.out_of_range()?;
+        } else if let Some(error) = lost {
+            self.lossy(error)?;
         }
         Ok(if self.column.unsigned {
             Value::UInt(clipped as u64)
@@ -205,23 +212,18 @@ impl Target<'_, '_> {
         })
     }
 
-    /// The number at the start of a text, rounded.
-    fn text_to_integer(&mut self, text: &[u8]) -> Result<i128, SqlError> {
+    /// The number at the start of a text, rounded; what is wrong if it is not all of the text.
+    fn text_to_integer(&self, text: &[u8]) -> (i128, Option<SqlError>) {
         let exact = convert::text_to_decimal(text);
-        if exact.garbage {
-            let numeric = text
-                .trim_ascii_start()
-                .iter()
-                .take(3)
-                .any(u8::is_ascii_digit);
-            let error = if numeric {
+        let begins = text.trim_ascii_start().iter().take(3);
+        let lost = exact.garbage.then(|| {
+            if begins.clone().any(u8::is_ascii_digit) {
                 self.truncated()
             } else {
                 self.incorrect("integer", text)
-            };
-            self.lossy(error)?;
-        }
-        Ok(decimal_to_wide(&exact.number))
+            }
+        });
+        (decimal_to_wide(&exact.number), lost)
     }
 
     fn floating(&mut self, value: &Value) -> Result<Value, SqlError> {
@@ -273,12 +275,13 @@ impl Target<'_, '_> {
                 // Outside strict mode a number that is too large is out of range, see below.
                 if exact.garbage || exact.overflow && strict {
                     let (prefix, _) = convert::numeric_prefix(text);
-                    let error = if prefix.is_empty() || strict {
-                        self.incorrect("decimal", text)
+                    if prefix.is_empty() || strict {
+                        let error = self.incorrect("decimal", text);
+                        self.lossy(error)?;
                     } else {
-                        self.truncated()
-                    };
-                    self.lossy(error)?;
+                        let note = self.truncated();
+                        self.context.warnings.note(note);
+                    }
                 }
                 cut = exact.cut;
                 exact.number
@@ -431,8 +434,12 @@ impl Target<'_, '_> {
                 .and_then(convert::moment_of_number),
         };
         let Some(parsed) = parsed else {
-            let readable = !matches!(value, Value::Bytes(_));
-            self.bad_temporal(kind, value, readable)?;
+            let is_beyond = match value {
+                Value::Bytes(_) => false,
+                other => convert::double(other, self.context)
+                    .is_some_and(|x| !(0.0..=TIME_NUMBER_MAX).contains(&x)),
+            };
+            self.bad_temporal(kind, value, is_beyond)?;
             return Ok(None);
         };
         let mode = self.context.statement.sql_mode;
@@ -522,12 +529,14 @@ impl Target<'_, '_> {
     }
 
     fn year(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let mut lost = None;
         let number = match value {
             Value::Date(date) => date.year.into(),
             Value::DateTime(moment) => moment.date.year.into(),
             Value::Time(_) => self.context.statement.now().date.year.into(),
             Value::Bytes(text) => {
-                let number = self.text_to_integer(text)?;
+                let number;
+                (number, lost) = self.text_to_integer(text);
                 // Of zeros four characters are 0000, others 2000; the number 0 is 0000.
                 let is_number = !convert::numeric_prefix(text).0.is_empty();
                 if number == 0 && is_number && text.len() != 4 {
@@ -549,9 +558,12 @@ impl Target<'_, '_> {
             1901..=2155 => number,
             _ => {
                 self.out_of_range()?;
-                0
+                return Ok(Value::UInt(0));
             }
         };
+        if let Some(error) = lost {
+            self.lossy(error)?;
+        }
         Ok(Value::UInt(year as u64))
     }
 }

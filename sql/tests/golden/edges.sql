@@ -95,3 +95,15 @@ UPDATE tw a JOIN tw b ON a.id = b.id SET a.x = 5, b.id = 7;
 UPDATE tw a JOIN tw b ON a.id = b.id SET a.id = a.id + 10;
 UPDATE tw a, tw b SET a.x = 1, b.x = 2 WHERE a.id = b.id;
 SELECT * FROM tw;
+-- What a value loses on its way into a column.
+CREATE TABLE lo (i TINYINT UNSIGNED, d DECIMAL(5,2), y YEAR, dt DATETIME, da DATE);
+INSERT INTO lo (i) VALUES ('300x');
+INSERT INTO lo (i) VALUES ('-1x');
+INSERT INTO lo (i) VALUES ('30x');
+INSERT INTO lo (i) VALUES ('x');
+INSERT INTO lo (y) VALUES ('839:00:00');
+INSERT INTO lo (y) VALUES ('2001x');
+SET sql_mode = '';
+INSERT INTO lo VALUES ('300x', '12abc', '2001x', 5, -1), ('30x', 'abc', '839:00', 1e20, 2155), ('x', '99999x', 'x', 18446744073709551615, -5e5);
+SELECT i, d, y + 0, dt, da FROM lo;
+SET sql_mode = DEFAULT;
