@@ -330,6 +330,10 @@ impl<'p> Inserter<'p> {
             self.last_id = given;
             return Ok(());
         }
+        let Some(column) = self.table.columns.get(position) else {
+            return Ok(());
+        };
+        let largest = column.largest_integer();
         let next = {
             if context.insert_id > 0 {
                 // The rows after this one go on from it.
@@ -347,22 +351,20 @@ impl<'p> Inserter<'p> {
                 self.generated_any = true;
                 let engine = context.engine;
                 let first = engine.auto_increment_spaced(self.table, count, spacing);
+                if first.saturating_sub(1) > largest {
+                    return Err(SqlError::auto_increment_failed().into());
+                }
                 self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
             }
             let next = self.reserved.start;
             self.reserved.start = spacing.after(next);
             next
         };
-        let Some(column) = self.table.columns.get(position) else {
-            return Ok(());
-        };
-        let largest = column.largest_integer();
         // The largest is tried again and again: mostly it is there already.
-        let next = match next {
-            u64::MAX => return Err(SqlError::auto_increment_failed().into()),
-            next if next - 1 > largest => return Err(SqlError::auto_increment_failed().into()),
-            next => next.min(largest),
-        };
+        if next == u64::MAX {
+            return Err(SqlError::auto_increment_failed().into());
+        }
+        let next = next.min(largest);
         if self.forced {
             let engine = context.engine;
             engine.auto_increment_at_least_spaced(self.table, next, spacing);
