@@ -215,14 +215,16 @@ impl Target<'_, '_> {
     /// The number at the start of a text, rounded; what is wrong if it is not all of the text.
     fn text_to_integer(&self, text: &[u8]) -> (i128, Option<SqlError>) {
         let exact = convert::text_to_decimal(text);
-        let begins = text.trim_ascii_start().iter().take(3);
-        let lost = exact.garbage.then(|| {
-            if begins.clone().any(u8::is_ascii_digit) {
-                self.truncated()
-            } else {
-                self.incorrect("integer", text)
-            }
-        });
+        let (prefix, _) = convert::numeric_prefix(text);
+        let trimmed = text.trim_ascii();
+        let rest = trimmed.get(prefix.len()..).unwrap_or_default();
+        // An exponent may come to nothing.
+        let all = matches!(rest, [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-']);
+        let lost = match prefix {
+            "" => Some(self.incorrect("integer", text)),
+            _ if exact.garbage && !all => Some(self.truncated()),
+            _ => None,
+        };
         (decimal_to_wide(&exact.number), lost)
     }
 
