@@ -312,6 +312,12 @@ impl Target<'_, '_> {
     fn string(&mut self, value: Value) -> Result<Value, SqlError> {
         let mut bytes = match value {
             Value::Bytes(bytes) => bytes,
+            Value::Double(x) if !x.is_finite() => {
+                let (name, row) = (&self.column.name, self.context.row_number);
+                let error = SqlError::data_too_long(name, row);
+                self.lossy(error)?;
+                b"0".to_vec()
+            }
             other => {
                 let mut out = Vec::new();
                 convert::text(&other, NOT_FIXED, &mut out);
@@ -536,6 +542,9 @@ impl Target<'_, '_> {
             Value::Date(date) => date.year.into(),
             Value::DateTime(moment) => moment.date.year.into(),
             Value::Time(_) => self.context.statement.now().date.year.into(),
+            // `as` clips; the fraction is cut, that of a decimal is rounded.
+            Value::Double(x) if *x < 0.0 => -1,
+            Value::Double(x) => *x as i128,
             Value::Bytes(text) => {
                 let number;
                 (number, lost) = self.text_to_integer(text);

@@ -282,8 +282,8 @@ mod tests {
         let mut last = Last::default();
         for sql in [
             "CREATE DATABASE d",
-            "CREATE TABLE d.t (i INT, x DOUBLE)",
-            "INSERT INTO d.t VALUES (3, 1), (4, 2)",
+            "CREATE TABLE d.t (i INT, x DOUBLE, s TEXT)",
+            "INSERT INTO d.t (i, x) VALUES (3, 1), (4, 2)",
         ] {
             let done = session.query(sql.as_bytes(), false, &mut last);
             done.expect(sql);
@@ -294,6 +294,10 @@ mod tests {
             let refused = session.execute(insert, &[Value::Double(value)], &mut last);
             assert_eq!(refused.err().map(|error| error.code), Some(1264));
         }
+        let insert = session.prepare(b"INSERT INTO d.t (s) VALUES (?)");
+        let insert = insert.expect("a statement").id;
+        let refused = session.execute(insert, &[Value::Double(f64::NAN)], &mut last);
+        assert_eq!(refused.err().map(|error| error.code), Some(1406));
         let select = session.prepare(b"SELECT i FROM d.t WHERE i = ? OR x = ?");
         let values = [Value::Double(f64::NAN), Value::Double(f64::NAN)];
         last.row.clear();

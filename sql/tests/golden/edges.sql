@@ -63,6 +63,8 @@ SELECT * FROM ti;
 CREATE TABLE y (y YEAR);
 INSERT INTO y VALUES (0), ('0'), ('-0'), ('00'), ('000'), ('0000'), ('+0'), (2001);
 INSERT IGNORE INTO y VALUES ('0000-00-00'), ('x'), ('');
+INSERT INTO y VALUES (1.5e0), (1.5), (1.9e0), (-0.5e0);
+INSERT INTO y VALUES (1.5e0), (1.5), (1.9e0);
 SELECT y + 0 FROM y;
 -- NULL where a column takes none any more.
 CREATE TABLE nn (i INT, s VARCHAR(5), d DATE);
