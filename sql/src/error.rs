@@ -169,6 +169,7 @@ errors! {
     1264 b"22003" out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
     1265 b"01000" data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
     1267 b"HY000" illegal_mix_of_collations(one, one_kind, other, other_kind, operation) "Illegal mix of collations ({one},{one_kind}) and ({other},{other_kind}) for operation '{operation}'";
+    1271 b"HY000" illegal_mix_for_operation(operation) "Illegal mix of collations for operation '{operation}'";
     1273 b"HY000" unknown_collation(name) "Unknown collation: '{name}'";
     1280 b"42000" wrong_index_name(name) "Incorrect index name '{name}'";
     1286 b"42000" unknown_storage_engine(name) "Unknown storage engine '{name}'";
@@ -219,6 +220,7 @@ errors! {
     1440 b"XAE08" xa_duplicate() "XAER_DUPID: The XID already exists";
     1441 b"22008" datetime_overflow(function) "Datetime function: {function} field overflow";
     1461 b"42000" too_many_prepared(current) "Can't create more than max_prepared_stmt_count statements (current value: {current})";
+    1467 b"HY000" auto_increment_failed() "Failed to read auto-increment value from storage engine";
     1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
     1473 b"HY000" too_high_level_of_nesting() "Too high level of nesting for select";
     1478 b"HY000" illegal_create_option(engine, option) "Table storage engine '{engine}' does not support the create option '{option}'";
@@ -237,6 +239,7 @@ errors! {
     1681 b"HY000" deprecated_unsigned() "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     1681 b"HY000" deprecated_zerofill() "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     1690 b"22003" value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
+    1706 b"HY000" key_update_twice(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 b"HY000" internal(why) "Internal error: {why}";
     1818 b"HY000" invalid_year_width() "Invalid display width. Use YEAR instead.";
@@ -275,6 +278,7 @@ errors! {
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
+    3773 b"HY000" default_of_expression() "DEFAULT function cannot be used with default value expressions";
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";

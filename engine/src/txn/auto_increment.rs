@@ -55,6 +55,15 @@ impl Spacing {
     }
 }
 
+/// What comes after the largest value of a table's AUTO_INCREMENT.
+fn end_of(table: &Table) -> u64 {
+    let column = table.auto_increment_column();
+    let column = column.and_then(|column| table.columns.get(column));
+    column.map_or(u64::MAX, |column| {
+        column.largest_integer().saturating_add(1)
+    })
+}
+
 impl Engine {
     /// The next values of a table's AUTO_INCREMENT: reserves `count`, returns the first.
     pub fn auto_increment(&self, table: &Table, count: u64) -> u64 {
@@ -75,6 +84,8 @@ impl Engine {
                     .max(last.saturating_add(1)),
             )
         };
+        // Failed statements do not count beyond the end.
+        let reserve = |next: u64| reserve(next).map(|after| after.min(end_of(table).max(next)));
         let counter = &state.auto_increment;
         match counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve) {
             Ok(next) | Err(next) => first_from(next),

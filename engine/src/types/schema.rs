@@ -246,6 +246,14 @@ impl ColumnType {
 }
 
 impl Column {
+    /// The largest number of an integer column; of others, what AUTO_INCREMENT can count to.
+    #[must_use]
+    pub fn largest_integer(&self) -> u64 {
+        match self.ty.integer_bytes() {
+            0 => u64::MAX,
+            bytes => u64::MAX >> (64 - 8 * bytes + u32::from(!self.unsigned)),
+        }
+    }
     /// A nullable column of this type and name, without anything else said about it. Strings
     /// are of the default collation.
     #[must_use]

@@ -360,7 +360,13 @@ fn put_filled(out: &mut Vec<u8>, kind: Kind, value: &Value) {
     };
     let start = out.len();
     put_uint(digits, out);
-    let missing = (kind.width as usize).saturating_sub(out.len() - start);
+    // Of a YEAR zero alone: YEAR('0001-01-01') is 1.
+    let width = if kind.ty == column::YEAR && digits > 0 {
+        0
+    } else {
+        kind.width as usize
+    };
+    let missing = width.saturating_sub(out.len() - start);
     if missing > 0 {
         out.splice(start..start, std::iter::repeat_n(b'0', missing));
     }

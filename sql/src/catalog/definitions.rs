@@ -67,6 +67,8 @@ pub(super) const INNODB_TRX: &str = "\
     trx_adaptive_hash_timeout bigint+!, trx_is_read_only int!, trx_autocommit_non_locking int!, \
     trx_schedule_weight bigint+";
 
+pub(super) const KEYWORDS: &str = "WORD varchar(128), RESERVED int";
+
 pub(super) const KEY_COLUMN_USAGE: &str = "\
     CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \

@@ -90,7 +90,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 43] = [
+const ENTRIES: [Entry; 44] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -149,6 +149,7 @@ const ENTRIES: [Entry; 43] = [
         def::INNODB_TRX,
         server::transactions,
     ),
+    (INFORMATION, "KEYWORDS", def::KEYWORDS, server::keywords),
     (
         INFORMATION,
         "KEY_COLUMN_USAGE",

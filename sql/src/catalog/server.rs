@@ -2,6 +2,7 @@
 
 use super::{Rows, number, status, text, yes_no};
 use crate::{
+    command::reserved,
     state::{Entry, Pool, State},
     variables::{self, Scope, Variable},
 };
@@ -58,6 +59,11 @@ pub(super) fn collations(_: &State) -> Rows {
 pub(super) fn collation_charsets(_: &State) -> Rows {
     let row = |collation: &Collation| vec![text(collation.name()), text(collation.charset())];
     sorted_collations().iter().map(row).collect()
+}
+
+pub(super) fn keywords(_: &State) -> Rows {
+    let row = |(word, reserved)| vec![text(word), number(u64::from(reserved))];
+    reserved::all().into_iter().map(row).collect()
 }
 
 pub(super) fn engines(_: &State) -> Rows {

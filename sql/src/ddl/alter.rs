@@ -11,7 +11,7 @@ use super::{
     syntax::{Action, ColumnSyntax, DefaultSyntax, KeySyntax, Place},
     table,
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, expr::SqlMode};
 use cohort_engine::types::{
     Collation, Index, Table,
     schema::{DefaultValue, TreeId},
@@ -70,7 +70,8 @@ pub(super) fn alter(
         .any(|action| matches!(action, Action::Rebuild));
     let rebuild = forced || !same_rows(old, &new, &sources, primary);
     let loses_primary = old.primary.is_some() && primary.is_none();
-    let copies = loses_primary || copies(old, &new, &sources);
+    let forgives_null = !ctx.session.sql_mode.has(SqlMode::STRICT);
+    let copies = loses_primary || copies(old, &new, &sources, forgives_null);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
         let origin = origins.get(position).copied().flatten()?;
         let origin = old.indexes.get(origin)?;
@@ -352,9 +353,9 @@ fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
         })
 }
 
-/// Whether MySQL copies the table: for a column whose type changes, or a new one whose values are
-/// computed.
-fn copies(old: &Table, new: &Table, sources: &[Option<usize>]) -> bool {
+/// Whether MySQL copies the table: for a column whose type changes, one where NULL may become
+/// something else, or a new one whose values are computed.
+fn copies(old: &Table, new: &Table, sources: &[Option<usize>], forgives_null: bool) -> bool {
     let pairs = new.columns.iter().zip(sources);
     let mut added = pairs.clone().filter(|(_, source)| source.is_none());
     if added.any(|(column, _)| is_computed(&column.default)) {
@@ -363,6 +364,9 @@ fn copies(old: &Table, new: &Table, sources: &[Option<usize>]) -> bool {
     pairs
         .filter_map(|(new, source)| Some((old.columns.get((*source)?)?, new)))
         .any(|(old, new)| {
+            if forgives_null && old.nullable && !new.nullable {
+                return true;
+            }
             let mut old = old.clone();
             old.nullable = new.nullable;
             !old.same_storage(new) || (new.auto_increment && !old.auto_increment)

@@ -234,6 +234,12 @@ impl<'a> Conversion<'a> {
                         value = as_seen(old, column, value, self.session);
                     }
                     if value.is_null() && !column.nullable {
+                        if !self.session.sql_mode.has(SqlMode::STRICT) {
+                            let lost = SqlError::data_truncated(&column.name, number);
+                            outcome.warnings.warn(lost);
+                            self.row.push(expr::implicit_default(column));
+                            continue;
+                        }
                         return Err(if self.null_is_truncated {
                             SqlError::data_truncated(&column.name, number)
                         } else {

@@ -305,7 +305,11 @@ impl<'p> Inserter<'p> {
         let given = match self.row.get(position) {
             None | Some(Value::Null) => None,
             Some(Value::Int(0) | Value::UInt(0)) if !keep_zero => None,
-            Some(Value::Int(n)) => Some(u64::try_from(*n).unwrap_or(0)),
+            Some(Value::Int(n)) if *n < 0 => {
+                self.last_id = n.cast_unsigned();
+                return Ok(());
+            }
+            Some(Value::Int(n)) => Some(n.cast_unsigned()),
             Some(Value::UInt(n)) => Some(*n),
             Some(Value::Double(n)) if *n == 0.0 && !keep_zero => None,
             Some(Value::Float(n)) if *n == 0.0 && !keep_zero => None,
@@ -326,6 +330,10 @@ impl<'p> Inserter<'p> {
             self.last_id = given;
             return Ok(());
         }
+        let Some(column) = self.table.columns.get(position) else {
+            return Ok(());
+        };
+        let largest = column.largest_integer();
         let next = {
             if context.insert_id > 0 {
                 // The rows after this one go on from it.
@@ -343,20 +351,26 @@ impl<'p> Inserter<'p> {
                 self.generated_any = true;
                 let engine = context.engine;
                 let first = engine.auto_increment_spaced(self.table, count, spacing);
+                if first.saturating_sub(1) > largest {
+                    return Err(SqlError::auto_increment_failed().into());
+                }
                 self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
             }
             let next = self.reserved.start;
             self.reserved.start = spacing.after(next);
             next
         };
+        // The largest is tried again and again: mostly it is there already.
+        if next == u64::MAX {
+            return Err(SqlError::auto_increment_failed().into());
+        }
+        let next = next.min(largest);
         if self.forced {
             let engine = context.engine;
             engine.auto_increment_at_least_spaced(self.table, next, spacing);
         }
-        if let Some(column) = self.table.columns.get(position) {
-            let value = assign(column, Value::UInt(next), &mut context.eval)?;
-            self.put(position, value);
-        }
+        let value = assign(column, Value::UInt(next), &mut context.eval)?;
+        self.put(position, value);
         self.generated = next;
         self.last_id = next;
         Ok(())
@@ -422,7 +436,8 @@ impl<'p> Inserter<'p> {
 
     /// Another row has the same key: `false` if it is gone now and the insert is tried again.
     fn duplicate(&mut self, index: &str, context: &mut ExecContext) -> Result<bool, Stop> {
-        if self.plan.on_duplicate.is_none() && !self.plan.replace {
+        let generated = self.plan.replace && self.generated > 0 && self.counts(index);
+        if self.plan.on_duplicate.is_none() && !self.plan.replace || generated {
             let error = duplicate_error(self.table, index, &self.row);
             if !self.plan.ignore {
                 return Err(error.into());
@@ -454,6 +469,15 @@ impl<'p> Inserter<'p> {
         }
         self.update_duplicate(&key, &old, context)?;
         Ok(true)
+    }
+
+    /// Whether an index is that of the AUTO_INCREMENT column: what was generated for it replaces
+    /// no row.
+    fn counts(&self, name: &str) -> bool {
+        let mut indexes = self.table.primary.iter().chain(&self.table.indexes);
+        let index = indexes.find(|index| index.name == name);
+        let first = index.and_then(|index| index.parts.first());
+        first.is_some_and(|part| self.auto == Some(part.column.into()))
     }
 
     /// ON DUPLICATE KEY UPDATE.

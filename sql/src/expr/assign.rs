@@ -17,6 +17,9 @@ use cohort_engine::types::{
 /// The last moment that TIMESTAMP holds: 2038-01-19 03:14:07.999999 UTC, in microseconds.
 pub const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
 
+/// No number above it is a date and time, let alone a time.
+const TIME_NUMBER_MAX: f64 = 99_991_231_235_959.0;
+
 /// A column that a value is stored into, and the rules for it.
 struct Target<'t, 'c> {
     column: &'t Column,
@@ -168,10 +171,15 @@ impl Target<'_, '_> {
     }
 
     fn integer(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let mut lost = None;
         let wide = match value {
             Value::Int(n) => i128::from(*n),
             Value::UInt(n) => i128::from(*n),
-            Value::Bytes(text) => self.text_to_integer(text)?,
+            Value::Bytes(text) => {
+                let number;
+                (number, lost) = self.text_to_integer(text);
+                number
+            }
             other => match convert::number(other, self.context) {
                 Some(Number::Int(n)) => n.into(),
                 Some(Number::UInt(n)) => n.into(),
@@ -194,6 +202,8 @@ impl Target<'_, '_> {
         let clipped = wide.clamp(low, high);
         if clipped != wide {
             self.out_of_range()?;
+        } else if let Some(error) = lost {
+            self.lossy(error)?;
         }
         Ok(if self.column.unsigned {
             Value::UInt(clipped as u64)
@@ -202,23 +212,20 @@ impl Target<'_, '_> {
         })
     }
 
-    /// The number at the start of a text, rounded.
-    fn text_to_integer(&mut self, text: &[u8]) -> Result<i128, SqlError> {
+    /// The number at the start of a text, rounded; what is wrong if it is not all of the text.
+    fn text_to_integer(&self, text: &[u8]) -> (i128, Option<SqlError>) {
         let exact = convert::text_to_decimal(text);
-        if exact.garbage {
-            let numeric = text
-                .trim_ascii_start()
-                .iter()
-                .take(3)
-                .any(u8::is_ascii_digit);
-            let error = if numeric {
-                self.truncated()
-            } else {
-                self.incorrect("integer", text)
-            };
-            self.lossy(error)?;
-        }
-        Ok(decimal_to_wide(&exact.number))
+        let (prefix, _) = convert::numeric_prefix(text);
+        let trimmed = text.trim_ascii();
+        let rest = trimmed.get(prefix.len()..).unwrap_or_default();
+        // An exponent may come to nothing.
+        let all = matches!(rest, [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-']);
+        let lost = match prefix {
+            "" => Some(self.incorrect("integer", text)),
+            _ if exact.garbage && !all => Some(self.truncated()),
+            _ => None,
+        };
+        (decimal_to_wide(&exact.number), lost)
     }
 
     fn floating(&mut self, value: &Value) -> Result<Value, SqlError> {
@@ -270,12 +277,13 @@ impl Target<'_, '_> {
                 // Outside strict mode a number that is too large is out of range, see below.
                 if exact.garbage || exact.overflow && strict {
                     let (prefix, _) = convert::numeric_prefix(text);
-                    let error = if prefix.is_empty() || strict {
-                        self.incorrect("decimal", text)
+                    if prefix.is_empty() || strict {
+                        let error = self.incorrect("decimal", text);
+                        self.lossy(error)?;
                     } else {
-                        self.truncated()
-                    };
-                    self.lossy(error)?;
+                        let note = self.truncated();
+                        self.context.warnings.note(note);
+                    }
                 }
                 cut = exact.cut;
                 exact.number
@@ -304,6 +312,12 @@ impl Target<'_, '_> {
     fn string(&mut self, value: Value) -> Result<Value, SqlError> {
         let mut bytes = match value {
             Value::Bytes(bytes) => bytes,
+            Value::Double(x) if !x.is_finite() => {
+                let (name, row) = (&self.column.name, self.context.row_number);
+                let error = SqlError::data_too_long(name, row);
+                self.lossy(error)?;
+                b"0".to_vec()
+            }
             other => {
                 let mut out = Vec::new();
                 convert::text(&other, NOT_FIXED, &mut out);
@@ -428,8 +442,12 @@ impl Target<'_, '_> {
                 .and_then(convert::moment_of_number),
         };
         let Some(parsed) = parsed else {
-            let readable = !matches!(value, Value::Bytes(_));
-            self.bad_temporal(kind, value, readable)?;
+            let is_beyond = match value {
+                Value::Bytes(_) => false,
+                other => convert::double(other, self.context)
+                    .is_some_and(|x| !(0.0..=TIME_NUMBER_MAX).contains(&x)),
+            };
+            self.bad_temporal(kind, value, is_beyond)?;
             return Ok(None);
         };
         let mode = self.context.statement.sql_mode;
@@ -488,18 +506,22 @@ impl Target<'_, '_> {
     }
 
     fn time(&mut self, value: &Value, fsp: u8) -> Result<Value, SqlError> {
-        let mut had_date = matches!(value, Value::DateTime(_) | Value::Date(_));
+        let mut had_date = false;
         let parsed = match value {
             Value::Time(time) => Some((*time, false)),
+            Value::Bytes(text) if text.trim_ascii().is_empty() => Some((Time::default(), false)),
             Value::Bytes(text) => temporal::parse_time(text).map(|parsed| {
                 had_date = parsed.had_date;
                 (parsed.value, parsed.truncated)
             }),
             Value::Int(n) => temporal::time_from_number(*n).map(|p| (p.value, p.truncated)),
-            Value::UInt(n) => i64::try_from(*n)
-                .ok()
-                .and_then(temporal::time_from_number)
+            Value::UInt(n) => temporal::time_from_number(i64::try_from(*n).unwrap_or(i64::MAX))
                 .map(|p| (p.value, p.truncated)),
+            Value::Double(x) if x.abs() > TIME_NUMBER_MAX => {
+                let max = temporal::TIME_MAX;
+                let micros = if *x < 0.0 { -max } else { max };
+                Some((Time { micros }, true))
+            }
             other => convert::time(other, self.context).map(|time| (time, false)),
         };
         let (time, truncated) = parsed.unwrap_or((Time::default(), true));
@@ -515,14 +537,20 @@ impl Target<'_, '_> {
     }
 
     fn year(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let mut lost = None;
         let number = match value {
             Value::Date(date) => date.year.into(),
             Value::DateTime(moment) => moment.date.year.into(),
             Value::Time(_) => self.context.statement.now().date.year.into(),
+            // `as` clips; the fraction is cut, that of a decimal is rounded.
+            Value::Double(x) if *x < 0.0 => -1,
+            Value::Double(x) => *x as i128,
             Value::Bytes(text) => {
-                let number = self.text_to_integer(text)?;
-                // The text '0' is 2000, '0000' and the number 0 are 0000.
-                if number == 0 && matches!(text.trim_ascii(), b"0" | b"00") {
+                let number;
+                (number, lost) = self.text_to_integer(text);
+                // Of zeros four characters are 0000, others 2000; the number 0 is 0000.
+                let is_number = !convert::numeric_prefix(text).0.is_empty();
+                if number == 0 && is_number && text.len() != 4 {
                     2000
                 } else {
                     number
@@ -541,9 +569,12 @@ impl Target<'_, '_> {
             1901..=2155 => number,
             _ => {
                 self.out_of_range()?;
-                0
+                return Ok(Value::UInt(0));
             }
         };
+        if let Some(error) = lost {
+            self.lossy(error)?;
+        }
         Ok(Value::UInt(year as u64))
     }
 }

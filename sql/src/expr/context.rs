@@ -179,6 +179,10 @@ pub trait Environment {
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value, SqlError>;
     /// LAST_INSERT_ID(value)
     fn set_last_insert_id(&mut self, id: u64);
+    /// What it was set to in this statement.
+    fn last_insert_id(&self) -> Option<u64> {
+        None
+    }
     /// The time of day now, not at the statement's start (SYSDATE): microseconds since 1970.
     fn clock_micros(&self) -> i64;
     /// 64 random bits.

@@ -41,7 +41,9 @@ mod types;
 mod value_type;
 
 pub use arithmetic::bytes as bits_of_bytes;
-pub use assign::{TIMESTAMP_MAX, assign, assign_shown, assigned_digits, for_column};
+pub use assign::{
+    TIMESTAMP_MAX, assign, assign_shown, assigned_digits, for_column, implicit_default,
+};
 pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};

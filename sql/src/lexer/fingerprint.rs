@@ -278,7 +278,11 @@ impl<'a, 'l> Walk<'a, 'l> {
     /// Whether a `-` here is a sign, not a subtraction.
     fn sign_position(&self) -> bool {
         let before = self.previous.text(self.source);
-        self.previous.kind == Kind::Symbol && before != b")"
+        match self.previous.kind {
+            Kind::Symbol => before != b")",
+            Kind::Word => is_one_of(before, &["BETWEEN", "AND", "OR", "WHEN", "THEN", "ELSE"]),
+            _ => false,
+        }
     }
 
     fn negative(&mut self, minus: Token, lexer: &mut Lexer) -> Step {

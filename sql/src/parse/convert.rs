@@ -113,6 +113,10 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
+            let writes = is_one_of(text, &["UPDATE", "DELETE"]) && token.kind == Kind::Word;
+            if writes && self.last_is(")") && self.begins_with("WITH") {
+                return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
+            }
             if text == b"," && self.in_updated_tables() {
                 self.push(token, Out::make_word("CROSS", None));
                 self.push(token, Out::make_word("JOIN", None));
@@ -134,7 +138,8 @@ impl Converter<'_> {
                     // After a point every word is a name.
                     let name = String::from_utf8_lossy(text);
                     let quote = reserved::is_reserved(text).then_some('`');
-                    self.push(token, Out::make_word(&name, quote));
+                    let kind = Kind::QuotedName;
+                    self.push(Token { kind, ..token }, Out::make_word(&name, quote));
                     continue;
                 }
                 if let Some(rest) = self.take_charset(token, &lexer) {
@@ -377,6 +382,12 @@ impl Converter<'_> {
     fn last_is(&self, symbol: &str) -> bool {
         let last = self.tokens.last();
         last.is_some_and(|last| last.is_symbol(self.source, symbol))
+    }
+
+    /// Whether this is the statement's first word.
+    fn begins_with(&self, word: &str) -> bool {
+        let first = self.tokens.first();
+        first.is_some_and(|first| first.is_word(self.source, word))
     }
 
     /// Whether the tokens so far name the tables that DELETE deletes from.

@@ -275,7 +275,18 @@ impl Planner<'_> {
             let per_row = if rows.len() == 1 { per_row } else { 0 };
             return Ok((InsertRows::Values(rows), per_row));
         }
-        Ok((self.selected(source, columns.len(), 0)?, 0))
+        let mut rows = self.selected(source, columns.len(), 0)?;
+        if let InsertRows::Query(query) = &mut rows
+            && let [block] = query.blocks.as_mut_slice()
+        {
+            for (at, item) in block.output.iter_mut().enumerate() {
+                if let Some(column) = column(at) {
+                    let expr = std::mem::replace(&mut item.expr, Expr::null());
+                    item.expr = for_column(column, expr);
+                }
+            }
+        }
+        Ok((rows, 0))
     }
 
     /// The rows of a query: so many columns are inserted, and so many further ones are there for

@@ -97,6 +97,7 @@ impl Planner<'_> {
         let conditions = self.conditions(selection)?;
         self.names().clause = "field list";
         let wanted = targets(self)?;
+        self.check_moves(&wanted)?;
         let mut changed = Vec::with_capacity(wanted.len());
         for target in wanted {
             let (table, first_slot) = self.lock_target(&mut from, target.leaf)?;
@@ -133,6 +134,27 @@ impl Planner<'_> {
             targets: changed,
             ignore,
         })
+    }
+
+    /// Refuses to change a table under two names, if that moves its rows: the second change would
+    /// not find them.
+    fn check_moves(&mut self, wanted: &[Wanted]) -> Result<(), SqlError> {
+        let names = self.names();
+        let named = |target: &Wanted| {
+            let table = names.tables.get(target.leaf)?;
+            Some((table.table.as_ref()?, &table.alias))
+        };
+        for (at, second) in wanted.iter().enumerate() {
+            for first in wanted.iter().take(at) {
+                if let (Some((table, a)), Some((other, b))) = (named(first), named(second))
+                    && table.id == other.id
+                    && (moves(table, first) || moves(table, second))
+                {
+                    return Err(SqlError::key_update_twice(a, b));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The rows of a target are locked as they are read.
@@ -216,6 +238,16 @@ impl Planner<'_> {
             assignments: Vec::new(),
         })
     }
+}
+
+/// Whether a column of the primary key is assigned to.
+fn moves(table: &Table, target: &Wanted) -> bool {
+    let parts = table.primary.iter().flat_map(|key| &key.parts);
+    let is_key = |position: usize| parts.clone().any(|p| usize::from(p.column) == position);
+    target
+        .assignments
+        .iter()
+        .any(|(position, _)| is_key(*position))
 }
 
 fn computed(value: &Assigned) -> Option<Computed> {

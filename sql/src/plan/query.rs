@@ -469,8 +469,9 @@ impl Planner<'_> {
                 let expr = Box::new(computed.expr);
                 computed.expr = Expr::Cast { expr, ty };
             }
-            let name = match (alias, expr) {
-                (Some(alias), _) => alias.clone(),
+            let own = self.column_of_view(&computed.expr);
+            let name = match (alias.or(own.as_ref()), expr) {
+                (Some(name), _) => name.clone(),
                 (None, ast::Expr::Identifier(ident)) if !ident.value.starts_with('@') => {
                     ident.value.clone()
                 }
@@ -494,6 +495,14 @@ impl Planner<'_> {
             output.push(computed);
         }
         Ok((output, metas))
+    }
+
+    /// The name of a column of information_schema, whose tables are views for MySQL: it is theirs,
+    /// however the statement spells it.
+    fn column_of_view(&mut self, expr: &Expr) -> Option<String> {
+        let (table, column) = self.names().named_column(expr)?;
+        let database = &table.table.as_ref()?.database;
+        (database == "information_schema").then(|| column.name.clone())
     }
 
     /// Refuses what may follow `*` elsewhere.
@@ -609,6 +618,11 @@ impl Planner<'_> {
         names.aliases = Aliases::Last;
         let mut keys = Vec::new();
         for expr in exprs {
+            if let ast::Expr::Function(call) = expr
+                && call.name.to_string().eq_ignore_ascii_case("ROLLUP")
+            {
+                return Err(SqlError::not_supported("ROLLUP"));
+            }
             let key = match position(expr) {
                 Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(item) => item.clone(),

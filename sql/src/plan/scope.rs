@@ -538,7 +538,7 @@ impl Planner<'_> {
                 ty: ExprType::of_column(&column),
             }),
             DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
-            _ => Err(SqlError::not_supported("DEFAULT of an expression")),
+            _ => Err(SqlError::default_of_expression()),
         }
     }
 

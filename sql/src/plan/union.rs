@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, common_type, infer},
+    expr::{Expr, ExprType, coercibility, common_type, infer},
     output::ColumnMeta,
 };
 use sqlparser::ast::{self, Spanned};
@@ -177,6 +177,12 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
         for (ty, output) in types.iter_mut().zip(&block.output) {
             *ty = common_type(&[*ty, infer(&output.expr)]).computed();
         }
+    }
+    if types
+        .iter()
+        .any(|ty| ty.is_string() && ty.coercibility == coercibility::NONE)
+    {
+        return Err(SqlError::illegal_mix_for_operation("UNION"));
     }
     Ok(types)
 }

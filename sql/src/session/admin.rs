@@ -188,8 +188,8 @@ impl Session {
             out.row(row).map_err(client_gone)?;
         }
         self.state.row_count = -1;
-        self.state.found_rows = shown.rows.len() as u64;
         if warnings {
+            self.state.found_rows = shown.rows.len() as u64;
             return self.end(Done::default(), out);
         }
         let done = Done {

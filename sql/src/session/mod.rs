@@ -280,8 +280,13 @@ impl Session {
             self.clear_warnings();
             return self.run_text(sql, text, out);
         }
-        let statement = self.compile(sql)?;
-        self.run(&statement, &[], out)
+        match self.compile(sql) {
+            Ok(statement) => self.run(&statement, &[], out),
+            Err(error) => {
+                self.clear_warnings();
+                Err(error)
+            }
+        }
     }
 
     /// Forgets the warnings of the statement before.

@@ -41,6 +41,7 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
         self.begin_statement("Prepare", None);
+        self.clear_warnings();
         let result = self.prepare_statement(sql);
         self.state.counters().count(Counter::ComStmtPrepare);
         let result = self.end_statement(result);
@@ -282,8 +283,8 @@ mod tests {
         let mut last = Last::default();
         for sql in [
             "CREATE DATABASE d",
-            "CREATE TABLE d.t (i INT, x DOUBLE)",
-            "INSERT INTO d.t VALUES (3, 1), (4, 2)",
+            "CREATE TABLE d.t (i INT, x DOUBLE, s TEXT)",
+            "INSERT INTO d.t (i, x) VALUES (3, 1), (4, 2)",
         ] {
             let done = session.query(sql.as_bytes(), false, &mut last);
             done.expect(sql);
@@ -294,6 +295,10 @@ mod tests {
             let refused = session.execute(insert, &[Value::Double(value)], &mut last);
             assert_eq!(refused.err().map(|error| error.code), Some(1264));
         }
+        let insert = session.prepare(b"INSERT INTO d.t (s) VALUES (?)");
+        let insert = insert.expect("a statement").id;
+        let refused = session.execute(insert, &[Value::Double(f64::NAN)], &mut last);
+        assert_eq!(refused.err().map(|error| error.code), Some(1406));
         let select = session.prepare(b"SELECT i FROM d.t WHERE i = ? OR x = ?");
         let values = [Value::Double(f64::NAN), Value::Double(f64::NAN)];
         last.row.clear();

@@ -173,6 +173,9 @@ impl expr::Environment for Changes<'_> {
     fn set_last_insert_id(&mut self, id: u64) {
         self.changed.last_insert_id = Some(id);
     }
+    fn last_insert_id(&self) -> Option<u64> {
+        self.changed.last_insert_id
+    }
     fn clock_micros(&self) -> i64 {
         i64::try_from(self.state.instance.env().wall_micros()).unwrap_or(i64::MAX)
     }

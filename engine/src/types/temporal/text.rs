@@ -237,20 +237,20 @@ fn zone(cursor: &mut Cursor<'_>) -> Option<i32> {
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     let mut cursor = Cursor { rest: text };
     cursor.skip_spaces();
-    if cursor.rest.len() >= 12
-        && cursor.peek() != Some(b'-')
-        && may_be_datetime(cursor.rest)
-        && let Some(parsed) = parse(cursor.rest)
-        && parsed.has_time
-    {
-        let value = Time {
-            micros: parsed.value.micros.cast_signed(),
-        };
-        return Some(ParsedTime {
-            value,
-            truncated: parsed.truncated,
-            had_date: true,
-        });
+    if cursor.rest.len() >= 12 && cursor.peek() != Some(b'-') && may_be_datetime(cursor.rest) {
+        match parse(cursor.rest) {
+            Some(parsed) if parsed.has_time => {
+                let micros = parsed.value.micros.cast_signed();
+                return Some(ParsedTime {
+                    value: Time { micros },
+                    truncated: parsed.truncated,
+                    had_date: true,
+                });
+            }
+            // One that does not exist is no time of another form.
+            None if begins_with_date(cursor.rest) => return None,
+            _ => {}
+        }
     }
     let negative = cursor.peek() == Some(b'-');
     if negative {
@@ -313,6 +313,13 @@ fn has_exponent(rest: &[u8]) -> bool {
         _ => return false,
     };
     after.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// Whether a text that may be a date with a time cannot be anything else.
+fn begins_with_date(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let year = digits(text);
+    year >= 12 || (year > 0 && text.get(year) == Some(&b'-') && digits(&text[year + 1..]) > 0)
 }
 
 /// Whether a text where a TIME is wanted may be a date with a time: then something stands between

@@ -105,6 +105,7 @@ fn text_rows() {
         ..kind(column::YEAR)
     };
     assert_eq!(text(year, &Value::Int(0)), "0000");
+    assert_eq!(text(year, &Value::Int(1)), "1");
     assert_eq!(text(kind(column::LONG), &Value::Int(-42)), "-42");
     assert_eq!(
         text(kind(column::TIME), &Value::Time(Time { micros: 1 })),

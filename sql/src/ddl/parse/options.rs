@@ -46,6 +46,14 @@ const SHOWN: [&str; 11] = [
     "STATS_PERSISTENT",
     "STATS_SAMPLE_PAGES",
 ];
+const ROW_FORMATS: [&str; 6] = [
+    "DEFAULT",
+    "FIXED",
+    "DYNAMIC",
+    "COMPRESSED",
+    "REDUNDANT",
+    "COMPACT",
+];
 /// Options that promise something that is not there.
 const REFUSED: [&str; 9] = [
     "AUTOEXTEND_SIZE",
@@ -76,12 +84,20 @@ pub(super) fn table_option(c: &mut Cursor, options: &mut TableOptions) -> Parsed
     } else if let Some(which) = c.eat_any(&SHOWN) {
         c.eat_symbol("=");
         let token = c.peek();
-        if !matches!(token.kind, Kind::Word | Kind::Integer) {
+        let value = String::from_utf8_lossy(c.text(token)).to_ascii_uppercase();
+        let name = SHOWN.get(which).copied().unwrap_or_default();
+        let words = match name {
+            "ROW_FORMAT" => ROW_FORMATS.as_slice(),
+            "PACK_KEYS" | "STATS_AUTO_RECALC" | "STATS_PERSISTENT" | "STATS_SAMPLE_PAGES" => {
+                &["DEFAULT"]
+            }
+            _ => &[],
+        };
+        let is_number = token.kind == Kind::Integer && name != "ROW_FORMAT";
+        if !is_number && !words.contains(&value.as_str()) {
             return Err(c.error());
         }
         c.next();
-        let value = String::from_utf8_lossy(c.text(token)).to_ascii_uppercase();
-        let name = SHOWN.get(which).copied().unwrap_or_default();
         options.others.push((name, value));
     } else if let Some(word) = REFUSED.iter().find(|word| c.is(word)) {
         return Err(SqlError::not_supported(format_args!("table option {word}")));

@@ -205,7 +205,9 @@ fn string_collation(args: &Args<'_>) -> Option<Collation> {
 
 fn last_insert_id(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     if args.len() == 0 {
-        return Ok(Value::UInt(context.statement.last_insert_id));
+        let before = context.statement.last_insert_id;
+        let id = context.environment.last_insert_id().unwrap_or(before);
+        return Ok(Value::UInt(id));
     }
     let value = args.value(0, context)?;
     let id = match convert::integer(&value, context) {

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use bigdecimal::{ToPrimitive, num_bigint::BigInt};
-use cohort_engine::types::{Collation, ColumnType, Decimal, Value, decimal};
+use cohort_engine::types::{Collation, ColumnType, Decimal, Value, decimal, temporal};
 use sqlparser::ast;
 
 /// The type of a literal with this value.
@@ -244,6 +244,16 @@ pub(super) fn typed_string(typed: &ast::TypedString, scope: &dyn Scope) -> Resul
         other => return Err(SqlError::not_supported(other)),
     };
     let (value, ty) = temporal_literal(column_type, text.as_bytes())?;
+    if matches!(value, Value::DateTime(_))
+        && temporal::parse(text.as_bytes()).is_some_and(|p| p.offset_seconds.is_some())
+    {
+        // What it is depends on the session's time zone.
+        let text = constant(Value::Bytes(text.into_bytes()), Collation::Utf8mb4Bin);
+        return Ok(Expr::Cast {
+            expr: Box::new(text),
+            ty,
+        });
+    }
     Ok(Expr::Literal(value, ty))
 }
 
