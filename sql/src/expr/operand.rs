@@ -6,7 +6,8 @@
 //! |---|---|---|
 //! | a literal or variable | warning 1292 | the nearest integer |
 //! | a parameter, a FLOAT column | warning 1292 | the least integer |
-//! | a column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
+//! | a TEXT or BLOB column | 1, without a word, but a decimal with one | |
+//! | another column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
 //! | IF, CASE | as the branch | as the branch |
 //! | COALESCE, IFNULL, GREATEST, LEAST | 1, without a word | error 1690 |
 //! | any other operator or function | warning 1292 | error 1690 |
@@ -51,6 +52,9 @@ impl Expr {
         row: &'r [Value],
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'r, Value>, SqlError> {
+        if self.is_text_column() {
+            return self.value(row, context);
+        }
         if self.is_quiet() {
             let value = self.value(row, context)?;
             if let Value::Bytes(text) = &*value {
@@ -189,6 +193,7 @@ impl Expr {
                     _ => Ok(value),
                 }
             }
+            Some(ColumnType::Decimal { .. }) if self.is_text_column() => self.value(row, context),
             Some(_) if is_number && !to.is_integer() => self.number_value(row, context),
             _ => self.value(row, context),
         }
@@ -249,9 +254,17 @@ impl Expr {
         }
     }
 
+    /// Whether it is a TEXT or BLOB column.
+    fn is_text_column(&self) -> bool {
+        matches!(self, Expr::Column { ty, .. } if matches!(ty.ty, Some(ColumnType::Text(_))))
+    }
+
     /// Whether nothing is said of a text of it that is no number.
     fn is_quiet(&self) -> bool {
-        matches!(self, Expr::Function { function, .. } if function.as_number == AsNumber::Merged)
+        match self {
+            Expr::Function { function, .. } => function.as_number == AsNumber::Merged,
+            _ => self.is_text_column(),
+        }
     }
 
     /// Says that a floating point number is clipped to an integer, or refuses it.
