@@ -55,7 +55,7 @@ pub(super) fn bound(parameter: Expr, other: &Expr) -> Expr {
 }
 
 /// Whether it is a date, with a time or without one.
-fn is_moment(expr: &Expr) -> bool {
+pub(super) fn is_moment(expr: &Expr) -> bool {
     use ColumnType::{Date, DateTime, Timestamp};
     matches!(infer(expr).ty, Some(Date | DateTime(_) | Timestamp(_)))
 }
