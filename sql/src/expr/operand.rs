@@ -85,6 +85,17 @@ impl Expr {
                 let number = convert::integer_prefix(text).number;
                 Ok(Cow::Owned(number.into_value()))
             }
+            // The number that it is, rounded: a driver may send any number as a text.
+            Value::Bytes(text) if matches!(self, Expr::Parameter { bound: true, .. }) => {
+                let exact = convert::text_to_decimal(text);
+                if exact.garbage {
+                    let shown = convert::shown(text);
+                    let lost = SqlError::truncated_wrong_value("INTEGER", shown);
+                    context.warnings.warn(lost);
+                }
+                let (number, _) = convert::decimal_to_integer(&exact.number);
+                Ok(Cow::Owned(number.into_value()))
+            }
             _ => self.near_integer(value, context),
         }
     }

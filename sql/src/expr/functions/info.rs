@@ -207,7 +207,7 @@ fn last_insert_id(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
     if args.len() == 0 {
         return Ok(Value::UInt(context.statement.last_insert_id));
     }
-    let value = args.value(0, context)?;
+    let value = args.whole(0, context)?;
     let id = match convert::integer(&value, context) {
         Some(Number::Int(n)) => n.cast_unsigned(),
         Some(Number::UInt(n)) => n,

@@ -95,6 +95,16 @@ fn has_columns(expr: &Expr) -> bool {
     found
 }
 
+/// A hexadecimal or bit literal is a number beside one.
+pub(super) fn as_number_beside(expr: Expr, other: &Expr) -> Expr {
+    let ty = infer(other);
+    if ty.ty.is_some() && !ty.is_string() && !ty.is_temporal() {
+        literal::as_number(expr)
+    } else {
+        expr
+    }
+}
+
 /// What BETWEEN compares: dates beside an integer are numbers.
 pub(super) fn between(expr: Expr, low: Expr, high: Expr) -> [Expr; 3] {
     let (low, high) = match infer(&expr).ty {

@@ -366,7 +366,7 @@ fn alike(operands: [Expr; 3]) -> [Expr; 3] {
     if !mixed {
         return operands;
     }
-    operands.map(|operand| {
+    operands.map(literal::as_number).map(|operand| {
         if infer(&operand).is_string() {
             operand.into_double()
         } else {
