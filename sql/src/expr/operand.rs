@@ -4,9 +4,10 @@
 //!
 //! | | as a number, of `'1x'` | as an integer, of `1e20` |
 //! |---|---|---|
-//! | a literal or variable | warning 1292 | the nearest integer |
+//! | a literal | warning 1292 | the nearest integer |
+//! | a variable | warning 1292, but as an integer 1 without a word | the nearest integer |
 //! | a parameter, a FLOAT column | warning 1292 | the least integer |
-//! | a TEXT or BLOB column | 1, without a word, but a decimal with one | |
+//! | a TEXT or BLOB column | 1, without a word | |
 //! | another column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
 //! | IF, CASE | as the branch | as the branch |
 //! | COALESCE, IFNULL, GREATEST, LEAST | 1, without a word | error 1690 |
@@ -53,7 +54,8 @@ impl Expr {
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'r, Value>, SqlError> {
         if self.is_text_column() {
-            return self.value(row, context);
+            let value = self.value(row, context)?;
+            return Ok(text_column_decimal(value, context));
         }
         if self.is_quiet() {
             let value = self.value(row, context)?;
@@ -81,7 +83,7 @@ impl Expr {
         }
         let value = self.value(row, context)?;
         match &*value {
-            Value::Bytes(text) if self.is_quiet() => {
+            Value::Bytes(text) if self.is_quiet() || self.is_variable() => {
                 let number = convert::integer_prefix(text).number;
                 Ok(Cow::Owned(number.into_value()))
             }
@@ -155,7 +157,7 @@ impl Expr {
     #[inline]
     pub(super) fn among<'r>(&self, value: Cow<'r, Value>, others: &[Expr]) -> Cow<'r, Value> {
         match &*value {
-            Value::Bytes(text) if self.is_quiet() && others.iter().all(is_number) => {
+            Value::Bytes(text) if self.is_quiet() && others.iter().all(is_number_or_null) => {
                 Cow::Owned(Value::Double(convert::text_prefix_f64(text).0))
             }
             _ => value,
@@ -189,7 +191,7 @@ impl Expr {
         let is_number = !to.is_string() && !to.is_temporal();
         match to.ty {
             // A text is told of, whatever made it.
-            Some(_) if to.is_integer() && self.is_quiet() => {
+            Some(_) if to.is_integer() && (self.is_quiet() || self.is_variable()) => {
                 let value = self.value(row, context)?;
                 self.near_integer(value, context)
             }
@@ -204,7 +206,9 @@ impl Expr {
                     _ => Ok(value),
                 }
             }
-            Some(ColumnType::Decimal { .. }) if self.is_text_column() => self.value(row, context),
+            Some(ColumnType::Decimal { .. }) if self.is_text_column() => {
+                self.decimal_value(row, context)
+            }
             Some(_) if is_number && !to.is_integer() => self.number_value(row, context),
             _ => self.value(row, context),
         }
@@ -265,6 +269,11 @@ impl Expr {
         }
     }
 
+    /// Whether it is a user variable.
+    fn is_variable(&self) -> bool {
+        matches!(self, Expr::UserVariable { .. })
+    }
+
     /// Whether it is a TEXT or BLOB column.
     fn is_text_column(&self) -> bool {
         matches!(self, Expr::Column { ty, .. } if matches!(ty.ty, Some(ColumnType::Text(_))))
@@ -316,9 +325,25 @@ impl Expr {
     }
 }
 
-fn is_number(expr: &Expr) -> bool {
+/// The decimal that a TEXT or BLOB column has: it is told of only if there is none at all.
+fn text_column_decimal<'r>(value: Cow<'r, Value>, context: &mut EvalContext<'_>) -> Cow<'r, Value> {
+    let Value::Bytes(text) = &*value else {
+        return value;
+    };
+    if convert::numeric_prefix(text).0.is_empty() {
+        let lost = SqlError::incorrect_value_for_column("DECIMAL", "0", "", -1);
+        context.warnings.warn(lost);
+    }
+    let number = convert::text_to_decimal(text).number;
+    Cow::Owned(Value::Decimal(Box::new(number)))
+}
+
+fn is_number_or_null(expr: &Expr) -> bool {
     let ty = infer(expr);
-    ty.ty.is_some() && !ty.is_string() && !ty.is_temporal()
+    match ty.ty {
+        Some(_) => !ty.is_string() && !ty.is_temporal(),
+        None => matches!(expr, Expr::Literal(..)),
+    }
 }
 
 /// The bits that operators and aggregates on bits see of an expression; `None` for NULL.

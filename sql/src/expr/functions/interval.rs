@@ -326,7 +326,7 @@ pub(super) fn add(
     let amount = match unit {
         _ if unit.is_of_parts() => args.value(1, context)?,
         Unit::Second => args.exact(1, context)?,
-        _ => args.numeric(1, context)?,
+        _ => args.whole(1, context)?,
     };
     if start.is_null() || amount.is_null() {
         return Ok(Value::Null);

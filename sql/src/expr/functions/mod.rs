@@ -319,6 +319,13 @@ impl<'a> Args<'a> {
             None => Ok(value),
         }
     }
+    /// The value of an argument as it is compared with another.
+    fn beside<'x>(&self, i: usize, value: &'x Value, other: &Value) -> Cow<'x, Value> {
+        match self.args.get(i) {
+            Some(arg) => arg.beside(Cow::Borrowed(value), other),
+            None => Cow::Borrowed(value),
+        }
+    }
     /// The value of an argument where a date is wanted: of a YEAR, its first day.
     fn dated<'x, 'c: 'x>(
         &'x self,
