@@ -177,7 +177,14 @@ impl Expr {
                 expr,
                 truth,
                 negated,
-            } => Ok(Some((expr.truth(row, context)? == *truth) != *negated)),
+            } => {
+                let is = match truth {
+                    // Nothing is lost of a text that is there.
+                    None => expr.value(row, context)?.is_null(),
+                    truth => expr.truth(row, context)? == *truth,
+                };
+                Ok(Some(is != *negated))
+            }
             Expr::In {
                 expr,
                 list,
@@ -232,7 +239,7 @@ impl Expr {
                 if let Some(number) = literal::digits_number(other) {
                     return Ok(Some(number != 0));
                 }
-                let value = other.value(row, context)?;
+                let value = other.number_value(row, context)?;
                 Ok(truth_of(&value, context))
             }
         }
@@ -266,18 +273,19 @@ impl Expr {
                 ty: _,
             } => {
                 let operand = match operand {
-                    Some(operand) => match eval(operand, row, context)? {
+                    Some(operand) => match operand.value(row, context)?.into_owned() {
                         // Nothing is equal to it.
                         Value::Null => return Ok(otherwise.as_deref()),
-                        operand => Some(operand),
+                        value => Some((operand, value)),
                     },
                     None => None,
                 };
                 for (when, then) in branches {
                     let fits = match &operand {
-                        Some(operand) => {
-                            let when = eval(when, row, context)?;
-                            compare(operand, &when, *collation, context)? == Some(Ordering::Equal)
+                        Some((operand, value)) => {
+                            let when = when.value(row, context)?;
+                            let value = operand.beside(Cow::Borrowed(value), &when);
+                            compare(&value, &when, *collation, context)? == Some(Ordering::Equal)
                         }
                         None => when.truth(row, context)? == Some(true),
                     };

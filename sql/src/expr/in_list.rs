@@ -106,8 +106,9 @@ impl InList {
         }
         let mut unknown = false;
         for candidate in &self.items {
-            let candidate = candidate.value(row, context)?;
-            match compare(value, &candidate, collation, context)? {
+            let found = candidate.value(row, context)?;
+            let found = candidate.beside(found, value);
+            match compare(value, &found, collation, context)? {
                 Some(Ordering::Equal) => return Ok(Some(true)),
                 Some(_) => {}
                 None => unknown = true,

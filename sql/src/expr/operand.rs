@@ -4,9 +4,11 @@
 //!
 //! | | as a number, of `'1x'` | as an integer, of `1e20` |
 //! |---|---|---|
-//! | a literal or variable | warning 1292 | the nearest integer |
+//! | a literal | warning 1292 | the nearest integer |
+//! | a variable | warning 1292, but as an integer 1 without a word | the nearest integer |
 //! | a parameter, a FLOAT column | warning 1292 | the least integer |
-//! | a column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
+//! | a TEXT or BLOB column | 1, without a word | |
+//! | another column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
 //! | IF, CASE | as the branch | as the branch |
 //! | COALESCE, IFNULL, GREATEST, LEAST | 1, without a word | error 1690 |
 //! | any other operator or function | warning 1292 | error 1690 |
@@ -51,6 +53,10 @@ impl Expr {
         row: &'r [Value],
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'r, Value>, SqlError> {
+        if self.is_text_column() {
+            let value = self.value(row, context)?;
+            return Ok(text_column_decimal(value, context));
+        }
         if self.is_quiet() {
             let value = self.value(row, context)?;
             if let Value::Bytes(text) = &*value {
@@ -77,8 +83,19 @@ impl Expr {
         }
         let value = self.value(row, context)?;
         match &*value {
-            Value::Bytes(text) if self.is_quiet() => {
+            Value::Bytes(text) if self.is_quiet() || self.is_variable() => {
                 let number = convert::integer_prefix(text).number;
+                Ok(Cow::Owned(number.into_value()))
+            }
+            // The number that it is, rounded: a driver may send any number as a text.
+            Value::Bytes(text) if matches!(self, Expr::Parameter { bound: true, .. }) => {
+                let exact = convert::text_to_decimal(text);
+                if exact.garbage {
+                    let shown = convert::shown(text);
+                    let lost = SqlError::truncated_wrong_value("INTEGER", shown);
+                    context.warnings.warn(lost);
+                }
+                let (number, _) = convert::decimal_to_integer(&exact.number);
                 Ok(Cow::Owned(number.into_value()))
             }
             _ => self.near_integer(value, context),
@@ -140,7 +157,7 @@ impl Expr {
     #[inline]
     pub(super) fn among<'r>(&self, value: Cow<'r, Value>, others: &[Expr]) -> Cow<'r, Value> {
         match &*value {
-            Value::Bytes(text) if self.is_quiet() && others.iter().all(is_number) => {
+            Value::Bytes(text) if self.is_quiet() && others.iter().all(is_number_or_null) => {
                 Cow::Owned(Value::Double(convert::text_prefix_f64(text).0))
             }
             _ => value,
@@ -174,7 +191,7 @@ impl Expr {
         let is_number = !to.is_string() && !to.is_temporal();
         match to.ty {
             // A text is told of, whatever made it.
-            Some(_) if to.is_integer() && self.is_quiet() => {
+            Some(_) if to.is_integer() && (self.is_quiet() || self.is_variable()) => {
                 let value = self.value(row, context)?;
                 self.near_integer(value, context)
             }
@@ -188,6 +205,9 @@ impl Expr {
                     }
                     _ => Ok(value),
                 }
+            }
+            Some(ColumnType::Decimal { .. }) if self.is_text_column() => {
+                self.decimal_value(row, context)
             }
             Some(_) if is_number && !to.is_integer() => self.number_value(row, context),
             _ => self.value(row, context),
@@ -249,9 +269,22 @@ impl Expr {
         }
     }
 
+    /// Whether it is a user variable.
+    fn is_variable(&self) -> bool {
+        matches!(self, Expr::UserVariable { .. })
+    }
+
+    /// Whether it is a TEXT or BLOB column.
+    fn is_text_column(&self) -> bool {
+        matches!(self, Expr::Column { ty, .. } if matches!(ty.ty, Some(ColumnType::Text(_))))
+    }
+
     /// Whether nothing is said of a text of it that is no number.
     fn is_quiet(&self) -> bool {
-        matches!(self, Expr::Function { function, .. } if function.as_number == AsNumber::Merged)
+        match self {
+            Expr::Function { function, .. } => function.as_number == AsNumber::Merged,
+            _ => self.is_text_column(),
+        }
     }
 
     /// Says that a floating point number is clipped to an integer, or refuses it.
@@ -292,9 +325,25 @@ impl Expr {
     }
 }
 
-fn is_number(expr: &Expr) -> bool {
+/// The decimal that a TEXT or BLOB column has: it is told of only if there is none at all.
+fn text_column_decimal<'r>(value: Cow<'r, Value>, context: &mut EvalContext<'_>) -> Cow<'r, Value> {
+    let Value::Bytes(text) = &*value else {
+        return value;
+    };
+    if convert::numeric_prefix(text).0.is_empty() {
+        let lost = SqlError::incorrect_value_for_column("DECIMAL", "0", "", -1);
+        context.warnings.warn(lost);
+    }
+    let number = convert::text_to_decimal(text).number;
+    Cow::Owned(Value::Decimal(Box::new(number)))
+}
+
+fn is_number_or_null(expr: &Expr) -> bool {
     let ty = infer(expr);
-    ty.ty.is_some() && !ty.is_string() && !ty.is_temporal()
+    match ty.ty {
+        Some(_) => !ty.is_string() && !ty.is_temporal(),
+        None => matches!(expr, Expr::Literal(..)),
+    }
 }
 
 /// The bits that operators and aggregates on bits see of an expression; `None` for NULL.

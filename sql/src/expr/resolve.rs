@@ -256,7 +256,10 @@ fn unary(
         ast::UnaryOperator::Plus => Ok(operand),
         ast::UnaryOperator::Minus => Ok(literal::negate(operand)),
         ast::UnaryOperator::Not | ast::UnaryOperator::BangNot => Ok(Expr::Not(Box::new(operand))),
-        ast::UnaryOperator::BitwiseNot => Ok(Expr::BitNot(Box::new(literal::as_number(operand)))),
+        ast::UnaryOperator::BitwiseNot => {
+            let operand = as_bytes(literal::as_number(operand));
+            Ok(Expr::BitNot(Box::new(operand)))
+        }
         other => Err(SqlError::not_supported(other)),
     }
 }
@@ -396,6 +399,7 @@ fn build(
     right: Expr,
     arithmetic_type: impl FnOnce(&ExprType, &ExprType) -> ExprType,
 ) -> Result<Expr, SqlError> {
+    let (left, right) = bound_bytes(op, left, right);
     if let Some(ty) = bytes_type(op, &left, &right) {
         let ty = ty.nullable_if(infer(&left).nullable || infer(&right).nullable);
         let right = if matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight) {
@@ -472,18 +476,50 @@ fn build(
     })
 }
 
+/// A text that is bound to a parameter is a binary string for operators on bits: on their left side
+/// if bits are shifted, and beside another one.
+fn bound_bytes(op: BinaryOp, left: Expr, right: Expr) -> (Expr, Expr) {
+    match op {
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => (as_bytes(left), right),
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => {
+            if is_plain_bytes(&left) {
+                (left, as_bytes(right))
+            } else if is_plain_bytes(&right) {
+                (as_bytes(left), right)
+            } else {
+                (left, right)
+            }
+        }
+        _ => (left, right),
+    }
+}
+
+fn as_bytes(expr: Expr) -> Expr {
+    let ty = infer(&expr);
+    if !matches!(expr, Expr::Parameter { bound: true, .. }) || !ty.is_string() {
+        return expr;
+    }
+    let ty = ExprType::bytes(ty.length).or_null();
+    let expr = Box::new(expr);
+    Expr::Cast { expr, ty }
+}
+
+/// Whether it is a binary string, other than a hexadecimal or bit literal.
+fn is_plain_bytes(expr: &Expr) -> bool {
+    infer(expr).is_bytes() && literal::digits_number(expr).is_none()
+}
+
 /// The type of an operation on the bits of binary strings; `None` if it is one on numbers, as which
 /// hexadecimal and bit literals count if there is nothing else.
 fn bytes_type(op: BinaryOp, left: &Expr, right: &Expr) -> Option<ExprType> {
     let (a, b) = (infer(left), infer(right));
-    let is_plain = |expr: &Expr| infer(expr).is_bytes() && literal::digits_number(expr).is_none();
     let fits = |ty: &ExprType| ty.is_bytes() || ty.ty.is_none();
     match op {
         BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
-            is_plain(left).then(|| ExprType::bytes(a.length))
+            is_plain_bytes(left).then(|| ExprType::bytes(a.length))
         }
         BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => {
-            let are = fits(&a) && fits(&b) && (is_plain(left) || is_plain(right));
+            let are = fits(&a) && fits(&b) && (is_plain_bytes(left) || is_plain_bytes(right));
             are.then(|| ExprType::bytes(a.length.max(b.length)))
         }
         _ => None,

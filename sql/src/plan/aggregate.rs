@@ -81,6 +81,9 @@ impl Planner<'_> {
             return Ok(self.count_rows());
         }
         let distinct = is_distinct(list);
+        if distinct && !function.can_be_distinct() {
+            return Err(self.text.error_at_word("DISTINCT"));
+        }
         if function == AggregateFunction::Count && args.len() > 1 && !distinct {
             return Err(SqlError::wrong_native_argument_count(name));
         }

@@ -467,6 +467,12 @@ impl AggregateFunction {
         use AggregateFunction::{BitAnd, BitOr, BitXor};
         matches!(self, BitAnd | BitOr | BitXor)
     }
+    /// Whether it may be asked for the values that differ only.
+    #[must_use]
+    pub fn can_be_distinct(&self) -> bool {
+        use AggregateFunction::{BitAnd, BitOr, BitXor, Variance};
+        !matches!(self, BitAnd | BitOr | BitXor | Variance { .. })
+    }
 }
 
 /// A key of ORDER BY.

@@ -34,14 +34,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 /// How many of the arguments after the first one, which ascend, it is not below; -1 for NULL.
 fn interval(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(number) = args.decimal(0, context)? else {
+    let value = args.numeric(0, context)?;
+    let Some(number) = convert::decimal(&value, context) else {
         return Ok(Value::Int(-1));
     };
     for i in 1..args.len() {
-        if args
-            .decimal(i, context)?
-            .is_some_and(|bound| bound > number)
-        {
+        let bound = args.numeric(i, context)?;
+        if convert::decimal(&bound, context).is_some_and(|bound| bound > number) {
             return Ok(Value::Int(i as i64 - 1));
         }
     }
@@ -146,7 +145,8 @@ fn nullif(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlEr
         arg.is_some_and(|arg| arg.is_literal_text(value))
     };
     let strict = is_literal(0, &a) || is_literal(1, &b);
-    if compare_with(&a, &b, args.comparison(), strict, context)? == Some(Ordering::Equal) {
+    let (x, y) = (args.beside(0, &a, &b), args.beside(1, &b, &a));
+    if compare_with(&x, &y, args.comparison(), strict, context)? == Some(Ordering::Equal) {
         return Ok(Value::Null);
     }
     Ok(a.into_owned())

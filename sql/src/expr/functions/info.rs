@@ -209,7 +209,7 @@ fn last_insert_id(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
         let id = context.environment.last_insert_id().unwrap_or(before);
         return Ok(Value::UInt(id));
     }
-    let value = args.value(0, context)?;
+    let value = args.whole(0, context)?;
     let id = match convert::integer(&value, context) {
         Some(Number::Int(n)) => n.cast_unsigned(),
         Some(Number::UInt(n)) => n,

@@ -144,6 +144,11 @@ impl Unit {
         )
     }
 
+    /// Whether its amount is a text of several numbers.
+    fn is_of_parts(self) -> bool {
+        self == Unit::YearMonth || !self.parts().is_empty()
+    }
+
     /// The parts of a unit such as DAY_SECOND, as microseconds, biggest first.
     fn parts(self) -> &'static [i64] {
         match self {
@@ -198,8 +203,7 @@ impl Interval {
         unit: Unit,
         context: &mut EvalContext<'_>,
     ) -> Option<Interval> {
-        let parts = unit.parts();
-        if !parts.is_empty() || unit == Unit::YearMonth {
+        if unit.is_of_parts() {
             return Interval::of_parts(value, unit);
         }
         if unit == Unit::Second {
@@ -319,7 +323,11 @@ pub(super) fn add(
 ) -> Result<Value, SqlError> {
     let unit = Unit::of_argument(args.args.get(2));
     let start = args.dated(0, context)?;
-    let amount = args.numeric(1, context)?;
+    let amount = match unit {
+        _ if unit.is_of_parts() => args.value(1, context)?,
+        Unit::Second => args.exact(1, context)?,
+        _ => args.whole(1, context)?,
+    };
     if start.is_null() || amount.is_null() {
         return Ok(Value::Null);
     }

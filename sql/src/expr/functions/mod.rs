@@ -279,6 +279,20 @@ impl<'a> Args<'a> {
             },
         }
     }
+    /// The same where a decimal is wanted.
+    fn exact<'x, 'c: 'x>(
+        &'x self,
+        i: usize,
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        match self.args.get(i).and_then(literal::digits_number) {
+            Some(number) => Ok(Cow::Owned(Value::UInt(number))),
+            None => match self.args.get(i) {
+                Some(arg) => arg.decimal_value(self.row, context),
+                None => Ok(Cow::Owned(Value::Null)),
+            },
+        }
+    }
     /// The same where an integer is wanted.
     fn whole<'x, 'c: 'x>(
         &'x self,
@@ -303,6 +317,13 @@ impl<'a> Args<'a> {
         match self.args.get(i) {
             Some(arg) => arg.near_integer(value, context),
             None => Ok(value),
+        }
+    }
+    /// The value of an argument as it is compared with another.
+    fn beside<'x>(&self, i: usize, value: &'x Value, other: &Value) -> Cow<'x, Value> {
+        match self.args.get(i) {
+            Some(arg) => arg.beside(Cow::Borrowed(value), other),
+            None => Cow::Borrowed(value),
         }
     }
     /// The value of an argument where a date is wanted: of a YEAR, its first day.
@@ -333,7 +354,7 @@ impl<'a> Args<'a> {
         i: usize,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<Decimal>, SqlError> {
-        let value = self.numeric(i, context)?;
+        let value = self.exact(i, context)?;
         Ok(convert::decimal(&value, context))
     }
     fn date(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Date>, SqlError> {

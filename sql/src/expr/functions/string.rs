@@ -5,13 +5,14 @@ use crate::{
     error::SqlError,
     expr::{
         EvalContext, Expr, ExprType,
+        compare::moment,
         convert::{self, Number},
         infer,
         types::coercibility,
     },
 };
 use bigdecimal::RoundingMode;
-use cohort_engine::types::{Collation, Value, collation::next_char};
+use cohort_engine::types::{Collation, ColumnType, Date, Value, collation::next_char};
 use std::cmp::Ordering;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -744,12 +745,12 @@ fn field(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
         }
         return Ok(Value::Int(0));
     }
-    let wanted = args.value(0, context)?;
+    let wanted = args.numeric(0, context)?;
     let Some(wanted) = convert::double(&wanted, context) else {
         return Ok(Value::Int(0));
     };
     for i in 1..args.len() {
-        let other = args.value(i, context)?;
+        let other = args.numeric(i, context)?;
         if convert::double(&other, context) == Some(wanted) {
             return Ok(Value::Int(i as i64));
         }
@@ -799,8 +800,19 @@ fn elt(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
 }
 
 fn strcmp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let collation = args.comparison();
+    // Numbers have the order of their digits, and so have times alone.
+    let types = || args.args.iter().map(infer);
+    let is_text = |ty: ExprType| ty.is_string() || ty.is_temporal();
+    let collation = if types().all(is_text) && types().any(|ty| ty.is_string()) {
+        args.comparison()
+    } else {
+        Collation::Binary
+    };
     let (a, b) = (args.string(0, context)?, args.string(1, context)?);
+    if let (Some(a), Some(b)) = (&a, &b) {
+        check_date(args, 0, b, context)?;
+        check_date(args, 1, a, context)?;
+    }
     Ok(a.zip(b).map_or(Value::Null, |(a, b)| {
         Value::Int(match collation.compare(&a, &b) {
             Ordering::Less => -1,
@@ -808,6 +820,26 @@ fn strcmp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlEr
             Ordering::Greater => 1,
         })
     }))
+}
+
+/// A literal text that is compared with a date, an argument, must be one: 1525.
+fn check_date(
+    args: &Args<'_>,
+    date: usize,
+    text: &[u8],
+    context: &mut EvalContext<'_>,
+) -> Result<(), SqlError> {
+    use ColumnType::{DateTime, Timestamp};
+    let other = args.args.get(1 - date);
+    let text = Value::Bytes(text.to_vec());
+    let is_literal =
+        other.is_some_and(|other| infer(other).is_string() && other.is_literal_text(&text));
+    let with = match args.args.get(date).map(infer).and_then(|ty| ty.ty) {
+        Some(ColumnType::Date) if is_literal => Value::Date(Date::default()),
+        Some(DateTime(_) | Timestamp(_)) if is_literal => Value::DateTime(Default::default()),
+        _ => return Ok(()),
+    };
+    moment(&text, &with, true, context).map(|_| ())
 }
 
 fn quote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -560,7 +560,7 @@ fn timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sq
 }
 
 fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let value = args.numeric(0, context)?;
+    let value = args.exact(0, context)?;
     let Some(seconds) = convert::decimal(&value, context) else {
         return Ok(Value::Null);
     };
@@ -966,7 +966,12 @@ fn from_unixtime_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let micros = match args.number(0, context)? {
+    let value = args.exact(0, context)?;
+    let number = match &*value {
+        Value::Bytes(_) => convert::decimal(&value, context).map(Number::Decimal),
+        number => convert::number(number, context),
+    };
+    let micros = match number {
         None => return Ok(Value::Null),
         Some(Number::Double(x)) => (x * SECOND as f64).round() as i64,
         Some(number) => {

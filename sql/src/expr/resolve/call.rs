@@ -26,6 +26,7 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     let args = match <[Expr; 2]>::try_from(args) {
         Ok([value, with]) if function.name == "nullif" => {
             let with = compared::exact(compared::bound(with, &value), &value);
+            let with = compared::as_number_beside(with, &value);
             vec![value, with]
         }
         Ok(pair) if function.name == "mod" => pair.map(super::operand_of_arithmetic).into(),

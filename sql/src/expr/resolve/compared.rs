@@ -55,7 +55,7 @@ pub(super) fn bound(parameter: Expr, other: &Expr) -> Expr {
 }
 
 /// Whether it is a date, with a time or without one.
-fn is_moment(expr: &Expr) -> bool {
+pub(super) fn is_moment(expr: &Expr) -> bool {
     use ColumnType::{Date, DateTime, Timestamp};
     matches!(infer(expr).ty, Some(Date | DateTime(_) | Timestamp(_)))
 }
@@ -93,6 +93,16 @@ fn has_columns(expr: &Expr) -> bool {
     let mut found = matches!(expr, Expr::Column { .. });
     visit_operands(expr, &mut |operand| found |= has_columns(operand));
     found
+}
+
+/// A hexadecimal or bit literal is a number beside one.
+pub(super) fn as_number_beside(expr: Expr, other: &Expr) -> Expr {
+    let ty = infer(other);
+    if ty.ty.is_some() && !ty.is_string() && !ty.is_temporal() {
+        literal::as_number(expr)
+    } else {
+        expr
+    }
 }
 
 /// What BETWEEN compares: dates beside an integer are numbers.

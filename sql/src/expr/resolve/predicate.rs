@@ -323,6 +323,15 @@ fn between(
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
+    // Between the same two is equal to them, but for a text that need not be a date then.
+    let is_same =
+        matches!((&low, &high), (Expr::Literal(low, _), Expr::Literal(high, _)) if low == high);
+    let is_text = matches!(&expr, Expr::Literal(_, ty) if ty.is_string() && !ty.is_bytes())
+        || matches!(&expr, Expr::Cast { ty, .. } if ty.is_string());
+    if is_same && !(is_text && compared::is_moment(&low)) {
+        let same = build_binary(BinaryOp::Eq, expr, low)?;
+        return Ok(not_if(negated, same));
+    }
     let [expr, low, high] = compared::between(expr, low, high);
     let expr = if is_number(&infer(&low)) && is_number(&infer(&high)) {
         literal::as_number(expr)
@@ -357,7 +366,7 @@ fn alike(operands: [Expr; 3]) -> [Expr; 3] {
     if !mixed {
         return operands;
     }
-    operands.map(|operand| {
+    operands.map(literal::as_number).map(|operand| {
         if infer(&operand).is_string() {
             operand.into_double()
         } else {
