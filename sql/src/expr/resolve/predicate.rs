@@ -326,7 +326,8 @@ fn between(
     // Between the same two is equal to them, but for a text that need not be a date then.
     let is_same =
         matches!((&low, &high), (Expr::Literal(low, _), Expr::Literal(high, _)) if low == high);
-    let is_text = matches!(&expr, Expr::Literal(_, ty) if ty.is_string() && !ty.is_bytes())
+    let is_text = matches!(&expr, Expr::Literal(_, ty) | Expr::Parameter { ty, bound: false, .. }
+            if ty.is_string() && !ty.is_bytes())
         || matches!(&expr, Expr::Cast { ty, .. } if ty.is_string());
     if is_same && !(is_text && compared::is_moment(&low)) {
         let same = build_binary(BinaryOp::Eq, expr, low)?;
