@@ -247,9 +247,58 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cohort_engine::txn::EngineOptions;
+    use cohort_sql::variables;
 
     fn environment(vars: &[(&str, &str)]) -> Result<Settings, String> {
         from_environment(vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
+    }
+
+    /// The number that the help of a flag tells as its default, if it does.
+    fn told(argument: &clap::Arg) -> Option<u64> {
+        let help = argument
+            .get_long_help()
+            .or(argument.get_help())?
+            .to_string();
+        let (_, told) = help.rsplit_once("[default: ")?;
+        told.split([']', ',', ' ']).next()?.parse().ok()
+    }
+
+    #[test]
+    fn help_tells_the_defaults_of_the_variables() {
+        let command = Settings::augment_args(clap::Command::new("serve"));
+        let mut compared = 0;
+        for argument in command.get_arguments() {
+            let name = argument.get_id().as_str();
+            let is_number = matches!(
+                variables::find(name).map(|variable| variable.kind),
+                Ok(variables::Kind::UInt { .. })
+            );
+            // How many slots there are depends on the machine.
+            if let (Some(told), true, false) =
+                (told(argument), is_number, name == "thread_pool_size")
+            {
+                assert_eq!(told, variables::default_number(name), "{name}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 8, "only {compared} of the settings are numbers");
+    }
+
+    #[test]
+    fn the_engine_has_the_defaults_of_the_variables() {
+        let engine = EngineOptions::default();
+        for (name, value) in [
+            ("server_id", engine.server_id.into()),
+            ("innodb_buffer_pool_size", engine.base_cache_bytes as u64),
+            ("max_binlog_cache_size", engine.max_transaction_bytes),
+            ("cohort_max_lock_bytes", engine.max_lock_bytes),
+            ("sync_binlog", engine.sync_binlog),
+            ("max_binlog_size", engine.max_binlog_size),
+            ("binlog_expire_logs_seconds", engine.expire_logs_seconds),
+        ] {
+            assert_eq!(value, variables::default_number(name), "{name}");
+        }
     }
 
     #[test]

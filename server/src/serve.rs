@@ -16,7 +16,7 @@ use cohort_engine::{
     txn::{Engine, EngineOptions},
     types::Value,
 };
-use cohort_sql::Instance;
+use cohort_sql::{Instance, variables::default_number};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
@@ -43,9 +43,6 @@ const DRAIN_AFTER_KILL: Duration = Duration::from_secs(5);
 /// Who may look into the data directory, and who may connect to the socket, as with MySQL.
 const DIRECTORY_MODE: u32 = 0o750;
 const SOCKET_MODE: u32 = 0o777;
-const MAX_CONNECTIONS: u32 = 151;
-/// admin_port's default.
-const ADMIN_PORT: u16 = 33_062;
 
 /// Runs the server until a signal ends it; an error is why it does not start.
 pub fn run(settings: &Settings) -> Result<(), String> {
@@ -54,7 +51,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     limits::raise_files();
     limits::keep_threads_small();
     let address = settings.bind_address.as_deref().unwrap_or("127.0.0.1");
-    let port = settings.port.unwrap_or(3306);
+    let port = port(settings.port, "port");
     // A port that is taken shall not cost a recovery; it is bound for good when all is ready.
     drop(bind(address, port)?);
 
@@ -69,7 +66,10 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     refuse_open_door(&tcp, &database)?;
     let (unix, socket) = bind_unix(settings, &directory)?;
 
-    let max = settings.max_connections.unwrap_or(MAX_CONNECTIONS) as usize;
+    let max = settings.max_connections.map_or_else(
+        || default_number("max_connections") as usize,
+        |max| max as usize,
+    );
     if max > *limits::CLIENTS {
         notice!(
             "max_connections is {max}, but the limit of open files (ulimit -n) lets {} in",
@@ -225,7 +225,7 @@ pub(crate) fn database(
     let text = |path: &Path| Value::Bytes(path.display().to_string().into_bytes());
     configure("datadir", text(&directory.join("")))?;
     configure("socket", text(&socket_path(settings, &directory)))?;
-    configure("port", Value::UInt(settings.port.unwrap_or(3306).into()))?;
+    configure("port", Value::UInt(port(settings.port, "port").into()))?;
     if let Some(address) = &settings.bind_address {
         configure("bind_address", Value::Bytes(address.clone().into_bytes()))?;
     }
@@ -247,6 +247,11 @@ pub(crate) fn database(
         version: EngineOptions::default().server_version,
         stopping: AtomicBool::new(false),
     })
+}
+
+/// A port that was set, or that of the variable's default.
+fn port(set: Option<u16>, variable: &str) -> u16 {
+    set.unwrap_or_else(|| default_number(variable) as u16)
 }
 
 fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
@@ -309,7 +314,7 @@ fn bind_admin(settings: &Settings) -> Result<Option<TcpListener>, String> {
     let Some(address) = settings.admin_address.as_deref().filter(|a| !a.is_empty()) else {
         return Ok(None);
     };
-    let listener = bind(address, settings.admin_port.unwrap_or(ADMIN_PORT))?;
+    let listener = bind(address, port(settings.admin_port, "admin_port"))?;
     if let Ok(address) = listener.local_addr() {
         notice!("administrators' port: {address}");
     }

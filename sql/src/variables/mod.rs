@@ -16,6 +16,7 @@ use crate::{
     lexer,
 };
 use cohort_engine::{
+    invariant::broken,
     txn::{Isolation, Spacing},
     types::{Collation, Value},
 };
@@ -129,6 +130,16 @@ static BY_NAME: LazyLock<FxHashMap<&'static str, VariableId>> = LazyLock::new(||
     let ids = (0..).zip(table::TABLE);
     ids.map(|(id, row)| (row.0, id)).collect()
 });
+
+/// The default of a variable that is a number, which is in the table.
+#[must_use]
+pub fn default_number(name: &str) -> u64 {
+    let row = table::TABLE.iter().find(|row| row.0 == name);
+    row.and_then(|row| row.4.parse().ok()).unwrap_or_else(|| {
+        let _ = broken(format_args!("{name} is a variable with a number"));
+        0
+    })
+}
 
 /// The variable of this name: 1193 if there is none.
 pub fn find(name: &str) -> Result<Variable, SqlError> {
