@@ -113,6 +113,12 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
+            if is_one_of(text, &["VALUES"])
+                && self.last_is("(")
+                && lexer.clone().next_token().is_word(self.source, "ROW")
+            {
+                return Err(SqlError::not_supported("VALUES"));
+            }
             let writes = is_one_of(text, &["UPDATE", "DELETE"]) && token.kind == Kind::Word;
             if writes && self.last_is(")") && self.begins_with("WITH") {
                 return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
