@@ -1,5 +1,6 @@
 //! Variables that a script of one session cannot show: the server that is read-only, for whom,
-//! and what becomes of transactions that were open before; and statements that have no more time.
+//! and what becomes of transactions that were open before; statements that have no more time; and
+//! what is not there, which an error names.
 
 use cohort_engine::{
     env::Env,
@@ -188,5 +189,33 @@ fn a_client_speaks_in_the_collation_that_it_came_with() {
         // COM_RESET_CONNECTION does not change the language.
         assert_eq!(code(&mut root, "SET NAMES utf8mb4"), 0);
         root.reset(None);
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let instance = fake();
+    let mut root = session(&instance, 1, "root");
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT)"] {
+        assert_eq!(code(&mut root, sql), 0, "{sql}");
+    }
+    for (sql, named) in [
+        ("SELECT 'a' REGEXP '(a)\\\\1'", "back references"),
+        ("SELECT 'a' REGEXP '(?>a)'", "atomic groups"),
+        ("SELECT 'a' REGEXP 'a++'", "possessive quantifiers"),
+        ("SELECT 'a' REGEXP 'a(?=b)'", "look-around"),
+        ("SELECT 'a' REGEXP '\\\\R'", "\\R"),
+        ("SELECT a FROM t GROUP BY ROLLUP(a)", "ROLLUP"),
+        (
+            "WITH c AS (SELECT 1) UPDATE t, c SET a = 1",
+            "WITH before UPDATE",
+        ),
+        ("WITH c AS (SELECT 1) DELETE FROM t", "WITH before UPDATE"),
+        ("SELECT * FROM (VALUES ROW(1, 2), ROW(3, 4)) AS x", "VALUES"),
+    ] {
+        let error = root.query(sql.as_bytes(), false, &mut Rows::default());
+        let error = error.expect_err(sql);
+        assert_eq!(error.code, 1235, "{sql}: {}", error.message);
+        assert!(error.message.contains(named), "{sql}: {}", error.message);
     }
 }

@@ -21,6 +21,9 @@ pub(super) fn create(
     }
     ctx.check_database(name)?;
     let collation = charset.resolve()?.unwrap_or(ctx.collation);
+    if charset.is_utf8mb3() {
+        ctx.warnings.warn(SqlError::utf8_alias());
+    }
     if ctx.engine.dictionary().database(name).is_some() {
         let error = SqlError::database_exists(name);
         if !if_not_exists {

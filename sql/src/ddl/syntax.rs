@@ -168,7 +168,8 @@ impl CharsetSyntax {
             }
             (_, Some(collation)) => Ok(Some(collation)),
             (Some("binary"), None) => Ok(Some(Collation::Binary)),
-            // utf8mb3 is kept as utf8mb4, of which it is a part.
+            // utf8mb3 is kept as utf8mb4, of which it is a part; its order is another one.
+            (Some("utf8mb3"), None) => Ok(Some(Collation::Utf8mb4GeneralCi)),
             (Some(_), None) => Ok(Some(Collation::Utf8mb40900AiCi)),
             (None, None) => Ok(None),
         }

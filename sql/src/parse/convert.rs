@@ -113,10 +113,7 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
-            let writes = is_one_of(text, &["UPDATE", "DELETE"]) && token.kind == Kind::Word;
-            if writes && self.last_is(")") && self.begins_with("WITH") {
-                return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
-            }
+            self.refuse_missing(token, text, &lexer)?;
             if text == b"," && self.in_updated_tables() {
                 self.push(token, Out::make_word("CROSS", None));
                 self.push(token, Out::make_word("JOIN", None));
@@ -382,6 +379,24 @@ impl Converter<'_> {
     fn last_is(&self, symbol: &str) -> bool {
         let last = self.tokens.last();
         last.is_some_and(|last| last.is_symbol(self.source, symbol))
+    }
+
+    /// Refuses what MySQL has here and sqlparser does not.
+    fn refuse_missing(&self, token: Token, text: &[u8], after: &Lexer) -> Result<(), SqlError> {
+        if token.kind != Kind::Word || !self.last_is(")") && !self.last_is("(") {
+            return Ok(());
+        }
+        let rows = is_one_of(text, &["VALUES"])
+            && after.clone().next_token().is_word(self.source, "ROW")
+            && self.last_is("(");
+        let writes = is_one_of(text, &["UPDATE", "DELETE"]) && self.last_is(")");
+        if rows {
+            return Err(SqlError::not_supported("VALUES"));
+        }
+        if writes && self.begins_with("WITH") {
+            return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
+        }
+        Ok(())
     }
 
     /// Whether this is the statement's first word.
