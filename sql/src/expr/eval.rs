@@ -109,10 +109,6 @@ impl Expr {
                     return Ok(Cow::Owned(Value::Null));
                 };
                 let value = expr.cast_value(ty, row, context)?;
-                let value = match ty.ty {
-                    Some(ColumnType::Date) => expr.bound_moment(value, context),
-                    _ => value,
-                };
                 functions::cast::cast(&value, &infer(expr), ty, context)?
             }
             Expr::Function { function, args, ty } => {

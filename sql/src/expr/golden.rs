@@ -5,7 +5,12 @@ use super::{
     Environment, EvalContext, Expr, ExprType, Scope, Statement, SubqueryUse, VariableScope,
     convert::conform, eval, infer, resolve_expr, types::NOT_FIXED,
 };
-use crate::{error::SqlError, lexer::Mode, parse, text, warnings::Warnings};
+use crate::{
+    error::SqlError,
+    lexer::{Mode, ValueKind},
+    parse, text,
+    warnings::Warnings,
+};
 use cohort_engine::types::{Collation, Column, ColumnType, Value};
 use sqlparser::ast;
 use std::{collections::HashMap, fmt::Write};
@@ -25,6 +30,11 @@ impl Scope for NoColumns {
     }
     fn function(&mut self, _: &ast::Function) -> Result<Option<Expr>, SqlError> {
         Ok(None)
+    }
+    fn user_variable(&mut self, name: &str) -> ExprType {
+        let value = variables().user_variable(name);
+        let kind = value.map_or(ValueKind::Null, |(value, _)| ValueKind::of(&value));
+        kind.variable_type(self.collation())
     }
 }
 

@@ -210,6 +210,10 @@ impl Expr {
                 self.decimal_value(row, context)
             }
             Some(_) if is_number && !to.is_integer() => self.number_value(row, context),
+            Some(ColumnType::Date) => {
+                let value = self.value(row, context)?;
+                Ok(self.bound_moment(value, context))
+            }
             _ => self.value(row, context),
         }
     }

@@ -461,7 +461,8 @@ fn build(
         | BinaryOp::BitXor
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRight => ExprType::bigint(true),
-        _ => arithmetic_type(&a, &b),
+        BinaryOp::IntegerDivide => arithmetic_type(&a, &b),
+        _ => arithmetic_type(&type_beside(&left, &b), &type_beside(&right, &a)),
     };
     ty.nullable = match op {
         BinaryOp::NullSafeEq => false,
@@ -561,6 +562,16 @@ fn text_if(as_text: bool, time: Expr) -> Expr {
     Expr::Cast {
         expr: Box::new(time),
         ty: ty.nullable_if(from.nullable),
+    }
+}
+
+/// The type of an operand of arithmetic: a parameter that is NULL, or not known yet, is taken for a
+/// number such as the other one.
+pub(super) fn type_beside(operand: &Expr, other: &ExprType) -> ExprType {
+    let ty = infer(operand);
+    match operand {
+        Expr::Parameter { bound: true, .. } if ty.ty.is_none() && !other.is_floating() => *other,
+        _ => ty,
     }
 }
 

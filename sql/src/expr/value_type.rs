@@ -1,6 +1,6 @@
 //! The types of parameters and user variables, which follow from the kinds of their values.
 
-use super::{ExprType, coercibility, types::NOT_FIXED};
+use super::{ExprType, coercibility};
 use crate::lexer::{TEXT_LENGTH_MAX, ValueKind};
 use cohort_engine::types::{Collation, ColumnType};
 
@@ -17,11 +17,9 @@ impl ValueKind {
         const LENGTH_MAX: u32 = 16_777_216;
         match self {
             ValueKind::Text => ExprType::string(LENGTH_MAX, collation, coercibility::IMPLICIT),
-            // It may have any digits the next time.
-            ValueKind::Null => ExprType {
-                decimals: NOT_FIXED,
-                ..self.ty(collation, coercibility::IMPLICIT)
-            },
+            ValueKind::Null => {
+                ExprType::string(LENGTH_MAX, Collation::Binary, coercibility::IMPLICIT)
+            }
             kind => kind.ty(collation, coercibility::IMPLICIT),
         }
         .or_null()

@@ -8,7 +8,7 @@ use crate::{
         convert::{self, Number},
         describe::call,
         infer,
-        resolve::{arithmetic_type, literal},
+        resolve::{arithmetic_type, literal, type_beside},
         types::coercibility,
     },
 };
@@ -214,7 +214,12 @@ fn whole_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn mod_type(typing: &Typing<'_>) -> ExprType {
-    arithmetic_type(BinaryOp::Modulo, &typing.ty(0), &typing.ty(1), 0).or_null()
+    let (a, b) = (typing.ty(0), typing.ty(1));
+    let beside = |i: usize, other: &ExprType| match typing.args.get(i) {
+        Some(arg) => type_beside(arg, other),
+        None => ExprType::null(),
+    };
+    arithmetic_type(BinaryOp::Modulo, &beside(0, &b), &beside(1, &a), 0).or_null()
 }
 
 /// ROUND and TRUNCATE: a literal number of digits decides the scale.
@@ -222,6 +227,7 @@ fn round_type(typing: &Typing<'_>) -> ExprType {
     let ty = same_type(typing);
     let digits = match typing.args.get(1) {
         None => Some(0),
+        Some(Expr::Literal(Value::Null, _)) => Some(0),
         // Those of a hexadecimal literal are more than there can be, as a rule.
         Some(Expr::Literal(digits, ty)) if !ty.is_bytes() => literal_digits(digits),
         Some(_) => None,

@@ -759,12 +759,8 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
     let format = context.statement.week_format;
     if unit.is_date() {
         let value = args.dated(0, context)?;
-        let moment = match &*value {
-            number @ Value::Int(0) => {
-                convert::date(number, Takes::ZeroParts, context).map(Date::at_midnight)
-            }
-            other => convert::datetime_of(other, Takes::ZeroParts, context),
-        };
+        let moment = moment_or_zero(&value, context)
+            .filter(|moment| unit != Unit::Week || !moment.date.is_zero());
         return Ok(moment.map_or(Value::Null, |moment| {
             interval::extract(moment, Time::default(), unit, format)
         }));
@@ -786,9 +782,23 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
     })
 }
 
+/// A moment, of which a part or a text is wanted; the number zero is the zero date.
+fn moment_or_zero(value: &Value, context: &mut EvalContext<'_>) -> Option<DateTime> {
+    let is_zero = match value {
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
+            convert::number(value, context).is_some_and(|number| number.is_zero())
+        }
+        _ => false,
+    };
+    if is_zero {
+        return Some(DateTime::default());
+    }
+    convert::datetime_of(value, Takes::ZeroParts, context)
+}
+
 fn date_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.dated(0, context)?;
-    let moment = convert::datetime_of(&value, Takes::ZeroParts, context);
+    let moment = moment_or_zero(&value, context);
     let format = args.string(1, context)?;
     let text = moment
         .zip(format)
