@@ -1,5 +1,6 @@
 //! Every target with its corpus, and with changes of it for a moment.
 
+use cohort_engine::env::splitmix::SplitMix64;
 use cohort_fuzz::{TARGETS, Target};
 use std::{
     fs,
@@ -14,15 +15,12 @@ const ENDLESS: Duration = Duration::from_secs(60);
 /// No input gets longer by changes.
 const LENGTH_MAX: usize = 65_536;
 
-/// Random numbers that repeat themselves (splitmix64).
-struct Random(u64);
+/// Random numbers that repeat themselves.
+struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_u64()
     }
     fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
@@ -81,7 +79,7 @@ fn run(target: Target) {
                 target.check(input);
             }
             let until = Instant::now() + Duration::from_secs(seconds);
-            let mut random = Random(7);
+            let mut random = Random(SplitMix64(7));
             while Instant::now() < until {
                 let input = change(&corpus, &mut random);
                 begin.send(Some(input.clone())).unwrap();

@@ -12,6 +12,7 @@ pub mod fake;
 mod overlay;
 mod parallel;
 mod real;
+pub mod splitmix;
 mod stats;
 
 pub use disk::{Backend, Handle, Mode, is_full};

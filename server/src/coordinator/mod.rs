@@ -55,7 +55,7 @@ pub use store::Place;
 
 use crate::{config::Settings, limits, service};
 use call::Caller;
-use cohort_engine::env::Env;
+use cohort_engine::env::{Env, splitmix};
 use cohort_sql::{Instance, SqlError};
 use model::Micros;
 use std::{
@@ -202,15 +202,9 @@ impl Coordinator {
         let _ = self.env.random(&mut bytes);
         u64::from_le_bytes(bytes)
     }
-    /// A number that spreads, but is no secret: SplitMix64 (Steele, Lea, Flood, 2014), a counter
-    /// whose values are mixed.
+    /// A number that spreads, but is no secret.
     fn jitter(&self) -> u64 {
-        let mut z = self
-            .jitter
-            .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        splitmix::mix(self.jitter.fetch_add(splitmix::STEP, Ordering::Relaxed))
     }
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)

@@ -1,9 +1,10 @@
-//! Random numbers that a seed repeats: SplitMix64 (Steele, Lea, Flood: Fast splittable
-//! pseudorandom number generators, 2014).
+//! Random numbers that a seed repeats.
+
+use cohort_engine::env::splitmix::SplitMix64;
 
 /// A sequence of random numbers.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 /// Decimal digits that one number gives.
 const DIGITS: usize = 18;
@@ -12,16 +13,12 @@ impl Random {
     /// The sequence of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(SplitMix64(seed))
     }
 
     /// The next number.
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `limit`, which is not 0; the bias of 2⁻³² is no matter here.

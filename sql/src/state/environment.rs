@@ -10,6 +10,7 @@ use crate::{
     warnings::Warnings,
 };
 use cohort_engine::{
+    env::splitmix::SplitMix64,
     txn::WaitFor,
     types::{Collation, Value},
 };
@@ -27,8 +28,8 @@ const NAP: Duration = Duration::from_millis(20);
 pub(crate) struct Changes<'a> {
     state: &'a State,
     pub changed: Changed,
-    /// The state of RAND(): splitmix64, seeded when it is first needed.
-    random: Option<u64>,
+    /// The sequence of RAND(), seeded when it is first needed.
+    random: Option<SplitMix64>,
     /// When the statement's time is over, on the monotonic clock.
     deadline_nanos: Option<u64>,
 }
@@ -181,18 +182,14 @@ impl expr::Environment for Changes<'_> {
     }
     fn random(&mut self) -> u64 {
         let env = self.state.instance.env();
-        let state = self.random.get_or_insert_with(|| {
+        let sequence = self.random.get_or_insert_with(|| {
             let mut seed = [0; 8];
-            match env.random(&mut seed) {
+            SplitMix64(match env.random(&mut seed) {
                 Ok(()) => u64::from_le_bytes(seed),
                 Err(_) => env.monotonic_nanos(),
-            }
+            })
         });
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = *state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        sequence.next_u64()
     }
     fn seeded(&mut self) -> Option<f64> {
         self.changed.rand.as_mut().map(Seeds::draw)

@@ -1,23 +1,21 @@
 //! Reproducible noise.
 
-/// A small generator of reproducible noise (SplitMix64); not for secrets.
+use crate::env::splitmix::SplitMix64;
+
+/// A small generator of reproducible noise; not for secrets.
 #[derive(Clone, Debug)]
-pub struct Noise(u64);
+pub struct Noise(SplitMix64);
 
 impl Noise {
     /// From a seed; nearby seeds give unrelated sequences.
     #[must_use]
     pub fn new(seed: u64) -> Noise {
-        Noise(seed)
+        Noise(SplitMix64(seed))
     }
 
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `bound` (0 for a bound of 0).
