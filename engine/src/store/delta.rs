@@ -39,12 +39,13 @@ impl Stamp {
     }
 }
 
-/// The values of one key, oldest first. `None` is a deletion.
+/// What a key had from one commit on. `None` is a deletion.
 struct Version {
     stamp: Stamp,
     value: Option<Arc<[u8]>>,
 }
 
+/// The versions of a key, oldest first.
 #[derive(Default)]
 struct Chain(Mutex<SmallVec<[Version; 1]>>);
 

@@ -1,4 +1,4 @@
-//! Commit: the only place where the log and the store meet.
+//! Commit: where a transaction's changes go to the log and to the store.
 //!
 //! The steps are those of the design: encode outside any lock; take the Seq, and with it the
 //! active delta, inside the log's critical section; apply to that delta; tell the log so; only

@@ -208,3 +208,52 @@ fn files_are_short() {
         assert!(lines <= LINES_MAX, "{} has {lines} lines", file.display());
     }
 }
+
+/// The paths in backquotes of a page: `sql/src/room.rs`, `engine/log`.
+fn paths(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`').skip(1).step_by(2).filter(|text| {
+        let is_path = |c: char| c.is_ascii_alphanumeric() || "/_.-".contains(c);
+        let first = text.split('/').next().unwrap_or_default();
+        text.contains('/') && text.chars().all(is_path) && CRATES.contains(&first)
+    })
+}
+
+/// What paths in the documents begin with.
+const CRATES: [&str; 9] = [
+    "engine", "sql", "server", "sim", "fuzz", "bench", "differ", "docs", "examples",
+];
+
+/// Whether a path of the documents is there, with or without `src` and the ending.
+fn exists(path: &str) -> bool {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let rest = rest.trim_end_matches('/');
+    [path.to_owned(), format!("{first}/src/{rest}")]
+        .iter()
+        .any(|at| {
+            let at = root().join(at);
+            at.exists() || at.with_extension("rs").exists()
+        })
+}
+
+#[test]
+fn documents_name_what_is_there() {
+    let mut pages = vec![root().join("README.md")];
+    for directory in ["docs", "docs/decisions"] {
+        let entries = fs::read_dir(root().join(directory)).unwrap();
+        let files = entries.map(|entry| entry.unwrap().path());
+        pages.extend(files.filter(|file| file.extension().is_some_and(|e| e == "md")));
+    }
+    let mut missing = Vec::new();
+    let mut seen = 0;
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for path in paths(&text) {
+            seen += 1;
+            if !exists(path) {
+                missing.push(format!("{}: {path}", page.display()));
+            }
+        }
+    }
+    assert!(seen > 50, "only {seen} paths");
+    assert!(missing.is_empty(), "not there:\n{}", missing.join("\n"));
+}
