@@ -1,5 +1,6 @@
 //! The functions: one table of names, arities, types and evaluations.
 
+mod beside_dates;
 pub(super) mod calendar;
 pub(super) mod cast;
 mod control;
@@ -11,11 +12,11 @@ mod regexp;
 mod string;
 mod temporal;
 
+pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 pub(super) use cast::PADDED;
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, exact_literal};
 pub(super) use string::AS_CHARACTERS;
-pub(super) use temporal::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 
 use super::{
     EvalContext, Expr, ExprType,
