@@ -257,3 +257,19 @@ fn documents_name_what_is_there() {
     assert!(seen > 50, "only {seen} paths");
     assert!(missing.is_empty(), "not there:\n{}", missing.join("\n"));
 }
+
+#[test]
+fn modules_with_parts_have_one_layout() {
+    let mut files = Vec::new();
+    for name in ["engine", "sql", "server", "sim", "fuzz"] {
+        sources(&root().join(name).join("src"), &mut files);
+    }
+    let beside: Vec<_> = files
+        .iter()
+        .filter(|file| file.with_extension("").is_dir())
+        .collect();
+    assert!(
+        beside.is_empty(),
+        "these are mod.rs in their directories: {beside:?}"
+    );
+}

@@ -1,5 +1,5 @@
-//! The expressions of `golden/expressions.sql` have the values, warnings and errors that MySQL
-//! gave them (`golden/expressions.out`, written by `golden/generate.py`).
+//! The expressions of `expressions.sql` have the values, warnings and errors that MySQL
+//! gave them (`expressions.out`, written by `generate.py`).
 
 use super::{
     Environment, EvalContext, Expr, ExprType, Scope, Statement, SubqueryUse, VariableScope,
@@ -132,7 +132,7 @@ fn answer(sql: &str) -> String {
 
 #[test]
 fn expressions_as_mysql_computes_them() {
-    let expected = include_str!("golden/expressions.out");
+    let expected = include_str!("expressions.out");
     let mut differences = String::new();
     let mut count = 0;
     for case in expected.strip_prefix("> ").unwrap().split("\n> ") {
@@ -254,7 +254,7 @@ fn what_is_missing_is_refused() {
 
 #[test]
 fn assignments_as_mysql_makes_them() {
-    let expected = include_str!("golden/assignments.out");
+    let expected = include_str!("assignments.out");
     let mut differences = String::new();
     for case in expected.strip_prefix("> ").unwrap().split("\n> ") {
         let (head, expected) = case.split_once('\n').unwrap();

@@ -381,7 +381,7 @@ macro_rules! scripts {
         #[test]
         fn $name() {
             let file = concat!(stringify!($name), ".txt");
-            run(file, include_str!(concat!("locks/", stringify!($name), ".txt")));
+            run(file, include_str!(concat!(stringify!($name), ".txt")));
         }
     )*};
 }
