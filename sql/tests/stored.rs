@@ -162,6 +162,18 @@ fn what_is_stored_is_what_is_shown() {
         if shown.starts_with("error") {
             continue;
         }
+        for query in [
+            format!("SELECT CAST({expression} AS CHAR)"),
+            format!("SELECT x FROM (SELECT {expression} AS x UNION ALL SELECT '') q LIMIT 1"),
+        ] {
+            let cast = ask(&mut session, &query);
+            // Bytes that are no text are NULL as CHAR, and small numbers have an exponent.
+            let same =
+                !shown.contains(char::REPLACEMENT_CHARACTER) && !shown.starts_with("0.0000000");
+            if same && cast != shown {
+                let _ = writeln!(wrong, "{query}\n    shown {shown}, so {cast}");
+            }
+        }
         for (write, before) in [
             (format!("INSERT INTO w VALUES (1, {expression})"), ""),
             (format!("INSERT INTO w SELECT 1, {expression}"), ""),

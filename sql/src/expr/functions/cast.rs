@@ -110,6 +110,9 @@ pub(in crate::expr) fn first_day(value: &Value, from: &ExprType) -> Option<Value
     }))
 }
 
+/// How many characters a DOUBLE may take as a text.
+const DOUBLE_CHARS: usize = 22;
+
 fn text(
     value: &Value,
     from: &ExprType,
@@ -125,6 +128,13 @@ fn text(
         ColumnType::VarChar(length) => Some(length as usize),
         _ => None,
     };
+    // A small number has its digits where they fit: 5.9e-13 for 0.00000000000059.
+    if let (Value::Double(x), Some(limit)) = (value, limit)
+        && bytes.len() > limit
+        && limit >= DOUBLE_CHARS
+    {
+        bytes = format!("{x:e}").into_bytes();
+    }
     if let Some(limit) = limit {
         let end = collation.char_offset(&bytes, limit);
         if end < bytes.len() {

@@ -158,7 +158,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "to_base64",
         (1, 1),
-        |t| t.string(t.ty(0).length.saturating_mul(2), &[]),
+        |t| t.string(base64_length(&t.ty(0)), &[]),
         to_base64,
     ),
     function(
@@ -336,6 +336,13 @@ fn sha2_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 }
 
 /// Lines of 76 characters, as MySQL breaks them.
+/// Four characters for three bytes, and a line end behind each 76 of them.
+fn base64_length(ty: &ExprType) -> u32 {
+    let bytes = ty.length.saturating_mul(ty.collation.max_char_bytes());
+    let length = bytes.div_ceil(3).saturating_mul(4);
+    length.saturating_add(length / 76)
+}
+
 fn to_base64(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     Ok(args.string(0, context)?.map_or(Value::Null, |text| {
         let encoded = STANDARD.encode(&*text).into_bytes();

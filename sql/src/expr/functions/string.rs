@@ -227,13 +227,13 @@ fn substring_type(typing: &Typing<'_>) -> ExprType {
 }
 
 /// REPLACE: as long as if all of the text were found and replaced.
+/// As long as it can get. MySQL leaves out the length of the text itself where it grows, and cuts
+/// results of UNION to that.
 fn replace_type(typing: &Typing<'_>) -> ExprType {
     let length = typing.ty(0).length;
     let (from, to) = (typing.text_length(1), typing.text_length(2));
-    let length = match to.checked_sub(from) {
-        Some(more @ 1..) => length.checked_div(from).unwrap_or(0).saturating_mul(more),
-        _ => length,
-    };
+    let times = length.checked_div(from.min(1)).unwrap_or(0);
+    let length = length.saturating_add(times.saturating_mul(to.saturating_sub(1)));
     typing.string(length, &[0])
 }
 
