@@ -27,6 +27,7 @@ def _workloads():
     text = ("--db-ps-mode=disable",)
     yield Workload("point_select_prepared_64", point, 64, least=1.5)
     yield Workload("point_select_text_64", point, 64, text, least=2.0)
+    yield Workload("point_select_types_64", "types.lua", 64, least=1.4, null=False)
     yield Workload("point_select_prepared_3", point, 3, least=1.4)
     yield Workload("point_select_text_3", point, 3, text, least=1.4)
     for around in ("begin", "autocommit0", "read_only"):
