@@ -146,17 +146,25 @@ pub(super) fn shown(text: &[u8]) -> String {
 
 /// The number a text begins with, 0 if none, with a warning if there is more or nothing.
 pub(super) fn text_to_f64(text: &[u8], context: &mut EvalContext<'_>) -> f64 {
-    let (x, lost) = text_prefix_f64(text);
+    let (x, lost) = finite_prefix_f64(text);
     if lost && !text.trim_ascii().is_empty() {
         context
             .warnings
             .warn(SqlError::truncated_wrong_value("DOUBLE", shown(text)));
     }
-    if x.is_infinite() {
+    x
+}
+
+/// The number a text begins with, the largest there is if it was too large; and whether that is not
+/// all of it (or nothing).
+pub(super) fn finite_prefix_f64(text: &[u8]) -> (f64, bool) {
+    let (x, lost) = text_prefix_f64(text);
+    let x = if x.is_infinite() {
         f64::MAX.copysign(x)
     } else {
         x
-    }
+    };
+    (x, lost)
 }
 
 /// The number a text begins with, and whether that is not all of it (or nothing).

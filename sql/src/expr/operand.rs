@@ -36,7 +36,7 @@ impl Expr {
         let value = self.value(row, context)?;
         match &*value {
             Value::Bytes(text) if self.is_quiet() => {
-                let (x, _) = convert::text_prefix_f64(text);
+                let (x, _) = convert::finite_prefix_f64(text);
                 Ok(Cow::Owned(Value::Double(x)))
             }
             Value::Int(_) | Value::UInt(_) | Value::Decimal(_) if self.has_branches() => {
@@ -146,7 +146,7 @@ impl Expr {
                 | Value::Float(_)
                 | Value::Double(_),
             ) if self.is_quiet() => {
-                let (x, _) = convert::text_prefix_f64(text);
+                let (x, _) = convert::finite_prefix_f64(text);
                 Cow::Owned(Value::Double(x))
             }
             _ => value,
@@ -158,7 +158,7 @@ impl Expr {
     pub(super) fn among<'r>(&self, value: Cow<'r, Value>, others: &[Expr]) -> Cow<'r, Value> {
         match &*value {
             Value::Bytes(text) if self.is_quiet() && others.iter().all(is_number_or_null) => {
-                Cow::Owned(Value::Double(convert::text_prefix_f64(text).0))
+                Cow::Owned(Value::Double(convert::finite_prefix_f64(text).0))
             }
             _ => value,
         }

@@ -37,7 +37,6 @@ use cohort_engine::{
 use locked::Locked;
 use masked::shown_text;
 use prepared::Statements;
-use rustc_hash::FxHashMap;
 use std::sync::{Arc, atomic::AtomicU32};
 use trail::Trail;
 use transaction::Transaction;
@@ -132,7 +131,7 @@ impl Session {
             privileged: false,
             internal: false,
             database: Arc::from(""),
-            user_variables: FxHashMap::default(),
+            user_variables: crate::state::UserVariables::default(),
             warnings: Warnings::default(),
             warnings_before: (0, 0),
             last_insert_id: 0,

@@ -1,6 +1,6 @@
 //! What expressions see of a session: the facts of a statement, and what they may change.
 
-use super::State;
+use super::{State, UserVariables};
 use crate::{
     command::SetScope,
     error::SqlError,
@@ -14,11 +14,8 @@ use cohort_engine::{
     txn::WaitFor,
     types::{Collation, Value},
 };
-use rustc_hash::FxHashMap;
-use std::time::Duration;
 
-/// User variables, by their names in lower case.
-pub type UserVariables = FxHashMap<String, (Value, Collation)>;
+use std::time::Duration;
 
 /// How often a sleeping statement looks whether it was killed.
 const NAP: Duration = Duration::from_millis(20);
@@ -161,12 +158,12 @@ impl State {
 
 impl expr::Environment for Changes<'_> {
     fn user_variable(&self, name: &str) -> Option<(Value, Collation)> {
-        self.changed.user_variables.get(name).cloned()
+        let (value, collation) = self.changed.user_variables.get(name)?;
+        Some((value.clone(), collation))
     }
     fn set_user_variable(&mut self, name: &str, value: Value, collation: Collation) {
-        self.changed
-            .user_variables
-            .insert(name.to_string(), (value, collation));
+        let variables = &mut self.changed.user_variables;
+        variables.set(name.to_string(), value, collation);
     }
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
         self.state.variable_named(scope, name)

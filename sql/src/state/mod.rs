@@ -6,17 +6,17 @@ mod gate;
 mod instance;
 mod pool;
 mod registry;
+mod user_variables;
 
 pub(crate) use environment::Changes;
-pub use environment::UserVariables;
 pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::Entry;
+pub use user_variables::UserVariables;
 
 use crate::{
     command::SetScope,
     expr::{ExprType, Seeds},
-    lexer::ValueKind,
     status::Counters,
     user_locks::Holder,
     variables::{Scope, Settings, Variable, Variables},
@@ -178,21 +178,18 @@ impl State {
     /// The value of a user variable; NULL if it was never set.
     #[must_use]
     pub fn user_variable(&self, name: &str) -> Value {
-        let value = self.user_variables.get(&name.to_lowercase());
-        value.map(|(value, _)| value.clone()).unwrap_or_default()
+        let variable = self.user_variables.get(&name.to_lowercase());
+        variable.map(|(value, _)| value.clone()).unwrap_or_default()
     }
     /// The type of a user variable's value.
     #[must_use]
     pub fn user_variable_type(&self, name: &str) -> ExprType {
-        let (value, collation) = match self.user_variables.get(name) {
-            Some((value, collation)) => (value, *collation),
-            None => (&Value::Null, self.settings().collation),
-        };
-        ValueKind::of(value).variable_type(collation)
+        let collation = self.settings().collation;
+        self.user_variables.type_of(name, collation)
     }
     /// Sets a user variable.
     pub fn set_user_variable(&mut self, name: &str, value: Value, collation: Collation) {
         self.user_variables
-            .insert(name.to_lowercase(), (value, collation));
+            .set(name.to_lowercase(), value, collation);
     }
 }

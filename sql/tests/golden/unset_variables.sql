@@ -15,3 +15,10 @@ SET @v = NULL;
 EXECUTE s USING @v, @v, @v, @v, @v, @v;
 SET @v = 2;
 EXECUTE s USING @v, @v, @v, @v, @v, @v;
+-- A variable that is set to NULL keeps the type that it had.
+set @kept_number = 5;
+set @kept_number = null;
+select bit_xor(@kept_number), bit_or(@kept_number << 2), @kept_number + 1;
+set @kept_text = 'abc';
+set @kept_text = null;
+select bit_or(@kept_text | 1), concat(@kept_text, 'x');

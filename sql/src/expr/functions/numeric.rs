@@ -214,12 +214,11 @@ fn whole_type(typing: &Typing<'_>) -> ExprType {
 }
 
 fn mod_type(typing: &Typing<'_>) -> ExprType {
-    let (a, b) = (typing.ty(0), typing.ty(1));
-    let beside = |i: usize, other: &ExprType| match typing.args.get(i) {
-        Some(arg) => type_beside(arg, other),
-        None => ExprType::null(),
+    let [a, b] = typing.args else {
+        return ExprType::null();
     };
-    arithmetic_type(BinaryOp::Modulo, &beside(0, &b), &beside(1, &a), 0).or_null()
+    let (a, b) = (type_beside(a, b), type_beside(b, a));
+    arithmetic_type(BinaryOp::Modulo, &a, &b, 0).or_null()
 }
 
 /// ROUND and TRUNCATE: a literal number of digits decides the scale.

@@ -462,7 +462,7 @@ fn build(
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRight => ExprType::bigint(true),
         BinaryOp::IntegerDivide => arithmetic_type(&a, &b),
-        _ => arithmetic_type(&type_beside(&left, &b), &type_beside(&right, &a)),
+        _ => arithmetic_type(&type_beside(&left, &right), &type_beside(&right, &left)),
     };
     ty.nullable = match op {
         BinaryOp::NullSafeEq => false,
@@ -566,13 +566,15 @@ fn text_if(as_text: bool, time: Expr) -> Expr {
 }
 
 /// The type of an operand of arithmetic: a parameter that is NULL, or not known yet, is taken for a
-/// number such as the other one.
-pub(super) fn type_beside(operand: &Expr, other: &ExprType) -> ExprType {
+/// number such as the other one, unless that is a parameter, too.
+pub(super) fn type_beside(operand: &Expr, other: &Expr) -> ExprType {
     let ty = infer(operand);
-    match operand {
-        Expr::Parameter { bound: true, .. } if ty.ty.is_none() && !other.is_floating() => *other,
-        _ => ty,
+    let is_parameter = |expr: &Expr| matches!(expr, Expr::Parameter { bound: true, .. });
+    if !is_parameter(operand) || ty.ty.is_some() || is_parameter(other) {
+        return ty;
     }
+    let other = infer(other);
+    if other.is_floating() { ty } else { other }
 }
 
 /// The type of `+ - * / DIV %`; a quotient has so many digits more than its dividend.
