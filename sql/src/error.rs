@@ -78,10 +78,6 @@ errors! {
     1064 b"42000" syntax(near, line) "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '{near}' at line {line}";
     1065 b"42000" empty_query() "Query was empty";
     1066 b"42000" not_unique_table(name) "Not unique table/alias: '{name}'";
-    1674 b"HY000" unsafe_system_function() "Statement is unsafe because it uses a system function that may return a different value on the replica.";
-    3769 b"HY000" default_with_subquery(column) "Default value expression of column '{column}' contains a disallowed function.";
-    3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
-    3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";
     1067 b"42000" invalid_default(column) "Invalid default value for '{column}'";
     1068 b"42000" multiple_primary_keys() "Multiple primary key defined";
     1069 b"42000" too_many_keys(max) "Too many keys specified; max {max} keys allowed";
@@ -233,6 +229,7 @@ errors! {
     1613 b"XA106" xa_timeout() "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     1614 b"XA102" xa_deadlock() "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     1649 b"HY000" unknown_locale(name) "Unknown locale: '{name}'";
+    1674 b"HY000" unsafe_system_function() "Statement is unsafe because it uses a system function that may return a different value on the replica.";
     1681 b"HY000" updating_deprecated(name) "Updating '{name}' is deprecated. It will be made read-only in a future release.";
     1681 b"HY000" deprecated_without_replacement(what) "'{what}' is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_display_width() "Integer display width is deprecated and will be removed in a future release.";
@@ -278,6 +275,9 @@ errors! {
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
+    3769 b"HY000" default_with_subquery(column) "Default value expression of column '{column}' contains a disallowed function.";
+    3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
+    3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";
     3773 b"HY000" default_of_expression() "DEFAULT function cannot be used with default value expressions";
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
