@@ -18,7 +18,7 @@ use sqlparser::ast;
 const DEPTH_MAX: usize = 100;
 
 /// Functions whose values belong to one session or statement; 3770 for these.
-const REFUSED: [&str; 15] = [
+const REFUSED: [&str; 13] = [
     "benchmark",
     "found_rows",
     "get_lock",
@@ -26,14 +26,12 @@ const REFUSED: [&str; 15] = [
     "is_used_lock",
     "last_insert_id",
     "load_file",
-    "name_const",
     "release_all_locks",
     "release_lock",
     "row_count",
     "sleep",
     "values",
     "version",
-    "default",
 ];
 
 /// Functions that give another value where the statement runs again, on a replica.
@@ -154,7 +152,7 @@ impl Scope for Definition<'_> {
         _query: &ast::Query,
         _usage: SubqueryUse,
     ) -> Result<Vec<Expr>, SqlError> {
-        Err(SqlError::default_with_subquery(self.column))
+        Err(SqlError::default_with_disallowed(self.column))
     }
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {
         let name = function.name.to_string().to_lowercase();
@@ -164,7 +162,12 @@ impl Scope for Definition<'_> {
         if REFUSED.contains(&name.as_str()) {
             return Err(self.refuse_function(&name));
         }
-        Ok(None)
+        match name.as_str() {
+            // It names a column.
+            "default" => Err(SqlError::not_supported("DEFAULT() in DEFAULT expressions")),
+            "name_const" => Err(SqlError::default_with_disallowed(self.column)),
+            _ => Ok(None),
+        }
     }
     fn system_variable(&mut self, _scope: VariableScope, name: &str) -> Result<Value, SqlError> {
         variables::find(name)?;

@@ -68,6 +68,20 @@ pub enum DefaultValue {
     Expression(String),
 }
 
+impl DefaultValue {
+    /// Bytes that are no text: kept as an expression, the hexadecimal literal that they are.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> DefaultValue {
+        let digits = bytes.iter().map(|byte| format!("{byte:02X}"));
+        DefaultValue::Expression(format!("0x{}", digits.collect::<String>()))
+    }
+    /// Whether it has to be computed: it is an expression, and not only kept as one.
+    #[must_use]
+    pub fn is_computed(&self) -> bool {
+        matches!(self, DefaultValue::Expression(text) if !text.starts_with("0x"))
+    }
+}
+
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {

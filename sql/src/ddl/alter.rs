@@ -358,7 +358,7 @@ fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
 fn copies(old: &Table, new: &Table, sources: &[Option<usize>], forgives_null: bool) -> bool {
     let pairs = new.columns.iter().zip(sources);
     let mut added = pairs.clone().filter(|(_, source)| source.is_none());
-    if added.any(|(column, _)| is_computed(&column.default)) {
+    if added.any(|(column, _)| column.default.is_computed()) {
         return true;
     }
     pairs
@@ -371,9 +371,4 @@ fn copies(old: &Table, new: &Table, sources: &[Option<usize>], forgives_null: bo
             old.nullable = new.nullable;
             !old.same_storage(new) || (new.auto_increment && !old.auto_increment)
         })
-}
-
-/// Whether a default is an expression, and not only kept as one: a string of bytes.
-fn is_computed(default: &DefaultValue) -> bool {
-    matches!(default, DefaultValue::Expression(text) if !text.starts_with("0x"))
 }

@@ -271,10 +271,7 @@ fn literal(
     }
     Ok(match String::from_utf8(text) {
         Ok(text) => DefaultValue::Literal(text),
-        Err(bytes) => {
-            let digits = bytes.as_bytes().iter().map(|byte| format!("{byte:02X}"));
-            DefaultValue::Expression(format!("0x{}", digits.collect::<String>()))
-        }
+        Err(error) => DefaultValue::of_bytes(error.as_bytes()),
     })
 }
 

@@ -145,12 +145,11 @@ fn default(column: &Column, text: &mut String) {
         DefaultValue::CurrentTimestamp => {
             let _ = write!(text, " DEFAULT {}", now(column.ty));
         }
-        // Bytes that are no text.
-        DefaultValue::Expression(value) if value.starts_with("0x") => {
-            let _ = write!(text, " DEFAULT {value}");
+        DefaultValue::Expression(value) if column.default.is_computed() => {
+            let _ = write!(text, " DEFAULT ({value})");
         }
         DefaultValue::Expression(value) => {
-            let _ = write!(text, " DEFAULT ({value})");
+            let _ = write!(text, " DEFAULT {value}");
         }
     }
 }

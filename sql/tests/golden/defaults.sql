@@ -61,3 +61,11 @@ set sql_mode = default;
 insert into d3 (b) values (2);
 select * from d3;
 drop table d1, d2, d3;
+create table d4 (a int default (name_const('a', 1)));
+create table d4 (a int default (values(a)));
+-- Bytes that are no text are no expression to who reads them.
+create table d5 (a int, b varbinary(4) default 0x00ff);
+insert into d5 (a) values (1);
+alter table d5 add c varbinary(4) default 0xff00;
+select a, hex(b), hex(c) from d5;
+drop table d5;

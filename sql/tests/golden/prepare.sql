@@ -108,3 +108,6 @@ SET @f = 'text';
 EXECUTE p;
 SET @f = NULL;
 EXECUTE p;
+-- XA statements are not prepared: the rows of XA RECOVER could not be described.
+prepare not_xa from 'xa recover';
+prepare not_xa from 'xa start ''x''';

@@ -47,3 +47,7 @@ insert into s3 (id, n) select 3, f | 1 from s3 where id = 1;
 insert into s3 (id, n) values (4, 1e20 | 1);
 select * from s3;
 drop table s3;
+-- No character is lost by a length that was thought too short.
+select cast(to_base64('a') as char), cast(to_base64(repeat('a', 60)) as char);
+select cast('12' / timestamp'2020-01-02 10:11:12.125' as char), cast(atan2(1, date'2020-01-02') as char);
+select cast(replace('2020-01-02', 'a%', 'NULL') as char), cast(replace('aaa', 'a', 'bcd') as char);

@@ -203,11 +203,15 @@ pub(super) fn tell_cut(
 ) -> Result<(), OpenError> {
     let name = file_name(number);
     let reading = io_error(format!("cannot read {name}"));
-    let mut buffer = vec![0; PIECE];
-    let got = file.read_at(&mut buffer, end).map_err(&reading)?;
-    let unwritten = buffer.get(..got).is_some_and(|b| b.starts_with(&UNWRITTEN));
-    let begin = if unwritten { end + HEADER as u64 } else { end };
+    let mut mark = [0; HEADER];
+    file.read_at(&mut mark, end).map_err(&reading)?;
+    let begin = if mark == UNWRITTEN {
+        end + HEADER as u64
+    } else {
+        end
+    };
     let (mut at, mut last) = (begin, end);
+    let mut buffer = vec![0; PIECE];
     while at < length {
         let got = file.read_at(&mut buffer, at).map_err(&reading)?;
         let bytes = buffer.get(..got).unwrap_or_default();

@@ -272,13 +272,7 @@ impl<'a> Args<'a> {
         i: usize,
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'x, Value>, SqlError> {
-        match self.args.get(i).and_then(literal::digits_number) {
-            Some(number) => Ok(Cow::Owned(Value::UInt(number))),
-            None => match self.args.get(i) {
-                Some(arg) => arg.number_value(self.row, context),
-                None => Ok(Cow::Owned(Value::Null)),
-            },
-        }
+        self.wanted(i, |arg| arg.number_value(self.row, context))
     }
     /// The same where a decimal is wanted.
     fn exact<'x, 'c: 'x>(
@@ -286,13 +280,7 @@ impl<'a> Args<'a> {
         i: usize,
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'x, Value>, SqlError> {
-        match self.args.get(i).and_then(literal::digits_number) {
-            Some(number) => Ok(Cow::Owned(Value::UInt(number))),
-            None => match self.args.get(i) {
-                Some(arg) => arg.decimal_value(self.row, context),
-                None => Ok(Cow::Owned(Value::Null)),
-            },
-        }
+        self.wanted(i, |arg| arg.decimal_value(self.row, context))
     }
     /// The same where an integer is wanted.
     fn whole<'x, 'c: 'x>(
@@ -300,12 +288,19 @@ impl<'a> Args<'a> {
         i: usize,
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'x, Value>, SqlError> {
-        match self.args.get(i).and_then(literal::digits_number) {
+        self.wanted(i, |arg| arg.integer_value(self.row, context))
+    }
+    fn wanted<'x>(
+        &'x self,
+        i: usize,
+        value: impl FnOnce(&'x Expr) -> Result<Cow<'x, Value>, SqlError>,
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        let Some(arg) = self.args.get(i) else {
+            return Ok(Cow::Owned(Value::Null));
+        };
+        match literal::digits_number(arg) {
             Some(number) => Ok(Cow::Owned(Value::UInt(number))),
-            None => match self.args.get(i) {
-                Some(arg) => arg.integer_value(self.row, context),
-                None => Ok(Cow::Owned(Value::Null)),
-            },
+            None => value(arg),
         }
     }
     /// The value of an argument, which is to become an integer.
