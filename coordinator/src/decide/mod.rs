@@ -33,7 +33,7 @@ mod two_phase;
 mod workflow;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use by_hand::Operation;
 

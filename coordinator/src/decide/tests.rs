@@ -18,7 +18,7 @@ use std::{fmt::Write, fs, path::Path};
 /// Times are seconds after this.
 const START: Micros = 1_000_000 * SECOND;
 
-fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) -> Global {
+pub(crate) fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) -> Global {
     Global {
         id: 1,
         gid: "g".to_owned(),

@@ -11,7 +11,7 @@
 //! with one read and written with one write. There are no rows and no SQL, no time limits and no
 //! retries; what is no saga of the lab's ends the process.
 
-use super::http::Http;
+use super::{http::Http, hub::Hub};
 use crate::{
     cli::accompany,
     lab::own::{free_port, temporary},
@@ -22,15 +22,13 @@ use cohort_engine::{
     log::{Batch, InOrder, Known, Log, Options as LogOptions, Replayed},
 };
 use rustix::{
-    event::{EventfdFlags, epoll, eventfd},
-    fd::{AsFd, OwnedFd},
-    io::Errno,
+    event::{EventfdFlags, eventfd},
+    fd::OwnedFd,
 };
 use std::{
     collections::HashMap,
     fs::File,
     io,
-    mem::MaybeUninit,
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -124,8 +122,6 @@ impl Drop for Running {
     }
 }
 
-/// Events taken from the kernel at once.
-const EVENTS: usize = 256;
 /// The listener, among the numbers of connections.
 const LISTENER: u64 = u64::MAX;
 /// And the log.
@@ -149,11 +145,6 @@ enum Role {
     Client(Option<Saga>),
     /// A service, with the number of the client for whose saga it is called.
     Service(SocketAddr, usize),
-}
-
-struct Connection {
-    http: Http,
-    role: Role,
 }
 
 /// Clients whose records are durable, and the way to tell of them.
@@ -183,47 +174,40 @@ impl Durable {
 
 /// See the module.
 struct Limit {
-    epoll: OwnedFd,
+    hub: Hub<Role>,
     listener: TcpListener,
     log: Log,
     durable: Arc<Durable>,
-    connections: Vec<Option<Connection>>,
     /// Numbers of connections to services that nobody uses.
     idle: HashMap<SocketAddr, Vec<usize>>,
 }
 
 impl Limit {
     fn open(options: &Options) -> io::Result<Limit> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let hub = Hub::new()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
         let durable = Arc::new(Durable {
             clients: Mutex::default(),
             event: eventfd(0, EventfdFlags::CLOEXEC)?,
         });
-        watch(&epoll, &listener, LISTENER)?;
-        watch(&epoll, &durable.event, DURABLE)?;
+        hub.watch(&listener, LISTENER)?;
+        hub.watch(&durable.event, DURABLE)?;
         Ok(Limit {
-            epoll,
+            hub,
             listener,
             log: open_log(&options.datadir)?,
             durable,
-            connections: Vec::new(),
             idle: HashMap::new(),
         })
     }
 
     fn serve(mut self) -> io::Result<()> {
+        let mut ready = Vec::new();
         loop {
-            let mut space = [const { MaybeUninit::uninit() }; EVENTS];
-            let events = match epoll::wait(&self.epoll, &mut space[..], None) {
-                Ok((events, _)) => events,
-                Err(Errno::INTR) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            for event in events {
-                let data = event.data;
-                match data.u64() {
-                    LISTENER => self.accept()?,
+            self.hub.wait(None, &mut ready)?;
+            for &number in &ready {
+                match number {
+                    LISTENER => self.hub.accept(&self.listener, Role::Client(None))?,
                     DURABLE => {
                         for client in self.durable.take()? {
                             self.proceed(client)?;
@@ -235,32 +219,18 @@ impl Limit {
         }
     }
 
-    fn accept(&mut self) -> io::Result<()> {
-        let http = Http::over(self.listener.accept()?.0)?;
-        self.add(http, Role::Client(None)).map(drop)
-    }
-
-    fn add(&mut self, http: Http, role: Role) -> io::Result<usize> {
-        let number = self.connections.len();
-        watch(&self.epoll, http.stream(), number as u64)?;
-        self.connections.push(Some(Connection { http, role }));
-        Ok(number)
-    }
-
     /// There is something to be read. Messages are so short that they come whole.
     fn receive(&mut self, number: usize) -> io::Result<()> {
-        let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else {
+        let Some((http, role)) = self.hub.get(number) else {
             return Ok(());
         };
-        let Ok(Some(message)) = connection.http.receive() else {
-            // Closed with that, too. Its number is not used again.
-            self.connections[number] = None;
-            self.idle
-                .values_mut()
-                .for_each(|of| of.retain(|idle| *idle != number));
+        let Ok(Some(message)) = http.receive() else {
+            self.hub.close(number);
+            let idle = self.idle.values_mut();
+            idle.for_each(|of| of.retain(|idle| *idle != number));
             return Ok(());
         };
-        match &mut connection.role {
+        match role {
             Role::Client(saga) => {
                 let invalid = || io::Error::other("this is no saga of the lab's");
                 let text = std::str::from_utf8(&message.body).map_err(|_| invalid())?;
@@ -298,8 +268,7 @@ impl Limit {
 
     /// Calls the next step, records the end, or answers.
     fn proceed(&mut self, client: usize) -> io::Result<()> {
-        let connection = self.connections.get_mut(client).and_then(Option::as_mut);
-        let Some(Connection { http, role }) = connection else {
+        let Some((http, role)) = self.hub.get(client) else {
             return Ok(());
         };
         let Role::Client(Some(saga)) = role else {
@@ -321,20 +290,16 @@ impl Limit {
 
     fn call(&mut self, client: usize, address: SocketAddr, target: &str) -> io::Result<()> {
         let idle = self.idle.get_mut(&address).and_then(Vec::pop);
-        let number = match idle {
-            Some(number) => number,
-            None => self.add(Http::connect(address)?, Role::Service(address, client))?,
+        let role = Role::Service(address, client);
+        let Some(number) = idle else {
+            let mut http = Http::connect(address)?;
+            http.send(target, "{}")?;
+            return self.hub.add(http, role).map(drop);
         };
-        let connection = self.connections.get_mut(number).and_then(Option::as_mut);
-        let connection = connection.ok_or(io::ErrorKind::NotConnected)?;
-        connection.role = Role::Service(address, client);
-        connection.http.send(target, "{}")
+        let connection = self.hub.get(number).ok_or(io::ErrorKind::NotConnected)?;
+        connection.1 = role;
+        connection.0.send(target, "{}")
     }
-}
-
-fn watch(epoll: &OwnedFd, what: impl AsFd, number: u64) -> io::Result<()> {
-    let data = epoll::EventData::new_u64(number);
-    Ok(epoll::add(epoll, what, data, epoll::EventFlags::IN)?)
 }
 
 fn open_log(directory: &Path) -> io::Result<Log> {

@@ -11,10 +11,12 @@
 //! of a checkpoint to the end of the next, under load all the time. A checkpoint before the warm-up
 //! takes away what the column before has left.
 
+mod alone;
 pub mod backlog;
 mod bank;
 mod column;
 mod http;
+mod hub;
 pub mod limit;
 mod load;
 mod report;
@@ -28,12 +30,13 @@ use super::{
     server::cpu,
     target::{Endpoint, Target},
 };
+use alone::Alone;
 use clap::Args;
 use column::{COLUMNS, Column, Work};
 use limit::Running;
-use load::{Event, Measured, Time};
+use load::{Measured, Time, Worker};
 use serde::Serialize;
-use service::{By, Coordinators, SUBMIT, Service};
+use service::{By, Coordinators, Service};
 use std::{
     net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
@@ -342,35 +345,34 @@ fn measure(
         database: database.and_then(cpu),
     };
     let running = Progress::timed(label.clone(), time.warmup + time.measured);
-    let clients_made = (0..clients)
-        .map(|_| client(service, coordinator, column.work))
-        .collect();
+    let workers = workers(service, coordinator, column.work, clients)
+        .map_err(|error| format!("{label}: {error}"))?;
     let settle = || checkpoints.write();
-    let measured = settle().and_then(|()| load::run(clients_made, time, settle, snapshot));
+    let measured = settle().and_then(|()| load::run(workers, time, settle, snapshot));
     let measured = measured.map_err(|e| format!("{label}: {e}"))?;
     drop(running);
     Ok(Measurement::new(target, column, clients, round, &measured))
 }
 
-/// What one client of a column does.
-fn client(service: &Service, coordinator: Coordinator, work: Work) -> Event<'_> {
-    let mut connection = None;
-    match work {
-        Work::Transfer(manner) => {
-            let target = manner.target();
-            Box::new(move || service::post(&mut connection, service.address, &target, "{}"))
-        }
+/// The load of a column.
+fn workers(
+    service: &Service,
+    coordinator: Coordinator,
+    work: Work,
+    clients: usize,
+) -> std::io::Result<Vec<Worker<'_>>> {
+    let manner = match work {
+        Work::Transfer(manner) => manner,
         Work::Alone { http, .. } => {
-            let url = match http {
-                true => format!("http://{}/nothing", service.address),
-                false => String::new(),
-            };
-            Box::new(move || {
-                let saga = service.saga(&[(&url, &url), (&url, &url)]);
-                service::post(&mut connection, coordinator.address, SUBMIT, &saga)
-            })
+            let alone = Alone::new(service, coordinator.address, http)?;
+            return Ok(vec![alone.worker(clients)]);
         }
-    }
+    };
+    let client = || {
+        let (mut connection, target) = (None, manner.target());
+        load::client(move || service::post(&mut connection, service.address, &target, "{}"))
+    };
+    Ok((0..clients).map(|_| client()).collect())
 }
 
 impl Measurement {

@@ -1,7 +1,7 @@
 //! The business service: transfers between accounts, over HTTP, with a thread for each connection.
 //!
 //! `POST /transfer?…` draws two users and carries a transfer out: as a saga of two steps, or, for
-//! comparison, by calling the two steps itself. `/step?…` is such a step, `/nothing` an empty one.
+//! comparison, by calling the two steps itself. `/step?…` is such a step.
 //! The steps are called over HTTP in both cases.
 
 use super::{
@@ -219,7 +219,6 @@ impl<'a> Connection<'a> {
         let target = request.target();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
-            "/nothing" => Ok(()),
             "/step" => self.step(&Step::parse(query)?),
             "/transfer" => self.transfer(Manner::parse(query)),
             _ => Err(format!("{path}: no such path")),
