@@ -8,8 +8,9 @@ use super::{
         plan,
     },
     connection::Connection,
-    rows::{self, Attempt, By, Row, Saved, moment, read_timing, text},
+    rows::{self, Row, moment, read_timing, text},
 };
+use cohort_coordinator_core::outside::{Attempt, By, Saved};
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
 

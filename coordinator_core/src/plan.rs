@@ -9,16 +9,19 @@
 //! A message whose receivers were looked up under a topic has rows for all from the beginning:
 //! the topic may be another tomorrow.
 
-use super::model::{Branch, BranchStatus, CopyOnWrite, Micros, Pattern, Timing};
+use crate::{
+    decide::Branches,
+    model::{Branch, BranchStatus, CopyOnWrite, Micros, Pattern, Timing},
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How a step names a topic instead of a URL.
-pub(super) const TOPIC: &str = "topic://";
+pub const TOPIC: &str = "topic://";
 
 /// A field's text; empty if it is not there or null.
-pub(super) fn text(fields: &Map<String, Value>, name: &str) -> String {
+pub fn text(fields: &Map<String, Value>, name: &str) -> String {
     match fields.get(name) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
@@ -27,32 +30,34 @@ pub(super) fn text(fields: &Map<String, Value>, name: &str) -> String {
 }
 
 /// The name of a step's branches: `01` is the first.
-pub(super) fn branch_id(step: usize) -> String {
+pub fn branch_id(step: usize) -> String {
     format!("{:02}", step + 1)
 }
 
 /// The branches of these steps, which are sent these payloads, in their order. `None`: they do
 /// not say all.
-pub(super) fn branches(
+pub fn branches(
     pattern: Pattern,
     steps: &[Map<String, Value>],
     payloads: &[Vec<u8>],
 ) -> Option<Vec<Branch>> {
-    let ops: &[&str] = match pattern {
-        Pattern::Saga => &["compensate", "action"],
-        Pattern::Message => &["action"],
-        Pattern::Tcc | Pattern::Xa | Pattern::Workflow => return None,
+    let rules = pattern.rules();
+    let Branches::Submitted { topics } = rules.branches else {
+        return None;
     };
+    let ops = rules.ops;
     let mut branches = Vec::with_capacity(steps.len() * ops.len());
     for (place, step) in steps.iter().enumerate() {
         let id = branch_id(place);
         for op in ops {
             let url = text(step, op);
-            if pattern == Pattern::Message && url.starts_with(TOPIC) {
+            if topics && url.starts_with(TOPIC) {
                 return None;
             }
             let payload = payloads.get(place).cloned().unwrap_or_default();
-            branches.push(Branch::new(&id, op, &url, payload));
+            let mut branch = Branch::new(&id, op, "", payload);
+            branch.url = url;
+            branches.push(branch);
         }
     }
     Some(branches)
@@ -60,7 +65,7 @@ pub(super) fn branches(
 
 /// Payloads as a transaction's row has them: a JSON array of strings; what is no text is an object
 /// with its base64.
-pub(super) fn written(payloads: &[Vec<u8>]) -> String {
+pub fn written(payloads: &[Vec<u8>]) -> String {
     let one = |payload: &Vec<u8>| match std::str::from_utf8(payload) {
         Ok(text) => Value::from(text),
         Err(_) => serde_json::json!({ "base64": STANDARD.encode(payload) }),
@@ -69,7 +74,7 @@ pub(super) fn written(payloads: &[Vec<u8>]) -> String {
 }
 
 /// The branches as a row's steps and payloads say. `None`: they are not as they were written.
-pub(super) fn read(pattern: Pattern, steps: &str, payloads: &str) -> Option<Vec<Branch>> {
+pub fn read(pattern: Pattern, steps: &str, payloads: &str) -> Option<Vec<Branch>> {
     let steps: Vec<Map<String, Value>> = serde_json::from_str(steps).ok()?;
     let payloads: Vec<Value> = serde_json::from_str(payloads).ok()?;
     let one = |payload: Value| match payload {
@@ -83,11 +88,14 @@ pub(super) fn read(pattern: Pattern, steps: &str, payloads: &str) -> Option<Vec<
 /// A branch's only call, which succeeded, as its transaction's row has it: an array of these, in
 /// the branches' order.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Call {
+pub struct Call {
+    /// Which branch.
     pub branch_id: String,
+    /// Its operation.
     pub op: String,
     /// In microseconds since 1970.
     pub started: Micros,
+    /// How long it took.
     pub duration_us: u64,
     /// When the branch was known to be done.
     pub ended: Micros,
@@ -104,6 +112,8 @@ impl Call {
             ended,
         })
     }
+    /// When it was made, and how long it took.
+    #[must_use]
     pub fn timing(&self) -> Timing {
         Timing {
             started: self.started,
@@ -113,14 +123,16 @@ impl Call {
 }
 
 /// What the row has of calls that were their branches' only ones, and succeeded.
-pub(super) fn calls(branches: &[CopyOnWrite<Branch>]) -> String {
+#[must_use]
+pub fn calls(branches: &[CopyOnWrite<Branch>]) -> String {
     let calls: Vec<Call> = branches.iter().filter_map(Call::of).collect();
     // Texts and numbers are always JSON.
     serde_json::to_string(&calls).unwrap_or_default()
 }
 
 /// The same read again; empty, if there is nothing. `None`: it is not as it was written.
-pub(super) fn read_calls(text: &str) -> Option<Vec<Call>> {
+#[must_use]
+pub fn read_calls(text: &str) -> Option<Vec<Call>> {
     if text.is_empty() {
         return Some(Vec::new());
     }
@@ -128,7 +140,8 @@ pub(super) fn read_calls(text: &str) -> Option<Vec<Call>> {
 }
 
 /// Makes branches what these calls made of them. `None`: they are not these branches' calls.
-pub(super) fn apply(calls: Vec<Call>, branches: &mut [Branch]) -> Option<()> {
+#[must_use]
+pub fn apply(calls: Vec<Call>, branches: &mut [Branch]) -> Option<()> {
     let mut calls = calls.into_iter().peekable();
     for branch in branches {
         let is_of = |call: &Call| (&call.branch_id, &call.op) == (&branch.branch_id, &branch.op);
