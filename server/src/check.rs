@@ -4,11 +4,12 @@
 //! that keeps in memory what would be written. Then every table is read and compared with its
 //! indexes, from the disk.
 
-use crate::{notice, serve};
+use crate::serve;
 use cohort_engine::{
     env::Env,
     txn::{Engine, EngineOptions, Owner, Unattended},
 };
+use cohort_process::notice;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,

@@ -3,9 +3,10 @@
 use crate::{
     check, compact,
     config::{self, Settings},
-    coordinator, lab, serve,
+    lab, serve,
 };
 use clap::Parser;
+use cohort_coordinator as coordinator;
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
 //! `cohort compact`: gives the free space in a data directory back to the disk.
 
-use crate::{check::expect_data, notice};
+use crate::check::expect_data;
 use cohort_engine::{env::Env, txn};
+use cohort_process::notice;
 use std::{
     path::PathBuf,
     time::{Duration, Instant},

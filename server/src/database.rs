@@ -1,21 +1,11 @@
 //! The database behind the wire protocol: `cohort_sql`'s instance and sessions.
 
-use crate::{
-    mysql::{Account, Arrival, Backend, Handler, Peer},
-    scheduler::{
-        Class, Scheduler, Seat, Standing,
-        waits::{Wait, Waits},
-    },
+use cohort_mysql::{Account, Arrival, Backend, Peer};
+use cohort_scheduler::{
+    Class, Scheduler, Seat,
+    waits::{Wait, Waits},
 };
-use cohort_engine::{
-    txn::{Owner, Placed},
-    types::Value,
-};
-use cohort_sql::{
-    Instance, Output, Session, SqlError,
-    session::{Identity, Prepared},
-    status::Counter,
-};
+use cohort_sql::{Instance, Session, SqlError, session::Identity, status::Counter};
 use std::{
     sync::{
         Arc,
@@ -166,79 +156,5 @@ impl Backend for Database {
     }
     fn note_client_wait(&self, waited: Duration) {
         self.waits.note(Wait::Client, waited);
-    }
-}
-
-impl Handler for Session {
-    fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError> {
-        Session::query(self, sql, multi, out)
-    }
-    fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
-        Session::prepare(self, sql)
-    }
-    fn execute(
-        &mut self,
-        id: u32,
-        parameters: &[Value],
-        out: &mut dyn Output,
-    ) -> Result<(), SqlError> {
-        Session::execute(self, id, parameters, out)
-    }
-    fn close(&mut self, id: u32) {
-        Session::close(self, id);
-    }
-    fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
-        Session::use_database(self, name)
-    }
-    fn reset(&mut self, who: Option<Identity>) {
-        Session::reset(self, who);
-    }
-    fn status(&self) -> u16 {
-        Session::status(self)
-    }
-    fn take_placed(&mut self) -> Option<Placed> {
-        Session::take_placed(self)
-    }
-    fn idle_timeout(&self) -> Duration {
-        let settings = self.state().settings();
-        let in_transaction = settings.idle_transaction_s_max;
-        let seconds = if self.state().in_transaction && in_transaction > 0 {
-            settings.idle_s_max.min(in_transaction)
-        } else {
-            settings.idle_s_max
-        };
-        Duration::from_secs(seconds)
-    }
-    fn read_timeout(&self) -> Duration {
-        Duration::from_secs(self.state().settings().read_s_max)
-    }
-    fn write_timeout(&self) -> Duration {
-        Duration::from_secs(self.state().settings().write_s_max)
-    }
-    fn standing(&self) -> Standing {
-        let settings = self.state().settings();
-        Standing {
-            mode: settings.high_priority,
-            engaged: self.state().is_engaged(),
-            holds_locks: self.holds_locks(),
-            tickets: settings.high_priority_tickets,
-        }
-    }
-    fn owner(&self) -> Arc<Owner> {
-        Arc::clone(&self.state().owner)
-    }
-    fn max_allowed_packet(&self) -> usize {
-        usize::try_from(self.state().settings().packet_bytes_max).unwrap_or(usize::MAX)
-    }
-    fn is_over(&self) -> bool {
-        self.is_closing()
-    }
-    fn is_killed(&self) -> bool {
-        Session::is_killed(self)
-    }
-    fn count_bytes(&self, received: u64, sent: u64) {
-        let counters = self.state().counters();
-        counters.add(Counter::BytesReceived, received);
-        counters.add(Counter::BytesSent, sent);
     }
 }

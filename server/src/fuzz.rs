@@ -1,22 +1,18 @@
 //! A server for one connection at a time, fed with bytes: what the fuzz targets need.
 
-use crate::{
-    config::Settings,
-    database::Database,
-    mysql::{
-        Peer,
-        auth::Verified,
-        connection::{Connection, Next, Shared},
-        constants::capability,
-        rsa::Key,
-        stream::Stream,
-    },
-    serve,
-};
+use crate::{config::Settings, database::Database, serve};
 use cohort_engine::{
     env::fake::Disk,
     txn::{Engine, EngineOptions},
     types::Value,
+};
+use cohort_mysql::{
+    Peer,
+    auth::Verified,
+    connection::{Connection, Next, Shared},
+    constants::capability,
+    rsa::Key,
+    stream::Stream,
 };
 use std::{
     io::{Read, Write},

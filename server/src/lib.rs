@@ -5,20 +5,18 @@ mod cli;
 mod compact;
 mod config;
 mod connections;
-mod coordinator;
+mod coordinate;
 mod database;
 #[doc(hidden)]
 pub mod fuzz;
 mod lab;
-mod limits;
-mod mysql;
-mod notice;
 mod pool;
-mod scheduler;
 mod scrub;
 mod serve;
-mod service;
+#[doc(hidden)]
+pub mod testing;
 
+use cohort_process::notice;
 use std::process::ExitCode;
 
 /// Does what the command line says.

@@ -1,12 +1,9 @@
 //! The scheduler's variables, and what SQL can see of it.
 
-use crate::{
-    connections::Connections,
-    database::Database,
-    limits,
-    scheduler::{Class, Rules, Scheduler, Threads, waits},
-};
+use crate::{connections::Connections, database::Database};
 use cohort_engine::types::Value;
+use cohort_process::limits;
+use cohort_scheduler::{Class, Rules, Scheduler, Threads, waits};
 use cohort_sql::{Group, Instance, Pool, Queued, WaitClass};
 use std::{
     sync::{Arc, Weak},

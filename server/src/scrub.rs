@@ -2,8 +2,8 @@
 //! what is damaged, and while a backup of it still exists. Off unless `cohort_scrub_interval` says
 //! how often, in seconds. It is slow on purpose: statements go first.
 
-use crate::{notice, service};
 use cohort_engine::txn::{Engine, Owner, Unattended};
+use cohort_process::{notice, service};
 use cohort_sql::Instance;
 use std::{
     io,

@@ -3,19 +3,18 @@
 use crate::{
     config::Settings,
     connections::{self, Connections},
-    coordinator,
+    coordinate,
     database::Database,
-    limits,
-    mysql::{auth::Verified, connection::Shared, rsa::Key},
-    notice, pool,
-    scheduler::{Rules, Scheduler, waits::Waits},
-    scrub, service,
+    pool, scrub,
 };
 use cohort_engine::{
     env::{Env, processors},
     txn::{Engine, EngineOptions},
     types::Value,
 };
+use cohort_mysql::{auth::Verified, connection::Shared, rsa::Key};
+use cohort_process::{limits, notice, service};
+use cohort_scheduler::{Rules, Scheduler, waits::Waits};
 use cohort_sql::{Instance, variables::default_number};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -32,7 +31,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -94,7 +93,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
             .map_err(|e| e.to_string())?;
     }
     scrub::start(&connections.shared.backend.instance).map_err(|e| e.to_string())?;
-    let coordinator = coordinate(settings, &connections.shared.backend.instance)?;
+    let coordinator = coordinate::start(settings, &connections.shared.backend.instance)?;
     notice!(
         "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
         socket.display(),
@@ -348,108 +347,6 @@ fn refuse_open_door(listener: &TcpListener, database: &Database) -> Result<(), S
     Err(format!(
         "refusing to listen on {address}: root has no password; start without --bind-address, \
          set one (ALTER USER root@localhost IDENTIFIED BY '…') and start again"
-    ))
-}
-
-/// Starts the coordinator, unless it is not wanted. If nobody asked for it, a port that is taken,
-/// as by a second server on the machine, is no reason not to serve.
-fn coordinate(
-    settings: &Settings,
-    instance: &Arc<Instance>,
-) -> Result<Option<coordinator::Running>, String> {
-    /// Connection ids of its sessions: clients' are far below.
-    const FIRST_ID: u64 = 4_000_000_000;
-    match settings.coordinator.as_deref() {
-        None | Some("on") => {}
-        Some("off") => return Ok(None),
-        Some(other) => return Err(format!("coordinator: on or off is expected, not {other}")),
-    }
-    let place = coordinator_place(settings)?;
-    let (http, grpc) = match coordinator_ports(settings) {
-        Ok(ports) => ports,
-        Err(why) if settings.coordinator.is_none() && place.is_none() => {
-            notice!("no coordinator of global transactions: {why}");
-            return Ok(None);
-        }
-        Err(why) => return Err(why),
-    };
-    let tls = match (
-        &settings.coordinator_ssl_cert,
-        &settings.coordinator_ssl_key,
-    ) {
-        (Some(certificate), Some(key)) => Some(coordinator::Tls::load(certificate, key)?),
-        (None, None) => None,
-        _ => return Err("coordinator-ssl-cert and coordinator-ssl-key: give both".into()),
-    };
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let listeners = coordinator::Listeners { tls, http, grpc };
-    let local = |listener: &TcpListener| listener.local_addr().map_err(|e| e.to_string());
-    let (http, grpc) = (local(&listeners.http)?, local(&listeners.grpc)?);
-    let is_loopback = connections::is_loopback(http.ip());
-    if !is_loopback && settings.coordinator_token.is_none() {
-        return Err(format!(
-            "refusing to coordinate on {http} without a token: give --coordinator-token, or \
-             COHORT_COORDINATOR_TOKEN, which no list of processes shows"
-        ));
-    }
-    if !is_loopback && scheme == "http" {
-        notice!("the coordinator's token travels unencrypted: --coordinator-ssl-cert helps");
-    }
-    let hosts = settings.coordinator_branch_hosts.as_deref().unwrap_or("");
-    let branch_hosts = coordinator::Guard::parse(hosts, is_loopback)
-        .map_err(|error| format!("coordinator-branch-hosts: {error}"))?;
-    let options = coordinator::Options {
-        branch_hosts,
-        token: settings.coordinator_token.clone(),
-        place: place.clone(),
-        ..coordinator::Options::default()
-    }
-    .configured(settings);
-    let next_id = AtomicU64::new(FIRST_ID);
-    let next_id = || next_id.fetch_add(1, Ordering::Relaxed);
-    let running = coordinator::Running::start(instance, listeners, options, &next_id)?;
-    if let Some(place) = &place {
-        let hosts = place.hosts.join(", ");
-        notice!(
-            "the coordinator's state is in the schema {} on {hosts}",
-            place.schema
-        );
-    }
-    notice!(
-        "coordinating global transactions on {scheme}://{http}/api/dtmsvr and, for gRPC, {grpc}"
-    );
-    Ok(Some(running))
-}
-
-/// Where the coordinator's tables are, if not here.
-fn coordinator_place(settings: &Settings) -> Result<Option<coordinator::Place>, String> {
-    let url = settings.coordinator_store.as_deref();
-    let place = url.map(str::parse).transpose();
-    place.map_err(|why: String| format!("coordinator-store: {why}"))
-}
-
-/// The coordinator's ports, for HTTP and for gRPC.
-fn coordinator_ports(settings: &Settings) -> Result<(TcpListener, TcpListener), String> {
-    let address = settings.coordinator_address.as_deref();
-    let address = address.unwrap_or("127.0.0.1");
-    let listen = |name: &str, port: u16| {
-        TcpListener::bind((address, port)).map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => format!(
-                "port {port} on {address} is in use, perhaps by another server: choose another \
-                 with --{name}"
-            ),
-            _ => format!("{name} {port} on {address}: {error}"),
-        })
-    };
-    Ok((
-        listen(
-            "coordinator-port",
-            settings.coordinator_port.unwrap_or(36_789),
-        )?,
-        listen(
-            "coordinator-grpc-port",
-            settings.coordinator_grpc_port.unwrap_or(36_790),
-        )?,
     ))
 }
 

@@ -1,11 +1,8 @@
 //! The doors: TCP, a Unix socket, and the administrators' port.
 
 use super::{Client, Connections, Next};
-use crate::{
-    limits::BACKLOG,
-    mysql::{Backend, Peer, connection, stream::Stream},
-    notice, service,
-};
+use cohort_mysql::{Backend, Peer, connection, stream::Stream};
+use cohort_process::{limits::BACKLOG, notice, service};
 use cohort_sql::SqlError;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},

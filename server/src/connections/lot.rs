@@ -7,7 +7,7 @@
 //! by time would have to follow.
 
 use super::{Backend, Client, Connections};
-use crate::{notice, service};
+use cohort_process::{notice, service};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::{

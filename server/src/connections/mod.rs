@@ -25,15 +25,13 @@ mod watch;
 
 pub use accept::is_loopback;
 
-use crate::{
-    limits,
-    mysql::{
-        Backend, Peer,
-        connection::{self, Connection, Next, Shared},
-        stream::Stream,
-    },
-    scheduler::{Scheduler, Task},
+use cohort_mysql::{
+    Backend, Peer,
+    connection::{self, Connection, Next, Shared},
+    stream::Stream,
 };
+use cohort_process::limits;
+use cohort_scheduler::{Scheduler, Task};
 use cohort_sql::SqlError;
 use lot::Lot;
 use parking_lot::{Condvar, Mutex};

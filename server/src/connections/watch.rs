@@ -9,7 +9,7 @@
 //! sent commands ahead does not: it is likely to wait for all the answers.
 
 use super::{Backend, Connections};
-use crate::service;
+use cohort_process::service;
 use std::{
     io,
     sync::{Arc, Weak, atomic::Ordering},

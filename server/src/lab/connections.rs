@@ -6,7 +6,6 @@
 //! port and at the admin port.
 
 use super::{
-    control::Control,
     generator::{Fleet, Plan, histogram},
     progress::Progress,
     report,
@@ -142,7 +141,7 @@ fn probe(endpoint: &Endpoint, time: Duration, ended: &AtomicBool) -> Option<Hist
     let begun = Instant::now();
     while begun.elapsed() < time && !ended.load(Ordering::Relaxed) {
         let start = Instant::now();
-        if let Err(error) = Control::connect(endpoint) {
+        if let Err(error) = endpoint.connect() {
             eprintln!("logging in: {error}");
             return None;
         }

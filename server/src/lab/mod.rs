@@ -42,7 +42,7 @@ pub enum Experiment {
 
 /// Makes an experiment.
 pub fn run(experiment: &Experiment) -> Result<(), String> {
-    crate::limits::raise_files();
+    cohort_process::limits::raise_files();
     match experiment {
         Experiment::ThreadPool(options) => thread_pool::run(options),
         Experiment::Connections(options) => connections::run(options),

@@ -1,10 +1,7 @@
 //! This program's own server, started to be measured.
 
-use super::{
-    control::Control,
-    target::{Address, Endpoint},
-};
-use crate::mysql::client::login::Account;
+use super::target::{Address, Endpoint};
+use cohort_mysql::client::login::Account;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::{
     fs::File,
@@ -91,7 +88,7 @@ impl Own {
     fn wait(&mut self, log: &Path) -> Result<(), String> {
         let until = Instant::now() + START;
         loop {
-            let error = match Control::connect(&self.endpoint) {
+            let error = match self.endpoint.connect() {
                 Ok(_) => return Ok(()),
                 Err(error) => error,
             };

@@ -105,7 +105,9 @@ impl Server {
             account,
             address: endpoint.address.clone(),
         };
-        let control = Control::connect(&first).map_err(|error| format!("{name}: {error}"))?;
+        let control = first
+            .connect()
+            .map_err(|error| format!("{name}: {error}"))?;
         if database.is_empty() {
             endpoint.account.database = "sbtest".into();
         }

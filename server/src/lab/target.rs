@@ -1,6 +1,6 @@
 //! The servers that are measured, as the command line names them.
 
-use crate::mysql::{
+use cohort_mysql::{
     client::{login::Account, url::decoded},
     stream::Stream,
 };

@@ -5,7 +5,7 @@
 //! (BEGIN, on some) is sent as text.
 
 use super::random::Random;
-use crate::mysql::{
+use cohort_mysql::{
     client::wire::{Parameter, put_command, put_execute},
     constants::command,
     packet::Writer,
@@ -205,8 +205,8 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mysql::{client::wire::Frames, parameters};
     use cohort_engine::types::Value;
+    use cohort_mysql::{client::wire::Frames, parameters};
 
     fn values(statement: Statement, draw: &mut Draw) -> Vec<Value> {
         let mut out = Writer::new();

@@ -246,7 +246,7 @@ fn reach(
     endpoint.account.database.clear();
     let name = target.name().to_owned();
     let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
-    let mut control = Control::connect(&endpoint).map_err(|error| failed(&error))?;
+    let mut control = endpoint.connect().map_err(|error| failed(&error))?;
     bank::ensure(&mut control, &name, users).map_err(|error| failed(&error))?;
     let run = SystemTime::now().duration_since(UNIX_EPOCH);
     let run = run.map_or(0, |since| since.as_micros() as u64);
@@ -265,7 +265,7 @@ struct Checkpoints(Option<Mutex<Control>>);
 
 impl Checkpoints {
     fn of(own: Option<&Own>) -> Result<Checkpoints, String> {
-        let connect = |own: &Own| Control::connect(&own.endpoint).map(Mutex::new);
+        let connect = |own: &Own| own.endpoint.connect().map(Mutex::new);
         let control = own.map(connect).transpose();
         control
             .map(Checkpoints)

@@ -190,7 +190,7 @@ impl<'a> Connection<'a> {
         let text = |error| format!("the business database: {error}");
         let database = match &mut self.database {
             Some(database) => database,
-            none => none.insert(Control::connect(&self.service.database).map_err(text)?),
+            none => none.insert(self.service.database.connect().map_err(text)?),
         };
         let performed = step.perform(database, &self.service.counts);
         performed.map_err(|error| {

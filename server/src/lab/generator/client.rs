@@ -1,15 +1,13 @@
 //! One client of the load: its socket, and where in an exchange it is.
 
-use crate::{
-    lab::{target::Endpoint, workload::Statement},
-    mysql::{
-        client::{
-            login::{Login, LoginError, Step},
-            wire::{Frames, Outcome, Part, Reply, ServerError},
-        },
-        packet::Writer,
-        stream::Stream,
+use crate::lab::{target::Endpoint, workload::Statement};
+use cohort_mysql::{
+    client::{
+        login::{Login, LoginError, Step},
+        wire::{Frames, Outcome, Part, Reply, ServerError},
     },
+    packet::Writer,
+    stream::Stream,
 };
 use std::{
     io::{self, Read, Write},

@@ -6,13 +6,11 @@ use super::{
     tally::Tally,
     worker::Script,
 };
-use crate::{
-    lab::{
-        random::Random,
-        workload::{Draw, Workload},
-    },
-    mysql::{client::wire::Outcome, packet::Writer},
+use crate::lab::{
+    random::Random,
+    workload::{Draw, Workload},
 };
+use cohort_mysql::{client::wire::Outcome, packet::Writer};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 

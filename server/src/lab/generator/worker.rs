@@ -6,16 +6,14 @@ use super::{
     run::{Plan, Run},
     tally::Tally,
 };
-use crate::{
-    lab::{
-        target::Endpoint,
-        workload::{Statement, Workload},
-    },
-    mysql::{
-        client::wire::{Outcome, put_command},
-        constants::command,
-        packet::Writer,
-    },
+use crate::lab::{
+    target::Endpoint,
+    workload::{Statement, Workload},
+};
+use cohort_mysql::{
+    client::wire::{Outcome, put_command},
+    constants::command,
+    packet::Writer,
 };
 use rustix::{
     event::{Timespec, epoll},

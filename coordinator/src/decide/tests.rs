@@ -1,0 +1,225 @@
+//! Golden scripts: stories of transactions, and what is decided at each step.
+//!
+//! ```text
+//! saga 2 {"timeout_to_fail":10}     a transaction with so many steps and these options
+//! 5 reply action 01 failure no      at second 5 the branch's call came to this
+//! 7 answer success                  so did the question to the client
+//! 9 look                            time has passed
+//! 9 read back                       its driver was lost; another one has it from its rows
+//! 9 let go                          its driver saved all, and another one has it
+//! ```
+//!
+//! After each line: the actions, the status, and the branches' statuses as one letter each.
+
+use super::*;
+use crate::model::Options;
+use std::{fmt::Write, fs, path::Path};
+
+/// Times are seconds after this.
+const START: Micros = 1_000_000 * SECOND;
+
+fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) -> Global {
+    Global {
+        id: 1,
+        gid: "g".to_owned(),
+        pattern,
+        status,
+        query_prepared: "http://client/query".to_owned(),
+        protocol: String::new(),
+        custom_data: custom_data.to_owned(),
+        steps: String::new(),
+        payloads: String::new(),
+        rollback_reason: String::new(),
+        result: String::new(),
+        options: serde_json::from_str::<Options>(options).expect("options"),
+        retry_count: 0,
+        query_interval: 0,
+        next_run: START,
+        created: START,
+        updated: START,
+        finished: None,
+        rolled_back: None,
+        dead_since: None,
+        is_exact: false,
+    }
+}
+
+/// `pattern steps [status] [options] [custom data]`
+fn begin(line: &str) -> Transaction {
+    let mut words = line.split(' ');
+    let pattern = Pattern::parse(words.next().unwrap_or_default()).expect("a pattern");
+    let steps: usize = words.next().expect("steps").parse().expect("a number");
+    let status = Status::parse(words.next().expect("a status")).expect("a status");
+    let options = words.next().unwrap_or("{}");
+    let custom = words.next().unwrap_or("{}");
+    let ops: &[&str] = match pattern {
+        Pattern::Saga => &["compensate", "action"],
+        Pattern::Tcc => &["cancel", "confirm"],
+        Pattern::Xa => &["rollback", "commit"],
+        Pattern::Message => &["action"],
+        Pattern::Workflow => &[],
+    };
+    let mut branches = Vec::new();
+    for step in 1..=steps {
+        for op in ops {
+            branches.push(Branch::new(
+                &format!("{step:02}"),
+                op,
+                "http://b",
+                Vec::new(),
+            ));
+        }
+    }
+    Transaction::new(global(pattern, status, options, custom), branches)
+}
+
+/// As its rows have it, if nothing was saved but the global transaction.
+fn read_back(transaction: &Transaction) -> Transaction {
+    let fresh = |branch: &CopyOnWrite<Branch>| {
+        Branch::new(
+            &branch.branch_id,
+            &branch.op,
+            &branch.url,
+            branch.body.clone(),
+        )
+    };
+    let branches = transaction.branches.iter().map(fresh).collect();
+    Transaction::read_back((*transaction.global).clone(), branches)
+}
+
+/// As its rows have it, if everything was saved.
+fn let_go(transaction: &mut Transaction) -> Transaction {
+    transaction.settle();
+    let branches = transaction.branches.iter();
+    let branches = branches.map(|branch| (**branch).clone()).collect();
+    Transaction::read_back((*transaction.global).clone(), branches)
+}
+
+fn reply(word: &str, why: String) -> Reply {
+    match word {
+        "success" => Reply::Success(why),
+        "failure" => Reply::Failure(why),
+        "ongoing" => Reply::Ongoing,
+        "error" => Reply::Error(why),
+        other => panic!("{other} is no reply"),
+    }
+}
+
+fn event(transaction: &Transaction, line: &str) -> (Event, Moment) {
+    let words: Vec<&str> = line.split(' ').collect();
+    let seconds: u64 = words[0].parse().expect("a time in seconds");
+    let moment = Moment {
+        now: START + seconds * SECOND,
+        // A quarter of the interval: intervals as they are.
+        random: 0,
+        rules: Rules {
+            dead_letter_after: 3,
+            alert_after: 2,
+            ..Rules::default()
+        },
+    };
+    let rest = |from: usize| words.get(from..).unwrap_or_default().join(" ");
+    let event = match words[1] {
+        "look" | "read" | "let" => Event::Look,
+        "answer" => Event::Answer(reply(words[2], rest(3))),
+        "reply" => {
+            let is_it = |branch: &CopyOnWrite<Branch>| {
+                branch.op == words[2] && branch.branch_id == words[3]
+            };
+            let place = transaction.branches.iter().position(is_it);
+            Event::Reply(place.expect("a branch"), reply(words[4], rest(5)))
+        }
+        other => panic!("{other} is no event"),
+    };
+    (event, moment)
+}
+
+fn tell(transaction: &Transaction, actions: &[Action]) -> String {
+    let mut out = String::new();
+    for action in actions {
+        let told = match action {
+            Action::Save => "save".to_owned(),
+            Action::Refresh => "save and read again".to_owned(),
+            Action::Call(place) => {
+                let branch = &transaction.branches[*place];
+                format!("call {} {}", branch.op, branch.branch_id)
+            }
+            Action::Ask => "ask".to_owned(),
+            Action::Wait(until) if *until == Micros::MAX => "wait for ever".to_owned(),
+            Action::Wait(until) => {
+                format!(
+                    "wait until {}",
+                    until.saturating_sub(START) as f64 / SECOND as f64
+                )
+            }
+            Action::Alert(Some(place), why) => {
+                let branch = &transaction.branches[*place];
+                format!("alert {} {}: {why}", branch.op, branch.branch_id)
+            }
+            Action::Alert(None, why) => format!("alert: {why}"),
+            Action::End => "end".to_owned(),
+        };
+        let _ = write!(out, "{told}; ");
+    }
+    let letters = transaction
+        .branches
+        .iter()
+        .map(|branch| match branch.status {
+            BranchStatus::Prepared => 'P',
+            BranchStatus::Succeed => 'S',
+            BranchStatus::Failed => 'F',
+        });
+    let letters: String = letters.collect();
+    let _ = write!(out, "{} {letters}", transaction.global.status.name());
+    if !transaction.global.rollback_reason.is_empty() {
+        let _ = write!(out, " ({})", transaction.global.rollback_reason);
+    }
+    out
+}
+
+/// Plays the lines that begin with `>` and answers each.
+fn play(script: &str) -> String {
+    let mut out = String::new();
+    let mut transaction: Option<Transaction> = None;
+    for line in script.lines() {
+        let Some(command) = line.strip_prefix("> ") else {
+            if line.starts_with('#') || line.is_empty() {
+                let _ = writeln!(out, "{line}");
+            }
+            continue;
+        };
+        let _ = writeln!(out, "{line}");
+        if !command.starts_with(|c: char| c.is_ascii_digit()) {
+            transaction = Some(begin(command));
+            continue;
+        }
+        let transaction = transaction.as_mut().expect("a transaction");
+        if command.ends_with(" read back") {
+            *transaction = read_back(transaction);
+        } else if command.ends_with(" let go") {
+            *transaction = let_go(transaction);
+        }
+        let (event, moment) = event(transaction, command);
+        let actions = transaction.decide(event, moment);
+        let _ = writeln!(out, "{}", tell(transaction, &actions));
+    }
+    out
+}
+
+/// `GOLDEN=write` writes what is decided, to be read before it is believed.
+#[test]
+fn stories() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/decide/golden");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("the folder of stories") {
+        let path = entry.expect("an entry").path();
+        let script = fs::read_to_string(&path).expect("a story");
+        let played = play(&script);
+        if std::env::var_os("GOLDEN").is_some_and(|what| what == "write") {
+            fs::write(&path, &played).expect("writing a story");
+        }
+        assert_eq!(played, script, "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 4, "{count} stories");
+}

@@ -1,0 +1,197 @@
+//! The two ports: connections come in, with TLS if there is a certificate.
+
+use cohort_process::{limits, notice};
+use hyper_util::rt::TokioIo;
+use std::{
+    collections::VecDeque,
+    future::Future,
+    path::Path,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    sync::{Notify, Semaphore},
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
+
+/// Connections that each port serves at once, if the limit of open files allows that.
+const CONNECTIONS_MAX: usize = 10_000;
+/// One of so many may belong to a client that has not yet sent a request that is answered.
+const STRANGERS: usize = 4;
+/// Such a client is not sent away before it was here for so long.
+const GRACE: Duration = Duration::from_millis(100);
+/// A client must have agreed on keys within so long.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A certificate and its key.
+#[derive(Clone, Debug)]
+pub struct Tls(ServerConfig);
+
+impl Tls {
+    /// Reads them, in PEM.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with which file.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Tls, String> {
+        let wrong =
+            |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect)
+            .map_err(|error| wrong(certificate, &error))?;
+        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+        let provider = Arc::new(ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_no_client_auth()
+            .with_single_cert(chain, private)
+            .map_err(|error| wrong(certificate, &error))?;
+        Ok(Tls(config))
+    }
+
+    /// For connections that will speak this protocol, by its name in ALPN.
+    pub fn acceptor(&self, protocol: &str) -> TlsAcceptor {
+        let mut config = self.0.clone();
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        TlsAcceptor::from(Arc::new(config))
+    }
+}
+
+/// What a connection is, encrypted or not.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// A connection, as hyper takes it.
+pub type Connection = TokioIo<Box<dyn Stream>>;
+
+/// A client that is connected.
+pub struct Visitor {
+    came: Instant,
+    is_welcome: AtomicBool,
+    leave: Notify,
+}
+
+impl Visitor {
+    /// It has sent a request that is answered, with the token if there is one.
+    pub fn is_welcome(&self) {
+        self.is_welcome.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Clients that may be anybody, the first first: those who send nothing keep nobody out.
+struct Strangers {
+    queue: VecDeque<Weak<Visitor>>,
+    most: usize,
+}
+
+impl Strangers {
+    /// Lets one in. If there are too many, the first has to leave, after so long a wait.
+    fn let_in(&mut self, now: Instant) -> (Arc<Visitor>, Option<(Arc<Visitor>, Duration)>) {
+        let visitor = Arc::new(Visitor {
+            came: now,
+            is_welcome: AtomicBool::new(false),
+            leave: Notify::new(),
+        });
+        self.queue.push_back(Arc::downgrade(&visitor));
+        if self.queue.len() <= self.most {
+            return (visitor, None);
+        }
+        let is_stranger = |known: &Weak<Visitor>| {
+            let known = known.upgrade();
+            known.is_some_and(|known| !known.is_welcome.load(Ordering::Relaxed))
+        };
+        self.queue.retain(is_stranger);
+        let mut first = None;
+        if self.queue.len() > self.most {
+            first = self.queue.pop_front().and_then(|first| first.upgrade());
+        }
+        let leaving = first.map(|first| {
+            let grace = GRACE.saturating_sub(now.saturating_duration_since(first.came));
+            (first, grace)
+        });
+        (visitor, leaving)
+    }
+}
+
+/// Accepts connections for ever, and lets `serve` have each.
+pub async fn accept<F>(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    serve: impl Fn(Connection, Arc<Visitor>) -> F + Clone + Send + 'static,
+) where
+    F: Future<Output = hyper::Result<()>> + Send,
+{
+    let most = CONNECTIONS_MAX
+        .min(limits::share_of_files(8))
+        .max(STRANGERS);
+    let places = Arc::new(Semaphore::new(most));
+    let mut strangers = Strangers {
+        queue: VecDeque::new(),
+        most: most / STRANGERS,
+    };
+    loop {
+        // Who finds no place waits in the system's queue.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (visitor, leaving) = strangers.let_in(Instant::now());
+                let (tls, serve) = (tls.clone(), serve.clone());
+                tokio::spawn(async move {
+                    let known = Arc::clone(&visitor);
+                    let served = async move {
+                        if let Some(connection) = open(stream, tls).await {
+                            // The client went away, or sent what is no HTTP: its connection ends.
+                            let _ = serve(connection, known).await;
+                        }
+                    };
+                    tokio::select! {
+                        () = served => {}
+                        () = visitor.leave.notified() => {}
+                    }
+                    drop(place);
+                });
+                if let Some((first, grace)) = leaving {
+                    if !grace.is_zero() {
+                        tokio::time::sleep(grace).await;
+                    }
+                    if !first.is_welcome.load(Ordering::Relaxed) {
+                        first.leave.notify_one();
+                    }
+                }
+            }
+            Err(error) => {
+                notice!("coordinator: accepting a connection: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// `None`: the client has not agreed on keys.
+async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Option<Connection> {
+    // Latency is what small answers need; without it they only come later.
+    let _ = stream.set_nodelay(true);
+    let stream: Box<dyn Stream> = match tls {
+        None => Box::new(stream),
+        Some(tls) => {
+            let agreed = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
+            Box::new(agreed.await.ok()?.ok()?)
+        }
+    };
+    Some(TokioIo::new(stream))
+}

@@ -1,0 +1,199 @@
+//! Who drives which transaction, where several coordinators share the tables.
+//!
+//! Each process is a row of `coordinators` under a number that it has drawn, whose beat it counts
+//! up in each of its database transactions, and every few seconds if there is nothing else to
+//! write. The others watch the beat: one that stands still for so many looks is declared dead, and
+//! stays it. What a transaction's row has as its owner drives it, as long as that one lives.
+//!
+//! 1. Nobody compares clocks: a look is counted by who looks, and only if its own beat went
+//!    through just before, so an outage of the database kills nobody.
+//! 2. A driver's writes name it as the owner: who was declared dead, and whose transaction has
+//!    another owner now, cannot write.
+//! 3. Who is declared dead while it lives goes on under another number, as somebody new.
+//! 4. Whatever changes a transaction or its branches writes the transaction's own row, so a
+//!    cluster that certifies writes when they are committed sees every conflict.
+
+use super::{
+    connection::{Answer, Connection},
+    rows::{self, Row, text},
+};
+use crate::{decide::Transaction, model::Status};
+use cohort_engine::types::Value;
+use cohort_sql::SqlError;
+
+/// What became of a try to drive a transaction.
+#[derive(Debug)]
+pub enum Claimed {
+    /// It is ours, and this is what it is.
+    Ours(Box<Transaction>),
+    /// It is still ours: nobody else can have driven it since it became so.
+    Kept(Box<Transaction>),
+    /// It has ended, and is nobody's.
+    Ended(Box<Transaction>),
+    /// That one drives it.
+    Others(u64),
+    /// There is none of this name.
+    Missing,
+}
+
+/// A coordinator, as its row shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Its number.
+    pub id: u64,
+    /// Its beat.
+    pub beat: u64,
+}
+
+/// Something that others want a driver to know.
+#[derive(Clone, Debug)]
+pub struct News {
+    /// About this transaction: it has changed.
+    pub gid: String,
+    /// Somebody waits for its lease.
+    pub is_wanted: bool,
+}
+
+fn number(answer: Answer) -> Option<u64> {
+    let row = answer.rows.into_iter().next()?;
+    Some(Row(row.into_iter()).number())
+}
+
+/// Takes a transaction that nobody drives.
+pub(super) fn claim(connection: &mut dyn Connection, gid: &str) -> Result<Claimed, SqlError> {
+    const LOCK: &str = "SELECT owner, status FROM global_transactions WHERE gid = ? FOR UPDATE";
+    const LIVES: &str = "SELECT COUNT(*) FROM coordinators WHERE id = ? AND is_dead = 0";
+    const TAKE: &str = "UPDATE global_transactions SET owner = ? WHERE gid = ?";
+    let Some(row) = connection.run(LOCK, &[text(gid)])?.rows.pop() else {
+        return Ok(Claimed::Missing);
+    };
+    let mut row = Row(row.into_iter());
+    let (owner, status) = (row.number(), row.text());
+    let me = connection.owner();
+    if owner != 0 && owner != me {
+        let lives = connection.run(LIVES, &[Value::UInt(owner)])?;
+        if number(lives) > Some(0) {
+            return Ok(Claimed::Others(owner));
+        }
+    }
+    let has_ended = Status::parse(&status).is_some_and(Status::is_final);
+    if owner != me && !has_ended {
+        connection.run(TAKE, &[Value::UInt(me), text(gid)])?;
+    }
+    Ok(match rows::load(connection, gid)?.map(Box::new) {
+        Some(transaction) if owner != me && has_ended => Claimed::Ended(transaction),
+        Some(transaction) if owner == me => Claimed::Kept(transaction),
+        Some(transaction) => Claimed::Ours(transaction),
+        None => Claimed::Missing,
+    })
+}
+
+/// Takes a seat among the coordinators.
+pub(super) fn register(
+    connection: &mut dyn Connection,
+    id: u64,
+    name: &str,
+) -> Result<(), SqlError> {
+    const INSERT: &str = "INSERT IGNORE INTO coordinators (id, beat, is_dead, name, started, seen) \
+         VALUES (?, 0, 0, ?, NOW(6), NOW(6))";
+    connection.run(INSERT, &[Value::UInt(id), text(name)])?;
+    Ok(())
+}
+
+/// Counts one's beat up. False: one has been declared dead, or the beat was not this.
+pub(super) fn beat(connection: &mut dyn Connection, me: Seen) -> Result<bool, SqlError> {
+    const BEAT: &str = "UPDATE coordinators SET beat = beat + 1, seen = NOW(6) \
+         WHERE id = ? AND beat = ? AND is_dead = 0";
+    let values = [Value::UInt(me.id), Value::UInt(me.beat)];
+    Ok(connection.run(BEAT, &values)?.affected > 0)
+}
+
+/// Counts one's beat up by two, dead or not: a commit that would have counted it up by one can
+/// never succeed after that. False: the beat was not this.
+pub(super) fn overtake(connection: &mut dyn Connection, me: Seen) -> Result<bool, SqlError> {
+    const OVERTAKE: &str = "UPDATE coordinators SET beat = beat + 2 WHERE id = ? AND beat = ?";
+    let values = [Value::UInt(me.id), Value::UInt(me.beat)];
+    Ok(connection.run(OVERTAKE, &values)?.affected > 0)
+}
+
+/// A coordinator's beat; `None`: it has no row.
+pub(super) fn beat_of(connection: &mut dyn Connection, id: u64) -> Result<Option<u64>, SqlError> {
+    const BEAT: &str = "SELECT beat FROM coordinators WHERE id = ?";
+    Ok(number(connection.run(BEAT, &[Value::UInt(id)])?))
+}
+
+/// All coordinators that were not declared dead, by number.
+pub(super) fn alive(connection: &mut dyn Connection) -> Result<Vec<Seen>, SqlError> {
+    const ALIVE: &str = "SELECT id, beat FROM coordinators WHERE is_dead = 0 ORDER BY id";
+    let seen = |row: Vec<Value>| {
+        let mut row = Row(row.into_iter());
+        Seen {
+            id: row.number(),
+            beat: row.number(),
+        }
+    };
+    Ok(connection
+        .run(ALIVE, &[])?
+        .rows
+        .into_iter()
+        .map(seen)
+        .collect())
+}
+
+/// Declares those dead whose beat is still this, and forgets who has been so for long.
+pub(super) fn bury(connection: &mut dyn Connection, dead: &[Seen]) -> Result<(), SqlError> {
+    const DEAD: &str = "UPDATE coordinators SET is_dead = 1 WHERE id = ? AND beat = ?";
+    const NEWS: &str = "DELETE FROM news WHERE owner = ?";
+    // Whoever of them should live after all needs its beat to know what it has written.
+    const FORGET: &str =
+        "DELETE FROM coordinators WHERE is_dead = 1 AND seen < NOW(6) - INTERVAL 1 DAY";
+    for seen in dead {
+        connection.run(DEAD, &[Value::UInt(seen.id), Value::UInt(seen.beat)])?;
+        connection.run(NEWS, &[Value::UInt(seen.id)])?;
+    }
+    connection.run(FORGET, &[])?;
+    Ok(())
+}
+
+/// Gives one's seat back.
+pub(super) fn leave(connection: &mut dyn Connection) -> Result<(), SqlError> {
+    const LEAVE: &str = "UPDATE coordinators SET is_dead = 1 WHERE id = ?";
+    let me = Value::UInt(connection.owner());
+    connection.run(LEAVE, &[me])?;
+    Ok(())
+}
+
+/// Tells a driver something.
+pub(super) fn tell(
+    connection: &mut dyn Connection,
+    owner: u64,
+    news: &News,
+) -> Result<(), SqlError> {
+    const INSERT: &str = "INSERT INTO news (owner, gid, is_wanted) VALUES (?, ?, ?) \
+         ON DUPLICATE KEY UPDATE is_wanted = is_wanted OR ?";
+    let wanted = Value::UInt(news.is_wanted.into());
+    let values = [Value::UInt(owner), text(&news.gid), wanted.clone(), wanted];
+    connection.run(INSERT, &values)?;
+    Ok(())
+}
+
+/// Whether there are news for this coordinator.
+pub(super) fn has_news(connection: &mut dyn Connection, me: u64) -> Result<bool, SqlError> {
+    const NEWS: &str = "SELECT 1 FROM news WHERE owner = ? LIMIT 1";
+    Ok(!connection.run(NEWS, &[Value::UInt(me)])?.rows.is_empty())
+}
+
+/// Takes the news for this coordinator.
+pub(super) fn take_news(connection: &mut dyn Connection) -> Result<Vec<News>, SqlError> {
+    const NEWS: &str = "SELECT gid, is_wanted FROM news WHERE owner = ? LIMIT 1000 FOR UPDATE";
+    const READ: &str = "DELETE FROM news WHERE owner = ? AND gid = ?";
+    let me = Value::UInt(connection.owner());
+    let mut all = Vec::new();
+    for row in connection.run(NEWS, std::slice::from_ref(&me))?.rows {
+        let mut row = Row(row.into_iter());
+        let (gid, is_wanted) = (row.text(), row.number() != 0);
+        connection.run(READ, &[me.clone(), text(&gid)])?;
+        all.push(News { gid, is_wanted });
+    }
+    Ok(all)
+}

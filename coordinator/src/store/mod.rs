@@ -1,0 +1,314 @@
+//! The coordinator's state: rows in the schema `cohort`, written through SQL.
+//!
+//! Nothing is kept anywhere else, so the rows share their groups with everybody's commits, and
+//! whoever may read tables can read them. A change of a global transaction's status names the old
+//! one (compare and set): of two who change it at once, one learns that it came too late.
+//!
+//! | file | what is inside |
+//! |---|---|
+//! | `connection` | what is needed of a database that has the tables |
+//! | `embedded` | this server as such a one |
+//! | `remote`, `place` | another server, or a cluster |
+//! | `leases` | who drives what, if several coordinators share the tables |
+//! | `worker` | the threads that use connections, and the gathering of writes |
+//! | `schema`, `rows`, `lists`, `history` | the tables, and what is read and written |
+
+mod connection;
+mod embedded;
+mod history;
+mod leases;
+mod lists;
+mod place;
+mod remote;
+mod rows;
+mod schema;
+mod worker;
+
+pub use history::Operated;
+pub use leases::{Claimed, News, Seen};
+pub use lists::{Filter, Named, Topic, Unfinished};
+pub use place::Place;
+pub use rows::{Attempt, By, Due, LAST_TIME, Registered, Saved};
+
+use super::{
+    decide::Transaction,
+    model::{Branch, CopyOnWrite, Global, Micros, Pattern},
+};
+use cohort_engine::env::Env;
+use cohort_mysql::client::tls::Tls;
+use cohort_sql::{Instance, SqlError};
+use connection::{Connection, LOST, UNREACHABLE};
+use embedded::Embedded;
+use remote::{Remote, Shared};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+use tokio::runtime::Handle;
+use worker::Workers;
+
+/// Writers gather what arrives at the same time, so one does for all; see `worker`.
+const WRITERS: usize = 1;
+/// Reads that are carried out at the same time.
+const READERS: usize = 4;
+
+/// The tables, for many to use at once.
+pub struct Store {
+    workers: Workers,
+    /// With other coordinators, if the tables are elsewhere.
+    shared: Option<Arc<Shared>>,
+}
+
+/// Whether an error says nothing about what was asked: it may work later.
+pub fn is_outage(error: &SqlError) -> bool {
+    matches!(error.code, UNREACHABLE | LOST | 1205 | 1213)
+}
+
+impl Store {
+    /// Opens the tables in this server, making what is not there. `next_id` numbers the sessions;
+    /// `runtime` is where they are used.
+    pub fn open(
+        instance: &Arc<Instance>,
+        next_id: &dyn Fn() -> u64,
+        runtime: &Handle,
+    ) -> Result<Store, SqlError> {
+        let connect = || Embedded::new(instance, next_id());
+        schema::create(&mut connect()?, false)?;
+        let readers = (0..READERS).map(|_| connect()).collect::<Result<_, _>>()?;
+        let writers = (0..WRITERS).map(|_| connect()).collect::<Result<_, _>>()?;
+        Ok(Store {
+            workers: Workers::start(readers, writers, runtime)?,
+            shared: None,
+        })
+    }
+    /// Opens the tables elsewhere, making what is not there, and takes a seat among the
+    /// coordinators. `name` is what people call this one.
+    pub fn open_at(
+        place: Place,
+        env: Env,
+        name: String,
+        runtime: &Handle,
+    ) -> Result<Store, SqlError> {
+        let tls = place.tls.as_ref().map(Tls::load).transpose();
+        let shared = Arc::new(Shared {
+            tls: tls.map_err(SqlError::unknown_error)?,
+            place,
+            env,
+            name,
+            id: AtomicU64::new(0),
+        });
+        let mut writer = Remote::writer(&shared);
+        schema::create(&mut writer, true)?;
+        writer.begin()?;
+        writer.commit()?;
+        let readers = (0..READERS).map(|_| Remote::reader(&shared)).collect();
+        Ok(Store {
+            workers: Workers::start(readers, vec![writer], runtime)?,
+            shared: Some(shared),
+        })
+    }
+    /// The number of this coordinator among those that share the tables, which may change; 0: it
+    /// shares them with nobody.
+    pub fn me(&self) -> u64 {
+        let shared = self.shared.as_ref();
+        shared.map_or(0, |shared| shared.id.load(Ordering::Relaxed))
+    }
+    /// Whether other coordinators may use the tables.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+    /// A transaction by its name, to be driven: as long as it is ours, nobody else does.
+    pub async fn claim(&self, gid: &str) -> Result<Claimed, SqlError> {
+        if self.shared.is_none() {
+            let found = self.load(gid).await?;
+            return Ok(found.map_or(Claimed::Missing, |found| Claimed::Kept(Box::new(found))));
+        }
+        let gid = gid.to_owned();
+        self.workers
+            .write(move |connection| leases::claim(connection, &gid))
+            .await
+    }
+    /// Counts this coordinator's beat up.
+    pub async fn beat(&self) -> Result<(), SqlError> {
+        self.workers.write(|_| Ok(())).await
+    }
+    /// All coordinators that were not declared dead.
+    pub async fn alive(&self) -> Result<Vec<Seen>, SqlError> {
+        self.workers.read(leases::alive).await
+    }
+    /// Declares those dead whose beat is still this.
+    pub async fn bury(&self, dead: Vec<Seen>) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| leases::bury(connection, &dead))
+            .await
+    }
+    /// Gives this coordinator's seat back.
+    pub async fn leave(&self) -> Result<(), SqlError> {
+        self.workers.write(leases::leave).await
+    }
+    /// Tells the coordinator that drives a transaction something.
+    pub async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| leases::tell(connection, owner, &news))
+            .await
+    }
+    /// What others want this coordinator to know, once.
+    pub async fn news(&self) -> Result<Vec<News>, SqlError> {
+        let me = self.me();
+        let has_news = move |connection: &mut dyn Connection| leases::has_news(connection, me);
+        if !self.workers.read(has_news).await? {
+            return Ok(Vec::new());
+        }
+        self.workers.write(leases::take_news).await
+    }
+    /// A transaction by its name.
+    pub async fn load(&self, gid: &str) -> Result<Option<Transaction>, SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .read(move |connection| rows::load(connection, &gid))
+            .await
+    }
+    /// Makes a new transaction known, which will be driven here or is not yet. False: there is one
+    /// of this name.
+    pub async fn insert(
+        &self,
+        transaction: Transaction,
+        is_driven: bool,
+    ) -> Result<bool, SqlError> {
+        self.workers
+            .write(move |connection| rows::insert(connection, &transaction, is_driven))
+            .await
+    }
+    /// Writes what has changed since `before`, if the status is still that one's, and if whoever
+    /// drives it still does.
+    pub async fn save(
+        &self,
+        by: By,
+        before: Transaction,
+        transaction: Transaction,
+        attempts: Vec<Attempt>,
+        now: Micros,
+    ) -> Result<Saved, SqlError> {
+        self.workers
+            .write(move |connection| {
+                rows::save(connection, by, &before, &transaction, &attempts, now)
+            })
+            .await
+    }
+    /// Writes what an operator changed, if the status is still that of `before`.
+    pub async fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        operated: Operated,
+        now: Micros,
+    ) -> Result<Saved, SqlError> {
+        self.workers
+            .write(move |connection| history::operate(connection, &before, &after, &operated, now))
+            .await
+    }
+    /// The last calls for a transaction, and all that operators did; the oldest first.
+    pub async fn history(
+        &self,
+        gid: &str,
+        limit: u64,
+    ) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .read(move |connection| history::history(connection, &gid, limit))
+            .await
+    }
+    /// See [`history::ended`].
+    pub async fn ended(
+        &self,
+        after: u64,
+        until: Micros,
+        limit: u64,
+    ) -> Result<(Option<u64>, Vec<String>), SqlError> {
+        self.workers
+            .read(move |connection| history::ended(connection, after, until, limit))
+            .await
+    }
+    /// Removes transactions that have ended, with all that belongs to them.
+    pub async fn remove(&self, gids: Vec<String>) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| history::remove(connection, &gids))
+            .await
+    }
+    /// Adds branches to a prepared transaction.
+    pub async fn register(
+        &self,
+        gid: &str,
+        pattern: Pattern,
+        branches: Vec<Branch>,
+    ) -> Result<Registered, SqlError> {
+        let gid = gid.to_owned();
+        let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
+        self.workers
+            .write(move |connection| rows::register(connection, &gid, pattern, &branches))
+            .await
+    }
+    /// Transactions, the newest first.
+    pub async fn list(&self, filter: Filter) -> Result<Vec<Global>, SqlError> {
+        self.workers
+            .read(move |connection| lists::list(connection, &filter))
+            .await
+    }
+    /// How many transactions are unfinished.
+    pub async fn unfinished(&self) -> Result<Vec<Unfinished>, SqlError> {
+        self.workers.read(lists::unfinished).await
+    }
+    /// Who wants the messages of a topic.
+    pub async fn subscribers(&self, topic: &str) -> Result<Vec<Topic>, SqlError> {
+        let topic = topic.to_owned();
+        self.workers
+            .read(move |connection| lists::subscribers(connection, &topic))
+            .await
+    }
+    /// Topics whose names come after this one, in order.
+    pub async fn topics(&self, after: String, limit: u64) -> Result<Vec<Named>, SqlError> {
+        self.workers
+            .read(move |connection| lists::topics(connection, &after, limit))
+            .await
+    }
+    /// A topic by its name.
+    pub async fn topic(&self, name: String) -> Result<Option<Named>, SqlError> {
+        self.workers
+            .read(move |connection| lists::topic(connection, &name))
+            .await
+    }
+    /// Adds a subscriber. False: it is one.
+    pub async fn subscribe(&self, topic: Topic, now: Micros) -> Result<bool, SqlError> {
+        self.workers
+            .write(move |connection| lists::subscribe(connection, &topic, now))
+            .await
+    }
+    /// Removes a subscriber. False: it is none.
+    pub async fn unsubscribe(
+        &self,
+        topic: String,
+        url: String,
+        now: Micros,
+    ) -> Result<bool, SqlError> {
+        self.workers
+            .write(move |connection| lists::unsubscribe(connection, &topic, &url, now))
+            .await
+    }
+    /// Removes a topic. False: there is none.
+    pub async fn delete_topic(&self, topic: String) -> Result<bool, SqlError> {
+        self.workers
+            .write(move |connection| lists::delete_topic(connection, &topic))
+            .await
+    }
+    /// Unfinished transactions whose time has come, after this one in order.
+    pub async fn due(
+        &self,
+        now: Micros,
+        after: (Micros, String),
+        limit: u64,
+    ) -> Result<Vec<Due>, SqlError> {
+        self.workers
+            .read(move |connection| rows::due(connection, now, &after, limit))
+            .await
+    }
+}

@@ -1,0 +1,529 @@
+//! Reading and writing the rows.
+
+use super::{
+    super::{
+        decide::Transaction,
+        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Status, Timing},
+        plan,
+    },
+    connection::Connection,
+};
+use cohort_engine::types::{DateTime, Value};
+use cohort_sql::SqlError;
+use std::borrow::Cow;
+
+/// `next_run_us` of what has ended.
+const NEVER: u64 = u64::MAX;
+/// And of what is unfinished, and waits for somebody: it counts among the unfinished.
+pub(super) const NO_TIME: u64 = NEVER - 1;
+/// The largest that is a time.
+pub const LAST_TIME: Micros = NO_TIME - 1;
+/// A unique key's value is there already.
+const DUPLICATE: u16 = 1062;
+
+/// What a change came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// It is durable.
+    Yes,
+    /// Somebody else changed the status before.
+    TooLate,
+}
+
+/// Who writes a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Whoever drives it, and goes on.
+    Driver,
+    /// Whoever drove it, and lets it go.
+    Leaver,
+    /// Somebody else: a client submits or aborts it.
+    Other,
+}
+
+/// One call that was made.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The branch.
+    pub branch_id: String,
+    /// Its operation.
+    pub op: String,
+    /// When it was made.
+    pub timing: Timing,
+    /// What it came to: success, failure, ongoing, error.
+    pub result: Cow<'static, str>,
+    /// In the service's words.
+    pub error: String,
+}
+
+/// What registering a branch came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Registered {
+    /// It is durable.
+    Yes,
+    /// It is there already.
+    Duplicate,
+    /// No such transaction is prepared.
+    NoTransaction,
+    /// The transaction is of this kind.
+    OtherKind(Pattern),
+}
+
+pub(super) fn text(value: &str) -> Value {
+    Value::Bytes(value.as_bytes().to_vec())
+}
+
+pub(super) fn moment(micros: Micros) -> Value {
+    /// The end of the year 9999: what is later is as good as then.
+    const LAST: Micros = 253_402_300_799_999_999;
+    let micros = i64::try_from(micros.min(LAST)).unwrap_or(i64::MAX);
+    DateTime::from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
+}
+
+fn moment_or_null(micros: Option<Micros>) -> Value {
+    micros.map_or(Value::Null, moment)
+}
+
+/// Takes a row's values one after another.
+pub(super) struct Row(pub std::vec::IntoIter<Value>);
+
+impl Row {
+    pub fn bytes(&mut self) -> Vec<u8> {
+        match self.0.next() {
+            Some(Value::Bytes(bytes)) => bytes,
+            _ => Vec::new(),
+        }
+    }
+    pub fn text(&mut self) -> String {
+        String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+    pub fn number(&mut self) -> u64 {
+        match self.0.next() {
+            Some(Value::UInt(number)) => number,
+            Some(Value::Int(number)) => u64::try_from(number).unwrap_or(0),
+            _ => 0,
+        }
+    }
+    pub fn moment(&mut self) -> Option<Micros> {
+        match self.0.next() {
+            Some(Value::DateTime(at)) => u64::try_from(at.unix_micros()).ok(),
+            _ => None,
+        }
+    }
+}
+
+fn corrupt(what: &str) -> SqlError {
+    SqlError::unknown_error(format_args!("global_transactions: {what}"))
+}
+
+/// Whether a row was inserted. False: its key is there already, which is an answer like any other
+/// and costs those nothing who share the transaction, since an error takes back its statement only.
+pub(super) fn is_new(inserted: Result<(), SqlError>) -> Result<bool, SqlError> {
+    match inserted {
+        Ok(()) => Ok(true),
+        Err(error) if error.code == DUPLICATE => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a new transaction known, which this coordinator drives from the beginning or nobody does.
+/// False: there is one of this name.
+pub(crate) fn insert(
+    connection: &mut dyn Connection,
+    transaction: &Transaction,
+    is_driven: bool,
+) -> Result<bool, SqlError> {
+    const INSERT: &str = "INSERT INTO global_transactions (gid, trans_type, status, \
+         query_prepared, protocol, steps, custom_data, options, rollback_reason, result, \
+         retry_count, query_interval_us, next_run_us, create_time, update_time, finish_time, \
+         rollback_time, dead_time, owner, payloads, is_exact) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let global = &transaction.global;
+    let options = serde_json::to_string(&global.options).unwrap_or_default();
+    let values = [
+        text(&global.gid),
+        text(global.pattern.name()),
+        text(global.status.name()),
+        text(&global.query_prepared),
+        text(&global.protocol),
+        text(&global.steps),
+        text(&global.custom_data),
+        text(&options),
+        text(&global.rollback_reason),
+        text(&global.result),
+        Value::UInt(global.retry_count),
+        Value::UInt(global.query_interval),
+        Value::UInt(next_run(global)),
+        moment(global.created),
+        moment(global.created),
+        moment_or_null(global.finished),
+        moment_or_null(global.rolled_back),
+        moment_or_null(global.dead_since),
+        Value::UInt(if is_driven { connection.owner() } else { 0 }),
+        text(&global.payloads),
+        // Nothing is called before it is read again.
+        Value::UInt(u64::from(!is_driven)),
+    ];
+    if !is_new(connection.run(INSERT, &values).map(drop))? {
+        return Ok(false);
+    }
+    if !global.is_planned() {
+        let branches = (0..).zip(&transaction.branches);
+        insert_branches(connection, "INSERT INTO", &global.gid, branches)?;
+    }
+    Ok(true)
+}
+
+/// Adds branches at these positions.
+fn insert_branches<'a>(
+    connection: &mut dyn Connection,
+    verb: &str,
+    gid: &str,
+    branches: impl Iterator<Item = (u64, &'a CopyOnWrite<Branch>)>,
+) -> Result<(), SqlError> {
+    const INTO: &str = " branches (gid, position, branch_id, op, url, body, \
+         status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
+         update_time, end_time, called_time, duration_us) VALUES ";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?)";
+    let rows = branches.map(|(position, branch)| {
+        let [called, duration] = only_call(branch);
+        [
+            text(gid),
+            Value::UInt(position),
+            text(&branch.branch_id),
+            text(&branch.op),
+            text(&branch.url),
+            Value::Bytes(branch.body.clone()),
+            text(branch.status.name()),
+            Value::UInt(branch.attempts),
+            Value::UInt(branch.errors),
+            text(&branch.last_error),
+            Value::UInt(branch.not_before),
+            Value::UInt(branch.interval),
+            text(&branch.answer),
+            moment_or_null(branch.ended),
+            called,
+            duration,
+        ]
+    });
+    insert_rows(connection, &format!("{verb}{INTO}"), ROW, rows)
+}
+
+/// `called_time` and `duration_us` of a branch.
+fn only_call(branch: &Branch) -> [Value; 2] {
+    branch.only_call.map_or([Value::Null, Value::Null], |call| {
+        [moment(call.started), Value::UInt(call.duration_us)]
+    })
+}
+
+/// Inserts rows, several with each statement.
+fn insert_rows<const N: usize>(
+    connection: &mut dyn Connection,
+    insert: &str,
+    row: &str,
+    mut rows: impl Iterator<Item = [Value; N]>,
+) -> Result<(), SqlError> {
+    /// So there are that many statements to prepare at most.
+    const ROWS_MAX: usize = 8;
+    loop {
+        let values: Vec<Value> = rows.by_ref().take(ROWS_MAX).flatten().collect();
+        if values.is_empty() {
+            return Ok(());
+        }
+        let rows = vec![row; values.len() / N].join(", ");
+        connection.run(&format!("{insert}{rows}"), &values)?;
+    }
+}
+
+fn next_run(global: &Global) -> u64 {
+    if global.status.is_final() {
+        NEVER
+    } else {
+        global.next_run.min(NO_TIME)
+    }
+}
+
+/// Writes what has changed since `before`, if the status is still that one's, and if whoever
+/// claims to drive it still does.
+pub(crate) fn save(
+    connection: &mut dyn Connection,
+    by: By,
+    before: &Transaction,
+    transaction: &Transaction,
+    attempts: &[Attempt],
+    now: Micros,
+) -> Result<Saved, SqlError> {
+    // Somebody else may know less of a branch than its row: then the row is right.
+    const BRANCH: &str = "UPDATE branches SET status = ?, attempts = ?, errors = ?, \
+         last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
+         end_time = ?, called_time = ?, duration_us = ? \
+         WHERE gid = ? AND branch_id = ? AND op = ? AND attempts = ?";
+    // Ignored is what a clock that was set back makes look like a call already recorded.
+    const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
+         duration_us, result, error) VALUES ";
+    let global = &transaction.global;
+    if !save_global(connection, by, before.global.status, global, now)? {
+        return Ok(Saved::TooLate);
+    }
+    // The first change of what was only planned makes its row, unless it is there after all.
+    let is_fresh = |before: &Branch| global.is_planned() && before.is_untouched();
+    let pairs = (0..).zip(transaction.branches.iter().zip(&before.branches));
+    let changed = pairs.filter(|(_, (now, then))| now != then);
+    let fresh = changed.clone().filter(|(_, (_, then))| is_fresh(then));
+    let fresh = fresh.map(|(position, (now, _))| (position, now));
+    insert_branches(connection, "INSERT IGNORE INTO", &global.gid, fresh)?;
+    for (_, (branch, before)) in changed.filter(|(_, (_, then))| !is_fresh(then)) {
+        let [called, duration] = only_call(branch);
+        let values = [
+            text(branch.status.name()),
+            Value::UInt(branch.attempts),
+            Value::UInt(branch.errors),
+            text(&branch.last_error),
+            Value::UInt(branch.not_before),
+            Value::UInt(branch.interval),
+            text(&branch.answer),
+            moment(now),
+            moment_or_null(branch.ended),
+            called,
+            duration,
+            text(&global.gid),
+            text(&branch.branch_id),
+            text(&branch.op),
+            Value::UInt(before.attempts),
+        ];
+        connection.run(BRANCH, &values)?;
+    }
+    let rows = attempts.iter().map(|attempt| {
+        [
+            text(&global.gid),
+            moment(attempt.timing.started),
+            text(&attempt.branch_id),
+            text(&attempt.op),
+            Value::UInt(attempt.timing.duration_us),
+            text(&attempt.result),
+            text(&attempt.error),
+        ]
+    });
+    insert_rows(connection, ATTEMPT, "(?, ?, ?, ?, ?, ?, ?)", rows)?;
+    Ok(Saved::Yes)
+}
+
+/// Writes a transaction without its branches, unless somebody was faster. One that has ended has
+/// no owner.
+fn save_global(
+    connection: &mut dyn Connection,
+    by: By,
+    before: Status,
+    global: &Global,
+    now: Micros,
+) -> Result<bool, SqlError> {
+    const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
+         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ? \
+         WHERE gid = ? AND status = ?";
+    const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
+         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, owner = ? \
+         WHERE gid = ? AND status = ? AND owner = ?";
+    let owner = connection.owner();
+    let is_own = owner != 0 && by != By::Other;
+    let mut values = vec![
+        text(global.status.name()),
+        text(&global.rollback_reason),
+        text(&global.result),
+        Value::UInt(global.retry_count),
+        Value::UInt(global.query_interval),
+        Value::UInt(next_run(global)),
+        moment(now),
+        moment_or_null(global.finished),
+        moment_or_null(global.rolled_back),
+        moment_or_null(global.dead_since),
+        Value::UInt(global.is_exact.into()),
+    ];
+    if is_own {
+        let stays = by == By::Driver && !global.status.is_final();
+        values.push(Value::UInt(if stays { owner } else { 0 }));
+    }
+    values.extend([text(&global.gid), text(before.name())]);
+    if is_own {
+        values.push(Value::UInt(owner));
+    }
+    let statement = if is_own { UPDATE_OWN } else { UPDATE };
+    Ok(connection.run(statement, &values)?.affected > 0)
+}
+
+/// A transaction by its name.
+pub(crate) fn load(
+    connection: &mut dyn Connection,
+    gid: &str,
+) -> Result<Option<Transaction>, SqlError> {
+    const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
+         custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
+         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id, \
+         payloads, is_exact \
+         FROM global_transactions WHERE gid = ?";
+    const BRANCHES: &str = "SELECT position, branch_id, op, url, body, status, attempts, errors, \
+         last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us \
+         FROM branches WHERE gid = ? ORDER BY position";
+    let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
+        return Ok(None);
+    };
+    let mut row = Row(row.into_iter());
+    let mut global = read_global(gid.to_owned(), &mut row)?;
+    global.payloads = row.text();
+    global.is_exact = row.number() != 0;
+    let mut branches = match global.is_planned() {
+        true => plan::read(global.pattern, &global.steps, &global.payloads)
+            .ok_or_else(|| corrupt("steps or payloads"))?,
+        false => Vec::new(),
+    };
+    for row in connection.run(BRANCHES, &[text(gid)])?.rows {
+        let mut row = Row(row.into_iter());
+        let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
+        let branch = read_branch(&mut row)?;
+        if !global.is_planned() {
+            branches.push(branch);
+        } else if let Some(planned) = branches.get_mut(position) {
+            *planned = branch;
+        }
+    }
+    Ok(Some(Transaction::read_back(global, branches)))
+}
+
+/// The columns of `load` but the last two, in their order.
+pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
+    let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
+    let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
+    Ok(Global {
+        gid,
+        pattern,
+        status,
+        query_prepared: row.text(),
+        protocol: row.text(),
+        steps: row.text(),
+        payloads: String::new(),
+        custom_data: row.text(),
+        options: serde_json::from_slice(&row.bytes()).map_err(|_| corrupt("options"))?,
+        rollback_reason: row.text(),
+        result: row.text(),
+        retry_count: row.number(),
+        query_interval: row.number(),
+        next_run: Some(row.number())
+            .filter(|&at| at <= LAST_TIME)
+            .unwrap_or(Micros::MAX),
+        created: row.moment().unwrap_or(0),
+        updated: row.moment().unwrap_or(0),
+        finished: row.moment(),
+        rolled_back: row.moment(),
+        dead_since: row.moment(),
+        is_exact: false,
+        id: row.number(),
+    })
+}
+
+fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
+    Ok(Branch {
+        branch_id: row.text(),
+        op: row.text(),
+        url: row.text(),
+        body: row.bytes(),
+        status: BranchStatus::parse(&row.text()).ok_or_else(|| corrupt("a branch"))?,
+        attempts: row.number(),
+        errors: row.number(),
+        last_error: row.text(),
+        not_before: row.number(),
+        interval: row.number(),
+        answer: row.text(),
+        ended: row.moment(),
+        only_call: read_timing(row),
+    })
+}
+
+/// When a call was made, if one was.
+pub(super) fn read_timing(row: &mut Row) -> Option<Timing> {
+    let (started, duration_us) = (row.moment(), row.number());
+    started.map(|started| Timing {
+        started,
+        duration_us,
+    })
+}
+
+/// Adds branches to a prepared transaction.
+pub(crate) fn register(
+    connection: &mut dyn Connection,
+    gid: &str,
+    pattern: Pattern,
+    branches: &[CopyOnWrite<Branch>],
+) -> Result<Registered, SqlError> {
+    // Whatever it is counted for, nobody else counts meanwhile.
+    const LOCK: &str = "SELECT trans_type, branch_count FROM global_transactions \
+         WHERE gid = ? AND status = 'prepared' AND payloads = '' FOR UPDATE";
+    const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
+    // A cluster knows conflicts of writes only, since locks end at the node: this is one.
+    const COUNTED: &str = "UPDATE global_transactions SET branch_count = ? WHERE gid = ?";
+    let Some(row) = connection.run(LOCK, &[text(gid)])?.rows.pop() else {
+        return Ok(Registered::NoTransaction);
+    };
+    let is_counted = row.get(1).is_some_and(|count| *count != Value::Null);
+    let mut row = Row(row.into_iter());
+    let known = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
+    if known != pattern {
+        return Ok(Registered::OtherKind(known));
+    }
+    let first = match is_counted {
+        true => row.number(),
+        false => {
+            let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
+            count.map_or(0, |row| Row(row.into_iter()).number())
+        }
+    };
+    // So few that one statement inserts them.
+    let inserted = insert_branches(connection, "INSERT INTO", gid, (first..).zip(branches));
+    if !is_new(inserted)? {
+        return Ok(Registered::Duplicate);
+    }
+    let count = Value::UInt(first + branches.len() as u64);
+    connection.run(COUNTED, &[count, text(gid)])?;
+    Ok(Registered::Yes)
+}
+
+/// An unfinished transaction.
+#[derive(Clone, Debug)]
+pub struct Due {
+    /// When there is something to do.
+    pub next_run: Micros,
+    /// Its name.
+    pub gid: String,
+    /// The coordinator that drives it, if several share the tables; 0: none.
+    pub owner: u64,
+}
+
+/// Unfinished transactions whose time has come, after this one in order.
+pub(crate) fn due(
+    connection: &mut dyn Connection,
+    now: Micros,
+    after: &(Micros, String),
+    limit: u64,
+) -> Result<Vec<Due>, SqlError> {
+    const DUE: &str = "SELECT next_run_us, gid, owner FROM global_transactions \
+         WHERE next_run_us BETWEEN ? AND ? AND (next_run_us > ? OR gid > ?) \
+         ORDER BY next_run_us, gid LIMIT ?";
+    let (from, gid) = after;
+    let values = [
+        Value::UInt(*from),
+        Value::UInt(now),
+        Value::UInt(*from),
+        text(gid),
+        Value::UInt(limit),
+    ];
+    let one = |row: Vec<Value>| {
+        let mut row = Row(row.into_iter());
+        Due {
+            next_run: row.number(),
+            gid: row.text(),
+            owner: row.number(),
+        }
+    };
+    let answer = connection.run(DUE, &values)?;
+    Ok(answer.rows.into_iter().map(one).collect())
+}

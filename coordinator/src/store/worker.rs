@@ -1,0 +1,375 @@
+//! The threads that use the connections.
+//!
+//! A connection blocks, so each has a thread; who asks from tokio waits on a channel. Reads are
+//! run one by one. Writes are gathered: all that have arrived while the last ones were written
+//! share one transaction, and with it one commit, and the thread that has placed the commit turns
+//! to the next ones while the log makes it durable. Then tokio's thread is woken once for all of
+//! them, and tells each who asked. A write that fails takes back what it shared
+//! a transaction with, and then each of them has one of its own. What another transaction was in
+//! the way of, or a lost connection, is tried again.
+
+use super::connection::{Connection, LOST, UNREACHABLE};
+use cohort_process::service;
+use cohort_sql::SqlError;
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::JoinHandle,
+};
+use tokio::{runtime::Handle, sync::oneshot};
+
+/// Writes that share a transaction at most: their locks last as long as all of them.
+const BATCH_MAX: usize = 128;
+/// What something passing was in the way of is tried so often.
+const TRIES: usize = 5;
+
+/// Something to be read.
+type Read = Box<dyn FnOnce(&mut dyn Connection) + Send>;
+
+/// Something to be written, in a transaction that is there already.
+trait Write: Send {
+    /// Writes it; may be called again after a rollback.
+    fn apply(&mut self, connection: &mut dyn Connection) -> Result<(), SqlError>;
+    /// Tells who asked that it is durable, or not written.
+    fn end(self: Box<Self>, result: Result<(), SqlError>);
+}
+
+/// A write, what it came to, and who wants to know.
+struct Asked<T, W> {
+    work: W,
+    outcome: Option<T>,
+    reply: oneshot::Sender<Result<T, SqlError>>,
+}
+
+impl<T, W> Write for Asked<T, W>
+where
+    T: Send,
+    W: FnMut(&mut dyn Connection) -> Result<T, SqlError> + Send,
+{
+    fn apply(&mut self, connection: &mut dyn Connection) -> Result<(), SqlError> {
+        self.outcome = Some((self.work)(connection)?);
+        Ok(())
+    }
+    fn end(self: Box<Self>, result: Result<(), SqlError>) {
+        let Asked { outcome, reply, .. } = *self;
+        // Who asked may be gone.
+        let _ = reply.send(result.and_then(|()| outcome.ok_or_else(closed)));
+    }
+}
+
+fn closed() -> SqlError {
+    SqlError::shutdown_in_progress()
+}
+
+/// The threads, and the ways to them. Dropping it ends them when they have done what they were
+/// asked.
+pub(super) struct Workers {
+    reads: Option<Sender<Read>>,
+    writes: Option<Sender<Box<dyn Write>>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts a thread for each connection. Who asks does so in `runtime`.
+    pub fn start<C: Connection + 'static>(
+        readers: Vec<C>,
+        writers: Vec<C>,
+        runtime: &Handle,
+    ) -> Result<Workers, SqlError> {
+        let (reads, queue) = channel::<Read>();
+        let queue = Arc::new(Mutex::new(queue));
+        let mut threads = Vec::new();
+        for mut connection in readers {
+            let queue = Arc::clone(&queue);
+            threads.push(spawn(move || {
+                while let Some(read) = next(&queue) {
+                    read(&mut connection);
+                }
+            })?);
+        }
+        let (writes, queue) = channel::<Box<dyn Write>>();
+        let queue = Arc::new(Mutex::new(queue));
+        for mut connection in writers {
+            let (queue, runtime) = (Arc::clone(&queue), runtime.clone());
+            threads.push(spawn(move || {
+                while let Some(batch) = gather(&queue) {
+                    write(&mut connection, batch, &runtime);
+                }
+            })?);
+        }
+        Ok(Workers {
+            reads: Some(reads),
+            writes: Some(writes),
+            threads,
+        })
+    }
+
+    /// Reads; what it returns is durable.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
+    ) -> Result<T, SqlError> {
+        let (reply, receiver) = oneshot::channel();
+        let job: Read = Box::new(move |connection| {
+            // Who asked may be gone.
+            let _ = reply.send(work(connection));
+        });
+        let reads = self.reads.as_ref().ok_or_else(closed)?;
+        reads.send(job).map_err(|_| closed())?;
+        receiver.await.map_err(|_| closed())?
+    }
+
+    /// Writes in a transaction that `work` neither begins nor ends; returns when it is durable.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
+    ) -> Result<T, SqlError> {
+        let (reply, receiver) = oneshot::channel();
+        let outcome = None;
+        let job = Box::new(Asked {
+            work,
+            outcome,
+            reply,
+        });
+        let writes = self.writes.as_ref().ok_or_else(closed)?;
+        writes.send(job).map_err(|_| closed())?;
+        receiver.await.map_err(|_| closed())?
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.reads = None;
+        self.writes = None;
+        for thread in self.threads.drain(..) {
+            // A panic of the thread has been printed where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SqlError> {
+    let lost = "and the coordinator cannot use its tables any more";
+    service::start("coordinator", lost, work).map_err(SqlError::storage_failed)
+}
+
+fn lock<T>(queue: &Mutex<Receiver<T>>) -> MutexGuard<'_, Receiver<T>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn next<T>(queue: &Mutex<Receiver<T>>) -> Option<T> {
+    lock(queue).recv().ok()
+}
+
+/// Waits for one, and takes with it what else is there.
+fn gather<T>(queue: &Mutex<Receiver<T>>) -> Option<Vec<T>> {
+    let queue = lock(queue);
+    let mut batch = vec![queue.recv().ok()?];
+    batch.extend(queue.try_iter().take(BATCH_MAX - 1));
+    Some(batch)
+}
+
+/// Writes that were not written, and why.
+type Failed = (Vec<Box<dyn Write>>, SqlError);
+
+fn write(connection: &mut dyn Connection, batch: Vec<Box<dyn Write>>, runtime: &Handle) {
+    let Err((batch, error)) = persistently(connection, batch, runtime) else {
+        return;
+    };
+    // What nobody can write now, nobody can write one by one.
+    if batch.len() == 1 || error.code == UNREACHABLE {
+        return end_all(batch, &Err(error));
+    }
+    for write in batch {
+        if let Err((batch, error)) = persistently(connection, vec![write], runtime) {
+            end_all(batch, &Err(error));
+        }
+    }
+}
+
+fn end_all(batch: Vec<Box<dyn Write>>, result: &Result<(), SqlError>) {
+    for write in batch {
+        write.end(result.clone());
+    }
+}
+
+/// Writes all of them in one transaction, however often something passing is in the way.
+fn persistently(
+    connection: &mut dyn Connection,
+    mut batch: Vec<Box<dyn Write>>,
+    runtime: &Handle,
+) -> Result<(), Failed> {
+    for _ in 1..TRIES {
+        match together(connection, batch, runtime) {
+            Err((failed, error)) if is_passing(&error) => batch = failed,
+            other => return other,
+        }
+    }
+    together(connection, batch, runtime)
+}
+
+/// Whether it may work when it is tried again at once: another transaction was in the way (a
+/// deadlock, or a lock that was waited for in vain), or a connection was lost.
+fn is_passing(error: &SqlError) -> bool {
+    matches!(error.code, 1213 | 1205 | LOST)
+}
+
+/// Writes all of them in one transaction, or gives them back with the error of one.
+fn together(
+    connection: &mut dyn Connection,
+    mut batch: Vec<Box<dyn Write>>,
+    runtime: &Handle,
+) -> Result<(), Failed> {
+    let written = connection.begin().and_then(|()| {
+        batch
+            .iter_mut()
+            .try_for_each(|write| write.apply(connection))
+    });
+    if let Err(error) = written {
+        connection.rollback();
+        return Err((batch, error));
+    }
+    match connection.commit() {
+        Ok(committed) => {
+            let runtime = runtime.clone();
+            committed.when_known(move |result| {
+                // Its thread wakes those who wait without a system call for each.
+                runtime.spawn(async move { end_all(batch, &result) });
+            });
+            Ok(())
+        }
+        Err(error) => Err((batch, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            connection::{Answer, Committed},
+            rows,
+        },
+        *,
+    };
+    use cohort_engine::types::Value;
+    use tokio::runtime::Builder;
+
+    /// Notes what is done; a statement `fail` fails.
+    #[derive(Clone, Default)]
+    struct Notes(Arc<Mutex<Vec<String>>>);
+
+    impl Notes {
+        fn note(&self, what: &str) {
+            self.0.lock().unwrap().push(what.to_owned());
+        }
+    }
+
+    impl Connection for Notes {
+        fn owner(&self) -> u64 {
+            0
+        }
+        fn run(&mut self, sql: &str, _: &[Value]) -> Result<Answer, SqlError> {
+            self.note(sql);
+            let times = |what: &str| {
+                let notes = self.0.lock().unwrap();
+                notes.iter().filter(|note| *note == what).count()
+            };
+            match sql {
+                "fail" => Err(SqlError::unknown_error("failed")),
+                "duplicate" => Err(SqlError::duplicate_entry("g", "PRIMARY")),
+                "deadlock" if times(sql) < 3 => Err(SqlError::deadlock()),
+                "unreachable" => Err(SqlError {
+                    code: UNREACHABLE,
+                    ..SqlError::unknown_error("gone")
+                }),
+                _ => Ok(Answer::default()),
+            }
+        }
+        fn begin(&mut self) -> Result<(), SqlError> {
+            self.note("begin");
+            Ok(())
+        }
+        fn commit(&mut self) -> Result<Committed, SqlError> {
+            self.note("commit");
+            Ok(Committed::Durable)
+        }
+        fn rollback(&mut self) {
+            self.note("rollback");
+        }
+    }
+
+    type Receive = oneshot::Receiver<Result<(), SqlError>>;
+
+    fn asked(sql: &'static str) -> (Box<dyn Write>, Receive) {
+        let (reply, receiver) = oneshot::channel();
+        let work = move |connection: &mut dyn Connection| match sql {
+            "duplicate" => rows::is_new(connection.run(sql, &[]).map(drop)).map(drop),
+            _ => connection.run(sql, &[]).map(drop),
+        };
+        let outcome = None;
+        (
+            Box::new(Asked {
+                work,
+                outcome,
+                reply,
+            }),
+            receiver,
+        )
+    }
+
+    fn written(statements: &[&'static str]) -> (String, Vec<bool>) {
+        let mut notes = Notes::default();
+        let (batch, receivers): (Vec<_>, Vec<_>) = statements.iter().map(|sql| asked(sql)).unzip();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        write(&mut notes, batch, runtime.handle());
+        let succeeded = |receive: Receive| runtime.block_on(receive).unwrap().is_ok();
+        let done = notes.0.lock().unwrap().join(" ");
+        (done, receivers.into_iter().map(succeeded).collect())
+    }
+
+    #[test]
+    fn those_that_arrive_together_share_a_transaction() {
+        let (done, succeeded) = written(&["a", "b", "c"]);
+        assert_eq!(done, "begin a b c commit");
+        assert_eq!(succeeded, [true, true, true]);
+    }
+
+    #[test]
+    fn what_is_there_already_costs_the_others_nothing() {
+        let (done, succeeded) = written(&["a", "duplicate", "c"]);
+        assert_eq!(done, "begin a duplicate c commit");
+        assert_eq!(succeeded, [true, true, true]);
+    }
+
+    #[test]
+    fn one_that_fails_does_not_spoil_the_others() {
+        let (done, succeeded) = written(&["a", "fail", "c"]);
+        assert_eq!(
+            done,
+            "begin a fail rollback begin a commit begin fail rollback begin c commit"
+        );
+        assert_eq!(succeeded, [true, false, true]);
+        let (done, succeeded) = written(&["fail"]);
+        assert_eq!(
+            (done.as_str(), succeeded),
+            ("begin fail rollback", vec![false])
+        );
+    }
+
+    #[test]
+    fn what_passes_is_waited_for() {
+        let (done, succeeded) = written(&["a", "deadlock"]);
+        let again = "begin a deadlock rollback ";
+        assert_eq!(done, format!("{again}{again}begin a deadlock commit"));
+        assert_eq!(succeeded, [true, true]);
+    }
+
+    #[test]
+    fn nobody_is_tried_alone_when_no_server_answers() {
+        let (done, succeeded) = written(&["unreachable", "b"]);
+        assert_eq!(done, "begin unreachable rollback");
+        assert_eq!(succeeded, [false, false]);
+    }
+}

@@ -1,0 +1,444 @@
+//! A client with blocking calls.
+//!
+//! | file | what is inside |
+//! |---|---|
+//! | `login` | the answers to the server's greeting and to what it asks after it |
+//! | `tls` | encryption, and whom to trust |
+//! | `url` | names and passwords in URLs |
+//! | `wire` | requests in bytes, and what replies are made of |
+
+pub mod login;
+pub mod tls;
+pub mod url;
+pub mod wire;
+
+use super::{
+    constants::command,
+    packet::{Cursor, ReadError, Reader, Writer},
+    parameters,
+    stream::Stream,
+};
+use cohort_engine::types::Value;
+use login::{Account, Login, LoginError, Step};
+use std::{
+    fmt,
+    io::{self, Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+use tls::{Encrypted, Tls};
+use wire::{Outcome, Parameter, Part, Reply, ServerError, put_command, put_execute};
+
+/// No server sends longer packets.
+const PACKET_MAX: usize = 1 << 30;
+
+/// Why a server could not be talked to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Error {
+    /// It answered with an error.
+    Server(ServerError),
+    /// There was no (whole) answer.
+    Broken(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Server(error) => error.fmt(f),
+            Error::Broken(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Broken(error.to_string())
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Error {
+        Error::Broken(match error {
+            ReadError::Closed => "the server has closed the connection".into(),
+            ReadError::Pending => "the server does not answer in time".into(),
+            other => format!("the server does not answer as it should: {other:?}"),
+        })
+    }
+}
+
+impl From<LoginError> for Error {
+    fn from(error: LoginError) -> Error {
+        match error {
+            LoginError::Refused(error) => Error::Server(error),
+            LoginError::Unsupported(text) => Error::Broken(text),
+        }
+    }
+}
+
+fn malformed() -> Error {
+    Error::Broken("the server's reply is malformed".into())
+}
+
+/// A row of a result, as text; `None` for NULL.
+pub type Row = Vec<Option<String>>;
+
+/// What decoding a value needs to know of its column.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    ty: u8,
+    is_unsigned: bool,
+}
+
+/// What a client's bytes go through.
+#[derive(Debug)]
+enum Transport {
+    Plain(Stream),
+    Encrypted(Box<Encrypted>),
+}
+
+impl Read for Transport {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(stream) => (&*stream).read(buffer),
+            Transport::Encrypted(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(stream) => (&*stream).write(buffer),
+            Transport::Encrypted(stream) => stream.write(buffer),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Transport::Plain(_) => Ok(()),
+            Transport::Encrypted(stream) => stream.flush(),
+        }
+    }
+}
+
+/// A connection that has logged in.
+#[derive(Debug)]
+pub struct Client {
+    stream: Transport,
+    reader: Reader,
+    writer: Writer,
+    /// What both sides can do.
+    capabilities: u32,
+    /// What the server says it is.
+    pub version: String,
+}
+
+impl Client {
+    /// Logs in. `extra` are capabilities to ask for besides the usual ones.
+    pub fn log_in(stream: Stream, account: &Account, extra: u32) -> Result<Client, Error> {
+        let is_private = stream.is_private();
+        let mut client = Client::over(Transport::Plain(stream));
+        client.enter(Login::asking_for(extra), account, is_private)?;
+        Ok(client)
+    }
+
+    /// The same over TLS with this host: nothing that says who logs in leaves without it.
+    pub fn log_in_securely(
+        stream: TcpStream,
+        (tls, host): (&Tls, &str),
+        account: &Account,
+        extra: u32,
+    ) -> Result<Client, Error> {
+        let encrypted = stream.try_clone()?;
+        let mut client = Client::over(Transport::Plain(Stream::Tcp(stream)));
+        let mut login = Login::asking_for(extra);
+        let sequence = client.reader.sequence;
+        client.reader.next(&mut client.stream, PACKET_MAX)?;
+        let greeting = (sequence, client.reader.payload());
+        login.ask_for_tls(greeting, account, &mut client.writer)?;
+        client.send()?;
+        let encrypted = tls.wrap(encrypted, host).map_err(Error::Broken)?;
+        client.stream = Transport::Encrypted(Box::new(encrypted));
+        login.secured(account, &mut client.writer);
+        client.send()?;
+        client.enter(login, account, true)?;
+        Ok(client)
+    }
+
+    fn over(stream: Transport) -> Client {
+        Client {
+            stream,
+            reader: Reader::new(),
+            writer: Writer::new(),
+            capabilities: 0,
+            version: String::new(),
+        }
+    }
+
+    /// Carries a login out to its end. `is_private`: a password may be sent as it is.
+    fn enter(
+        &mut self,
+        mut login: Login,
+        account: &Account,
+        is_private: bool,
+    ) -> Result<(), Error> {
+        loop {
+            let sequence = self.reader.sequence;
+            self.reader.next(&mut self.stream, PACKET_MAX)?;
+            let packet = (sequence, self.reader.payload());
+            match login.packet(packet, account, is_private, &mut self.writer)? {
+                Step::Answer => self.send()?,
+                Step::Wait => {}
+                Step::In => break,
+            }
+        }
+        self.capabilities = login.capabilities;
+        self.version = login.version;
+        Ok(())
+    }
+
+    /// Sends what is written.
+    fn send(&mut self) -> io::Result<()> {
+        self.writer.flush(&mut self.stream)?;
+        self.stream.flush()?;
+        self.reader.sequence = self.writer.sequence;
+        Ok(())
+    }
+
+    /// How long an answer may take; `None`: for ever. After one that took longer the connection
+    /// is of no use.
+    pub fn set_answer_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match &self.stream {
+            Transport::Plain(stream) => {
+                stream.set_read_timeout(timeout)?;
+                stream.set_write_timeout(timeout)
+            }
+            Transport::Encrypted(stream) => {
+                stream.sock.set_read_timeout(timeout)?;
+                stream.sock.set_write_timeout(timeout)
+            }
+        }
+    }
+
+    /// The first column of a result's first row.
+    pub fn value(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        Ok(self
+            .query(sql)?
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next().flatten()))
+    }
+
+    /// A global variable; `None` if the server does not have it.
+    pub fn variable(&mut self, name: &str) -> Result<Option<String>, Error> {
+        let rows = self.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
+        let row = rows.into_iter().find(|row| row.len() == 2);
+        Ok(row.and_then(|mut row| row.pop().flatten()))
+    }
+
+    /// Executes a statement; the rows of its result.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
+        let mut rows = Vec::new();
+        self.ask(sql, |payload| rows.push(row(payload)))?;
+        Ok(rows)
+    }
+
+    /// Executes a statement without a result; how many rows it affected.
+    pub fn execute(&mut self, sql: &str) -> Result<u64, Error> {
+        self.ask(sql, |_| ())?;
+        Ok(self.affected())
+    }
+
+    /// Prepares a statement; its number.
+    pub fn prepare(&mut self, sql: &str) -> Result<u32, Error> {
+        put_command(&mut self.writer, command::STMT_PREPARE, sql.as_bytes());
+        let outcome = self.exchange(Reply::to_prepare(self.capabilities), |_, _| Ok(()))?;
+        outcome.map_err(Error::Server)
+    }
+
+    /// Executes a prepared statement; its rows, or how many it affected.
+    pub fn run(
+        &mut self,
+        statement: u32,
+        values: &[Value],
+    ) -> Result<(Vec<Vec<Value>>, u64), Error> {
+        let parameters = values.iter().map(parameter).collect::<Option<Vec<_>>>();
+        let parameters = parameters.ok_or_else(|| Error::Broken("an unknown type".into()))?;
+        put_execute(&mut self.writer, statement, &parameters);
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        let outcome = self.exchange(Reply::to_query(self.capabilities), |part, payload| {
+            match part {
+                Part::Column => columns.push(column(payload).ok_or_else(malformed)?),
+                Part::Row => rows.push(binary_row(payload, &columns).ok_or_else(malformed)?),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        outcome.map_err(Error::Server)?;
+        let affected = if columns.is_empty() {
+            self.affected()
+        } else {
+            0
+        };
+        Ok((rows, affected))
+    }
+
+    /// Of the OK packet that is in the reader.
+    fn affected(&self) -> u64 {
+        let mut ok = Cursor(self.reader.payload());
+        ok.take(1);
+        ok.lenenc().unwrap_or(0)
+    }
+
+    /// Sends a statement and receives its reply, whose last packet stays in the reader.
+    fn ask(&mut self, sql: &str, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+        put_command(&mut self.writer, command::QUERY, sql.as_bytes());
+        let outcome = self.exchange(Reply::to_query(self.capabilities), |part, payload| {
+            if part == Part::Row {
+                each(payload);
+            }
+            Ok(())
+        })?;
+        outcome.map(|_| ()).map_err(Error::Server)
+    }
+
+    /// Sends what is written and receives the reply, whose last packet stays in the reader.
+    fn exchange(
+        &mut self,
+        mut reply: Reply,
+        mut each: impl FnMut(Part, &[u8]) -> Result<(), Error>,
+    ) -> Result<Outcome, Error> {
+        self.send()?;
+        loop {
+            self.reader.next(&mut self.stream, PACKET_MAX)?;
+            let payload = self.reader.payload();
+            match reply.packet(payload).map_err(|_| malformed())? {
+                Part::Last(outcome) => return Ok(outcome),
+                part => each(part, payload)?,
+            }
+        }
+    }
+}
+
+/// A value as it is sent; `None`: nothing here sends such ones.
+fn parameter(value: &Value) -> Option<Parameter<'_>> {
+    Some(match value {
+        Value::Null => Parameter::Null,
+        Value::Int(n) => Parameter::Signed(*n),
+        Value::UInt(n) => Parameter::Long(*n),
+        Value::DateTime(moment) => Parameter::Moment(*moment),
+        Value::Bytes(bytes) => Parameter::Text(bytes),
+        _ => return None,
+    })
+}
+
+/// Takes a column's definition apart.
+fn column(payload: &[u8]) -> Option<Column> {
+    /// The bit of its flags that says UNSIGNED.
+    const UNSIGNED: u16 = 32;
+    let mut cursor = Cursor(payload);
+    for _ in 0..6 {
+        cursor.string()?; // catalog, database, table, its original name, name, its original name
+    }
+    cursor.lenenc()?;
+    cursor.take(6)?; // collation, length
+    let ty = cursor.u8()?;
+    let is_unsigned = cursor.u16()? & UNSIGNED != 0;
+    Some(Column { ty, is_unsigned })
+}
+
+/// Takes a row of the binary protocol apart.
+fn binary_row(payload: &[u8], columns: &[Column]) -> Option<Vec<Value>> {
+    let mut cursor = Cursor(payload);
+    cursor.take(1)?;
+    let nulls = cursor.take((columns.len() + 9) / 8)?;
+    let value = |(i, column): (usize, &Column)| {
+        if nulls[(i + 2) / 8] >> ((i + 2) % 8) & 1 == 1 {
+            return Some(Value::Null);
+        }
+        parameters::value(&mut cursor, column.ty, column.is_unsigned)
+    };
+    columns.iter().enumerate().map(value).collect()
+}
+
+/// Takes a row of the text protocol apart.
+fn row(payload: &[u8]) -> Row {
+    let mut cursor = Cursor(payload);
+    let mut columns = Vec::new();
+    while let Some(first) = cursor.0.first() {
+        if *first == 0xfb {
+            cursor.take(1);
+            columns.push(None);
+        } else {
+            let text = cursor.string().unwrap_or_default();
+            columns.push(Some(String::from_utf8_lossy(text).into_owned()));
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_text_and_nulls() {
+        let found = row(b"\x01a\xfb\x00\x02bc");
+        let text = |t: &str| Some(t.to_owned());
+        assert_eq!(found, [text("a"), None, text(""), text("bc")]);
+        // A length beyond the end: nothing is read that is not there, and it ends.
+        assert_eq!(row(b"\x05ab").len(), 3);
+    }
+
+    #[test]
+    fn binary_rows_have_the_types_of_their_columns() {
+        use super::super::constants::column;
+        let of = |ty, is_unsigned| Column { ty, is_unsigned };
+        let columns = [
+            of(column::LONGLONG, true),
+            of(column::VAR_STRING, false),
+            of(column::DATETIME, false),
+            of(column::LONGLONG, false),
+        ];
+        let mut payload = vec![0, 0b10000];
+        payload.extend_from_slice(&u64::MAX.to_le_bytes());
+        payload.extend_from_slice(b"\x02ab");
+        payload.extend_from_slice(&(-1i64).to_le_bytes());
+        let row = binary_row(&payload, &columns);
+        let text = Value::Bytes(b"ab".to_vec());
+        let wanted = vec![Value::UInt(u64::MAX), text, Value::Null, Value::Int(-1)];
+        assert_eq!(row, Some(wanted));
+        for length in 0..payload.len() {
+            assert_eq!(binary_row(&payload[..length], &columns), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn definitions_of_our_own_server_are_read() {
+        use super::super::reply::{Dialect, put_columns};
+        let text = |text: &str| text.to_owned();
+        let meta = cohort_sql::ColumnMeta {
+            database: text("d"),
+            table: text("t"),
+            original_table: text("t"),
+            name: text("n"),
+            original_name: text(""),
+            ty: Some(cohort_engine::types::ColumnType::BigInt),
+            unsigned: true,
+            not_null: true,
+            collation: cohort_engine::types::Collation::Binary,
+            length: 20,
+            decimals: 0,
+            flags: 0,
+        };
+        let mut writer = Writer::new();
+        let dialect = Dialect {
+            capabilities: wire::CAPABILITIES,
+            collation: 45,
+        };
+        put_columns(&mut writer, dialect, &[meta], 0);
+        let (_, payload) = wire::Frames(&writer.buffer).next().unwrap();
+        let column = column(payload).unwrap();
+        assert_eq!(column.ty, super::super::constants::column::LONGLONG);
+        assert!(column.is_unsigned);
+    }
+}

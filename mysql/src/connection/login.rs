@@ -1,0 +1,254 @@
+//! A login, packet by packet: it never waits, so that a client that stalls in the middle of one
+//! holds no thread.
+
+use super::{Account, Backend, Connection, End, auth, dialect, handshake};
+use crate::{constants::capability, handshake::Login as Response};
+use cohort_sql::{SqlError, session::Identity};
+use std::time::Instant;
+
+/// The longest response to the greeting: names, a proof, and up to 64 KiB of attributes.
+const RESPONSE_MAX: usize = 128 * 1024;
+/// The longest of the packets that follow: a password, far longer than any is.
+const PASSWORD_MAX: usize = 4 * 1024;
+/// The stored form of no password, hashed when there is no other: to guess a user's name takes as
+/// long as to guess a password.
+const NOBODY: &str = "$A$00A$....................0000000000000000000000000000000000000000000";
+
+/// How far a login has come.
+pub(super) struct Login {
+    /// When it is given up.
+    pub until: Instant,
+    stage: Stage,
+    request: Request,
+    account: Option<Account>,
+}
+
+/// What the client's next packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The response to the greeting.
+    Response,
+    /// A proof made by the method that it was told.
+    Proof,
+    /// The password: in the clear if nobody can listen, else under RSA, or the wish to have the
+    /// public key.
+    Password,
+    /// The password under RSA, after it was told the key.
+    Encrypted,
+}
+
+/// What a client says about itself, out of the read buffer.
+#[derive(Default)]
+pub(super) struct Request {
+    user: String,
+    pub database: String,
+    plugin: Vec<u8>,
+    proof: Vec<u8>,
+    pub capabilities: u32,
+}
+
+impl From<&Response<'_>> for Request {
+    fn from(response: &Response<'_>) -> Request {
+        Request {
+            user: String::from_utf8_lossy(response.user).into_owned(),
+            database: String::from_utf8_lossy(response.database).into_owned(),
+            plugin: response.plugin.to_vec(),
+            proof: response.proof.to_vec(),
+            capabilities: response.capabilities,
+        }
+    }
+}
+
+/// A login that has succeeded.
+pub(super) struct Granted {
+    pub who: Identity,
+    pub request: Request,
+}
+
+/// The end of a step: `None` if the client must send another packet.
+type Step = Result<Option<Granted>, End>;
+
+impl Login {
+    /// A login that begins with the greeting.
+    pub fn new(until: Instant) -> Login {
+        Login {
+            until,
+            stage: Stage::Response,
+            request: Request::default(),
+            account: None,
+        }
+    }
+
+    /// The longest packet that the client may send next.
+    pub fn packet_max(&self) -> usize {
+        match self.stage {
+            Stage::Response => RESPONSE_MAX,
+            Stage::Proof | Stage::Password | Stage::Encrypted => PASSWORD_MAX,
+        }
+    }
+}
+
+impl<B: Backend> Connection<B> {
+    /// Puts the greeting into the write buffer.
+    pub(super) fn put_greeting(&mut self) {
+        const AUTOCOMMIT: u16 = 2;
+        let version = self.shared.backend.server_version();
+        let writer = &mut self.wire.writer;
+        writer.begin();
+        let out = &mut writer.buffer;
+        handshake::put_greeting(out, version, self.id as u32, &self.nonce, AUTOCOMMIT);
+        writer.end();
+    }
+
+    /// Deals with the packet in the read buffer; what the client must be told is put into the
+    /// write buffer.
+    pub(super) fn login_step(&mut self, login: &mut Login) -> Step {
+        let payload = self.wire.reader.payload();
+        match login.stage {
+            Stage::Response => {
+                let Some(response) = handshake::parse_response(payload) else {
+                    return Err(End::Error(SqlError::bad_handshake()));
+                };
+                self.dialect = dialect(&response);
+                self.multi = response.capabilities & capability::MULTI_STATEMENTS != 0;
+                login.request = Request::from(&response);
+                self.begin_login(login)
+            }
+            Stage::Proof => {
+                login.request.proof = payload.to_vec();
+                self.check_proof(login)
+            }
+            Stage::Password if self.stream.is_private() => {
+                let password = payload.to_vec();
+                self.check_password(login, password)
+            }
+            Stage::Password if payload == [auth::more::WANT_KEY] => {
+                let shared = self.shared.clone();
+                let Some(key) = shared.key.public() else {
+                    return Err(self.denied(login));
+                };
+                self.put_more(key.as_bytes());
+                login.stage = Stage::Encrypted;
+                Ok(None)
+            }
+            Stage::Password | Stage::Encrypted => {
+                // What cannot be decrypted is a wrong password: an answer that came sooner would
+                // say more.
+                let mut password = self.shared.key.decrypt(payload).unwrap_or_default();
+                auth::mask(&mut password, &self.nonce);
+                self.check_password(login, password)
+            }
+        }
+    }
+
+    /// COM_CHANGE_USER: a login in the middle of a connection, which begins with its packet.
+    pub(super) fn change_login(&mut self, response: &Response<'_>, login: &mut Login) -> Step {
+        login.request = Request::from(response);
+        self.begin_login(login)
+    }
+
+    /// Has the client prove its password, by the account's method.
+    fn begin_login(&mut self, login: &mut Login) -> Step {
+        let account = self.shared.backend.account(&login.request.user, &self.peer);
+        login.account = account;
+        let plugin = login.plugin().to_owned();
+        if login.request.plugin == plugin.as_bytes() {
+            return self.check_proof(login);
+        }
+        if login.request.capabilities & capability::PLUGIN_AUTH == 0 {
+            return Err(End::Error(SqlError::unsupported_auth_mode()));
+        }
+        let writer = &mut self.wire.writer;
+        writer.begin();
+        let out = &mut writer.buffer;
+        out.push(0xfe);
+        out.extend_from_slice(plugin.as_bytes());
+        out.push(0);
+        out.extend_from_slice(&self.nonce);
+        out.push(0);
+        writer.end();
+        login.stage = Stage::Proof;
+        Ok(None)
+    }
+
+    fn check_proof(&mut self, login: &mut Login) -> Step {
+        if login.request.proof == [0] {
+            login.request.proof.clear(); // how some clients send no password
+        }
+        let proof = &login.request.proof;
+        let stored = login.account.as_ref().map(|a| &*a.authentication_string);
+        let right = if login.plugin() == auth::NATIVE {
+            auth::check_native(stored.unwrap_or("*"), &self.nonce, proof)
+        } else if proof.is_empty() {
+            stored == Some("")
+        } else {
+            let digest = stored.and_then(|stored| self.shared.verified.digest(stored));
+            let known = digest.is_some_and(|digest| auth::check_sha2(&digest, &self.nonce, proof));
+            if !known {
+                self.put_more(&[auth::more::FULL]);
+                login.stage = Stage::Password;
+                return Ok(None);
+            }
+            self.put_more(&[auth::more::FAST_SUCCESS]);
+            true
+        };
+        self.verdict(login, right)
+    }
+
+    /// Checks a password that was sent in full, with a zero at its end.
+    fn check_password(&mut self, login: &mut Login, mut password: Vec<u8>) -> Step {
+        let ended = password.pop() == Some(0);
+        let stored = login.account.as_ref().map(|a| &*a.authentication_string);
+        let stored = stored.filter(|stored| !stored.is_empty());
+        let hashed = stored.unwrap_or(NOBODY);
+        let matches = cohort_sql::password::matches_caching_sha2(hashed, &password);
+        let right = stored.filter(|_| ended && matches);
+        if let Some(stored) = right {
+            self.shared.verified.remember(stored, &password);
+        }
+        let right = right.is_some();
+        self.verdict(login, right)
+    }
+
+    fn verdict(&self, login: &mut Login, right: bool) -> Step {
+        if !right {
+            return Err(self.denied(login));
+        }
+        let request = std::mem::take(&mut login.request);
+        let account = login.account.take();
+        let who = Identity {
+            user: request.user.clone(),
+            host: self.peer.shown(),
+            account: account.map(|account| (account.user, account.host)),
+        };
+        Ok(Some(Granted { who, request }))
+    }
+
+    fn denied(&self, login: &Login) -> End {
+        let request = &login.request;
+        let using = if request.proof.is_empty() {
+            "NO"
+        } else {
+            "YES"
+        };
+        let error = SqlError::access_denied(&request.user, self.peer.host(), using);
+        End::Error(error)
+    }
+
+    fn put_more(&mut self, data: &[u8]) {
+        let writer = &mut self.wire.writer;
+        writer.begin();
+        writer.buffer.push(1);
+        writer.buffer.extend_from_slice(data);
+        writer.end();
+    }
+}
+
+impl Login {
+    /// How the account proves its password; an unknown one goes through the same exchange as one
+    /// whose password is not remembered.
+    fn plugin(&self) -> &str {
+        let account = self.account.as_ref();
+        account.map_or(auth::CACHING_SHA2, |account| &account.plugin)
+    }
+}

@@ -1,0 +1,147 @@
+//! What the protocol needs from the server behind it.
+
+use cohort_engine::{
+    txn::{Owner, Placed},
+    types::{Collation, Value},
+};
+use cohort_scheduler::{Class, Standing};
+use cohort_sql::{
+    Output, SqlError,
+    session::{Identity, Prepared},
+};
+use std::{sync::Arc, time::Duration};
+
+/// Where a client comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The host names and addresses accounts may give for it, best first; never empty for a
+    /// socket of ours.
+    pub hosts: Vec<String>,
+    /// The port at its end; none for a Unix socket.
+    pub port: Option<u16>,
+}
+
+impl Peer {
+    /// The host as errors show it.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.hosts.first().map_or("", String::as_str)
+    }
+    /// Host and port, as the process list shows them.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self.port {
+            Some(port) => format!("{}:{port}", self.host()),
+            None => self.host().to_owned(),
+        }
+    }
+}
+
+/// How a user proves who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The user part of the account, as CURRENT_USER() shows it.
+    pub user: String,
+    /// Its host pattern.
+    pub host: String,
+    /// `caching_sha2_password` or `mysql_native_password`.
+    pub plugin: String,
+    /// The stored form of the password, as in mysql.user; empty for none.
+    pub authentication_string: String,
+}
+
+/// One client's session.
+pub trait Handler {
+    /// COM_QUERY.
+    fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError>;
+    /// COM_STMT_PREPARE.
+    fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError>;
+    /// COM_STMT_EXECUTE.
+    fn execute(
+        &mut self,
+        id: u32,
+        parameters: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError>;
+    /// COM_STMT_CLOSE.
+    fn close(&mut self, id: u32);
+    /// COM_INIT_DB.
+    fn use_database(&mut self, name: &str) -> Result<(), SqlError>;
+    /// COM_RESET_CONNECTION, and COM_CHANGE_USER with the new user.
+    fn reset(&mut self, who: Option<Identity>);
+    /// The status flags now.
+    fn status(&self) -> u16;
+    /// What the last command has committed and nobody knows to be durable yet: its reply, one
+    /// packet, must not leave before.
+    fn take_placed(&mut self) -> Option<Placed>;
+    /// How long the client may stay silent: wait_timeout, or idle_transaction_timeout.
+    fn idle_timeout(&self) -> Duration;
+    /// How long it may take over the rest of a packet: net_read_timeout.
+    fn read_timeout(&self) -> Duration;
+    /// How long it may not take more of its result: net_write_timeout.
+    fn write_timeout(&self) -> Duration;
+    /// What the session's priority depends on.
+    fn standing(&self) -> Standing;
+    /// Who is told before and after the session waits, and knows whether it was killed.
+    fn owner(&self) -> Arc<Owner>;
+    /// The longest packet the client may send.
+    fn max_allowed_packet(&self) -> usize;
+    /// Whether the connection is to end (KILL CONNECTION, COMMIT RELEASE).
+    fn is_over(&self) -> bool;
+    /// Whether KILL CONNECTION ended it, perhaps in the middle of a statement.
+    fn is_killed(&self) -> bool;
+    /// Counts what went over the wire since the last call.
+    fn count_bytes(&self, received: u64, sent: u64);
+}
+
+/// A client that has logged in.
+#[derive(Debug)]
+pub struct Arrival {
+    /// The number of its connection.
+    pub id: u64,
+    /// Who it is.
+    pub who: Identity,
+    /// It has the capability CLIENT_FOUND_ROWS.
+    pub found_rows: bool,
+    /// It has the capability CLIENT_INTERACTIVE.
+    pub interactive: bool,
+    /// It came in by the administrators' door.
+    pub admin: bool,
+    /// In which it speaks.
+    pub collation: Collation,
+}
+
+/// What all connections share.
+pub trait Backend: Send + Sync + 'static {
+    /// A client's session.
+    type Session: Handler + Send;
+    /// What the server calls itself in the handshake.
+    fn server_version(&self) -> &str;
+    /// The account a user from such a place logs in with.
+    fn account(&self, user: &str, peer: &Peer) -> Option<Account>;
+    /// Begins the session of a client that has logged in, if it may.
+    fn open(&self, arrival: Arrival) -> Result<Self::Session, SqlError>;
+    /// Whether the client of a session may become another user.
+    fn admit_again(&self, session: &Self::Session, who: &Identity) -> Result<(), SqlError>;
+    /// The line COM_STATISTICS asks for.
+    fn statistics(&self) -> String;
+    /// The connections whose statement has run for at least so long.
+    fn long_running(&self, least: Duration) -> Vec<u64>;
+    /// Ends a connection, and what it executes, as KILL CONNECTION does.
+    fn kill(&self, id: u64);
+    /// Whether the server is about to stop: no connection begins another command.
+    fn is_stopping(&self) -> bool;
+    /// How long a login may take.
+    fn connect_timeout(&self) -> Duration;
+    /// Takes the right to execute for a connection, unless this thread has it; `class` tells the
+    /// queue, if it must.
+    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class);
+    /// Gives it back, if this thread has it.
+    fn release_slot(&self);
+    /// Whether so many clients talk that a thread should not wait for one of them.
+    fn is_crowded(&self) -> bool;
+    /// Counts how long a reply has waited for the log.
+    fn note_log_wait(&self, waited: Duration);
+    /// Counts the time for which a client was waited for.
+    fn note_client_wait(&self, waited: Duration);
+}

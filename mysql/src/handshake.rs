@@ -1,0 +1,199 @@
+//! The greeting (protocol version 10), the client's response, and COM_CHANGE_USER.
+
+use super::{constants::capability, packet::Cursor};
+
+/// The bytes both sides mix into a password's proof: 20, none of them zero.
+pub type Nonce = [u8; 20];
+
+/// The plugin the greeting announces.
+pub const DEFAULT_PLUGIN: &str = "caching_sha2_password";
+/// The collation number of utf8mb4_0900_ai_ci.
+pub const DEFAULT_COLLATION: u8 = 255;
+
+/// Appends the greeting's payload.
+pub fn put_greeting(out: &mut Vec<u8>, version: &str, id: u32, nonce: &Nonce, status: u16) {
+    let (low, high) = (capability::SERVER as u16, (capability::SERVER >> 16) as u16);
+    out.push(10);
+    out.extend_from_slice(version.as_bytes());
+    out.push(0);
+    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&nonce[..8]);
+    out.push(0);
+    out.extend_from_slice(&low.to_le_bytes());
+    out.push(DEFAULT_COLLATION);
+    out.extend_from_slice(&status.to_le_bytes());
+    out.extend_from_slice(&high.to_le_bytes());
+    out.push(nonce.len() as u8 + 1);
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&nonce[8..]);
+    out.push(0);
+    out.extend_from_slice(DEFAULT_PLUGIN.as_bytes());
+    out.push(0);
+}
+
+/// What a client says about itself, at first or with COM_CHANGE_USER.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Login<'a> {
+    /// What both sides can do.
+    pub capabilities: u32,
+    /// The connection's collation by number.
+    pub collation: u16,
+    /// The user's name.
+    pub user: &'a [u8],
+    /// The proof of the password, made for `plugin`.
+    pub proof: &'a [u8],
+    /// The database to use; empty for none.
+    pub database: &'a [u8],
+    /// How the proof was made.
+    pub plugin: &'a [u8],
+}
+
+/// Takes the response to the greeting apart; `None` if it is malformed or of an older protocol.
+pub fn parse_response(payload: &[u8]) -> Option<Login<'_>> {
+    let mut cursor = Cursor(payload);
+    let capabilities = cursor.u32()? & capability::SERVER;
+    if capabilities & capability::PROTOCOL_41 == 0 {
+        return None;
+    }
+    cursor.take(4)?; // the client's longest packet: its own business
+    let collation = u16::from(cursor.u8()?);
+    cursor.take(23)?;
+    let user = cursor.until_zero()?;
+    let proof = if capabilities & capability::PLUGIN_AUTH_LENENC_CLIENT_DATA != 0 {
+        cursor.string()?
+    } else if capabilities & capability::SECURE_CONNECTION != 0 {
+        let length = usize::from(cursor.u8()?);
+        cursor.take(length)?
+    } else {
+        cursor.until_zero()?
+    };
+    let database = if capabilities & capability::CONNECT_WITH_DB != 0 {
+        // Some clients leave the last terminator out.
+        until_zero_or_end(&mut cursor)
+    } else {
+        &[]
+    };
+    let plugin = plugin_name(&mut cursor, capabilities);
+    check_attributes(&mut cursor, capabilities)?;
+    Some(Login {
+        capabilities,
+        collation,
+        user,
+        proof,
+        database,
+        plugin,
+    })
+}
+
+/// Takes the rest of a COM_CHANGE_USER packet apart.
+pub fn parse_change_user(payload: &[u8], capabilities: u32) -> Option<Login<'_>> {
+    let mut cursor = Cursor(payload);
+    let user = cursor.until_zero()?;
+    let length = usize::from(cursor.u8()?);
+    let proof = cursor.take(length)?;
+    let database = until_zero_or_end(&mut cursor);
+    let collation = cursor.u16().unwrap_or(u16::from(DEFAULT_COLLATION));
+    let plugin = plugin_name(&mut cursor, capabilities);
+    check_attributes(&mut cursor, capabilities)?;
+    Some(Login {
+        capabilities,
+        collation,
+        user,
+        proof,
+        database,
+        plugin,
+    })
+}
+
+fn until_zero_or_end<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
+    cursor.until_zero().unwrap_or_else(|| cursor.rest())
+}
+
+fn plugin_name<'a>(cursor: &mut Cursor<'a>, capabilities: u32) -> &'a [u8] {
+    if capabilities & capability::PLUGIN_AUTH != 0 {
+        until_zero_or_end(cursor)
+    } else {
+        b"mysql_native_password"
+    }
+}
+
+/// The client's attributes must be well formed; nobody asks for them yet.
+fn check_attributes(cursor: &mut Cursor<'_>, capabilities: u32) -> Option<()> {
+    if capabilities & capability::CONNECT_ATTRS == 0 || cursor.0.is_empty() {
+        return Some(());
+    }
+    let mut attributes = Cursor(cursor.string()?);
+    while !attributes.0.is_empty() {
+        attributes.string()?;
+        attributes.string()?;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::put_string;
+
+    fn response(capabilities: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&capabilities.to_le_bytes());
+        out.extend_from_slice(&(1u32 << 24).to_le_bytes());
+        out.push(45);
+        out.extend_from_slice(&[0; 23]);
+        out.extend_from_slice(b"root\0");
+        put_string(&mut out, b"0123456789abcdefghij");
+        if capabilities & capability::CONNECT_WITH_DB != 0 {
+            out.extend_from_slice(b"test\0");
+        }
+        out.extend_from_slice(b"mysql_native_password\0");
+        let mut attributes = Vec::new();
+        put_string(&mut attributes, b"_client_name");
+        put_string(&mut attributes, b"libmysql");
+        put_string(&mut out, &attributes);
+        out
+    }
+
+    #[test]
+    fn a_response_is_understood() {
+        let bytes = response(capability::SERVER);
+        let login = parse_response(&bytes).unwrap();
+        assert_eq!(login.user, b"root");
+        assert_eq!(login.proof, b"0123456789abcdefghij");
+        assert_eq!(login.database, b"test");
+        assert_eq!(login.plugin, b"mysql_native_password");
+        assert_eq!(login.collation, 45);
+        let without = response(capability::SERVER & !capability::CONNECT_WITH_DB);
+        assert_eq!(parse_response(&without).unwrap().database, b"");
+        assert_eq!(parse_response(&response(0)), None);
+    }
+
+    #[test]
+    fn no_beginning_of_a_response_panics() {
+        let bytes = response(capability::SERVER);
+        for n in 0..bytes.len() {
+            let _ = parse_response(&bytes[..n]);
+            let _ = parse_change_user(&bytes[..n], capability::SERVER);
+        }
+    }
+
+    #[test]
+    fn the_greeting_has_the_published_layout() {
+        let mut out = Vec::new();
+        let nonce = *b"abcdefghijklmnopqrst";
+        put_greeting(&mut out, "9.7.0", 7, &nonce, 2);
+        let mut cursor = Cursor(&out);
+        assert_eq!(cursor.u8(), Some(10));
+        assert_eq!(cursor.until_zero(), Some(&b"9.7.0"[..]));
+        assert_eq!(cursor.u32(), Some(7));
+        assert_eq!(cursor.take(9), Some(&b"abcdefgh\0"[..]));
+        let low = u32::from(cursor.u16().unwrap());
+        assert_eq!((cursor.u8(), cursor.u16()), (Some(255), Some(2)));
+        let high = u32::from(cursor.u16().unwrap());
+        assert_eq!(low | high << 16, capability::SERVER);
+        assert_eq!(cursor.u8(), Some(21));
+        assert_eq!(cursor.take(10), Some(&[0; 10][..]));
+        assert_eq!(cursor.until_zero(), Some(&b"ijklmnopqrst"[..]));
+        assert_eq!(cursor.rest(), b"caching_sha2_password\0");
+    }
+}
