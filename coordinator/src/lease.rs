@@ -145,11 +145,17 @@ impl Coordinator {
 
     /// The transaction's row has changed: whoever drives it reads it again, or somebody begins to.
     pub(super) fn kick(self: &Arc<Self>, gid: &str) {
-        // Under the table's lock: the lease cannot end in between.
-        if let Some(signal) = self.driven().get(gid) {
-            return signal.send();
+        if !self.tell_driver(gid) {
+            self.take_up(gid);
         }
-        self.take_up(gid);
+    }
+
+    /// The transaction's row has changed: whoever drives it here reads it again. False: nobody does.
+    pub(super) fn tell_driver(&self, gid: &str) -> bool {
+        // Under the table's lock: the lease cannot end in between.
+        let driven = self.driven();
+        let signal = driven.get(gid);
+        signal.inspect(|signal| signal.send()).is_some()
     }
 
     /// Tells all tasks that the server stops.

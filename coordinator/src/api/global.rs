@@ -31,6 +31,34 @@ async fn load(coordinator: &Coordinator, submission: &Submission) -> Result<Tran
     Ok(known)
 }
 
+/// Changes the transaction as `alter` does. If somebody else is faster, `alter` gets what it is
+/// then: of several that ask for the same at once all are told the same.
+async fn change(
+    coordinator: &Coordinator,
+    submission: &Submission,
+    alter: impl Fn(&mut Transaction) -> Result,
+) -> Result {
+    loop {
+        let known = load(coordinator, submission).await?;
+        let mut altered = known.clone();
+        alter(&mut altered)?;
+        if altered == known {
+            // Whoever asks again does so because it takes too long.
+            let (gid, now) = (&submission.gid, coordinator.now());
+            return Ok(coordinator.store.hasten(gid, now).await?);
+        }
+        let (store, now) = (&coordinator.store, coordinator.now());
+        // Too late: its status has changed, which it does a few times only.
+        if store
+            .save(By::Other, known, altered, Vec::new(), now)
+            .await?
+            == Saved::Yes
+        {
+            return Ok(());
+        }
+    }
+}
+
 /// The transaction, to be looked into when it is not submitted in time.
 async fn prepared(coordinator: &Coordinator, submission: &Submission) -> Result<Transaction> {
     let moment = coordinator.moment();
@@ -82,27 +110,28 @@ pub(crate) async fn submit(
     let fresh = !matches!(pattern, Pattern::Tcc | Pattern::Xa | Pattern::Workflow)
         && coordinator.store.insert(transaction.clone(), true).await?;
     if fresh {
-        return finish(coordinator, &submission, Some(transaction)).await;
+        return finish(coordinator, &submission, Some(transaction), Status::Succeed).await;
     }
-    let known = load(coordinator, &submission).await?;
-    match known.global.status {
-        Status::Prepared => {}
-        Status::Submitted => return finish(coordinator, &submission, None).await,
-        other => {
-            return Err(Refusal::Failure(format!(
-                "current status '{}', cannot sumbmit. FAILURE",
-                other.name()
-            )));
+    let submitted = |transaction: &mut Transaction| {
+        match transaction.global.status {
+            Status::Prepared => {}
+            Status::Submitted => return Ok(()),
+            other => {
+                return Err(Refusal::Failure(format!(
+                    "current status '{}', cannot sumbmit. FAILURE",
+                    other.name()
+                )));
+            }
         }
-    }
-    let mut submitted = known.clone();
-    submitted.global.status = Status::Submitted;
-    submitted.global.next_run = now;
-    if pattern == Pattern::Workflow {
-        end_workflow(&mut submitted, &submission, now)?;
-    }
-    change(coordinator, known, submitted).await?;
-    finish(coordinator, &submission, None).await
+        transaction.global.status = Status::Submitted;
+        transaction.global.next_run = now;
+        match pattern {
+            Pattern::Workflow => end_workflow(transaction, &submission, now),
+            _ => Ok(()),
+        }
+    };
+    change(coordinator, &submission, submitted).await?;
+    finish(coordinator, &submission, None, Status::Succeed).await
 }
 
 /// What a workflow's client says that it came to.
@@ -130,56 +159,58 @@ pub(crate) async fn abort(
     coordinator: &Arc<Coordinator>,
     submission: Submission,
 ) -> Result<Option<Value>> {
-    let known = load(coordinator, &submission).await?;
     let now = coordinator.now();
-    let mut aborted = known.clone();
-    let global = &mut aborted.global;
-    match (global.pattern, global.status) {
-        (Pattern::Message, Status::Prepared) => {
-            global.status = Status::Failed;
-            global.rolled_back = Some(now);
+    let aborted = |transaction: &mut Transaction| {
+        let global = &mut transaction.global;
+        match (global.pattern, global.status) {
+            (Pattern::Message, Status::Prepared) => {
+                global.status = Status::Failed;
+                global.rolled_back = Some(now);
+            }
+            (Pattern::Tcc | Pattern::Xa, Status::Prepared) => global.status = Status::Aborting,
+            (Pattern::Tcc | Pattern::Xa, Status::Aborting) => return Ok(()),
+            (pattern, status) => {
+                return Err(Refusal::Failure(format!(
+                    "trans type: '{}' current status '{}', cannot abort. FAILURE",
+                    pattern.name(),
+                    status.name()
+                )));
+            }
         }
-        (Pattern::Tcc | Pattern::Xa, Status::Prepared) => global.status = Status::Aborting,
-        (Pattern::Tcc | Pattern::Xa, Status::Aborting) => {
-            return finish(coordinator, &submission, None).await;
-        }
-        (pattern, status) => {
-            return Err(Refusal::Failure(format!(
-                "trans type: '{}' current status '{}', cannot abort. FAILURE",
-                pattern.name(),
-                status.name()
-            )));
-        }
-    }
-    global.rollback_reason = submission.rollback_reason.clone();
-    global.next_run = now;
-    change(coordinator, known, aborted).await?;
-    finish(coordinator, &submission, None).await
+        global
+            .rollback_reason
+            .clone_from(&submission.rollback_reason);
+        global.next_run = now;
+        Ok(())
+    };
+    change(coordinator, &submission, aborted).await?;
+    finish(coordinator, &submission, None, Status::Failed).await
 }
 
 /// forceStop: it has failed, and nothing is undone.
 pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    let gid = &submission.gid;
-    let known = load(coordinator, &submission).await?;
-    let status = known.global.status;
-    if status.is_final() {
-        return Err(Refusal::Failure(format!(
-            "global transaction force stop error. status: {}. error: FAILURE",
-            status.name()
-        )));
-    }
-    let mut stopped = known.clone();
-    stopped.global.status = Status::Failed;
-    stopped.global.rolled_back = Some(coordinator.now());
-    change(coordinator, known, stopped).await?;
-    coordinator.kick(gid);
+    let now = coordinator.now();
+    let stopped = |transaction: &mut Transaction| {
+        let global = &mut transaction.global;
+        if global.status.is_final() {
+            return Err(Refusal::Failure(format!(
+                "global transaction force stop error. status: {}. error: FAILURE",
+                global.status.name()
+            )));
+        }
+        global.status = Status::Failed;
+        global.rolled_back = Some(now);
+        Ok(())
+    };
+    change(coordinator, &submission, stopped).await?;
+    coordinator.kick(&submission.gid);
     Ok(())
 }
 
 /// resetNextCronTime: retries now.
 pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
     let known = load(coordinator, &submission).await?;
-    make_due(coordinator, known).await
+    hasten(coordinator, &known.global.gid).await
 }
 
 /// resetCronTime: retries now what would be retried only after `timeout`, `limit` of them.
@@ -195,45 +226,26 @@ pub(super) async fn run_all_now(
     later.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let mut count = 0;
     for due in later {
-        let Some(known) = coordinator.store.load(&due.gid).await? else {
-            continue;
-        };
-        // Who is faster, or ends it meanwhile, has done what was wanted.
-        count += u64::from(make_due(coordinator, known).await.is_ok());
+        // Who ends it meanwhile has done what was wanted.
+        hasten(coordinator, &due.gid).await?;
+        count += 1;
     }
     Ok(json!({ "has_remaining": has_remaining, "succeed_count": count }))
 }
 
-async fn make_due(coordinator: &Arc<Coordinator>, known: Transaction) -> Result {
-    let gid = known.global.gid.clone();
-    let now = coordinator.now();
-    let mut due = known.clone();
-    due.global.next_run = due.global.next_run.min(now);
-    for branch in &mut due.branches {
-        branch.not_before = branch.not_before.min(now);
-    }
-    change(coordinator, known, due).await?;
-    coordinator.kick(&gid);
+/// Lets all that waits for a retry be done now.
+async fn hasten(coordinator: &Arc<Coordinator>, gid: &str) -> Result {
+    coordinator.store.hasten(gid, coordinator.now()).await?;
+    coordinator.kick(gid);
     Ok(())
 }
 
-/// Writes a change of the status; 409 if somebody else was faster.
-async fn change(coordinator: &Coordinator, from: Transaction, to: Transaction) -> Result<()> {
-    let (gid, now) = (from.global.gid.clone(), coordinator.now());
-    let store = &coordinator.store;
-    match store.save(By::Other, from, to, Vec::new(), now).await? {
-        Saved::Yes => Ok(()),
-        Saved::TooLate => Err(Refusal::Failure(format!(
-            "the status of {gid} changed meanwhile. FAILURE"
-        ))),
-    }
-}
-
-/// Drives it; waits for that if the submitter wants to.
+/// Drives it, if it is given; waits for the end that was asked for, if the submitter wants to.
 async fn finish(
     coordinator: &Arc<Coordinator>,
     submission: &Submission,
     transaction: Option<Transaction>,
+    wanted: Status,
 ) -> Result<Option<Value>> {
     let gid = submission.gid.clone();
     if !submission.options.wait_result {
@@ -245,33 +257,29 @@ async fn finish(
         tokio::spawn(async move { coordinator.drive_or_say(&gid, transaction).await });
         return Ok(None);
     }
+    coordinator.tell_driver(&gid);
     let Some(driven) = coordinator.drive_to_rest(&gid, transaction).await? else {
         return Err(unknown(&gid));
     };
     if coordinator.is_halted() && !driven.global.status.is_final() {
         return Err(Refusal::Stopping);
     }
-    outcome(&driven)
+    outcome(&driven, wanted)
 }
 
-/// What wait_result tells.
-fn outcome(transaction: &Transaction) -> Result<Option<Value>> {
+/// What wait_result tells who asked for this end.
+fn outcome(transaction: &Transaction, wanted: Status) -> Result<Option<Value>> {
     let global = &transaction.global;
-    let wanted = match global.pattern {
-        // An abort that was carried out is what was asked for.
-        Pattern::Tcc | Pattern::Xa => global.status.is_final(),
-        _ => global.status == Status::Succeed,
-    };
-    if wanted {
+    if global.status == wanted {
         let results = extras::results(transaction);
         return Ok(global
             .options
             .pass_results
             .then(|| json!({ "dtm_result": "SUCCESS", "results": results })));
     }
-    // Who reads FAILURE takes it for undone, or to be undone: not while it may still succeed.
-    let may_succeed = matches!(global.status, Status::Prepared | Status::Submitted);
-    if may_succeed || matches!(global.pattern, Pattern::Tcc | Pattern::Xa) {
+    // Who reads FAILURE takes it for decided: not while what was asked for may still come.
+    let is_undone = matches!(global.status, Status::Aborting | Status::Failed);
+    if !(global.status.is_final() || is_undone && wanted == Status::Succeed) {
         return Err(Refusal::Ongoing("ONGOING".into()));
     }
     if global.rollback_reason.is_empty() {
