@@ -137,6 +137,7 @@ impl Coordinator {
             },
         };
         let mut task = Task {
+            extras: extras::OfSteps::read(&transaction.global.steps),
             saved: transaction.clone(),
             transaction,
             attempts: Vec::new(),
@@ -232,6 +233,8 @@ struct Task {
     saved: Transaction,
     /// Calls whose records are not written yet.
     attempts: Vec<Attempt>,
+    /// What its steps ask for; they stay as they were submitted.
+    extras: extras::OfSteps,
 }
 
 impl Task {
@@ -387,7 +390,7 @@ impl Task {
         if branch.url.is_empty() {
             return calls.hollow.push(place);
         }
-        let extras = extras::Extras::of(&self.transaction, branch);
+        let extras = self.extras.of(&branch.branch_id);
         let global = &self.transaction.global;
         let mut headers = global.options.branch_headers.clone();
         headers.extend(extras.branch_headers);
