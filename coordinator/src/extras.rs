@@ -7,7 +7,7 @@
 
 use super::{
     decide::Transaction,
-    model::{Branch, BranchStatus, CopyOnWrite, Pattern, Seconds},
+    model::{Branch, BranchStatus, CopyOnWrite, Seconds},
 };
 use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -24,28 +24,21 @@ pub(super) struct Extras {
     pub branch_headers: BTreeMap<String, String>,
 }
 
-/// What the steps of a transaction ask for, which was checked when it was submitted.
-#[derive(Debug, Default)]
-pub(super) struct OfSteps(Vec<Extras>);
-
-impl OfSteps {
-    /// Reads it, once for all calls: there may be thousands.
-    pub fn read(steps: &str) -> OfSteps {
+impl Extras {
+    /// Those of a branch's step, which was checked when it was submitted.
+    pub fn of(transaction: &Transaction, branch: &Branch) -> Extras {
+        let steps = transaction.global.steps.as_str();
         // Most transactions have none: nothing is parsed for them.
         if !steps.contains("\"request_timeout\"") && !steps.contains("\"branch_headers\"") {
-            return OfSteps::default();
+            return Extras::default();
         }
         let steps: Vec<Value> = serde_json::from_str(steps).unwrap_or_default();
-        let extras = steps.iter().map(Extras::deserialize);
-        OfSteps(extras.map(Result::unwrap_or_default).collect())
-    }
-
-    /// Those of a branch's step: `01`, or `01-02` for a subscriber of a topic.
-    pub fn of(&self, branch_id: &str) -> Extras {
-        let number = branch_id.split('-').next().unwrap_or_default();
+        // `01`, or `01-02` for a subscriber of a topic.
+        let number = branch.branch_id.split('-').next().unwrap_or_default();
         let number: usize = number.parse().unwrap_or(0);
-        let extras = number.checked_sub(1).and_then(|place| self.0.get(place));
-        extras.cloned().unwrap_or_default()
+        let step = number.checked_sub(1).and_then(|place| steps.get(place));
+        step.and_then(|step| Extras::deserialize(step).ok())
+            .unwrap_or_default()
     }
 }
 
@@ -96,7 +89,7 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
     if !transaction.global.options.pass_results {
         return Ok(());
     }
-    if transaction.global.pattern != Pattern::Saga {
+    if !transaction.global.pattern.rules().passes_results {
         return Err("pass_results: only a saga has results to pass on".into());
     }
     for branch in &transaction.branches {

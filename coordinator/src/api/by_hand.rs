@@ -4,9 +4,11 @@
 use super::{Coordinator, Refusal, Request, Result, lists, object, steps::text};
 use crate::{
     decide::Operation,
+    drive, lease,
     model::{Micros, SECOND, Status},
-    store::{Attempt, Filter, Operated, Saved},
+    store::{Filter, Operated},
 };
+use cohort_coordinator_core::outside::{Attempt, Saved};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -173,7 +175,7 @@ async fn change_one(
     gid: &str,
     order: &Order,
 ) -> Result<std::result::Result<(), String>> {
-    let lease = coordinator.lease_soon(gid).await?;
+    let lease = lease::lease_soon(coordinator, gid).await?;
     let Some(before) = coordinator.store.load(gid).await? else {
         return Ok(Err("it is gone".into()));
     };
@@ -188,7 +190,7 @@ async fn change_one(
         .operate(before, after, record, now)
         .await?;
     drop(lease);
-    coordinator.take_up(gid);
+    drive::take_up(coordinator, gid);
     Ok(match saved {
         Saved::Yes => Ok(()),
         Saved::TooLate => Err("its status has just changed; look again".into()),

@@ -25,15 +25,15 @@ mod schema;
 mod worker;
 
 pub use history::Operated;
-pub use leases::{Claimed, News, Seen};
 pub use lists::{Filter, Named, Topic, Unfinished};
 pub use place::Place;
-pub use rows::{Attempt, By, Due, LAST_TIME, Registered, Saved};
+pub use rows::{LAST_TIME, Registered};
 
 use super::{
     decide::Transaction,
     model::{Branch, CopyOnWrite, Global, Micros, Pattern},
 };
+use cohort_coordinator_core::outside::{Attempt, By, Claimed, Due, News, Saved, Seen};
 use cohort_engine::env::Env;
 use cohort_mysql::client::tls::Tls;
 use cohort_sql::{Instance, SqlError};
