@@ -30,8 +30,8 @@ TABLES = (
     "CREATE TABLE {bank}.barrier (gid VARCHAR(128), branch_id VARCHAR(32), op VARCHAR(32), "
     "reason VARCHAR(32), PRIMARY KEY (gid, branch_id, op)) ENGINE = InnoDB",
     "CREATE TABLE {bank}.movement (gid VARCHAR(128), branch_id VARCHAR(32), op VARCHAR(32), "
-    "amount BIGINT NOT NULL, time DATETIME(6) NOT NULL, number BIGINT NOT NULL AUTO_INCREMENT, "
-    "PRIMARY KEY (gid, branch_id, op), KEY (number)) ENGINE = InnoDB",
+    "amount BIGINT NOT NULL, time DATETIME(6) NOT NULL, "
+    "PRIMARY KEY (gid, branch_id, op)) ENGINE = InnoDB",
 )
 ORIGIN = {"compensate": "action", "cancel": "try"}
 LOCK_WAIT, DEADLOCK, DUPLICATE, NOTA = 1205, 1213, 1062, 1397
@@ -67,6 +67,7 @@ class Banks:
             try:
                 cursor = connection.cursor()
                 cursor.execute("SET SESSION innodb_lock_wait_timeout = 2")
+                connection.begin()
                 effect = what(cursor)
                 connection.commit()
                 return effect

@@ -51,8 +51,9 @@ class Told:
 class Load:
     """Clients, until they are told to end."""
 
-    def __init__(self, seed, banks, service, doors, clients):
+    def __init__(self, seed, banks, service, doors, clients, kinds):
         self.seed, self.banks, self.service, self.doors = seed, banks, service, doors
+        self.kinds = kinds
         service.flow = self.run_again
         self.specs, self.told, self.over = {}, [], threading.Event()
         self.mistakes, self.count = [], itertools.count(1)
@@ -98,7 +99,7 @@ class Client:
 
     def transfer(self):
         chance = self.chance
-        kind = chance.choice(KINDS)
+        kind = chance.choice(self.load.kinds)
         count = 2 if kind != "saga" else chance.choice((2, 2, 3, 4, 6))
         amounts = [chance.randrange(-9, 10) for _ in range(count - 1)]
         legs = [{"bank": chance.randrange(2), "account": chance.randrange(ACCOUNTS),

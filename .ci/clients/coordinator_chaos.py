@@ -16,8 +16,6 @@ os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 import collections
 import datetime
-import http.client
-import json
 import random
 import signal
 import sys
@@ -28,7 +26,7 @@ import pymysql
 
 import chaos_check
 from chaos_bank import SCHEMAS, Banks, Service
-from chaos_clients import Load, Watcher
+from chaos_clients import KINDS, Load, Watcher
 from chaos_wire import Door
 from cohort import Cohort, free_port
 
@@ -95,14 +93,14 @@ class Scene:
         self.banks = Banks(bank.connect)
         if kind == "embedded":
             self.schema = "cohort"
-            self.store = self.add(Coordinator("c0", *small), (1, 3, 6), 4)
+            self.store = self.add(Coordinator("c0", *small), (1, 3, 6), 2.5)
             self.coordinators = [self.store]
         else:
             self.schema = "shared"
             self.store = self.add(Process("store", *small), (1, 4, 13), 12)
             url = f"mysql://root@127.0.0.1:{self.store.port}/{self.schema}"
             self.coordinators = [
-                self.add(Coordinator(name, "--coordinator-store", url), (2, 8, LEASE + 5), 7)
+                self.add(Coordinator(name, "--coordinator-store", url), (2, 8, LEASE + 5), 5)
                 for name in ("c0", "c1")]
         self.doors = [coordinator.door for coordinator in self.coordinators]
 
@@ -113,8 +111,10 @@ class Scene:
         self.faults.append((process, stops, pause))
         return process
 
-    def disturb(self, seed, until):
+    def disturb(self, seed, seconds):
         """A thread for each: they may be hurt at the same time."""
+        until = time.monotonic() + seconds
+
         def work(process, stops, pause):
             chance = random.Random(f"{seed}.{process.name}")
             while time.monotonic() < until - 1:
@@ -127,6 +127,7 @@ class Scene:
             thread.join()
 
     def query(self, sql):
+        """Of the coordinators' tables."""
         with self.store.connect(database=self.schema, autocommit=True) as connection:
             cursor = connection.cursor(pymysql.cursors.DictCursor)
             cursor.execute(sql)
@@ -164,7 +165,7 @@ def history(scene, load, service, watcher, total):
     moved, now, frozen = [], 0, 0
     for bank in SCHEMAS:
         for *what, moment in scene.banks.query(
-                f"SELECT gid, branch_id, op, time FROM {bank}.movement ORDER BY number"):
+                f"SELECT gid, branch_id, op, time FROM {bank}.movement ORDER BY time"):
             moved.append((*what, seconds_of(moment)))
         row = scene.banks.query(f"SELECT SUM(balance + frozen), SUM(ABS(frozen)) FROM {bank}.account")
         now, frozen = now + row[0][0], frozen + row[0][1]
@@ -193,42 +194,45 @@ def tell(scene, found, problems, how):
         print(f"--- {process.name} ---\n{process.log.read_text()[-3000:]}")
 
 
+def run(how, seed, seconds, scene, kinds=KINDS):
+    """The clients' work, the faults, and the checks; whether all is well."""
+    planted, total = chaos_check.self_test(), money(scene.banks)
+    service = Service(scene.banks, REQUEST_TIMEOUT, None)
+    load = Load(seed, scene.banks, service, scene.doors, CLIENTS, kinds)
+    watcher = Watcher(load)
+    scene.disturb(seed, seconds)
+    load.end()
+    scene.wait_for_end(90)
+    watcher.end()
+    for gid in load.specs:
+        watcher.look(random.choice(scene.doors), gid)
+    found = history(scene, load, service, watcher, total)
+    problems = chaos_check.check(found)
+    problems += [("panic", None, process.name) for process in scene.processes
+                 if "panicked" in process.log.read_text()]
+    statuses = collections.Counter(f"{found.specs[gid].kind} {status}"
+                                   for gid, (status, _) in found.ended.items())
+    behaved = collections.Counter(call.behaviour for call in found.calls)
+    answers = collections.Counter(told.answer for told in found.told)
+    print(f"{how}: {len(found.ended)} transactions {dict(sorted(statuses.items()))}, "
+          f"{len(found.calls)} calls {dict(behaved)}, answers {dict(answers)}, "
+          f"{len(Process.log_of_faults)} faults and recoveries, {planted} planted violations "
+          f"found, {len(problems)} violations", flush=True)
+    if problems:
+        tell(scene, found, problems, how)
+    # A run that does nothing shows nothing.
+    assert len(statuses) == 2 * len(kinds), f"not all kinds had all ends: {statuses}"
+    return not problems
+
+
 def main():
     seed, seconds, kind = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
-    how = f"coordinator_chaos {seed} {seconds:g} {kind}"
-    planted = chaos_check.self_test()
     scene = Scene(kind)
     try:
-        total = money(scene.banks)
-        service = Service(scene.banks, REQUEST_TIMEOUT, None)
-        load = Load(seed, scene.banks, service, scene.doors, CLIENTS)
-        watcher = Watcher(load)
-        scene.disturb(seed, time.monotonic() + seconds)
-        load.end()
-        scene.wait_for_end(90)
-        watcher.end()
-        for gid in load.specs:
-            watcher.look(random.choice(scene.doors), gid)
-        found = history(scene, load, service, watcher, total)
-        problems = chaos_check.check(found)
-        panics = [f"{process.name} panicked" for process in scene.processes
-                  if "panicked" in process.log.read_text()]
-        problems += [("panic", None, what) for what in panics]
-        statuses = collections.Counter(f"{found.specs[gid].kind} {status}"
-                                       for gid, (status, _) in found.ended.items())
-        behaved = collections.Counter(call.behaviour for call in found.calls)
-        answers = collections.Counter(told.answer for told in found.told)
-        print(f"{how}: {len(found.ended)} transactions {dict(sorted(statuses.items()))}, "
-              f"{len(found.calls)} calls {dict(behaved)}, answers {dict(answers)}, "
-              f"{len(Process.log_of_faults)} faults and recoveries, {planted} planted violations "
-              f"found, {len(problems)} violations", flush=True)
-        if problems:
-            tell(scene, found, problems, how)
-            sys.exit(1)
-        # A run that does nothing shows nothing.
-        assert len(statuses) == 10, f"not all kinds of transactions had all ends: {statuses}"
+        is_well = run(f"coordinator_chaos {seed} {seconds:g} {kind}", seed, seconds, scene)
     finally:
         scene.end()
+    sys.exit(not is_well)
 
 
 if __name__ == "__main__":
