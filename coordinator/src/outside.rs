@@ -62,6 +62,9 @@ impl Outside for Coordinator {
         let store = &self.store;
         store.save(by, before, transaction, attempts, now).await
     }
+    async fn hasten(&self, gid: &str) -> Result<(), SqlError> {
+        self.store.hasten(gid, self.now()).await
+    }
     async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.store.tell(owner, news).await
     }

@@ -98,7 +98,8 @@ pub enum Told {
     Done(Box<Transaction>),
 }
 
-/// Does to a transaction what a client wants.
+/// Does to a transaction what a client wants. If somebody else is faster, it is done to what the
+/// transaction is then: of several that want the same at once all are told the same.
 ///
 /// # Errors
 ///
@@ -110,7 +111,7 @@ pub async fn change<O: Outside>(
 ) -> Result<Told, Refused<O::Error>> {
     let wanted = match wish {
         Wish::Submit(_) => Status::Succeed,
-        Wish::Abort(_) | Wish::Stop | Wish::RunNow => Status::Failed,
+        Wish::Abort(_) | Wish::Stop => Status::Failed,
     };
     loop {
         let known = load(outside, about).await?;
@@ -121,20 +122,38 @@ pub async fn change<O: Outside>(
         let mut changed = known.clone();
         let has_changed = changed.obey(&wish, outside.moment().now);
         if !has_changed.map_err(Refused::Failure)? {
+            // Whoever asks again does so because it takes too long.
+            outside.hasten(about.gid).await?;
             break;
         }
         let saved = outside.save(By::Other, known, changed, Vec::new());
-        // Somebody was faster: what that means is seen in the rows. A status changes only a few
-        // times.
+        // Too late: its status has changed, which it does a few times only.
         if saved.await? == Saved::Yes {
             break;
         }
     }
-    if !about.waits {
+    if about.waits {
+        lease::tell_driver(outside, about.gid);
+    } else {
         lease::kick(outside, about.gid);
         return Ok(Told::Accepted);
     }
     wait(outside, about.gid, None, wanted).await
+}
+
+/// Has all done now that a transaction waits for.
+///
+/// # Errors
+///
+/// As [`Refused`] says.
+pub async fn run_now<O: Outside>(
+    outside: &Arc<O>,
+    about: About<'_>,
+) -> Result<(), Refused<O::Error>> {
+    load(outside, about).await?;
+    outside.hasten(about.gid).await?;
+    lease::kick(outside, about.gid);
+    Ok(())
 }
 
 /// Drives a transaction, or waits for whoever does; whether it has ended as it was wanted.

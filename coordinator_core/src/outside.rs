@@ -55,6 +55,9 @@ pub trait Outside: Sized + Send + Sync + 'static {
         transaction: Transaction,
         attempts: Vec<Attempt>,
     ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
+    /// Lets all that an unfinished transaction waits for be done now. Only its times are written,
+    /// beside whoever drives it, who may know of more than its rows.
+    fn hasten(&self, gid: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Tells the coordinator that drives a transaction something.
     fn tell(&self, owner: u64, news: News) -> impl Future<Output = Result<(), Self::Error>> + Send;
 

@@ -138,19 +138,17 @@ pub(crate) async fn abort(
 
 /// forceStop: it has failed, and nothing is undone.
 pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    order(coordinator, &submission, Wish::Stop).await
+    let about = about(&submission, false)?;
+    let told = clients::change(coordinator, about, Wish::Stop).await;
+    told.map(drop)
+        .map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// resetNextCronTime: retries now.
 pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    order(coordinator, &submission, Wish::RunNow).await
-}
-
-async fn order(coordinator: &Arc<Coordinator>, submission: &Submission, wish: Wish) -> Result {
-    let about = about(submission, false)?;
-    let told = clients::change(coordinator, about, wish).await;
-    told.map(drop)
-        .map_err(|refused| Refusal::of(about.gid, refused))
+    let about = about(&submission, false)?;
+    let told = clients::run_now(coordinator, about).await;
+    told.map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// resetCronTime: retries now what would be retried only after `timeout`, `limit` of them.
@@ -171,9 +169,9 @@ pub(super) async fn run_all_now(
             pattern: None,
             waits: false,
         };
-        // Who is faster, or ends it meanwhile, has done what was wanted.
-        match clients::change(coordinator, about, Wish::RunNow).await {
-            Ok(_) => count += 1,
+        // Who ends it meanwhile has done what was wanted.
+        match clients::run_now(coordinator, about).await {
+            Ok(()) => count += 1,
             Err(Refused::Tables(error)) => return Err(error.into()),
             Err(_) => {}
         }

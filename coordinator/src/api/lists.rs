@@ -54,8 +54,11 @@ pub(super) fn global_json(global: &Global) -> Value {
     if let Some(at) = global.dead_since {
         put("dead_time", &time(at));
     }
-    if !global.status.is_final() && global.next_run != Micros::MAX {
-        put("next_cron_time", &time(global.next_run));
+    // After the end: when it was last due, which was then.
+    let due = global.finished.or(global.rolled_back);
+    let due = due.unwrap_or(global.next_run);
+    if due != Micros::MAX {
+        put("next_cron_time", &time(due));
     }
     put(
         "options",

@@ -317,6 +317,23 @@ fn save_global(
     Ok(connection.run(statement, &values)?.affected > 0)
 }
 
+/// Lets all that an unfinished transaction waits for be done now. Only times are written: whoever
+/// drives it may know of more than was read.
+pub(crate) fn hasten(
+    connection: &mut dyn Connection,
+    gid: &str,
+    now: Micros,
+) -> Result<(), SqlError> {
+    const GLOBAL: &str = "UPDATE global_transactions SET next_run_us = ?, update_time = ? \
+         WHERE gid = ? AND status NOT IN ('succeed', 'failed')";
+    const BRANCHES: &str = "UPDATE branches SET not_before_us = ? \
+         WHERE gid = ? AND not_before_us > ?";
+    let at = Value::UInt(now);
+    connection.run(GLOBAL, &[at.clone(), moment(now), text(gid)])?;
+    connection.run(BRANCHES, &[at.clone(), text(gid), at])?;
+    Ok(())
+}
+
 /// A transaction by its name.
 pub(crate) fn load(
     connection: &mut dyn Connection,

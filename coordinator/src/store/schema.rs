@@ -84,6 +84,7 @@ const TABLES: [&str; 5] = [
         url VARCHAR(512) {EXACT} NOT NULL,
         remark VARCHAR(1024) NOT NULL,
         create_time DATETIME(6) NOT NULL,
+        version BIGINT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'without a url: changes of the topic',
         PRIMARY KEY (topic, url)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
 ];
@@ -184,7 +185,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
 }
 
 /// Columns that tables of older versions lack.
-const ADDED: [(&str, &str); 6] = [
+const ADDED: [(&str, &str); 7] = [
     (
         "global_transactions",
         "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",
@@ -197,6 +198,7 @@ const ADDED: [(&str, &str); 6] = [
     ("global_transactions", "branch_count BIGINT UNSIGNED NULL"),
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
+    ("topics", "version BIGINT UNSIGNED NOT NULL DEFAULT 1"),
 ];
 
 /// Adds a column if it is not there.
@@ -269,8 +271,11 @@ mod tests {
         }
         let read = "SELECT owner, payloads, is_exact, branch_count, called_time, duration_us \
              FROM global_transactions JOIN branches USING (gid)";
+        let count = "SELECT version FROM topics";
         assert!(connection.run(read, &[]).is_err());
+        assert!(connection.run(count, &[]).is_err());
         create(&mut connection, false).unwrap();
         assert!(connection.run(read, &[]).is_ok());
+        assert!(connection.run(count, &[]).is_ok());
     }
 }
