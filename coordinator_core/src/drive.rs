@@ -21,7 +21,7 @@ use crate::{
     outside::{Attempt, By, Called, Callee, Claimed, News, Outside, Saved},
 };
 use futures_util::{
-    future::BoxFuture,
+    future::{BoxFuture, Join, Ready, join, ready},
     stream::{FuturesUnordered, StreamExt},
 };
 use std::{sync::Arc, time::Duration};
@@ -153,7 +153,7 @@ enum Driven {
 }
 
 /// A call under way: who it is for, and what it comes to.
-type Underway<'a> = BoxFuture<'a, (Callee, Called)>;
+type Underway<'a> = Join<Ready<Callee>, BoxFuture<'a, Called>>;
 
 /// Calls under way. They have no tasks of their own: whoever waits for them makes them, and they
 /// stand still while he waits for something else.
@@ -371,8 +371,6 @@ impl<'a, O: Outside> Task<'a, O> {
 
     fn make(&self, callee: Callee, calls: &mut Calls<'a>) {
         let call = self.outside.call(&self.transaction, callee);
-        calls
-            .set
-            .push(Box::pin(async move { (callee, call.await) }));
+        calls.set.push(join(ready(callee), call));
     }
 }
