@@ -21,6 +21,7 @@
 //! | `http` | bytes to requests, answers to bytes |
 //! | `body` | what is read of requests |
 //! | `web` | that web pages are not answered |
+//! | `when` | times as people write them |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
 mod alert;
@@ -43,6 +44,7 @@ mod plan;
 mod store;
 mod ticker;
 mod web;
+mod when;
 
 #[cfg(test)]
 mod tests;

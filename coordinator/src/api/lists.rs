@@ -4,28 +4,11 @@ use super::{Coordinator, Refusal, Request, Result, Transaction};
 use crate::{
     model::{Global, Micros},
     store::Filter,
+    when::time,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-pub(super) fn time(micros: Micros) -> String {
-    use cohort_engine::types::DateTime;
-    let at = i64::try_from(micros)
-        .ok()
-        .and_then(DateTime::from_unix_micros);
-    let at = at.unwrap_or_default();
-    let (seconds, micros) = (at.micros / 1_000_000, at.micros % 1_000_000);
-    let (date, hour) = (at.date, seconds / 3600);
-    format!(
-        "{:04}-{:02}-{:02}T{hour:02}:{:02}:{:02}.{micros:06}Z",
-        date.year,
-        date.month,
-        date.day,
-        seconds / 60 % 60,
-        seconds % 60
-    )
-}
 
 /// A global transaction as the protocol shows it: empty fields are left out.
 pub(super) fn global_json(global: &Global) -> Value {

@@ -30,12 +30,14 @@ mod by_hand;
 mod message;
 mod saga;
 mod two_phase;
+mod waiting;
 mod workflow;
 
 #[cfg(test)]
 mod tests;
 
 pub use by_hand::Operation;
+pub use waiting::Waiting;
 
 use super::model::{
     Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Seconds, Status,
@@ -236,14 +238,7 @@ impl Transaction {
                 self.global.next_run = Micros::MAX;
                 return actions.push(Action::Wait(Micros::MAX));
             }
-            let next = match self.global.pattern {
-                Pattern::Saga => saga::next(self, now),
-                Pattern::Tcc => two_phase::next(self, moment, &two_phase::TCC),
-                Pattern::Xa => two_phase::next(self, moment, &two_phase::XA),
-                Pattern::Message => message::next(self, moment),
-                Pattern::Workflow => workflow::next(self, moment),
-            };
-            match next {
+            match self.next(moment) {
                 Next::Become(Status::Aborting, reason)
                     if self.global.status == Status::Prepared =>
                 {
@@ -268,6 +263,17 @@ impl Transaction {
                 }
                 Next::Call(wanted) => return self.call(&wanted, now, actions),
             }
+        }
+    }
+
+    /// Its pattern's next step.
+    fn next(&self, moment: Moment) -> Next {
+        match self.global.pattern {
+            Pattern::Saga => saga::next(self, moment.now),
+            Pattern::Tcc => two_phase::next(self, moment, &two_phase::TCC),
+            Pattern::Xa => two_phase::next(self, moment, &two_phase::XA),
+            Pattern::Message => message::next(self, moment),
+            Pattern::Workflow => workflow::next(self, moment),
         }
     }
 

@@ -12,9 +12,11 @@
 //! | `leases` | who drives what, if several coordinators share the tables |
 //! | `worker` | the threads that use connections, and the gathering of writes |
 //! | `schema`, `rows`, `lists`, `history` | the tables, and what is read and written |
+//! | `filter`, `survey` | which transactions operators mean, and what these wait for |
 
 mod connection;
 mod embedded;
+mod filter;
 mod history;
 mod leases;
 mod lists;
@@ -22,16 +24,19 @@ mod place;
 mod remote;
 mod rows;
 mod schema;
+mod survey;
 mod worker;
 
+pub use filter::Filter;
 pub use history::Operated;
 pub use leases::{Claimed, News, Seen};
-pub use lists::{Filter, Named, Topic, Unfinished};
+pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
 pub use rows::{Attempt, By, Due, LAST_TIME, Registered, Saved};
+pub use survey::{Awaited, CHUNK, Found, Summary, Tried};
 
 use super::{
-    decide::Transaction,
+    decide::{Moment, Operation, Transaction},
     model::{Branch, CopyOnWrite, Global, Micros, Pattern},
 };
 use cohort_engine::env::Env;
@@ -252,6 +257,36 @@ impl Store {
     pub async fn list(&self, filter: Filter) -> Result<Vec<Global>, SqlError> {
         self.workers
             .read(move |connection| lists::list(connection, &filter))
+            .await
+    }
+    /// Names of the transactions that a filter finds, as far as SQL can tell.
+    pub async fn find(&self, filter: Filter) -> Result<Found, SqlError> {
+        self.workers
+            .read(move |connection| survey::find(connection, &filter))
+            .await
+    }
+    /// What these wait for, [`CHUNK`] of them at most, if the filter means them.
+    pub async fn look_into(
+        &self,
+        gids: Vec<String>,
+        filter: Filter,
+        moment: Moment,
+    ) -> Result<Vec<Summary>, SqlError> {
+        self.workers
+            .read(move |connection| survey::look_into(connection, &gids, &filter, moment))
+            .await
+    }
+    /// What an operation would come to with each of these, [`CHUNK`] of them at most, that the
+    /// filter means.
+    pub async fn try_out(
+        &self,
+        gids: Vec<String>,
+        filter: Filter,
+        operation: Operation,
+        moment: Moment,
+    ) -> Result<Vec<Tried>, SqlError> {
+        self.workers
+            .read(move |connection| survey::try_out(connection, &gids, &filter, &operation, moment))
             .await
     }
     /// How many transactions are unfinished.

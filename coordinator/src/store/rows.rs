@@ -10,7 +10,7 @@ use super::{
 };
 use cohort_engine::types::{DateTime, Value};
 use cohort_sql::SqlError;
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 /// `next_run_us` of what has ended.
 const NEVER: u64 = u64::MAX;
@@ -112,7 +112,7 @@ impl Row {
     }
 }
 
-fn corrupt(what: &str) -> SqlError {
+pub(super) fn corrupt(what: &str) -> SqlError {
     SqlError::unknown_error(format_args!("global_transactions: {what}"))
 }
 
@@ -357,27 +357,25 @@ pub(crate) fn load(
     connection: &mut dyn Connection,
     gid: &str,
 ) -> Result<Option<Transaction>, SqlError> {
-    const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
-         custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id, \
-         payloads, is_exact \
-         FROM global_transactions WHERE gid = ?";
-    const BRANCHES: &str = "SELECT position, branch_id, op, url, body, status, attempts, errors, \
-         last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us \
-         FROM branches WHERE gid = ? ORDER BY position";
-    let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
+    static GLOBAL: LazyLock<String> = LazyLock::new(|| {
+        format!("SELECT payloads, is_exact, {COLUMNS} FROM global_transactions WHERE gid = ?")
+    });
+    static BRANCHES: LazyLock<String> = LazyLock::new(|| {
+        format!("SELECT {BRANCH_COLUMNS} FROM branches WHERE gid = ? ORDER BY position")
+    });
+    let Some(row) = connection.run(&GLOBAL, &[text(gid)])?.rows.pop() else {
         return Ok(None);
     };
     let mut row = Row(row.into_iter());
+    let (payloads, is_exact) = (row.text(), row.number() != 0);
     let mut global = read_global(gid.to_owned(), &mut row)?;
-    global.payloads = row.text();
-    global.is_exact = row.number() != 0;
+    (global.payloads, global.is_exact) = (payloads, is_exact);
     let mut branches = match global.is_planned() {
         true => plan::read(global.pattern, &global.steps, &global.payloads)
             .ok_or_else(|| corrupt("steps or payloads"))?,
         false => Vec::new(),
     };
-    for row in connection.run(BRANCHES, &[text(gid)])?.rows {
+    for row in connection.run(&BRANCHES, &[text(gid)])?.rows {
         let mut row = Row(row.into_iter());
         let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
         let branch = read_branch(&mut row)?;
@@ -390,7 +388,15 @@ pub(crate) fn load(
     Ok(Some(Transaction::read_back(global, branches)))
 }
 
-/// The columns of `load` but the last two, in their order.
+/// What [`read_global`] reads.
+pub(super) const COLUMNS: &str = "trans_type, status, query_prepared, protocol, steps, \
+     custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
+     next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id";
+/// A branch's position, and what [`read_branch`] reads.
+pub(super) const BRANCH_COLUMNS: &str = "position, branch_id, op, url, body, status, attempts, \
+     errors, last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us";
+
+/// A transaction from its [`COLUMNS`].
 pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
     let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
     let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
@@ -421,7 +427,7 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
     })
 }
 
-fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
+pub(super) fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
     Ok(Branch {
         branch_id: row.text(),
         op: row.text(),

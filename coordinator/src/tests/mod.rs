@@ -7,6 +7,7 @@ mod crash;
 mod grpc;
 mod history;
 mod ledger;
+mod operators;
 mod participant;
 mod play;
 mod shared;
