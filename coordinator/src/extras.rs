@@ -7,7 +7,7 @@
 
 use super::{
     decide::Transaction,
-    model::{Branch, BranchStatus, CopyOnWrite, Pattern, Seconds},
+    model::{Branch, BranchStatus, CopyOnWrite, Seconds},
 };
 use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -89,7 +89,7 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
     if !transaction.global.options.pass_results {
         return Ok(());
     }
-    if transaction.global.pattern != Pattern::Saga {
+    if !transaction.global.pattern.rules().passes_results {
         return Err("pass_results: only a saga has results to pass on".into());
     }
     for branch in &transaction.branches {

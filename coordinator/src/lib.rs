@@ -3,13 +3,9 @@
 //!
 //! | file | what is inside |
 //! |---|---|
-//! | `model` | global transactions and branches |
-//! | `decide` | what to do next: pure, one function for each pattern |
-//! | `driver` | does it |
+//! | `outside` | what the core, which decides and drives, needs: tables, calls, the clock |
 //! | `ticker` | takes up what is due |
-//! | `lease` | that nothing is driven twice at once |
-//! | `peers` | other coordinators on the same tables |
-//! | `plan` | the branches that a submission says all about |
+//! | `peers` | meets other coordinators on the same tables |
 //! | `extras` | what steps may ask for beyond the protocol |
 //! | `metrics`, `census` | counters for Prometheus; how many transactions are unfinished |
 //! | `alert` | who is told that calls come to nothing |
@@ -30,28 +26,27 @@ mod body;
 mod call;
 mod census;
 mod command_line;
-mod decide;
-mod driver;
 mod extras;
 mod grpc;
 mod http;
-mod lease;
 mod listen;
 mod metrics;
-mod model;
+mod outside;
 mod peers;
-mod plan;
 mod store;
 mod ticker;
 mod web;
 mod when;
 
+// The core, under the names that its files have.
+use cohort_coordinator_core::{clients, decide, drive, lease, model, plan};
+
 #[cfg(test)]
 mod tests;
 
 pub use call::Guard;
+pub use cohort_coordinator_core::decide::Rules;
 pub use command_line::{Tx, run as run_tx};
-pub use decide::Rules;
 pub use listen::Tls;
 pub use store::Place;
 
@@ -61,7 +56,6 @@ use cohort_process::{limits, service};
 use cohort_sql::{Instance, SqlError};
 use model::Micros;
 use std::{
-    collections::HashMap,
     net::TcpListener,
     sync::{
         Arc, Mutex,
@@ -137,18 +131,15 @@ pub(crate) struct Coordinator {
     alerts: Option<alert::Queue>,
     /// For large requests.
     room: body::Room,
-    driven: Mutex<Driven>,
+    leases: lease::Leases,
     stopping: AtomicBool,
     jitter: AtomicU64,
     /// A transaction's rows could not be read or written since the ticker last looked.
     in_trouble: AtomicBool,
-    peers: Mutex<peers::Peers>,
+    peers: Mutex<cohort_coordinator_core::peers::Peers>,
     /// The monotonic clock in nanoseconds before the last beat that came through; see `peers`.
     beaten: AtomicU64,
 }
-
-/// Transactions that a task drives, with the way to tell it something.
-type Driven = HashMap<String, Arc<lease::Signal>>;
 
 impl Coordinator {
     /// The wall clock's time at the start, going on as the monotonic clock does: a wall clock that
@@ -237,7 +228,7 @@ impl Running {
             options,
             metrics: metrics::Metrics::default(),
             room: body::Room::default(),
-            driven: Mutex::default(),
+            leases: lease::Leases::default(),
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),
             in_trouble: AtomicBool::new(false),
@@ -317,8 +308,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.coordinator.stopping.store(true, Ordering::Relaxed);
         let until = std::time::Instant::now() + DRAIN;
-        self.coordinator.kick_all();
-        while !self.coordinator.driven().is_empty() && std::time::Instant::now() < until {
+        self.coordinator.leases.kick_all();
+        while self.coordinator.leases.count() > 0 && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.end = None;

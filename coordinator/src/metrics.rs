@@ -180,16 +180,9 @@ impl Metrics {
 
 /// Kinds and statuses without any are there, too: as zeros, which alarms can be set on.
 fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
-    const PATTERNS: [Pattern; 5] = [
-        Pattern::Saga,
-        Pattern::Tcc,
-        Pattern::Xa,
-        Pattern::Message,
-        Pattern::Workflow,
-    ];
     const STATUSES: [Status; 3] = [Status::Prepared, Status::Submitted, Status::Aborting];
     let (mut unfinished, mut dead) = (Family::default(), Family::default());
-    for pattern in PATTERNS {
+    for pattern in Pattern::ALL {
         dead.insert([pattern.name()], 0);
         for status in STATUSES {
             unfinished.insert([pattern.name(), status.name()], 0);

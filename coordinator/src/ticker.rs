@@ -4,7 +4,7 @@
 //! hide those behind them, and bounds how many it has in flight. So a restart with a million
 //! unfinished transactions begins at once and needs little memory.
 
-use super::{Coordinator, model::Micros};
+use super::{Coordinator, drive, model::Micros};
 use cohort_process::notice;
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -41,7 +41,7 @@ impl Coordinator {
             let page = self.store.due(now, after.clone(), PAGE).await?;
             let is_last = (page.len() as u64) < PAGE;
             for due in page {
-                if !self.is_driven(&due.gid) && self.may_take(&due) {
+                if !self.leases.has(&due.gid) && self.may_take(&due) {
                     let Ok(permit) = Arc::clone(permits).acquire_owned().await else {
                         return Ok(());
                     };
@@ -50,7 +50,7 @@ impl Coordinator {
                     }
                     let (coordinator, gid) = (Arc::clone(self), due.gid.clone());
                     tokio::spawn(async move {
-                        coordinator.drive_or_say(&gid, None).await;
+                        drive::drive(&coordinator, &gid, None).await;
                         drop(permit);
                     });
                 }

@@ -1,51 +1,70 @@
 //! What changes a global transaction: prepare, submit, abort, and by hand.
 
-use super::{Coordinator, Refusal, Result, Saved, Status, Transaction, steps::Submission};
+use super::{
+    Coordinator, Refusal, Result, Transaction,
+    steps::{Submission, text},
+};
 use crate::{
-    decide::Event,
+    clients::{self, About, Refused, Told},
+    decide::{Event, Outcome, Wish},
     extras,
-    model::{Micros, Pattern, SECOND},
-    store::{By, LAST_TIME},
+    model::{Micros, Pattern, SECOND, Status},
+    store::LAST_TIME,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
+use cohort_coordinator_core::Outside;
+use cohort_sql::SqlError;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// What was just submitted is driven at once; only if that fails the ticker finds it.
 const HEAD_START: u64 = 2 * SECOND;
 
-fn unknown(gid: &str) -> Refusal {
-    Refusal::Other(format!("no TransGlobal with gid: {gid} found"))
-}
-
-/// The transaction that a request is about, if it is of the request's kind: whoever names another
-/// one means another transaction.
-async fn load(coordinator: &Coordinator, submission: &Submission) -> Result<Transaction> {
-    let gid = &submission.gid;
-    let known = coordinator.store.load(gid).await?;
-    let known = known.ok_or_else(|| unknown(gid))?;
-    // Requests about any kind need not name one.
-    if !submission.trans_type.is_empty() && submission.pattern()? != known.global.pattern {
-        return Err(Refusal::of_another_kind(gid, known.global.pattern));
+impl Refusal {
+    /// A request about this transaction is refused.
+    fn of(gid: &str, refused: Refused<SqlError>) -> Refusal {
+        match refused {
+            Refused::Unknown => Refusal::Other(format!("no TransGlobal with gid: {gid} found")),
+            Refused::OtherKind(known) => Refusal::of_another_kind(gid, known),
+            Refused::Failure(why) => Refusal::Failure(why),
+            Refused::Ongoing => Refusal::Ongoing("ONGOING".into()),
+            Refused::Stopping => Refusal::Stopping,
+            Refused::Tables(error) => error.into(),
+        }
     }
-    Ok(known)
 }
 
-/// The transaction, to be looked into when it is not submitted in time.
-async fn prepared(coordinator: &Coordinator, submission: &Submission) -> Result<Transaction> {
+/// What a request is about. Requests about any kind need not name one.
+fn about(submission: &Submission, waits: bool) -> Result<About<'_>> {
+    let is_named = !submission.trans_type.is_empty();
+    Ok(About {
+        gid: &submission.gid,
+        pattern: is_named.then(|| submission.pattern()).transpose()?,
+        waits,
+    })
+}
+
+/// Makes it known, if it is not. It is to be looked into when it is not submitted in time. False:
+/// it is known already.
+async fn make_known(coordinator: &Arc<Coordinator>, submission: &Submission) -> Result<bool> {
     let moment = coordinator.moment();
     let status = Status::Prepared;
     let mut transaction = submission
         .transaction(coordinator, status, moment.now)
         .await?;
     transaction.decide(Event::Look, moment);
-    Ok(transaction)
+    Ok(coordinator.store.insert(transaction, false).await?)
+}
+
+async fn load(coordinator: &Arc<Coordinator>, submission: &Submission) -> Result<Transaction> {
+    let about = about(submission, false)?;
+    let known = clients::load(coordinator, about).await;
+    known.map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// prepare: makes it known, if it is not.
 pub(crate) async fn prepare(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    let transaction = prepared(coordinator, &submission).await?;
-    if coordinator.store.insert(transaction, false).await? {
+    if make_known(coordinator, &submission).await? {
         return Ok(());
     }
     let known = load(coordinator, &submission).await?;
@@ -63,8 +82,7 @@ pub(crate) async fn prepare_workflow(
     coordinator: &Arc<Coordinator>,
     submission: Submission,
 ) -> Result<Transaction> {
-    let transaction = prepared(coordinator, &submission).await?;
-    coordinator.store.insert(transaction, false).await?;
+    make_known(coordinator, &submission).await?;
     load(coordinator, &submission).await
 }
 
@@ -79,50 +97,37 @@ pub(crate) async fn submit(
         .transaction(coordinator, Status::Submitted, now)
         .await?;
     transaction.global.next_run = now + HEAD_START;
-    let fresh = !matches!(pattern, Pattern::Tcc | Pattern::Xa | Pattern::Workflow)
-        && coordinator.store.insert(transaction.clone(), true).await?;
-    if fresh {
-        return finish(coordinator, &submission, Some(transaction)).await;
-    }
-    let known = load(coordinator, &submission).await?;
-    match known.global.status {
-        Status::Prepared => {}
-        Status::Submitted => return finish(coordinator, &submission, None).await,
-        other => {
-            return Err(Refusal::Failure(format!(
-                "current status '{}', cannot sumbmit. FAILURE",
-                other.name()
-            )));
+    let about = about(&submission, submission.options.wait_result)?;
+    let refusal = |refused| Refusal::of(&submission.gid, refused);
+    if pattern.rules().begins_with_submit {
+        let begun = clients::submit_new(coordinator, about, &transaction).await;
+        if let Some(told) = begun.map_err(refusal)? {
+            return Ok(results(&told));
         }
     }
-    let mut submitted = known.clone();
-    submitted.global.status = Status::Submitted;
-    submitted.global.next_run = now;
-    if pattern == Pattern::Workflow {
-        end_workflow(&mut submitted, &submission, now)?;
-    }
-    change(coordinator, known, submitted).await?;
-    finish(coordinator, &submission, None).await
+    let outcome = match pattern {
+        Pattern::Workflow => Some(outcome(&submission)?),
+        _ => None,
+    };
+    let told = clients::change(coordinator, about, Wish::Submit(outcome)).await;
+    Ok(results(&told.map_err(refusal)?))
 }
 
 /// What a workflow's client says that it came to.
-fn end_workflow(transaction: &mut Transaction, submission: &Submission, now: u64) -> Result<()> {
-    let extra = |name: &str| super::steps::text(&submission.extra, name);
+fn outcome(submission: &Submission) -> Result<Outcome> {
+    let extra = |name: &str| text(&submission.extra, name);
     let result = extra("result");
     if STANDARD.decode(&result).is_err() {
-        return Err(Refusal::Bad("req_extra.result is no base64".into()));
+        return Err(Refusal::Bad("req_extra.result is not base64".into()));
     }
-    let global = &mut transaction.global;
-    global.status = Status::parse(&extra("status"))
-        .filter(|status| status.is_final())
-        .ok_or_else(|| Refusal::Bad("req_extra.status: succeed or failed".into()))?;
-    global.rollback_reason = extra("rollback_reason");
-    global.result = result;
-    match global.status {
-        Status::Succeed => global.finished = Some(now),
-        _ => global.rolled_back = Some(now),
-    }
-    Ok(())
+    let status = Status::parse(&extra("status")).filter(|status| status.is_final());
+    let status =
+        status.ok_or_else(|| Refusal::Bad("req_extra.status: succeed or failed".into()))?;
+    Ok(Outcome {
+        is_success: status == Status::Succeed,
+        reason: extra("rollback_reason"),
+        result,
+    })
 }
 
 /// abort: undoes it.
@@ -130,56 +135,28 @@ pub(crate) async fn abort(
     coordinator: &Arc<Coordinator>,
     submission: Submission,
 ) -> Result<Option<Value>> {
-    let known = load(coordinator, &submission).await?;
-    let now = coordinator.now();
-    let mut aborted = known.clone();
-    let global = &mut aborted.global;
-    match (global.pattern, global.status) {
-        (Pattern::Message, Status::Prepared) => {
-            global.status = Status::Failed;
-            global.rolled_back = Some(now);
-        }
-        (Pattern::Tcc | Pattern::Xa, Status::Prepared) => global.status = Status::Aborting,
-        (Pattern::Tcc | Pattern::Xa, Status::Aborting) => {
-            return finish(coordinator, &submission, None).await;
-        }
-        (pattern, status) => {
-            return Err(Refusal::Failure(format!(
-                "trans type: '{}' current status '{}', cannot abort. FAILURE",
-                pattern.name(),
-                status.name()
-            )));
-        }
-    }
-    global.rollback_reason = submission.rollback_reason.clone();
-    global.next_run = now;
-    change(coordinator, known, aborted).await?;
-    finish(coordinator, &submission, None).await
+    let wish = Wish::Abort(submission.rollback_reason.clone());
+    let about = about(&submission, submission.options.wait_result)?;
+    let told = clients::change(coordinator, about, wish).await;
+    told.map_err(|refused| Refusal::of(about.gid, refused))?;
+    Ok(None)
 }
 
 /// forceStop: it has failed, and nothing is undone.
 pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    let gid = &submission.gid;
-    let known = load(coordinator, &submission).await?;
-    let status = known.global.status;
-    if status.is_final() {
-        return Err(Refusal::Failure(format!(
-            "global transaction force stop error. status: {}. error: FAILURE",
-            status.name()
-        )));
-    }
-    let mut stopped = known.clone();
-    stopped.global.status = Status::Failed;
-    stopped.global.rolled_back = Some(coordinator.now());
-    change(coordinator, known, stopped).await?;
-    coordinator.kick(gid);
-    Ok(())
+    order(coordinator, &submission, Wish::Stop).await
 }
 
 /// resetNextCronTime: retries now.
 pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    let known = load(coordinator, &submission).await?;
-    make_due(coordinator, known).await
+    order(coordinator, &submission, Wish::RunNow).await
+}
+
+async fn order(coordinator: &Arc<Coordinator>, submission: &Submission, wish: Wish) -> Result {
+    let about = about(submission, false)?;
+    let told = clients::change(coordinator, about, wish).await;
+    told.map(drop)
+        .map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// resetCronTime: retries now what would be retried only after `timeout`, `limit` of them.
@@ -195,91 +172,27 @@ pub(super) async fn run_all_now(
     later.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let mut count = 0;
     for due in later {
-        let Some(known) = coordinator.store.load(&due.gid).await? else {
-            continue;
+        let about = About {
+            gid: &due.gid,
+            pattern: None,
+            waits: false,
         };
         // Who is faster, or ends it meanwhile, has done what was wanted.
-        count += u64::from(make_due(coordinator, known).await.is_ok());
+        match clients::change(coordinator, about, Wish::RunNow).await {
+            Ok(_) => count += 1,
+            Err(Refused::Tables(error)) => return Err(error.into()),
+            Err(_) => {}
+        }
     }
     Ok(json!({ "has_remaining": has_remaining, "succeed_count": count }))
 }
 
-async fn make_due(coordinator: &Arc<Coordinator>, known: Transaction) -> Result {
-    let gid = known.global.gid.clone();
-    let now = coordinator.now();
-    let mut due = known.clone();
-    due.global.next_run = due.global.next_run.min(now);
-    for branch in &mut due.branches {
-        branch.not_before = branch.not_before.min(now);
-    }
-    change(coordinator, known, due).await?;
-    coordinator.kick(&gid);
-    Ok(())
-}
-
-/// Writes a change of the status; 409 if somebody else was faster.
-async fn change(coordinator: &Coordinator, from: Transaction, to: Transaction) -> Result<()> {
-    let (gid, now) = (from.global.gid.clone(), coordinator.now());
-    let store = &coordinator.store;
-    match store.save(By::Other, from, to, Vec::new(), now).await? {
-        Saved::Yes => Ok(()),
-        Saved::TooLate => Err(Refusal::Failure(format!(
-            "the status of {gid} changed meanwhile. FAILURE"
-        ))),
-    }
-}
-
-/// Drives it; waits for that if the submitter wants to.
-async fn finish(
-    coordinator: &Arc<Coordinator>,
-    submission: &Submission,
-    transaction: Option<Transaction>,
-) -> Result<Option<Value>> {
-    let gid = submission.gid.clone();
-    if !submission.options.wait_result {
-        if transaction.is_none() {
-            coordinator.kick(&gid);
-            return Ok(None);
-        }
-        let coordinator = Arc::clone(coordinator);
-        tokio::spawn(async move { coordinator.drive_or_say(&gid, transaction).await });
-        return Ok(None);
-    }
-    let Some(driven) = coordinator.drive_to_rest(&gid, transaction).await? else {
-        return Err(unknown(&gid));
+/// What wait_result tells besides success.
+fn results(told: &Told) -> Option<Value> {
+    let Told::Done(transaction) = told else {
+        return None;
     };
-    if coordinator.is_halted() && !driven.global.status.is_final() {
-        return Err(Refusal::Stopping);
-    }
-    outcome(&driven)
-}
-
-/// What wait_result tells.
-fn outcome(transaction: &Transaction) -> Result<Option<Value>> {
-    let global = &transaction.global;
-    let wanted = match global.pattern {
-        // An abort that was carried out is what was asked for.
-        Pattern::Tcc | Pattern::Xa => global.status.is_final(),
-        _ => global.status == Status::Succeed,
-    };
-    if wanted {
-        let results = extras::results(transaction);
-        return Ok(global
-            .options
-            .pass_results
-            .then(|| json!({ "dtm_result": "SUCCESS", "results": results })));
-    }
-    // Who reads FAILURE takes it for undone, or to be undone: not while it may still succeed.
-    let may_succeed = matches!(global.status, Status::Prepared | Status::Submitted);
-    if may_succeed || matches!(global.pattern, Pattern::Tcc | Pattern::Xa) {
-        return Err(Refusal::Ongoing("ONGOING".into()));
-    }
-    if global.rollback_reason.is_empty() {
-        let message = "wait result not return success: FAILURE";
-        return Err(Refusal::Failure(message.into()));
-    }
-    Err(Refusal::Failure(format!(
-        "{} FAILURE",
-        global.rollback_reason
-    )))
+    let passes = transaction.global.options.pass_results;
+    let results = || extras::results(transaction);
+    passes.then(|| json!({ "dtm_result": "SUCCESS", "results": results() }))
 }

@@ -14,8 +14,8 @@ pub(super) use topics::{delete_topic, subscribe, unsubscribe};
 
 use super::{
     Coordinator,
-    model::{Pattern, SECOND, Status},
-    store::{Registered, Saved, is_outage},
+    model::{Pattern, SECOND},
+    store::{Registered, is_outage},
 };
 use cohort_sql::SqlError;
 use serde_json::{Map, Value, json};
@@ -173,7 +173,7 @@ pub(super) async fn handle(coordinator: &Arc<Coordinator>, request: Request) -> 
         return json_rpc::handle(coordinator, &request.body).await;
     }
     if (request.method.as_str(), request.path.as_str()) == ("GET", "/api/metrics") {
-        let driven = coordinator.driven().len();
+        let driven = coordinator.leases.count();
         return Answer {
             status: 200,
             content_type: "text/plain; version=0.0.4",

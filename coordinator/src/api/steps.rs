@@ -5,6 +5,7 @@
 
 pub(super) use super::super::plan::text;
 use super::{
+    super::decide::Branches,
     super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status},
     super::{extras, plan},
     Coordinator, Refusal, Result, Transaction,
@@ -177,6 +178,7 @@ impl Submission {
         now: Micros,
     ) -> Result<Transaction> {
         let pattern = self.pattern()?;
+        let rules = pattern.rules();
         let payloads: Vec<_> = (0..self.steps.len()).map(|step| self.body(step)).collect();
         let planned = plan::branches(pattern, &self.steps, &payloads);
         let global = Global {
@@ -207,7 +209,9 @@ impl Submission {
         };
         let branches = match planned {
             Some(planned) => planned,
-            None if pattern == Pattern::Message => self.delivered(coordinator, payloads).await?,
+            None if rules.branches == (Branches::Submitted { topics: true }) => {
+                self.delivered(coordinator, payloads).await?
+            }
             None => Vec::new(),
         };
         let urls = branches.iter().map(|branch| branch.url.as_str());
@@ -284,22 +288,24 @@ impl Registration {
         let kind = field("trans_type");
         let unknown = || Refusal::Other(format!("unknow trans type: {kind}"));
         let pattern = Pattern::parse(&kind).ok_or_else(unknown)?;
-        let branches = match pattern {
-            Pattern::Tcc => ["cancel", "confirm"]
-                .map(|op| branch(op, &field(op)))
-                .into(),
-            Pattern::Xa => {
-                let url = field("url");
-                ["rollback", "commit"].map(|op| branch(op, &url)).into()
+        let rules = pattern.rules();
+        let branches = match rules.branches {
+            Branches::Registered => {
+                let ops = rules.ops.iter();
+                ops.map(|op| branch(op, &field(op))).collect()
             }
-            Pattern::Workflow => {
+            Branches::RegisteredWithUrl => {
+                let (ops, url) = (rules.ops.iter(), field("url"));
+                ops.map(|op| branch(op, &url)).collect()
+            }
+            Branches::Told => {
                 let status = BranchStatus::parse(&field("status"))
                     .ok_or_else(|| Refusal::Bad("status: succeed or failed".into()))?;
                 let mut done = branch(&field("op"), "");
                 done.status = status;
                 vec![done]
             }
-            Pattern::Saga | Pattern::Message => return Err(unknown()),
+            Branches::Submitted { .. } => return Err(unknown()),
         };
         Ok(Registration {
             gid: clean(&field("gid")),

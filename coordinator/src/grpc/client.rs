@@ -4,7 +4,8 @@
 use super::{
     super::{
         call::{Answer, Call, shortened},
-        model::{Global, Pattern, Reply},
+        decide::Question,
+        model::{Global, Reply},
     },
     frame::{self, Code},
     messages::WorkflowData,
@@ -46,12 +47,12 @@ pub fn address(url: &str) -> Result<Uri, String> {
 /// Something in it is no header.
 pub fn request(uri: Uri, global: &Global, call: &Call) -> Result<Request<Full<Bytes>>, String> {
     // Of a workflow only its client is called, with a message of its own.
-    let body = match global.pattern {
-        Pattern::Workflow => {
+    let body = match global.pattern.rules().question {
+        Question::Run => {
             let data = call.body.clone();
             frame::encode(&WorkflowData { data }.encode_to_vec())
         }
-        _ => frame::encode(&call.body),
+        Question::Commit => frame::encode(&call.body),
     };
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;

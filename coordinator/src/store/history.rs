@@ -7,8 +7,9 @@ use super::{
         model::{Micros, Status},
     },
     connection::Connection,
-    rows::{self, Attempt, By, Row, Saved, moment, read_timing, text},
+    rows::{self, Row, moment, read_timing, text},
 };
+use cohort_coordinator_core::outside::{Attempt, By, Saved};
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
 

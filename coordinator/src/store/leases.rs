@@ -17,42 +17,10 @@ use super::{
     connection::{Answer, Connection},
     rows::{self, Row, text},
 };
-use crate::{decide::Transaction, model::Status};
+use crate::model::Status;
+use cohort_coordinator_core::outside::{Claimed, News, Seen};
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
-
-/// What became of a try to drive a transaction.
-#[derive(Debug)]
-pub enum Claimed {
-    /// It is ours, and this is what it is.
-    Ours(Box<Transaction>),
-    /// It is still ours: nobody else can have driven it since it became so.
-    Kept(Box<Transaction>),
-    /// It has ended, and is nobody's.
-    Ended(Box<Transaction>),
-    /// That one drives it.
-    Others(u64),
-    /// There is none of this name.
-    Missing,
-}
-
-/// A coordinator, as its row shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Its number.
-    pub id: u64,
-    /// Its beat.
-    pub beat: u64,
-}
-
-/// Something that others want a driver to know.
-#[derive(Clone, Debug)]
-pub struct News {
-    /// About this transaction: it has changed.
-    pub gid: String,
-    /// Somebody waits for its lease.
-    pub is_wanted: bool,
-}
 
 fn number(answer: Answer) -> Option<u64> {
     let row = answer.rows.into_iter().next()?;

@@ -29,16 +29,16 @@ mod worker;
 
 pub use filter::Filter;
 pub use history::Operated;
-pub use leases::{Claimed, News, Seen};
 pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
-pub use rows::{Attempt, By, Due, LAST_TIME, Registered, Saved};
+pub use rows::{LAST_TIME, Registered};
 pub use survey::{Awaited, CHUNK, Found, Summary, Tried};
 
 use super::{
     decide::{Moment, Operation, Transaction},
     model::{Branch, CopyOnWrite, Global, Micros, Pattern},
 };
+use cohort_coordinator_core::outside::{Attempt, By, Claimed, Due, News, Saved, Seen};
 use cohort_engine::env::Env;
 use cohort_mysql::client::tls::Tls;
 use cohort_sql::{Instance, SqlError};

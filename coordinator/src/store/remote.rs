@@ -9,10 +9,11 @@
 
 use super::{
     connection::{Answer, Committed, Connection, LOST, UNREACHABLE},
-    leases::{self, Seen},
+    leases,
     place::Place,
     schema,
 };
+use cohort_coordinator_core::outside::Seen;
 use cohort_engine::{env::Env, types::Value};
 use cohort_mysql::{
     client::{Client, Error, tls::Tls},

@@ -8,9 +8,10 @@ use super::{
     },
     connection::Connection,
 };
+use cohort_coordinator_core::outside::{Attempt, By, Due, Saved};
 use cohort_engine::types::{DateTime, Value};
 use cohort_sql::SqlError;
-use std::{borrow::Cow, sync::LazyLock};
+use std::sync::LazyLock;
 
 /// `next_run_us` of what has ended.
 const NEVER: u64 = u64::MAX;
@@ -20,41 +21,6 @@ pub(super) const NO_TIME: u64 = NEVER - 1;
 pub const LAST_TIME: Micros = NO_TIME - 1;
 /// A unique key's value is there already.
 const DUPLICATE: u16 = 1062;
-
-/// What a change came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
-    /// It is durable.
-    Yes,
-    /// Somebody else changed the status before.
-    TooLate,
-}
-
-/// Who writes a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// Whoever drives it, and goes on.
-    Driver,
-    /// Whoever drove it, and lets it go.
-    Leaver,
-    /// Somebody else: a client submits or aborts it.
-    Other,
-}
-
-/// One call that was made.
-#[derive(Clone, Debug)]
-pub struct Attempt {
-    /// The branch.
-    pub branch_id: String,
-    /// Its operation.
-    pub op: String,
-    /// When it was made.
-    pub timing: Timing,
-    /// What it came to: success, failure, ongoing, error.
-    pub result: Cow<'static, str>,
-    /// In the service's words.
-    pub error: String,
-}
 
 /// What registering a branch came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -491,17 +457,6 @@ pub(crate) fn register(
     let count = Value::UInt(first + branches.len() as u64);
     connection.run(COUNTED, &[count, text(gid)])?;
     Ok(Registered::Yes)
-}
-
-/// An unfinished transaction.
-#[derive(Clone, Debug)]
-pub struct Due {
-    /// When there is something to do.
-    pub next_run: Micros,
-    /// Its name.
-    pub gid: String,
-    /// The coordinator that drives it, if several share the tables; 0: none.
-    pub owner: u64,
 }
 
 /// Unfinished transactions whose time has come, after this one in order.

@@ -3,9 +3,11 @@
 use super::{Coordinator, LIMIT_MAX, Refusal, Result, filter, text};
 use crate::{
     decide::Operation,
+    drive, lease,
     model::{Micros, Status},
-    store::{CHUNK, Found, Operated, Saved},
+    store::{CHUNK, Found, Operated},
 };
+use cohort_coordinator_core::outside::{Outside, Saved};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -165,7 +167,7 @@ async fn change_one(
     seen: Option<Status>,
     order: &Order,
 ) -> Result<std::result::Result<(), String>> {
-    let lease = coordinator.lease_soon(gid).await?;
+    let lease = lease::lease_soon(coordinator, gid).await?;
     let Some(before) = coordinator.store.load(gid).await? else {
         return Ok(Err("it is gone".into()));
     };
@@ -185,7 +187,7 @@ async fn change_one(
         .operate(before, after, record, now)
         .await?;
     drop(lease);
-    coordinator.take_up(gid);
+    drive::take_up(coordinator, gid);
     Ok(match saved {
         Saved::Yes => Ok(()),
         Saved::TooLate => Err("its status has just changed; look again".into()),

@@ -6,6 +6,7 @@ use crate::{
     store::{Awaited, CHUNK, Filter, Found, Summary},
     when::time,
 };
+use cohort_coordinator_core::outside::Outside;
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeSet, HashMap},

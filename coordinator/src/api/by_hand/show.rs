@@ -1,10 +1,8 @@
 //! All that is known of a transaction.
 
 use super::{Coordinator, Refusal, Result, lists};
-use crate::{
-    store::{Attempt, Operated},
-    when::time,
-};
+use crate::{store::Operated, when::time};
+use cohort_coordinator_core::outside::Attempt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ struct Custom {
 }
 
 /// Whether `custom_data` can be read.
-pub(super) fn check(global: &Global) -> Result<(), String> {
-    custom::<Custom>(global).map(drop)
+pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
+    custom::<Custom>(&transaction.global).map(drop)
 }
 
 pub(super) fn next(transaction: &Transaction, moment: Moment) -> Next {

@@ -12,7 +12,7 @@
 //! After each line: the actions, the status, and the branches' statuses as one letter each.
 
 use super::*;
-use crate::model::Options;
+use crate::model::{Options, Pattern};
 use std::{fmt::Write, fs, path::Path};
 
 /// Times are seconds after this.
@@ -52,13 +52,7 @@ fn begin(line: &str) -> Transaction {
     let status = Status::parse(words.next().expect("a status")).expect("a status");
     let options = words.next().unwrap_or("{}");
     let custom = words.next().unwrap_or("{}");
-    let ops: &[&str] = match pattern {
-        Pattern::Saga => &["compensate", "action"],
-        Pattern::Tcc => &["cancel", "confirm"],
-        Pattern::Xa => &["rollback", "commit"],
-        Pattern::Message => &["action"],
-        Pattern::Workflow => &[],
-    };
+    let ops = pattern.rules().ops;
     let mut branches = Vec::new();
     for step in 1..=steps {
         for op in ops {

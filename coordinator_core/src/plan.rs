@@ -8,15 +8,18 @@
 //! A message whose receivers were looked up under a topic has rows for all from the beginning:
 //! the topic may be another tomorrow.
 
-use super::model::{Branch, Pattern};
+use crate::{
+    decide::Branches,
+    model::{Branch, Pattern},
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
 /// How a step names a topic instead of a URL.
-pub(super) const TOPIC: &str = "topic://";
+pub const TOPIC: &str = "topic://";
 
 /// A field's text; empty if it is not there or null.
-pub(super) fn text(fields: &Map<String, Value>, name: &str) -> String {
+pub fn text(fields: &Map<String, Value>, name: &str) -> String {
     match fields.get(name) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
@@ -25,28 +28,28 @@ pub(super) fn text(fields: &Map<String, Value>, name: &str) -> String {
 }
 
 /// The name of a step's branches: `01` is the first.
-pub(super) fn branch_id(step: usize) -> String {
+pub fn branch_id(step: usize) -> String {
     format!("{:02}", step + 1)
 }
 
 /// The branches of these steps, which are sent these payloads, in their order. `None`: they do
 /// not say all.
-pub(super) fn branches(
+pub fn branches(
     pattern: Pattern,
     steps: &[Map<String, Value>],
     payloads: &[Vec<u8>],
 ) -> Option<Vec<Branch>> {
-    let ops: &[&str] = match pattern {
-        Pattern::Saga => &["compensate", "action"],
-        Pattern::Message => &["action"],
-        Pattern::Tcc | Pattern::Xa | Pattern::Workflow => return None,
+    let rules = pattern.rules();
+    let Branches::Submitted { topics } = rules.branches else {
+        return None;
     };
+    let ops = rules.ops;
     let mut branches = Vec::with_capacity(steps.len() * ops.len());
     for (place, step) in steps.iter().enumerate() {
         let id = branch_id(place);
         for op in ops {
             let url = text(step, op);
-            if pattern == Pattern::Message && url.starts_with(TOPIC) {
+            if topics && url.starts_with(TOPIC) {
                 return None;
             }
             let payload = payloads.get(place).cloned().unwrap_or_default();
@@ -58,7 +61,7 @@ pub(super) fn branches(
 
 /// Payloads as a transaction's row has them: a JSON array of strings; what is no text is an object
 /// with its base64.
-pub(super) fn written(payloads: &[Vec<u8>]) -> String {
+pub fn written(payloads: &[Vec<u8>]) -> String {
     let one = |payload: &Vec<u8>| match std::str::from_utf8(payload) {
         Ok(text) => Value::from(text),
         Err(_) => serde_json::json!({ "base64": STANDARD.encode(payload) }),
@@ -67,7 +70,7 @@ pub(super) fn written(payloads: &[Vec<u8>]) -> String {
 }
 
 /// The branches as a row's steps and payloads say. `None`: they are not as they were written.
-pub(super) fn read(pattern: Pattern, steps: &str, payloads: &str) -> Option<Vec<Branch>> {
+pub fn read(pattern: Pattern, steps: &str, payloads: &str) -> Option<Vec<Branch>> {
     let steps: Vec<Map<String, Value>> = serde_json::from_str(steps).ok()?;
     let payloads: Vec<Value> = serde_json::from_str(payloads).ok()?;
     let one = |payload: Value| match payload {

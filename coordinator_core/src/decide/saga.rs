@@ -8,7 +8,7 @@
 //! saved before an action is called. The failed step itself is among them. Where successes may be
 //! unknown, because whoever learned of them is gone, every action may have run.
 
-use super::{BranchStatus, Micros, Next, Status, Transaction, custom, timed_out};
+use super::{BranchStatus, Micros, Moment, Next, Status, Transaction, custom, timed_out};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,7 +100,8 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn next(transaction: &Transaction, now: Micros) -> Next {
+pub(super) fn next(transaction: &Transaction, moment: Moment) -> Next {
+    let now = moment.now;
     let steps = Steps::of(transaction);
     match transaction.global.status {
         Status::Submitted => forward(transaction, &steps, now),

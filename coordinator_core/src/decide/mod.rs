@@ -26,8 +26,10 @@
 //!    called. Rows of what was let go in order know all, and stay so: from then on a saga's success
 //!    is saved before what it allows.
 
+mod by_client;
 mod by_hand;
 mod message;
+mod patterns;
 mod saga;
 mod two_phase;
 mod waiting;
@@ -36,11 +38,13 @@ mod workflow;
 #[cfg(test)]
 mod tests;
 
+pub use by_client::{Outcome, Wish};
 pub use by_hand::Operation;
+pub use patterns::{Branches, PatternRules, Question};
 pub use waiting::Waiting;
 
-use super::model::{
-    Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Reply, SECOND, Seconds, Status,
+use crate::model::{
+    Branch, BranchStatus, CopyOnWrite, Global, Micros, Reply, SECOND, Seconds, Status,
 };
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
@@ -173,12 +177,8 @@ impl Transaction {
 
     /// Whether its `custom_data` is what its pattern wants there; why not.
     pub fn check(&self) -> Result<(), String> {
-        let checked = match self.global.pattern {
-            Pattern::Saga => saga::check(self),
-            Pattern::Message => message::check(&self.global),
-            Pattern::Tcc | Pattern::Xa | Pattern::Workflow => Ok(()),
-        };
-        checked.map_err(|why| format!("custom_data: {why}"))
+        let check = self.global.pattern.rules().check;
+        check(self).map_err(|why| format!("custom_data: {why}"))
     }
 
     /// Takes an event in and says what to do.
@@ -238,7 +238,8 @@ impl Transaction {
                 self.global.next_run = Micros::MAX;
                 return actions.push(Action::Wait(Micros::MAX));
             }
-            match self.next(moment) {
+            let next = self.global.pattern.rules().next;
+            match next(self, moment) {
                 Next::Become(Status::Aborting, reason)
                     if self.global.status == Status::Prepared =>
                 {
@@ -266,17 +267,6 @@ impl Transaction {
         }
     }
 
-    /// Its pattern's next step.
-    fn next(&self, moment: Moment) -> Next {
-        match self.global.pattern {
-            Pattern::Saga => saga::next(self, moment.now),
-            Pattern::Tcc => two_phase::next(self, moment, &two_phase::TCC),
-            Pattern::Xa => two_phase::next(self, moment, &two_phase::XA),
-            Pattern::Message => message::next(self, moment),
-            Pattern::Workflow => workflow::next(self, moment),
-        }
-    }
-
     /// Calls those of the branches whose time has come.
     fn call(&mut self, wanted: &[usize], now: Micros, actions: &mut Vec<Action>) {
         let mut next = None;
@@ -295,9 +285,8 @@ impl Transaction {
             self.calling.insert(place);
             actions.push(Action::Call(place));
         }
-        // A saga must be looked at when its time is over, whatever is under way.
         let is_forward = self.global.status == Status::Submitted;
-        if self.global.pattern == Pattern::Saga && is_forward {
+        if self.global.pattern.rules().times_out_forward && is_forward {
             let deadline = self.deadline(Micros::MAX);
             next = Some(next.map_or(deadline, |next: Micros| next.min(deadline)));
         }
@@ -326,7 +315,7 @@ impl Transaction {
     /// Takes a reply in, and says what must be done at once.
     fn reply(&mut self, place: usize, reply: Reply, moment: Moment) -> Vec<Action> {
         self.calling.remove(&place);
-        let may_fail = self.global.pattern == Pattern::Saga;
+        let may_fail = self.global.pattern.rules().may_fail;
         let passes_on = self.global.options.pass_results;
         // It may allow the next action.
         let stays_exact = self.global.is_exact && self.global.status == Status::Submitted;
@@ -335,7 +324,7 @@ impl Transaction {
             return Vec::new();
         };
         branch.attempts += 1;
-        let is_action = may_fail && branch.op == "action";
+        let is_action = may_fail.is_some_and(|op| branch.op == op);
         match reply {
             Reply::Success(answer) => {
                 branch.status = BranchStatus::Succeed;
@@ -380,11 +369,8 @@ impl Transaction {
         let retries = self.retries(moment.rules);
         let interval = match answer {
             Reply::Success(_) | Reply::Failure(_) => {
-                let decided = match self.global.pattern {
-                    Pattern::Message => message::answered(&self.global, &answer),
-                    _ => None,
-                };
-                if let Some((status, reason)) = decided {
+                let answered = self.global.pattern.rules().answered;
+                if let Some((status, reason)) = answered(&self.global, &answer) {
                     self.turn(status, reason, moment.now);
                     return None;
                 }

@@ -1,6 +1,6 @@
 //! What operators do to a transaction by hand.
 
-use super::{BranchStatus, Micros, Pattern, Status, Transaction};
+use super::{BranchStatus, Micros, Status, Transaction};
 
 /// What an operator wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +81,7 @@ impl Transaction {
 
     fn compensate(&mut self, why: &str, now: Micros) -> Result<(), String> {
         let (pattern, status) = (self.global.pattern, self.global.status);
-        let possible = match pattern {
-            Pattern::Saga => status != Status::Aborting,
-            Pattern::Tcc | Pattern::Xa => status == Status::Prepared,
-            Pattern::Message | Pattern::Workflow => false,
-        };
+        let possible = pattern.rules().compensable.contains(&status);
         if !possible {
             return Err(format!(
                 "a {} that is {} cannot be compensated",

@@ -4,7 +4,7 @@
 use super::{Moment, Next, Status, Transaction, timed_out};
 
 /// How the second phase goes.
-pub(super) struct Phase {
+struct Phase {
     /// The operation after a submit.
     commit: &'static str,
     /// The operation after an abort.
@@ -13,19 +13,27 @@ pub(super) struct Phase {
     reverse: bool,
 }
 
-pub(super) const TCC: Phase = Phase {
+const TCC: Phase = Phase {
     commit: "confirm",
     rollback: "cancel",
     reverse: true,
 };
 
-pub(super) const XA: Phase = Phase {
+const XA: Phase = Phase {
     commit: "commit",
     rollback: "rollback",
     reverse: false,
 };
 
-pub(super) fn next(transaction: &Transaction, moment: Moment, phase: &Phase) -> Next {
+pub(super) fn next_of_tcc(transaction: &Transaction, moment: Moment) -> Next {
+    next(transaction, moment, &TCC)
+}
+
+pub(super) fn next_of_xa(transaction: &Transaction, moment: Moment) -> Next {
+    next(transaction, moment, &XA)
+}
+
+fn next(transaction: &Transaction, moment: Moment, phase: &Phase) -> Next {
     let global = &transaction.global;
     let (op, end) = match global.status {
         Status::Submitted => (phase.commit, Status::Succeed),

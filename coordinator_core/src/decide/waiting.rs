@@ -23,7 +23,8 @@ impl Transaction {
         if self.global.status.is_final() {
             return Waiting::Nothing;
         }
-        match self.next(moment) {
+        let next = self.global.pattern.rules().next;
+        match next(self, moment) {
             Next::Call(places) => Waiting::Branches(places),
             Next::Ask => Waiting::Question,
             Next::Wait(until) => Waiting::Time(until),

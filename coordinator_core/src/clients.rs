@@ -1,0 +1,157 @@
+//! What clients ask for: submit, abort, and to hurry or stop.
+
+use crate::{
+    decide::{Transaction, Wish},
+    drive, lease,
+    model::{Pattern, Status},
+    outside::{By, Outside, Saved},
+};
+use std::sync::Arc;
+
+/// Why a client's request is not carried out.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused<E> {
+    /// There is no transaction of this name.
+    Unknown,
+    /// It is of this kind, and the request is about another one.
+    OtherKind(Pattern),
+    /// It never will be, for this reason.
+    Failure(String),
+    /// It is not over yet.
+    Ongoing,
+    /// The server stops, or is cut off from its tables; what is unfinished goes on later.
+    Stopping,
+    /// The tables cannot be read or written.
+    Tables(E),
+}
+
+impl<E> From<E> for Refused<E> {
+    fn from(error: E) -> Refused<E> {
+        Refused::Tables(error)
+    }
+}
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The transaction's name.
+    pub gid: &'a str,
+    /// Its kind, if the request says one: whoever names another one means another transaction.
+    pub pattern: Option<Pattern>,
+    /// The client waits for the end.
+    pub waits: bool,
+}
+
+/// What a request is about, as it is.
+///
+/// # Errors
+///
+/// As [`Refused`] says.
+pub async fn load<O: Outside>(
+    outside: &Arc<O>,
+    about: About<'_>,
+) -> Result<Transaction, Refused<O::Error>> {
+    let known = outside.load(about.gid).await?;
+    let known = known.ok_or(Refused::Unknown)?;
+    if about
+        .pattern
+        .is_some_and(|named| named != known.global.pattern)
+    {
+        return Err(Refused::OtherKind(known.global.pattern));
+    }
+    Ok(known)
+}
+
+/// Makes a transaction known that is to be carried out, and carries it out. `None`: one of its
+/// name is known already.
+///
+/// # Errors
+///
+/// As [`Refused`] says.
+pub async fn submit_new<O: Outside>(
+    outside: &Arc<O>,
+    about: About<'_>,
+    transaction: &Transaction,
+) -> Result<Option<Told>, Refused<O::Error>> {
+    if !outside.insert(transaction.clone(), true).await? {
+        return Ok(None);
+    }
+    let (gid, given) = (about.gid, Some(transaction.clone()));
+    if !about.waits {
+        drive::begin(outside, gid, given);
+        return Ok(Some(Told::Accepted));
+    }
+    wait(outside, gid, given, Status::Succeed).await.map(Some)
+}
+
+/// What a client is told whose request is carried out.
+#[derive(Debug)]
+pub enum Told {
+    /// It will be.
+    Accepted,
+    /// It is, and this is what became of it.
+    Done(Box<Transaction>),
+}
+
+/// Does to a transaction what a client wants.
+///
+/// # Errors
+///
+/// As [`Refused`] says.
+pub async fn change<O: Outside>(
+    outside: &Arc<O>,
+    about: About<'_>,
+    wish: Wish,
+) -> Result<Told, Refused<O::Error>> {
+    let known = load(outside, about).await?;
+    let wanted = match wish {
+        Wish::Submit(_) => Status::Succeed,
+        Wish::Abort(_) | Wish::Stop | Wish::RunNow => Status::Failed,
+    };
+    // Who asks again for an end that it did not hear of is told it.
+    if about.waits && known.global.status == wanted {
+        return Ok(Told::Done(Box::new(known)));
+    }
+    let mut changed = known.clone();
+    let has_changed = changed.obey(&wish, outside.moment().now);
+    if has_changed.map_err(Refused::Failure)? {
+        let saved = outside.save(By::Other, known, changed, Vec::new());
+        if saved.await? == Saved::TooLate {
+            let why = format!("the status of {} changed meanwhile. FAILURE", about.gid);
+            return Err(Refused::Failure(why));
+        }
+    }
+    if !about.waits {
+        lease::kick(outside, about.gid);
+        return Ok(Told::Accepted);
+    }
+    wait(outside, about.gid, None, wanted).await
+}
+
+/// Drives a transaction, or waits for whoever does; whether it has ended as it was wanted.
+async fn wait<O: Outside>(
+    outside: &Arc<O>,
+    gid: &str,
+    given: Option<Transaction>,
+    wanted: Status,
+) -> Result<Told, Refused<O::Error>> {
+    let driven = drive::drive_to_rest(outside, gid, given).await?;
+    let driven = driven.ok_or(Refused::Unknown)?;
+    let global = &driven.global;
+    if global.status == wanted {
+        return Ok(Told::Done(Box::new(driven)));
+    }
+    if outside.is_halted() && !global.status.is_final() {
+        return Err(Refused::Stopping);
+    }
+    // Who reads FAILURE takes it for undone, or to be undone: not while it may still succeed.
+    let may_succeed = matches!(global.status, Status::Prepared | Status::Submitted);
+    let is_open = !global.status.is_final();
+    if may_succeed || is_open && global.pattern.rules().waits_with_ongoing {
+        return Err(Refused::Ongoing);
+    }
+    Err(Refused::Failure(match global.rollback_reason.as_str() {
+        "" => "wait result not return success: FAILURE".to_owned(),
+        reason => format!("{reason} FAILURE"),
+    }))
+}

@@ -1,0 +1,345 @@
+//! Drives global transactions: performs what `decide` says, and tells it what came of it.
+//!
+//! Each transaction that has something to do is driven by one task, which holds its lease. One
+//! that only waits is let go; its `next_run` is in its row, and the ticker takes it up again. Who
+//! changes a transaction's status from outside (a submit, an abort) does so by compare and set,
+//! and then tells the task, which reads it again.
+//!
+//! Saved and waited for: that a transaction is known or submitted, that it turns to abort, calls
+//! that failed without an answer, and its end. Successes in between are kept in memory and are written with
+//! the next of these, or when the task lets go: should a crash lose them, the branches are called
+//! again, which they allow by contract. So a saga that goes well costs two durable waits, whatever
+//! its length. Its row says whether successes can be missing (`is_exact`): while they can, whoever
+//! takes it up after a crash and has to undo it undoes all steps.
+//!
+//! When the server stops, tasks begin no more calls, wait for those under way, save, and let go.
+
+use crate::{
+    decide::{Action, Event, Transaction},
+    lease::{AGAIN, Lease, Signal, lease},
+    model::{Micros, Reply, SECOND},
+    outside::{Attempt, By, Called, Callee, Claimed, News, Outside, Saved},
+};
+use futures_util::{
+    future::BoxFuture,
+    stream::{FuturesUnordered, StreamExt},
+};
+use std::{sync::Arc, time::Duration};
+
+/// A task waits itself for what is due within so long; the ticker for the rest.
+const LINGER: Micros = 2 * SECOND;
+
+/// Drives a transaction in a task of its own, if nobody does.
+pub fn take_up<O: Outside>(outside: &Arc<O>, gid: &str) {
+    if outside.leases().has(gid) {
+        return;
+    }
+    begin(outside, gid, None);
+}
+
+/// Drives a transaction, which may be given, in a task of its own.
+pub(crate) fn begin<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Transaction>) {
+    let (shared, gid) = (Arc::clone(outside), gid.to_owned());
+    outside.spawn(async move { drive(&shared, &gid, given).await });
+}
+
+/// Drives a transaction until it has ended or only waits. If somebody else drives it, that one is
+/// told that it has changed.
+pub async fn drive<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Transaction>) {
+    let Some(lease) = lease(outside, gid) else {
+        return;
+    };
+    let driven = match drive_under(&lease, outside, gid, given).await {
+        Ok(Driven::ByOther(owner)) => tell_changed(outside, owner, gid).await,
+        driven => driven.map(drop),
+    };
+    if let Err(error) = driven {
+        outside.not_driven(gid, error);
+    }
+}
+
+/// Drives a transaction, or waits until who drives it lets go; as it is then. `None`: it is not
+/// there.
+///
+/// Many may wait for one: whoever gets the lease drives under it, and is done with that, so none
+/// of them keeps another one from it.
+pub(crate) async fn drive_to_rest<O: Outside>(
+    outside: &Arc<O>,
+    gid: &str,
+    mut given: Option<Transaction>,
+) -> Result<Option<Transaction>, O::Error> {
+    let mut has_told = false;
+    loop {
+        if let Some(lease) = lease(outside, gid) {
+            match drive_under(&lease, outside, gid, given).await? {
+                Driven::Here(transaction) => return Ok(Some(*transaction)),
+                Driven::ByOther(owner) if !has_told => {
+                    has_told = true;
+                    tell_changed(outside, owner, gid).await?;
+                }
+                Driven::ByOther(_) | Driven::Lost => {}
+            }
+            drop(lease);
+            outside.sleep(AGAIN).await;
+        } else {
+            outside.leases().ended(gid).await;
+        }
+        // It is not what was given any more.
+        given = None;
+        let found = outside.load(gid).await?;
+        let is_over = |found: &Transaction| found.global.status.is_final();
+        if found.as_ref().is_none_or(is_over) {
+            return Ok(found);
+        }
+    }
+}
+
+async fn tell_changed<O: Outside>(outside: &Arc<O>, owner: u64, gid: &str) -> Result<(), O::Error> {
+    let (gid, is_wanted) = (gid.to_owned(), false);
+    outside.tell(owner, News { gid, is_wanted }).await
+}
+
+async fn drive_under<O: Outside>(
+    lease: &Lease<O>,
+    outside: &Arc<O>,
+    gid: &str,
+    given: Option<Transaction>,
+) -> Result<Driven, O::Error> {
+    let transaction = match given {
+        Some(transaction) => transaction,
+        None => match outside.claim(gid).await? {
+            Claimed::Ours(transaction) | Claimed::Kept(transaction) => *transaction,
+            Claimed::Ended(transaction) => {
+                outside.ended(&transaction.global);
+                return Ok(Driven::Here(transaction));
+            }
+            Claimed::Missing => return Ok(Driven::Lost),
+            Claimed::Others(owner) => return Ok(Driven::ByOther(owner)),
+        },
+    };
+    let mut task = Task {
+        outside: outside.as_ref(),
+        saved: transaction.clone(),
+        transaction,
+        attempts: Vec::new(),
+    };
+    Ok(match task.run(lease.signal()).await? {
+        true => Driven::Here(Box::new(task.transaction)),
+        false => Driven::Lost,
+    })
+}
+
+/// What became of a try to drive a transaction.
+enum Driven {
+    /// It was driven here, or had ended; this is what it is.
+    Here(Box<Transaction>),
+    /// That coordinator drives it.
+    ByOther(u64),
+    /// It is somebody else's now, or gone.
+    Lost,
+}
+
+/// A call under way: who it is for, and what it comes to.
+type Underway<'a> = BoxFuture<'a, (Callee, Called)>;
+
+/// Calls under way. They have no tasks of their own: whoever waits for them makes them, and they
+/// stand still while he waits for something else.
+#[derive(Default)]
+struct Calls<'a> {
+    set: FuturesUnordered<Underway<'a>>,
+    /// Branches without a URL: nothing is called, and that succeeds.
+    hollow: Vec<usize>,
+}
+
+impl Calls<'_> {
+    fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.hollow.is_empty()
+    }
+    /// The next that ends; `None`, if there is none.
+    async fn next(&mut self) -> Option<(Event, Option<Attempt>)> {
+        if let Some(index) = self.hollow.pop() {
+            let reply = Reply::Success(String::new());
+            return Some((Event::Reply(index, reply), None));
+        }
+        let (callee, (reply, attempt)) = self.set.next().await?;
+        let event = match callee {
+            Callee::Branch(index) => Event::Reply(index, reply),
+            Callee::Client => Event::Answer(reply),
+        };
+        Some((event, attempt))
+    }
+}
+
+/// A transaction and its task.
+struct Task<'a, O: Outside> {
+    outside: &'a O,
+    transaction: Transaction,
+    /// As its rows are.
+    saved: Transaction,
+    /// Calls whose records are not written yet.
+    attempts: Vec<Attempt>,
+}
+
+impl<'a, O: Outside> Task<'a, O> {
+    /// False: somebody else drives it now.
+    async fn run(&mut self, signal: &Signal) -> Result<bool, O::Error> {
+        let mut calls = Calls::default();
+        let mut event = Event::Look;
+        loop {
+            let actions = self.transaction.decide(event, self.outside.moment());
+            let mut until = None;
+            for action in actions {
+                match action {
+                    Action::Save => {
+                        if self.save(By::Driver).await? == Saved::TooLate {
+                            if !self.reload(&mut calls).await? {
+                                return Ok(false);
+                            }
+                            until = Some(0);
+                            break;
+                        }
+                    }
+                    Action::Refresh => {
+                        // Too late: then it is read again all the more.
+                        self.save(By::Driver).await?;
+                        if !self.reload(&mut calls).await? {
+                            return Ok(false);
+                        }
+                        until = Some(0);
+                    }
+                    Action::Call(index) => self.call(index, &mut calls),
+                    Action::Ask => self.ask(&mut calls),
+                    Action::Wait(time) => until = Some(time),
+                    Action::Alert(whose, why) => {
+                        self.outside.alert(&self.transaction, whose, why);
+                    }
+                    Action::End => {
+                        self.outside.ended(&self.transaction.global);
+                        return Ok(true);
+                    }
+                }
+            }
+            let now = self.outside.moment().now;
+            let wait = until.map(|until: Micros| until.saturating_sub(now));
+            let lets_go = wait.is_none_or(|wait| wait > LINGER)
+                || self.outside.is_halted()
+                || signal.is_lease_wanted();
+            if calls.is_empty() && lets_go {
+                self.let_go().await?;
+                return Ok(true);
+            }
+            // Calls end by themselves, in time.
+            let is_timed = wait.is_some() || calls.is_empty();
+            let pause = Duration::from_micros(wait.unwrap_or(LINGER));
+            event = tokio::select! {
+                // In this order, so that what happens follows from what came before.
+                biased;
+                Some((event, attempt)) = calls.next() => {
+                    self.record(&event, attempt);
+                    event
+                }
+                () = self.outside.sleep(pause), if is_timed => Event::Look,
+                () = signal.received() => {
+                    if !self.reload(&mut calls).await? {
+                        return Ok(false);
+                    }
+                    Event::Look
+                }
+            };
+        }
+    }
+
+    /// Keeps what is to be known of a call: a branch's own row has room for the first, if it
+    /// succeeds.
+    fn record(&mut self, event: &Event, attempt: Option<Attempt>) {
+        if let (Event::Reply(index, Reply::Success(_)), Some(attempt)) = (event, &attempt)
+            && let Some(branch) = self.transaction.branches.get_mut(*index)
+            && branch.attempts == 0
+        {
+            branch.only_call = Some(attempt.timing);
+            return;
+        }
+        self.attempts.extend(attempt);
+    }
+
+    async fn save(&mut self, by: By) -> Result<Saved, O::Error> {
+        let (before, transaction) = (self.saved.clone(), self.transaction.clone());
+        let attempts = std::mem::take(&mut self.attempts);
+        let saved = self.outside.save(by, before, transaction, attempts).await?;
+        if saved == Saved::Yes {
+            self.saved = self.transaction.clone();
+        }
+        Ok(saved)
+    }
+
+    /// Somebody else has changed the transaction: waits for the calls under way, whose replies
+    /// are about what was, and reads it again. False: it is somebody else's now.
+    async fn reload(&mut self, calls: &mut Calls<'_>) -> Result<bool, O::Error> {
+        let mut replies = Vec::new();
+        while let Some((reply, attempt)) = calls.next().await {
+            self.attempts.extend(attempt);
+            replies.push(reply);
+        }
+        match self.outside.claim(&self.transaction.global.gid).await? {
+            // What was learned and not saved is not in the rows.
+            Claimed::Kept(transaction) => self.replace(*transaction, Transaction::remember),
+            Claimed::Ours(transaction) => self.replace(*transaction, Transaction::learn),
+            Claimed::Missing => {}
+            Claimed::Ended(_) | Claimed::Others(_) => return Ok(false),
+        }
+        // What is known to be done is done whatever the status is now.
+        for reply in replies {
+            if let Event::Reply(index, reply) = reply {
+                self.transaction
+                    .note_reply(index, reply, self.outside.moment());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes what the rows say, and adds what is known besides.
+    fn replace(&mut self, read: Transaction, add: fn(&mut Transaction, Transaction)) {
+        let known = std::mem::replace(&mut self.transaction, read.clone());
+        self.saved = read;
+        add(&mut self.transaction, known);
+    }
+
+    async fn let_go(&mut self) -> Result<(), O::Error> {
+        self.transaction.settle();
+        let unchanged = self.transaction == self.saved && self.attempts.is_empty();
+        // Others must see that it is free.
+        if !unchanged || self.outside.is_shared() {
+            // Too late: whoever was faster has told the next task.
+            self.save(By::Leaver).await?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, index: usize, calls: &mut Calls<'a>) {
+        if self.outside.is_halted() {
+            self.transaction.calling.remove(&index);
+            return;
+        }
+        match self.transaction.branches.get(index) {
+            Some(branch) if branch.url.is_empty() => calls.hollow.push(index),
+            Some(_) => self.make(Callee::Branch(index), calls),
+            None => {}
+        }
+    }
+
+    /// Asks the client: `query_prepared`.
+    fn ask(&mut self, calls: &mut Calls<'a>) {
+        if self.outside.is_halted() {
+            self.transaction.asking = false;
+            return;
+        }
+        self.make(Callee::Client, calls);
+    }
+
+    fn make(&self, callee: Callee, calls: &mut Calls<'a>) {
+        let call = self.outside.call(&self.transaction, callee);
+        calls
+            .set
+            .push(Box::pin(async move { (callee, call.await) }));
+    }
+}

@@ -1,0 +1,182 @@
+//! Leases: the right to drive a transaction, so that nobody drives it twice at once.
+//!
+//! A lease is an entry in a table of this process; if coordinators share the store, also the
+//! transaction's row has its holder ([`Outside::claim`]). Its holder hears of changes that others
+//! make to the transaction's row ([`kick`]); one that comes while the holder lets go is not lost,
+//! for the end of the lease takes the transaction up again.
+
+use crate::{
+    drive,
+    outside::{Claimed, News, Outside},
+};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// Who waits for a lease that another coordinator has looks so often whether it is free.
+pub const AGAIN: Duration = Duration::from_millis(100);
+
+/// How the holder of a lease is told something.
+#[derive(Default)]
+pub(crate) struct Signal {
+    changed: Notify,
+    /// A change that the holder has not heard of.
+    pending: AtomicBool,
+    ended: Notify,
+    /// So many wait for the lease.
+    wanted: AtomicUsize,
+}
+
+impl Signal {
+    fn send(&self) {
+        self.pending.store(true, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+    /// Waits for a change.
+    pub async fn received(&self) {
+        self.changed.notified().await;
+        self.pending.store(false, Ordering::Relaxed);
+    }
+    /// Somebody waits for the lease.
+    fn want(&self) {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+    /// Whether somebody waits for the lease: its holder should let go soon.
+    pub fn is_lease_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// The transactions that are driven in this process, with the way to tell who drives them
+/// something.
+#[derive(Default)]
+pub struct Leases(Mutex<HashMap<String, Arc<Signal>>>);
+
+impl Leases {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Signal>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+    /// Whether somebody drives it.
+    pub fn has(&self, gid: &str) -> bool {
+        self.lock().contains_key(gid)
+    }
+    /// Tells all who drive that something is different for all: the server stops, or who it is.
+    pub fn kick_all(&self) {
+        for signal in self.lock().values() {
+            signal.changed.notify_one();
+        }
+    }
+    /// Waits for the end of a lease, if there is one.
+    pub(crate) async fn ended(&self, gid: &str) {
+        let Some(signal) = self.lock().get(gid).cloned() else {
+            return;
+        };
+        let ended = signal.ended.notified();
+        tokio::pin!(ended);
+        ended.as_mut().enable();
+        let is_same = |other: &Arc<Signal>| Arc::ptr_eq(other, &signal);
+        let still = self.lock().get(gid).is_some_and(is_same);
+        if still {
+            ended.await;
+        }
+    }
+}
+
+/// Nobody else drives the transaction as long as this lives.
+pub struct Lease<O: Outside> {
+    outside: Arc<O>,
+    gid: String,
+    signal: Arc<Signal>,
+}
+
+impl<O: Outside> Lease<O> {
+    pub(crate) fn signal(&self) -> &Signal {
+        &self.signal
+    }
+}
+
+impl<O: Outside> Drop for Lease<O> {
+    fn drop(&mut self) {
+        self.outside.leases().lock().remove(&self.gid);
+        self.signal.ended.notify_waiters();
+        if self.signal.pending.load(Ordering::Relaxed) && !self.outside.is_halted() {
+            drive::take_up(&self.outside, &self.gid);
+        }
+    }
+}
+
+/// `None`: somebody in this process has it.
+pub fn lease<O: Outside>(outside: &Arc<O>, gid: &str) -> Option<Lease<O>> {
+    let mut driven = outside.leases().lock();
+    if driven.contains_key(gid) {
+        return None;
+    }
+    let signal = Arc::new(Signal::default());
+    driven.insert(gid.to_owned(), Arc::clone(&signal));
+    Some(Lease {
+        outside: Arc::clone(outside),
+        gid: gid.to_owned(),
+        signal,
+    })
+}
+
+/// The lease as soon as its holder lets go, here or elsewhere, which it is asked to: after the
+/// calls under way.
+///
+/// # Errors
+///
+/// The tables cannot be read or written.
+pub async fn lease_soon<O: Outside>(outside: &Arc<O>, gid: &str) -> Result<Lease<O>, O::Error> {
+    let lease = lease_soon_here(outside, gid).await;
+    if outside.is_shared() {
+        while let Claimed::Others(owner) = outside.claim(gid).await? {
+            let (gid, is_wanted) = (gid.to_owned(), true);
+            outside.tell(owner, News { gid, is_wanted }).await?;
+            outside.sleep(AGAIN).await;
+        }
+    }
+    Ok(lease)
+}
+
+async fn lease_soon_here<O: Outside>(outside: &Arc<O>, gid: &str) -> Lease<O> {
+    loop {
+        if let Some(lease) = lease(outside, gid) {
+            return lease;
+        }
+        let leases = outside.leases();
+        if let Some(signal) = leases.lock().get(gid) {
+            signal.want();
+        }
+        leases.ended(gid).await;
+    }
+}
+
+/// The transaction's row has changed: whoever drives it reads it again, or somebody begins to.
+pub fn kick<O: Outside>(outside: &Arc<O>, gid: &str) {
+    // Under the table's lock: the lease cannot end in between.
+    if let Some(signal) = outside.leases().lock().get(gid) {
+        return signal.send();
+    }
+    drive::take_up(outside, gid);
+}
+
+/// Takes in what another coordinator has told this one.
+pub fn hear<O: Outside>(outside: &Arc<O>, news: &News) {
+    if news.is_wanted
+        && let Some(signal) = outside.leases().lock().get(&news.gid)
+    {
+        signal.want();
+    }
+    kick(outside, &news.gid);
+}
