@@ -142,6 +142,29 @@ def check_change(operator, bank):
     assert "--why" in operator.run("compensate", "bank-0", code=2)
 
 
+def check_pause(operator, port):
+    """What is paused is not called, and its timeline tells who paused it."""
+    away = Service(500)
+    submit(port, "paused", away, payloads=['{"amount": 30}'])
+    operator.until(["status 500: gone"], "list", "--prefix", "paused")
+    operator.run("pause", "--host", away.host, "--why", "the bank moves", "--yes")
+    assert "submitted, paused" in operator.run("list", "--paused")
+    away.status = 200
+    before = len(away.asked)
+    assert "it is paused: resume it" in operator.run("retry", "paused", "--why", "why not", code=1)
+    assert len(away.asked) == before
+    printed = operator.run("show", "paused", "--payloads")
+    for part in ("known as submitted", "by submit", "pause", "by ann", "the bank moves",
+                 "call action", "error", '{"amount": 30}'):
+        assert part in printed, (part, printed)
+    assert '"amount"' not in operator.run("show", "paused")
+    operator.run("resume", "--paused", "--why", "it has moved", "--yes")
+    # Its next call is far away still.
+    operator.run("retry", "paused", "--why", "it has moved")
+    operator.until(["succeed"], "list", "--prefix", "paused")
+    assert "submitted -> succeed" in operator.run("show", "paused")
+
+
 def check_authority():
     """The certificate of a coordinator, and its token."""
     with tempfile.TemporaryDirectory() as directory:
@@ -169,6 +192,7 @@ def main():
         operator = Operator(f"http://127.0.0.1:{port}")
         bank = check_list(operator, port)
         check_change(operator, bank)
+        check_pause(operator, port)
     check_authority()
     print("coordinator_operator: passed", flush=True)
 

@@ -129,6 +129,7 @@ pub(crate) struct Coordinator {
     options: Options,
     metrics: metrics::Metrics,
     alerts: Option<alert::Queue>,
+    obituaries: alert::Obituaries,
     /// For large requests.
     room: body::Room,
     leases: lease::Leases,
@@ -221,6 +222,7 @@ impl Running {
         let (alerts, alerting) = webhook.map(alert::channel).transpose()?.unzip();
         let coordinator = Arc::new(Coordinator {
             alerts,
+            obituaries: alert::Obituaries::default(),
             store: store.map_err(failed)?,
             caller: Caller::new(options.branch_hosts.clone())?,
             begun: (env.wall_micros(), env.monotonic_nanos()),

@@ -182,8 +182,10 @@ impl Metrics {
 fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
     const STATUSES: [Status; 3] = [Status::Prepared, Status::Submitted, Status::Aborting];
     let (mut unfinished, mut dead) = (Family::default(), Family::default());
+    let mut paused = Family::default();
     for pattern in Pattern::ALL {
         dead.insert([pattern.name()], 0);
+        paused.insert([pattern.name()], 0);
         for status in STATUSES {
             unfinished.insert([pattern.name(), status.name()], 0);
         }
@@ -192,6 +194,7 @@ fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
         let labels = [found.pattern.name(), found.status.name()];
         *unfinished.entry(labels).or_default() += found.count;
         *dead.entry([found.pattern.name()]).or_default() += found.dead;
+        *paused.entry([found.pattern.name()]).or_default() += found.paused;
     }
     write_values(
         out,
@@ -204,6 +207,12 @@ fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
         ("cohort_transactions_dead", "gauge"),
         &["model"],
         &dead,
+    );
+    write_values(
+        out,
+        ("cohort_transactions_paused", "gauge"),
+        &["model"],
+        &paused,
     );
 }
 
@@ -283,6 +292,7 @@ mod tests {
             status,
             count,
             dead,
+            paused: dead / 2,
         };
         metrics.unfinished(Some(vec![
             found(Pattern::Saga, Status::Aborting, 1_000_000, 7),
@@ -304,6 +314,7 @@ mod tests {
             "cohort_transactions_unfinished{model=\"saga\",status=\"aborting\"} 1000000",
             "cohort_transactions_unfinished{model=\"tcc\",status=\"prepared\"} 0",
             "cohort_transactions_dead{model=\"saga\"} 8",
+            "cohort_transactions_paused{model=\"saga\"} 3",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }

@@ -207,8 +207,8 @@ impl<'a, O: Outside> Task<'a, O> {
                         }
                         until = Some(0);
                     }
-                    Action::Call(index) => self.call(index, &mut calls),
-                    Action::Ask => self.ask(&mut calls),
+                    Action::Call(index) => self.call(index, signal, &mut calls),
+                    Action::Ask => self.ask(signal, &mut calls),
                     Action::Wait(time) => until = Some(time),
                     Action::Alert(whose, why) => {
                         self.outside.alert(&self.transaction, whose, why);
@@ -221,9 +221,7 @@ impl<'a, O: Outside> Task<'a, O> {
             }
             let now = self.outside.moment().now;
             let wait = until.map(|until: Micros| until.saturating_sub(now));
-            let lets_go = wait.is_none_or(|wait| wait > LINGER)
-                || self.outside.is_halted()
-                || signal.is_lease_wanted();
+            let lets_go = wait.is_none_or(|wait| wait > LINGER) || self.is_held(signal);
             if calls.is_empty() && lets_go {
                 self.let_go().await?;
                 return Ok(true);
@@ -266,6 +264,8 @@ impl<'a, O: Outside> Task<'a, O> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let saved = self.outside.save(by, before, transaction, attempts).await?;
+        // Too late: what was noted has not happened.
+        self.transaction.notes.clear();
         if saved == Saved::Yes {
             self.saved = self.transaction.clone();
         }
@@ -315,8 +315,14 @@ impl<'a, O: Outside> Task<'a, O> {
         Ok(())
     }
 
-    fn call(&mut self, index: usize, calls: &mut Calls<'a>) {
-        if self.outside.is_halted() {
+    /// Whether no call is begun: all ends, or somebody wants to change the transaction after the
+    /// calls under way.
+    fn is_held(&self, signal: &Signal) -> bool {
+        self.outside.is_halted() || signal.is_lease_wanted()
+    }
+
+    fn call(&mut self, index: usize, signal: &Signal, calls: &mut Calls<'a>) {
+        if self.is_held(signal) {
             self.transaction.calling.remove(&index);
             return;
         }
@@ -328,8 +334,8 @@ impl<'a, O: Outside> Task<'a, O> {
     }
 
     /// Asks the client: `query_prepared`.
-    fn ask(&mut self, calls: &mut Calls<'a>) {
-        if self.outside.is_halted() {
+    fn ask(&mut self, signal: &Signal, calls: &mut Calls<'a>) {
+        if self.is_held(signal) {
             self.transaction.asking = false;
             return;
         }

@@ -218,6 +218,8 @@ pub struct Global {
     pub next_run: Micros,
     /// When it was made known.
     pub created: Micros,
+    /// When it was submitted, if it was made known before.
+    pub submitted: Option<Micros>,
     /// When it was last written.
     pub updated: Micros,
     /// When it succeeded.
@@ -226,6 +228,12 @@ pub struct Global {
     pub rolled_back: Option<Micros>,
     /// Since when it is a dead letter: given up until somebody takes care of it by hand.
     pub dead_since: Option<Micros>,
+    /// Since when questions to its client fail without an answer.
+    pub failing_since: Option<Micros>,
+    /// Since when nothing is begun for it, by an operator's wish.
+    pub paused_since: Option<Micros>,
+    /// So long it was paused before, which no deadline counts.
+    pub paused_us: Micros,
     /// Its rows know of every success that allows another call, before that is made.
     pub is_exact: bool,
 }
@@ -257,6 +265,8 @@ pub struct Branch {
     pub attempts: u64,
     /// Calls that came to nothing, since somebody last asked for a retry by hand.
     pub errors: u64,
+    /// Since when its calls fail without an answer.
+    pub failing_since: Option<Micros>,
     /// Why the last call did not succeed.
     pub last_error: String,
     /// Not to be called before.
@@ -291,6 +301,7 @@ impl Branch {
             ended: None,
             attempts: 0,
             errors: 0,
+            failing_since: None,
             last_error: String::new(),
             not_before: 0,
             interval: 0,
@@ -305,6 +316,45 @@ impl Branch {
             && (self.attempts, self.errors) == (0, 0)
             && (self.not_before, self.interval) == (0, 0)
     }
+}
+
+names! {
+    /// What made a transaction change otherwise than by going well.
+    Cause {
+        /// A refusal, a limit or a timeout.
+        Coordinator "coordinator",
+        /// What the client answered when it was asked.
+        Answer "query_prepared",
+        /// A client's submit.
+        Submit "submit",
+        /// A client's abort.
+        Abort "abort",
+        /// A client's forceStop.
+        Stop "forceStop",
+        /// A client's resetNextCronTime or resetCronTime.
+        RunNow "resetNextCronTime",
+        /// Too many calls, or for too long, failed without an answer.
+        DeadLetter "dead letter",
+        /// An operator, which has a record of its own.
+        Operator "operator",
+        /// Whoever wants to know of the end was told, or could not be.
+        Webhook "end_webhook",
+    }
+}
+
+/// Something unusual that happened to a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// When.
+    pub time: Micros,
+    /// What made it happen.
+    pub cause: Cause,
+    /// The status before.
+    pub from: Status,
+    /// And after.
+    pub to: Status,
+    /// Why.
+    pub reason: String,
 }
 
 /// What a service answered.

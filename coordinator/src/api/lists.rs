@@ -37,6 +37,9 @@ pub(super) fn global_json(global: &Global) -> Value {
     if let Some(at) = global.dead_since {
         put("dead_time", &time(at));
     }
+    if let Some(at) = global.paused_since.filter(|_| !global.status.is_final()) {
+        put("pause_time", &time(at));
+    }
     if !global.status.is_final() && global.next_run != Micros::MAX {
         put("next_cron_time", &time(global.next_run));
     }

@@ -205,6 +205,10 @@ impl Submission {
             finished: None,
             rolled_back: None,
             dead_since: None,
+            submitted: None,
+            failing_since: None,
+            paused_since: None,
+            paused_us: 0,
             is_exact: false,
         };
         let branches = match planned {

@@ -40,13 +40,13 @@ pub(super) fn list(answer: &Value) -> String {
     out
 }
 
-type Row = Vec<String>;
+pub(super) type Row = Vec<String>;
 
 fn headline(words: &[&str]) -> Row {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn transaction_rows(transactions: &[Value], now: Micros) -> Vec<Row> {
+pub(super) fn transaction_rows(transactions: &[Value], now: Micros) -> Vec<Row> {
     let mut rows = vec![headline(&[
         "GID",
         "TYPE",
@@ -111,11 +111,13 @@ fn group_rows(groups: &[Value], now: Micros) -> Vec<Row> {
 }
 
 fn status(transaction: &Value) -> String {
-    let status = text(transaction, "status");
-    match text(transaction, "dead_time") {
-        "" => status.to_owned(),
-        _ => format!("{status}, dead"),
+    let mut status = text(transaction, "status").to_owned();
+    for (name, word) in [("dead_time", ", dead"), ("pause_time", ", paused")] {
+        if !text(transaction, name).is_empty() {
+            status += word;
+        }
     }
+    status
 }
 
 fn ago(time: &str, now: Micros) -> String {
@@ -141,7 +143,7 @@ fn brief(text: &str) -> String {
 }
 
 /// Columns as wide as what is in them.
-fn table(rows: &[Row]) -> String {
+pub(super) fn table(rows: &[Row]) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {
         widths.resize(row.len(), 0);

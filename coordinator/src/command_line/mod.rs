@@ -29,6 +29,8 @@ Examples:
   cohort tx skip 7mLqGKp2nUqT6xY3rVbHcd 02 action --why 'paid by phone'
   cohort tx force 7mLqGKp2nUqT6xY3rVbHcd failed --why 'undone in the ledger'
   cohort tx compensate 7mLqGKp2nUqT6xY3rVbHcd --why 'the customer cancelled'
+  cohort tx pause --host bank:8080 --why 'the bank moves'
+  cohort tx resume --paused --why 'the bank has moved'
 
 A change of more than one transaction lists what it will change and asks; --yes answers.";
 
@@ -88,6 +90,9 @@ enum Command {
     Show {
         /// Its gid
         gid: String,
+        /// Also what is sent to its branches, and what they answered
+        #[arg(long)]
+        payloads: bool,
     },
     /// Call again now what waits to be called.
     Retry(Change),
@@ -113,6 +118,10 @@ enum Command {
     },
     /// Undo transactions; sagas even after their end.
     Compensate(Change),
+    /// Begin no call for transactions, and let no deadline come nearer, until they are resumed.
+    Pause(Change),
+    /// Let paused transactions go on.
+    Resume(Change),
 }
 
 /// Which transactions.
@@ -130,6 +139,9 @@ struct Which {
     /// Only dead letters
     #[arg(long)]
     dead: bool,
+    /// Only those that are paused
+    #[arg(long)]
+    paused: bool,
     /// Only those that wait for this host, such as bank:8080
     #[arg(long)]
     host: Option<String>,
@@ -184,6 +196,7 @@ impl Which {
             "trans_type": self.trans_type,
             "unfinished": self.unfinished,
             "dead": self.dead,
+            "paused": self.paused,
             "host": self.host,
             "url": self.url_part,
             "prefix": self.prefix,
@@ -205,12 +218,15 @@ pub fn run(tx: &Tx) -> Result<(), String> {
             link.print(&link.ask("list", fields)?, list::list);
             Ok(())
         }
-        Command::Show { gid } => {
-            link.print(&link.ask("show", json!({ "gid": gid }))?, show::show);
+        Command::Show { gid, payloads } => {
+            let fields = json!({ "gid": gid, "payloads": payloads });
+            link.print(&link.ask("show", fields)?, show::show);
             Ok(())
         }
         Command::Retry(change) => change::of_some(&link, "retry", change),
         Command::Compensate(change) => change::of_some(&link, "compensate", change),
+        Command::Pause(change) => change::of_some(&link, "pause", change),
+        Command::Resume(change) => change::of_some(&link, "resume", change),
         Command::Skip {
             gid,
             branch_id,

@@ -25,6 +25,8 @@ pub struct Filter {
     pub unfinished: bool,
     /// Only dead letters.
     pub dead: bool,
+    /// Only those that are paused.
+    pub paused: bool,
     /// Only those that wait for this host.
     pub host: Option<String>,
     /// Only those that have this in the URL of a branch, or of their client.
@@ -53,7 +55,7 @@ impl Filter {
     pub fn is_of_unfinished(&self) -> bool {
         let status = self.status.as_deref().and_then(Status::parse);
         let is_underway = status.is_some_and(|status| !status.is_final());
-        self.unfinished || self.dead || self.host.is_some() || is_underway
+        self.unfinished || self.dead || self.paused || self.host.is_some() || is_underway
     }
 
     /// What SQL can tell: conditions on `global_transactions`, and their values. There are only
@@ -80,6 +82,7 @@ impl Filter {
                 self.is_of_unfinished().then_some(Value::UInt(NO_TIME)),
             ),
             // For the sake of one value for each condition.
+            ("pause_time > ?", self.paused.then(|| moment(0))),
             ("dead_time > ?", self.dead.then(|| moment(0))),
             ("id < ?", self.below.map(Value::UInt)),
         ];

@@ -62,11 +62,14 @@ pub struct Unfinished {
     pub count: u64,
     /// Those of them that are dead letters.
     pub dead: u64,
+    /// Those of them that are paused.
+    pub paused: u64,
 }
 
 /// Counts unfinished transactions.
 pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinished>, SqlError> {
-    const COUNT: &str = "SELECT trans_type, status, COUNT(*), COUNT(dead_time) \
+    const COUNT: &str = "SELECT trans_type, status, COUNT(*), COUNT(dead_time), \
+         COUNT(pause_time) \
          FROM global_transactions WHERE next_run_us <= ? GROUP BY trans_type, status";
     let counted = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
@@ -75,6 +78,7 @@ pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinish
             status: Status::parse(&row.text())?,
             count: row.number(),
             dead: row.number(),
+            paused: row.number(),
         })
     };
     let answer = connection.run(COUNT, &[Value::UInt(NO_TIME)])?;

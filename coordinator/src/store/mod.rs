@@ -28,7 +28,7 @@ mod survey;
 mod worker;
 
 pub use filter::Filter;
-pub use history::Operated;
+pub use history::{History, Operated};
 pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
 pub use rows::{LAST_TIME, Registered};
@@ -212,12 +212,8 @@ impl Store {
             .write(move |connection| history::operate(connection, &before, &after, &operated, now))
             .await
     }
-    /// The last calls for a transaction, and all that operators did; the oldest first.
-    pub async fn history(
-        &self,
-        gid: &str,
-        limit: u64,
-    ) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
+    /// What happened to a transaction, with so many calls at most.
+    pub async fn history(&self, gid: &str, limit: u64) -> Result<History, SqlError> {
         let gid = gid.to_owned();
         self.workers
             .read(move |connection| history::history(connection, &gid, limit))

@@ -46,7 +46,7 @@ pub(super) fn moment(micros: Micros) -> Value {
     DateTime::from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
 }
 
-fn moment_or_null(micros: Option<Micros>) -> Value {
+pub(super) fn moment_or_null(micros: Option<Micros>) -> Value {
     micros.map_or(Value::Null, moment)
 }
 
@@ -137,6 +137,7 @@ pub(crate) fn insert(
         let branches = (0..).zip(&transaction.branches);
         insert_branches(connection, "INSERT INTO", &global.gid, branches)?;
     }
+    insert_notes(connection, transaction)?;
     Ok(true)
 }
 
@@ -149,8 +150,8 @@ fn insert_branches<'a>(
 ) -> Result<(), SqlError> {
     const INTO: &str = " branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
-         update_time, end_time, called_time, duration_us) VALUES ";
-    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?)";
+         update_time, end_time, called_time, duration_us, failing_time) VALUES ";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?, ?)";
     let rows = branches.map(|(position, branch)| {
         let [called, duration] = only_call(branch);
         [
@@ -170,6 +171,7 @@ fn insert_branches<'a>(
             moment_or_null(branch.ended),
             called,
             duration,
+            moment_or_null(branch.failing_since),
         ]
     });
     insert_rows(connection, &format!("{verb}{INTO}"), ROW, rows)
@@ -222,7 +224,7 @@ pub(crate) fn save(
     // Somebody else may know less of a branch than its row: then the row is right.
     const BRANCH: &str = "UPDATE branches SET status = ?, attempts = ?, errors = ?, \
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
-         end_time = ?, called_time = ?, duration_us = ? \
+         end_time = ?, called_time = ?, duration_us = ?, failing_time = ? \
          WHERE gid = ? AND branch_id = ? AND op = ? AND attempts = ?";
     // Ignored is what a clock that was set back makes look like a call already recorded.
     const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
@@ -252,6 +254,7 @@ pub(crate) fn save(
             moment_or_null(branch.ended),
             called,
             duration,
+            moment_or_null(branch.failing_since),
             text(&global.gid),
             text(&branch.branch_id),
             text(&branch.op),
@@ -271,7 +274,30 @@ pub(crate) fn save(
         ]
     });
     insert_rows(connection, ATTEMPT, "(?, ?, ?, ?, ?, ?, ?)", rows)?;
+    insert_notes(connection, transaction)?;
     Ok(Saved::Yes)
+}
+
+/// Writes the unusual things that happened.
+fn insert_notes(
+    connection: &mut dyn Connection,
+    transaction: &Transaction,
+) -> Result<(), SqlError> {
+    const NOTE: &str = "INSERT INTO changes (gid, time, cause, status_before, status_after, \
+         reason) VALUES ";
+    const REASON_CHARACTERS_MAX: usize = 1_000;
+    let rows = transaction.notes.iter().map(|note| {
+        let reason: String = note.reason.chars().take(REASON_CHARACTERS_MAX).collect();
+        [
+            text(&transaction.global.gid),
+            moment(note.time),
+            text(note.cause.name()),
+            text(note.from.name()),
+            text(note.to.name()),
+            text(&reason),
+        ]
+    });
+    insert_rows(connection, NOTE, "(?, ?, ?, ?, ?, ?)", rows)
 }
 
 /// Writes a transaction without its branches, unless somebody was faster. One that has ended has
@@ -285,11 +311,13 @@ fn save_global(
 ) -> Result<bool, SqlError> {
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ? \
+         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
+         is_exact = is_exact OR ? \
          WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, owner = ? \
+         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
+         is_exact = is_exact OR ?, owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
     let owner = connection.owner();
     let is_own = owner != 0 && by != By::Other;
@@ -304,6 +332,8 @@ fn save_global(
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
         moment_or_null(global.dead_since),
+        moment_or_null(global.submitted),
+        moment_or_null(global.failing_since),
         Value::UInt(global.is_exact.into()),
     ];
     if is_own {
@@ -357,10 +387,12 @@ pub(crate) fn load(
 /// What [`read_global`] reads.
 pub(super) const COLUMNS: &str = "trans_type, status, query_prepared, protocol, steps, \
      custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-     next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id";
+     next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, submit_time, \
+     failing_time, pause_time, paused_us, id";
 /// A branch's position, and what [`read_branch`] reads.
 pub(super) const BRANCH_COLUMNS: &str = "position, branch_id, op, url, body, status, attempts, \
-     errors, last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us";
+     errors, last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us, \
+     failing_time";
 
 /// A transaction from its [`COLUMNS`].
 pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
@@ -388,6 +420,10 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
         finished: row.moment(),
         rolled_back: row.moment(),
         dead_since: row.moment(),
+        submitted: row.moment(),
+        failing_since: row.moment(),
+        paused_since: row.moment(),
+        paused_us: row.number(),
         is_exact: false,
         id: row.number(),
     })
@@ -408,6 +444,7 @@ pub(super) fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
         answer: row.text(),
         ended: row.moment(),
         only_call: read_timing(row),
+        failing_since: row.moment(),
     })
 }
 

@@ -5,7 +5,7 @@ use cohort_sql::SqlError;
 use std::collections::BTreeMap;
 
 /// Each is made if it is not there. Times are UTC; names (`{EXACT}`) are compared byte for byte.
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 6] = [
     "CREATE TABLE IF NOT EXISTS global_transactions (
         gid VARCHAR(128) {EXACT} NOT NULL,
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -30,6 +30,10 @@ const TABLES: [&str; 5] = [
         payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows from their first call on',
         is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'rows know of all that allows a call',
         branch_count BIGINT UNSIGNED NULL COMMENT 'if any was registered: how many it has',
+        submit_time DATETIME(6) NULL COMMENT 'if it was made known before',
+        failing_time DATETIME(6) NULL COMMENT 'since when questions to the client fail',
+        pause_time DATETIME(6) NULL COMMENT 'since when an operator pauses it',
+        paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in earlier pauses, in microseconds',
         PRIMARY KEY (gid),
         KEY id (id),
         KEY next_run (next_run_us)
@@ -53,6 +57,7 @@ const TABLES: [&str; 5] = [
         end_time DATETIME(6) NULL,
         called_time DATETIME(6) NULL COMMENT 'of its only call, if that succeeded',
         duration_us BIGINT UNSIGNED NULL COMMENT 'of the same; others are in attempts',
+        failing_time DATETIME(6) NULL COMMENT 'since when calls fail without an answer',
         PRIMARY KEY (gid, branch_id, op)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS attempts (
@@ -72,6 +77,17 @@ const TABLES: [&str; 5] = [
         operation VARCHAR(16) NOT NULL,
         branch_id VARCHAR(128) {EXACT} NOT NULL,
         op VARCHAR(64) {EXACT} NOT NULL,
+        status_before VARCHAR(16) NOT NULL,
+        status_after VARCHAR(16) NOT NULL,
+        reason TEXT NOT NULL,
+        id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+        PRIMARY KEY (gid, id),
+        KEY id (id)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS changes (
+        gid VARCHAR(128) {EXACT} NOT NULL,
+        time DATETIME(6) NOT NULL,
+        cause VARCHAR(32) NOT NULL,
         status_before VARCHAR(16) NOT NULL,
         status_after VARCHAR(16) NOT NULL,
         reason TEXT NOT NULL,
@@ -168,7 +184,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
          FROM information_schema.columns \
          WHERE table_schema = DATABASE() AND collation_name = 'utf8mb4_bin' \
          AND table_name IN ('global_transactions', 'branches', 'attempts', 'operations', \
-         'topics', 'news')";
+         'changes', 'topics', 'news')";
     let mut changes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in connection.run(PADDED, &[])?.rows {
         let mut row = Row(row.into_iter());
@@ -184,7 +200,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
 }
 
 /// Columns that tables of older versions lack.
-const ADDED: [(&str, &str); 6] = [
+const ADDED: [(&str, &str); 11] = [
     (
         "global_transactions",
         "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",
@@ -197,6 +213,14 @@ const ADDED: [(&str, &str); 6] = [
     ("global_transactions", "branch_count BIGINT UNSIGNED NULL"),
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
+    ("branches", "failing_time DATETIME(6) NULL"),
+    ("global_transactions", "submit_time DATETIME(6) NULL"),
+    ("global_transactions", "failing_time DATETIME(6) NULL"),
+    ("global_transactions", "pause_time DATETIME(6) NULL"),
+    (
+        "global_transactions",
+        "paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0",
+    ),
 ];
 
 /// Adds a column if it is not there.
@@ -267,8 +291,9 @@ mod tests {
             let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
             connection.run(&drop, &[]).unwrap();
         }
-        let read = "SELECT owner, payloads, is_exact, branch_count, called_time, duration_us \
-             FROM global_transactions JOIN branches USING (gid)";
+        let read = "SELECT owner, payloads, is_exact, branch_count, called_time, duration_us, \
+             submit_time, pause_time, paused_us, a.failing_time, b.failing_time \
+             FROM global_transactions a JOIN branches b USING (gid)";
         assert!(connection.run(read, &[]).is_err());
         create(&mut connection, false).unwrap();
         assert!(connection.run(read, &[]).is_ok());

@@ -47,6 +47,34 @@ pub struct Summary {
     pub until: Option<Micros>,
 }
 
+impl Summary {
+    /// What a transaction waits for; `question_error` is why the last question to its client was
+    /// not answered.
+    #[must_use]
+    pub fn of(transaction: &Transaction, question_error: String, moment: Moment) -> Summary {
+        let global = &transaction.global;
+        let (mut awaited, mut until) = (Vec::new(), None);
+        match transaction.waits_for(moment) {
+            Waiting::Branches(places) => awaited = awaited_branches(transaction, places),
+            Waiting::Question => awaited.push(Awaited {
+                branch_id: "00".to_owned(),
+                op: "query_prepared".to_owned(),
+                url: global.query_prepared.clone(),
+                attempts: global.retry_count,
+                last_error: question_error,
+                next_call: global.next_run,
+            }),
+            Waiting::Time(time) => until = Some(time),
+            Waiting::Nothing => {}
+        }
+        Summary {
+            global: (**global).clone(),
+            awaited,
+            until,
+        }
+    }
+}
+
 /// Whose answer is waited for.
 #[derive(Clone, Debug)]
 pub struct Awaited {
@@ -116,7 +144,7 @@ pub(super) fn look_into(
     };
     let summaries = transactions.into_iter().map(|transaction| {
         let error = errors.remove(&transaction.global.gid).unwrap_or_default();
-        (summary(&transaction, error, moment), transaction)
+        (Summary::of(&transaction, error, moment), transaction)
     });
     let meant = summaries.filter(|(summary, transaction)| is_meant(filter, summary, transaction));
     Ok(meant.map(|(summary, _)| summary).collect())
@@ -148,7 +176,7 @@ pub(super) fn try_out(
     for mut transaction in read_all(connection, gids)? {
         if !is_meant(
             filter,
-            &summary(&transaction, String::new(), moment),
+            &Summary::of(&transaction, String::new(), moment),
             &transaction,
         ) {
             continue;
@@ -278,29 +306,6 @@ fn is_meant(filter: &Filter, summary: &Summary, transaction: &Transaction) -> bo
         asks || urls.any(|url| url.contains(part))
     };
     filter.host.as_ref().is_none_or(waits_for) && filter.url.as_ref().is_none_or(calls)
-}
-
-fn summary(transaction: &Transaction, question_error: String, moment: Moment) -> Summary {
-    let global = &transaction.global;
-    let (mut awaited, mut until) = (Vec::new(), None);
-    match transaction.waits_for(moment) {
-        Waiting::Branches(places) => awaited = awaited_branches(transaction, places),
-        Waiting::Question => awaited.push(Awaited {
-            branch_id: "00".to_owned(),
-            op: "query_prepared".to_owned(),
-            url: global.query_prepared.clone(),
-            attempts: global.retry_count,
-            last_error: question_error,
-            next_call: global.next_run,
-        }),
-        Waiting::Time(time) => until = Some(time),
-        Waiting::Nothing => {}
-    }
-    Summary {
-        global: (**global).clone(),
-        awaited,
-        until,
-    }
 }
 
 /// Those that failed first: they say more than others beside them.

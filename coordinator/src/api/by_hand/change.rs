@@ -41,6 +41,8 @@ impl Order {
                 Operation::Force(status.ok_or_else(|| Refusal::Bad("to: a status".into()))?)
             }
             "compensate" => Operation::Compensate,
+            "pause" => Operation::Pause,
+            "resume" => Operation::Resume,
             _ => return Err(Refusal::Unknown),
         };
         // Who only looks changes nothing that is to be recorded.
@@ -122,7 +124,7 @@ async fn would_change(
 ) -> Result<Value> {
     let filter = filter(coordinator, fields)?;
     if filter.is_everything() {
-        let message = "gid, or a filter: prefix, status, trans_type, unfinished, dead, since, \
+        let message = "gid, or a filter: prefix, status, trans_type, unfinished, dead, paused, since, \
              until, older_than, host, url";
         return Err(Refusal::Bad(message.into()));
     }

@@ -178,9 +178,11 @@ fn groups_json(groups: HashMap<String, Group>) -> Value {
     shown.collect()
 }
 
-fn summary_json(summary: &Summary) -> Value {
+/// A transaction in few words, and what it waits for.
+pub(super) fn summary_json(summary: &Summary) -> Value {
     let global = &summary.global;
-    let is_time = |at: &Micros| *at != Micros::MAX && global.dead_since.is_none();
+    let is_held = global.dead_since.is_some() || global.paused_since.is_some();
+    let is_time = |at: &Micros| *at != Micros::MAX && !is_held;
     let mut shown = json!({
         "gid": global.gid,
         "trans_type": global.pattern.name(),
@@ -191,6 +193,9 @@ fn summary_json(summary: &Summary) -> Value {
     let mut put = |name: &str, value: Value| shown[name] = value;
     if let Some(at) = global.dead_since {
         put("dead_time", time(at).into());
+    }
+    if let Some(at) = global.paused_since.filter(|_| !global.status.is_final()) {
+        put("pause_time", time(at).into());
     }
     if !global.rollback_reason.is_empty() {
         put("rollback_reason", global.rollback_reason.as_str().into());

@@ -31,7 +31,7 @@ pub(super) async fn handle(
     let fields = object(&request.body)?;
     match name {
         "list" => list::list(coordinator, &fields).await,
-        "show" => show::show(coordinator, &text(&fields, "gid")).await,
+        "show" => show::show(coordinator, &fields).await,
         _ => change::change(coordinator, name, &fields).await,
     }
 }
@@ -40,7 +40,7 @@ fn number(fields: &Map<String, Value>, name: &str) -> Option<u64> {
     fields.get(name).and_then(Value::as_u64)
 }
 
-/// `gid`, `prefix`, `status`, `trans_type`, `unfinished`, `dead`, `since`, `until`, `older_than`
+/// `gid`, `prefix`, `status`, `trans_type`, `unfinished`, `dead`, `paused`, `since`, `until`, `older_than`
 /// (seconds), `host`, `url`, `limit`.
 fn filter(coordinator: &Coordinator, fields: &Map<String, Value>) -> Result<Filter> {
     let word = |name: &str| Some(text(fields, name)).filter(|word| !word.is_empty());
@@ -68,6 +68,7 @@ fn filter(coordinator: &Coordinator, fields: &Map<String, Value>) -> Result<Filt
         to: until.into_iter().chain(older).min(),
         unfinished: flag("unfinished"),
         dead: flag("dead"),
+        paused: flag("paused"),
         host: word("host"),
         url: word("url"),
         below: None,
