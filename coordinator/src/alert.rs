@@ -154,7 +154,8 @@ impl Alerting {
     }
 
     async fn attempt(&self, alert: &Value) -> Result<(), String> {
-        let posted = tokio::time::timeout(TIMEOUT, self.caller.notify(&self.url, alert)).await;
+        let posted =
+            tokio::time::timeout(TIMEOUT, self.caller.notify(&self.url, alert.to_string())).await;
         posted.unwrap_or_else(|_| Err(format!("{}: no answer within {TIMEOUT:?}", self.url)))
     }
 }

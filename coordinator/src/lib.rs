@@ -17,6 +17,7 @@
 //! | `http` | bytes to requests, answers to bytes |
 //! | `body` | what is read of requests |
 //! | `web` | that web pages are not answered |
+//! | `webhook` | tells of ends |
 //! | `when` | times as people write them |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
@@ -36,6 +37,7 @@ mod peers;
 mod store;
 mod ticker;
 mod web;
+mod webhook;
 mod when;
 
 // The core, under the names that its files have.
@@ -291,6 +293,7 @@ fn keep_all(runtime: &Runtime, all: &Arc<Coordinator>) {
     }
     keep(runtime, all, "looking for work", Coordinator::tick);
     keep(runtime, all, "removing what has ended", Coordinator::expire);
+    keep(runtime, all, "telling of ends", Coordinator::tell_ends);
     keep(runtime, all, "counting", Coordinator::count_unfinished);
 }
 

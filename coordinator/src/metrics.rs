@@ -92,6 +92,7 @@ struct Counts {
     transaction_times: Family<1, Histogram>,
     branches: Family<3, u64>,
     alerts: Family<1, u64>,
+    end_webhooks: Family<1, u64>,
     /// `None`: nobody has counted them.
     unfinished: Option<Vec<Unfinished>>,
 }
@@ -142,6 +143,11 @@ impl Metrics {
         *self.counts().alerts.entry([outcome]).or_default() += 1;
     }
 
+    /// Telling of an end had this outcome.
+    pub fn end_webhook(&self, outcome: &'static str) {
+        *self.counts().end_webhooks.entry([outcome]).or_default() += 1;
+    }
+
     /// So many transactions are unfinished.
     pub fn unfinished(&self, counted: Option<Vec<Unfinished>>) {
         self.counts().unfinished = counted;
@@ -168,6 +174,8 @@ impl Metrics {
         let labels = ["model", "branchtype", "status"];
         write_counters(&mut out, total, &labels, &counts.branches);
         write_counters(&mut out, "cohort_alerts_total", &["status"], &counts.alerts);
+        let total = "cohort_end_webhooks_total";
+        write_counters(&mut out, total, &["status"], &counts.end_webhooks);
         if let Some(counted) = &counts.unfinished {
             write_unfinished(&mut out, counted);
         }

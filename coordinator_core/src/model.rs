@@ -177,6 +177,9 @@ pub struct Options {
     /// What a saga's actions answer is sent to all that are called after them.
     #[serde(skip_serializing_if = "is_default")]
     pub pass_results: bool,
+    /// Who is told of its end.
+    #[serde(skip_serializing_if = "is_default")]
+    pub end_webhook: String,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -105,12 +105,30 @@ pub(crate) async fn submit(
             return Ok(results(&told));
         }
     }
+    check_end_webhook(coordinator, &submission).await?;
     let outcome = match pattern {
         Pattern::Workflow => Some(outcome(&submission)?),
         _ => None,
     };
     let told = clients::change(coordinator, about, Wish::Submit(outcome)).await;
     Ok(results(&told.map_err(refusal)?))
+}
+
+/// Refuses to tell somebody else of the end than was said when the transaction was made known.
+async fn check_end_webhook(coordinator: &Arc<Coordinator>, submission: &Submission) -> Result {
+    let wanted = &submission.options.end_webhook;
+    if wanted.is_empty()
+        || *wanted
+            == load(coordinator, submission)
+                .await?
+                .global
+                .options
+                .end_webhook
+    {
+        return Ok(());
+    }
+    let what = "end_webhook: it is to be said in the request that makes a transaction known";
+    Err(Refusal::Bad(what.into()))
 }
 
 /// What a workflow's client says that it came to.

@@ -223,7 +223,7 @@ impl Caller {
         token: Option<&str>,
         body: &serde_json::Value,
     ) -> Result<serde_json::Value, String> {
-        let answer = self.send_json(url, token, body).await?;
+        let answer = self.send_json(url, token, body.to_string()).await?;
         let value: serde_json::Value = serde_json::from_str(&answer.body)
             .map_err(|_| format!("{url}: status {}, no JSON", answer.status.as_u16()))?;
         if answer.status != StatusCode::OK {
@@ -234,7 +234,7 @@ impl Caller {
     }
 
     /// Posts JSON to whoever takes it; why it does not.
-    pub async fn notify(&self, url: &str, body: &serde_json::Value) -> Result<(), String> {
+    pub async fn notify(&self, url: &str, body: String) -> Result<(), String> {
         let status = self.send_json(url, None, body).await?.status;
         match status.is_success() {
             true => Ok(()),
@@ -246,14 +246,14 @@ impl Caller {
         &self,
         url: &str,
         token: Option<&str>,
-        body: &serde_json::Value,
+        body: String,
     ) -> Result<Answer, String> {
         let mut request = Request::post(url).header(CONTENT_TYPE, "application/json");
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let request = request
-            .body(Full::new(Bytes::from(body.to_string())))
+            .body(Full::new(Bytes::from(body)))
             .map_err(|error| format!("{url}: {error}"))?;
         let answer = self.http.send(request).await;
         answer.map_err(|error| format!("{url}: {error}"))

@@ -23,6 +23,21 @@ pub(super) fn show(answer: &Value) -> String {
     indent(&mut out, &table(&rows));
     let _ = writeln!(out, "\nTimeline");
     indent(&mut out, &table(&timeline(answer)));
+    for untold in items(answer, "end_webhooks") {
+        let (url, why) = (
+            plain(text(untold, "url")),
+            plain(text(untold, "last_error")),
+        );
+        let tries = untold["tries"].as_u64().unwrap_or(0);
+        let next = match text(untold, "next_try") {
+            "" => "given up".to_owned(),
+            time => format!("next {time}"),
+        };
+        let _ = writeln!(
+            out,
+            "\nEnd not told yet: {url}, {tries} tries, {next}  {why}"
+        );
+    }
     let branches = items(answer, "branches").iter();
     for branch in branches.filter(|branch| !branch["payload"].is_null()) {
         let (id, op) = (text(branch, "branch_id"), text(branch, "op"));

@@ -8,6 +8,7 @@ use super::{
     },
     connection::Connection,
     rows::{self, Row, moment, moment_or_null, read_timing, text},
+    webhooks::{self, Untold},
 };
 use cohort_coordinator_core::outside::{Attempt, By, Saved};
 use cohort_engine::types::Value;
@@ -99,6 +100,8 @@ pub struct History {
     pub operations: Vec<Operated>,
     /// All else that was unusual.
     pub notes: Vec<Note>,
+    /// Ends that whoever wants to know was not told yet.
+    pub untold: Vec<Untold>,
 }
 
 /// What is kept of it, with so many calls at most.
@@ -155,6 +158,7 @@ pub(super) fn history(
         attempts,
         operations: operations.into_iter().map(operated).collect(),
         notes: notes.into_iter().filter_map(read_note).collect(),
+        untold: webhooks::untold(connection, gid)?,
     })
 }
 
@@ -215,6 +219,7 @@ pub(super) fn remove(connection: &mut dyn Connection, gids: &[String]) -> Result
             for part in PARTS {
                 connection.run(part, &[text(gid)])?;
             }
+            webhooks::remove(connection, gid)?;
         }
     }
     Ok(())

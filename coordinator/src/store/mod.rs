@@ -12,6 +12,7 @@
 //! | `leases` | who drives what, if several coordinators share the tables |
 //! | `worker` | the threads that use connections, and the gathering of writes |
 //! | `schema`, `rows`, `lists`, `history` | the tables, and what is read and written |
+//! | `webhooks` | who is to be told of ends |
 //! | `filter`, `survey` | which transactions operators mean, and what these wait for |
 
 mod connection;
@@ -25,6 +26,7 @@ mod remote;
 mod rows;
 mod schema;
 mod survey;
+mod webhooks;
 mod worker;
 
 pub use filter::Filter;
@@ -33,6 +35,7 @@ pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
 pub use rows::{LAST_TIME, Registered};
 pub use survey::{Awaited, CHUNK, Found, Summary, Tried};
+pub use webhooks::{Pending, Untold};
 
 use super::{
     decide::{Moment, Operation, Transaction},
@@ -217,6 +220,30 @@ impl Store {
         let gid = gid.to_owned();
         self.workers
             .read(move |connection| history::history(connection, &gid, limit))
+            .await
+    }
+    /// Ends that are to be told now.
+    pub async fn due_webhooks(&self, now: Micros, limit: u64) -> Result<Vec<Pending>, SqlError> {
+        self.workers
+            .read(move |connection| webhooks::due(connection, now, limit))
+            .await
+    }
+    /// An end was told.
+    pub async fn webhook_taken(&self, pending: Pending, now: Micros) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| webhooks::taken(connection, &pending, now))
+            .await
+    }
+    /// An end could not be told, for this reason. It is tried again then; `None`: not at all.
+    pub async fn webhook_not_taken(
+        &self,
+        pending: Pending,
+        why: String,
+        next_try: Option<Micros>,
+        now: Micros,
+    ) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| webhooks::not_taken(connection, &pending, &why, next_try, now))
             .await
     }
     /// See [`history::ended`].

@@ -3,10 +3,11 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Status, Timing},
+        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Note, Pattern, Status, Timing},
         plan,
     },
     connection::Connection,
+    webhooks,
 };
 use cohort_coordinator_core::outside::{Attempt, By, Due, Saved};
 use cohort_engine::types::{DateTime, Value};
@@ -137,7 +138,7 @@ pub(crate) fn insert(
         let branches = (0..).zip(&transaction.branches);
         insert_branches(connection, "INSERT INTO", &global.gid, branches)?;
     }
-    insert_notes(connection, transaction)?;
+    insert_notes(connection, &global.gid, &transaction.notes)?;
     Ok(true)
 }
 
@@ -274,22 +275,26 @@ pub(crate) fn save(
         ]
     });
     insert_rows(connection, ATTEMPT, "(?, ?, ?, ?, ?, ?, ?)", rows)?;
-    insert_notes(connection, transaction)?;
+    insert_notes(connection, &global.gid, &transaction.notes)?;
+    if webhooks::is_end(before.global.status, transaction) {
+        webhooks::insert(connection, global, now)?;
+    }
     Ok(Saved::Yes)
 }
 
 /// Writes the unusual things that happened.
-fn insert_notes(
+pub(super) fn insert_notes(
     connection: &mut dyn Connection,
-    transaction: &Transaction,
+    gid: &str,
+    notes: &[Note],
 ) -> Result<(), SqlError> {
     const NOTE: &str = "INSERT INTO changes (gid, time, cause, status_before, status_after, \
          reason) VALUES ";
     const REASON_CHARACTERS_MAX: usize = 1_000;
-    let rows = transaction.notes.iter().map(|note| {
+    let rows = notes.iter().map(|note| {
         let reason: String = note.reason.chars().take(REASON_CHARACTERS_MAX).collect();
         [
-            text(&transaction.global.gid),
+            text(gid),
             moment(note.time),
             text(note.cause.name()),
             text(note.from.name()),

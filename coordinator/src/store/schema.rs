@@ -5,7 +5,7 @@ use cohort_sql::SqlError;
 use std::collections::BTreeMap;
 
 /// Each is made if it is not there. Times are UTC; names (`{EXACT}`) are compared byte for byte.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 7] = [
     "CREATE TABLE IF NOT EXISTS global_transactions (
         gid VARCHAR(128) {EXACT} NOT NULL,
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -94,6 +94,19 @@ const TABLES: [&str; 6] = [
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
         PRIMARY KEY (gid, id),
         KEY id (id)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS end_webhooks (
+        id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+        gid VARCHAR(128) {EXACT} NOT NULL,
+        url TEXT NOT NULL,
+        body LONGTEXT NOT NULL,
+        tries BIGINT UNSIGNED NOT NULL,
+        last_error TEXT NOT NULL,
+        next_try_us BIGINT UNSIGNED NOT NULL COMMENT 'microseconds since 1970; given up: none',
+        create_time DATETIME(6) NOT NULL,
+        PRIMARY KEY (id),
+        KEY gid (gid),
+        KEY next_try (next_try_us)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS topics (
         topic VARCHAR(128) {EXACT} NOT NULL,
@@ -184,7 +197,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
          FROM information_schema.columns \
          WHERE table_schema = DATABASE() AND collation_name = 'utf8mb4_bin' \
          AND table_name IN ('global_transactions', 'branches', 'attempts', 'operations', \
-         'changes', 'topics', 'news')";
+         'changes', 'end_webhooks', 'topics', 'news')";
     let mut changes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in connection.run(PADDED, &[])?.rows {
         let mut row = Row(row.into_iter());

@@ -11,6 +11,7 @@ mod operators;
 mod participant;
 mod play;
 mod shared;
+mod webhook;
 mod xa;
 
 use super::{Listeners, Options, Rules, Running, model::Micros};

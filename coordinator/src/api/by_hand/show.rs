@@ -7,7 +7,7 @@
 use super::{Coordinator, Refusal, Result, list::summary_json, lists, text};
 use crate::{
     model::{Branch, Cause, Global, Note, Status},
-    store::{History, Operated, Summary},
+    store::{History, Operated, Summary, Untold},
     when::time,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -44,6 +44,7 @@ pub(super) async fn show(
         "branches": branches,
         "changes": changes(&transaction.global, &history).iter().map(change_json).collect::<Vec<_>>(),
         "attempts": history.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
+        "end_webhooks": history.untold.iter().map(untold_json).collect::<Vec<_>>(),
         "operations": history.operations.iter().map(operated_json).collect::<Vec<_>>(),
     }))
 }
@@ -170,6 +171,15 @@ fn attempt_json(attempt: &Attempt) -> Value {
         "duration_us": attempt.timing.duration_us,
         "result": attempt.result,
         "error": attempt.error,
+    })
+}
+
+fn untold_json(untold: &Untold) -> Value {
+    json!({
+        "url": untold.url,
+        "tries": untold.tries,
+        "last_error": untold.last_error,
+        "next_try": untold.next_try.map(time),
     })
 }
 
