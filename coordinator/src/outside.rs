@@ -7,6 +7,7 @@ use super::{
     extras,
     lease::Leases,
     model::{CopyOnWrite, Global, Micros, Reply, Status, Timing},
+    store::Operated,
 };
 use cohort_coordinator_core::outside::{
     Attempt, By, Called, Callee, Claimed, News, Outside, Saved,
@@ -18,6 +19,7 @@ use std::{panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
 
 impl Outside for Coordinator {
     type Error = SqlError;
+    type Record = Operated;
 
     fn leases(&self) -> &Leases {
         &self.leases
@@ -32,8 +34,8 @@ impl Outside for Coordinator {
     fn is_halted(&self) -> bool {
         self.is_stopping() || self.is_cut_off()
     }
-    fn is_shared(&self) -> bool {
-        self.store.is_shared()
+    fn me(&self) -> u64 {
+        self.store.me()
     }
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(work);
@@ -61,6 +63,18 @@ impl Outside for Coordinator {
         let now = self.now();
         let store = &self.store;
         store.save(by, before, transaction, attempts, now).await
+    }
+    async fn hasten(&self, gid: &str) -> Result<(), SqlError> {
+        self.store.hasten(gid, self.now()).await
+    }
+    async fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        record: Operated,
+    ) -> Result<Saved, SqlError> {
+        let now = self.now();
+        self.store.operate(before, after, record, now).await
     }
     async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.store.tell(owner, news).await

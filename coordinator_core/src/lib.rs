@@ -12,17 +12,21 @@
 //! | `outside` | what driving needs of the world around it |
 //! | `drive` | does what `decide` says |
 //! | `clients` | what clients ask for: prepare, submit, abort |
+//! | `operators` | what operators do by hand |
 //! | `lease` | that nothing is driven twice at once |
 //! | `peers` | other coordinators on the same tables |
 //! | `plan` | the branches that a submission says all about |
+//! | `tables` | the tables in memory, for models |
 
 pub mod clients;
 pub mod decide;
 pub mod drive;
 pub mod lease;
 pub mod model;
+pub mod operators;
 pub mod outside;
 pub mod peers;
 pub mod plan;
+pub mod tables;
 
 pub use outside::Outside;

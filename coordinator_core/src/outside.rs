@@ -13,6 +13,8 @@ use std::{borrow::Cow, time::Duration};
 pub trait Outside: Sized + Send + Sync + 'static {
     /// Why the tables could not be read or written.
     type Error: Send + 'static;
+    /// What is kept of a change by hand.
+    type Record: Send;
 
     /// Who drives what in this process.
     fn leases(&self) -> &Leases;
@@ -21,7 +23,12 @@ pub trait Outside: Sized + Send + Sync + 'static {
     /// Whether nothing new may be begun: the server stops, or is cut off from its tables.
     fn is_halted(&self) -> bool;
     /// Whether other coordinators may use the tables.
-    fn is_shared(&self) -> bool;
+    fn is_shared(&self) -> bool {
+        self.me() != 0
+    }
+    /// This coordinator's number among those that use the tables, which is another one after it was
+    /// declared dead; 0: there are no others.
+    fn me(&self) -> u64;
     /// Runs something beside what runs now.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static);
     /// Waits.
@@ -50,6 +57,17 @@ pub trait Outside: Sized + Send + Sync + 'static {
         transaction: Transaction,
         attempts: Vec<Attempt>,
     ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
+    /// Writes what an operator changed, if the status is still that of `before` and this
+    /// coordinator drives it, or it has ended.
+    fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        record: Self::Record,
+    ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
+    /// Lets all that an unfinished transaction waits for be done now. Only its times are written,
+    /// beside whoever drives it, who may know of more than its rows.
+    fn hasten(&self, gid: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Tells the coordinator that drives a transaction something.
     fn tell(&self, owner: u64, news: News) -> impl Future<Output = Result<(), Self::Error>> + Send;
 

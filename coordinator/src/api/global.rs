@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     clients::{self, About, Refused, Told},
-    decide::{Event, Outcome, Wish},
+    decide::{Branches, Event, Outcome, Wish},
     extras,
-    model::{Micros, Pattern, SECOND, Status},
+    model::{Micros, SECOND, Status},
     store::LAST_TIME,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -26,6 +26,10 @@ impl Refusal {
         match refused {
             Refused::Unknown => Refusal::Other(format!("no TransGlobal with gid: {gid} found")),
             Refused::OtherKind(known) => Refusal::of_another_kind(gid, known),
+            Refused::OtherWebhook => Refusal::Bad(
+                "end_webhook: it is to be said in the request that makes a transaction known"
+                    .into(),
+            ),
             Refused::Failure(why) => Refusal::Failure(why),
             Refused::Ongoing => Refusal::Ongoing("ONGOING".into()),
             Refused::Stopping => Refusal::Stopping,
@@ -52,7 +56,7 @@ async fn make_known(coordinator: &Arc<Coordinator>, submission: &Submission) -> 
     let mut transaction = submission
         .transaction(coordinator, status, moment.now)
         .await?;
-    transaction.decide(Event::Look, moment);
+    transaction.decide([Event::Look], moment);
     Ok(coordinator.store.insert(transaction, false).await?)
 }
 
@@ -98,19 +102,13 @@ pub(crate) async fn submit(
         .await?;
     transaction.global.next_run = now + HEAD_START;
     let about = about(&submission, submission.options.wait_result)?;
-    let refusal = |refused| Refusal::of(&submission.gid, refused);
-    if pattern.rules().begins_with_submit {
-        let begun = clients::submit_new(coordinator, about, &transaction).await;
-        if let Some(told) = begun.map_err(refusal)? {
-            return Ok(results(&told));
-        }
-    }
-    let outcome = match pattern {
-        Pattern::Workflow => Some(outcome(&submission)?),
+    let outcome = match pattern.rules().branches {
+        Branches::Told => Some(outcome(&submission)?),
         _ => None,
     };
-    let told = clients::change(coordinator, about, Wish::Submit(outcome)).await;
-    Ok(results(&told.map_err(refusal)?))
+    let told = clients::submit(coordinator, about, transaction, outcome).await;
+    let told = told.map_err(|refused| Refusal::of(&submission.gid, refused))?;
+    Ok(results(&told))
 }
 
 /// What a workflow's client says that it came to.
@@ -144,19 +142,17 @@ pub(crate) async fn abort(
 
 /// forceStop: it has failed, and nothing is undone.
 pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    order(coordinator, &submission, Wish::Stop).await
+    let about = about(&submission, false)?;
+    let told = clients::change(coordinator, about, Wish::Stop).await;
+    told.map(drop)
+        .map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// resetNextCronTime: retries now.
 pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    order(coordinator, &submission, Wish::RunNow).await
-}
-
-async fn order(coordinator: &Arc<Coordinator>, submission: &Submission, wish: Wish) -> Result {
-    let about = about(submission, false)?;
-    let told = clients::change(coordinator, about, wish).await;
-    told.map(drop)
-        .map_err(|refused| Refusal::of(about.gid, refused))
+    let about = about(&submission, false)?;
+    let told = clients::run_now(coordinator, about).await;
+    told.map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// resetCronTime: retries now what would be retried only after `timeout`, `limit` of them.
@@ -177,9 +173,9 @@ pub(super) async fn run_all_now(
             pattern: None,
             waits: false,
         };
-        // Who is faster, or ends it meanwhile, has done what was wanted.
-        match clients::change(coordinator, about, Wish::RunNow).await {
-            Ok(_) => count += 1,
+        // Who ends it meanwhile has done what was wanted.
+        match clients::run_now(coordinator, about).await {
+            Ok(()) => count += 1,
             Err(Refused::Tables(error)) => return Err(error.into()),
             Err(_) => {}
         }

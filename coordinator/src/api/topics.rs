@@ -1,7 +1,10 @@
 //! Topics: who wants the messages that are sent to a name.
 
-use super::{Coordinator, Refusal, Request, Result, lists::time, steps::short};
-use crate::store::{Named, Topic};
+use super::{Coordinator, Refusal, Request, Result, steps::short};
+use crate::{
+    store::{Named, Topic},
+    when::time,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -112,7 +115,7 @@ async fn shown(coordinator: &Arc<Coordinator>, found: Vec<Named>) -> Result<Vec<
             "cat": "topics",
             "k": topic.name,
             "v": Value::from(list).to_string(),
-            "version": 1,
+            "version": topic.version,
         }));
     }
     Ok(shown)

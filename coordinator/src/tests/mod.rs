@@ -3,13 +3,16 @@
 //!
 //! The disk is in memory; the clock is the machine's, and all intervals are milliseconds.
 
+mod asking;
 mod crash;
 mod grpc;
 mod history;
 mod ledger;
+mod operators;
 mod participant;
 mod play;
 mod shared;
+mod webhook;
 mod xa;
 
 use super::{Listeners, Options, Rules, Running, model::Micros};
