@@ -150,8 +150,8 @@ class Client:
             if answer == ERROR and "UniqueKeyConflict" in str(text):
                 # It was registered by a request whose answer was lost.
                 return SUCCESS, text
-            if answer in (SUCCESS, FAILURE) or (answer == ONGOING and not self.load.over.is_set()
-                                                and turn > 3):
+            is_late = turn > 3 or self.load.over.is_set()
+            if answer in (SUCCESS, FAILURE) or answer == ONGOING and is_late:
                 return answer, text
             time.sleep(0.15 * (turn + 1))
         return answer, text
