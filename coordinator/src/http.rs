@@ -66,10 +66,11 @@ async fn answer(
         // In a task of its own: it goes on if the client goes away.
         Ok((request, held)) => {
             let coordinator = Arc::clone(&coordinator);
-            tokio::spawn(async move {
+            // It is large, and tasks are moved several times before they stay anywhere.
+            tokio::spawn(Box::pin(async move {
                 let _held = held;
                 api::handle(&coordinator, request).await
-            })
+            }))
             .await
             .unwrap_or_else(|_| Answer::error(500, "a mistake in the coordinator; see its log"))
         }

@@ -32,8 +32,8 @@ impl Outside for Coordinator {
     fn is_halted(&self) -> bool {
         self.is_stopping() || self.is_cut_off()
     }
-    fn is_shared(&self) -> bool {
-        self.store.is_shared()
+    fn me(&self) -> u64 {
+        self.store.me()
     }
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(work);

@@ -1,8 +1,9 @@
 //! What clients ask for: submit, abort, and to hurry or stop.
 
 use crate::{
-    decide::{Transaction, Wish},
-    drive, lease,
+    decide::{Outcome, Transaction, Wish},
+    drive::{self, Fresh},
+    lease,
     model::{Pattern, Status},
     outside::{By, Outside, Saved},
 };
@@ -62,26 +63,30 @@ pub async fn load<O: Outside>(
     Ok(known)
 }
 
-/// Makes a transaction known that is to be carried out, and carries it out. `None`: one of its
-/// name is known already.
+/// Carries out a transaction as its client describes it, or the one of its name. `outcome` is what
+/// a workflow came to.
 ///
 /// # Errors
 ///
 /// As [`Refused`] says.
-pub async fn submit_new<O: Outside>(
+pub async fn submit<O: Outside>(
     outside: &Arc<O>,
     about: About<'_>,
-    transaction: &Transaction,
-) -> Result<Option<Told>, Refused<O::Error>> {
-    if !outside.insert(transaction.clone(), true).await? {
-        return Ok(None);
+    described: Transaction,
+    outcome: Option<Outcome>,
+) -> Result<Told, Refused<O::Error>> {
+    let may_begin = described.global.pattern.rules().begins_with_submit;
+    let me = outside.me();
+    if !may_begin || !outside.insert(described.clone(), true).await? {
+        return change(outside, about, Wish::Submit(outcome)).await;
     }
-    let (gid, given) = (about.gid, Some(transaction.clone()));
+    let transaction = described;
+    let fresh = Some(Fresh { transaction, me });
     if !about.waits {
-        drive::begin(outside, gid, given);
-        return Ok(Some(Told::Accepted));
+        drive::begin(outside, about.gid, fresh);
+        return Ok(Told::Accepted);
     }
-    wait(outside, gid, given, Status::Succeed).await.map(Some)
+    wait(outside, about.gid, fresh, Status::Succeed).await
 }
 
 /// What a client is told whose request is carried out.
@@ -155,7 +160,7 @@ pub async fn run_now<O: Outside>(
 async fn wait<O: Outside>(
     outside: &Arc<O>,
     gid: &str,
-    given: Option<Transaction>,
+    given: Option<Fresh>,
     wanted: Status,
 ) -> Result<Told, Refused<O::Error>> {
     let driven = drive::drive_to_rest(outside, gid, given).await?;

@@ -305,6 +305,16 @@ impl Branch {
             && (self.attempts, self.errors) == (0, 0)
             && (self.not_before, self.interval) == (0, 0)
     }
+    /// Its only call and its end, if nothing else happened to it than that this call succeeded.
+    #[must_use]
+    pub fn only_success(&self) -> Option<(Timing, Micros)> {
+        let is_all = self.status == BranchStatus::Succeed
+            && (self.attempts, self.errors) == (1, 0)
+            && (self.not_before, self.interval) == (0, 0)
+            && self.last_error.is_empty()
+            && self.answer.is_empty();
+        self.only_call.zip(self.ended).filter(|_| is_all)
+    }
 }
 
 /// What a service answered.

@@ -21,7 +21,12 @@ pub trait Outside: Sized + Send + Sync + 'static {
     /// Whether nothing new may be begun: the server stops, or is cut off from its tables.
     fn is_halted(&self) -> bool;
     /// Whether other coordinators may use the tables.
-    fn is_shared(&self) -> bool;
+    fn is_shared(&self) -> bool {
+        self.me() != 0
+    }
+    /// This coordinator's number among those that use the tables, which is another one after it was
+    /// declared dead; 0: there are no others.
+    fn me(&self) -> u64;
     /// Runs something beside what runs now.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static);
     /// Waits.

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     clients::{self, About, Refused, Told},
-    decide::{Event, Outcome, Wish},
+    decide::{Branches, Event, Outcome, Wish},
     extras,
-    model::{Micros, Pattern, SECOND, Status},
+    model::{Micros, SECOND, Status},
     store::LAST_TIME,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -52,7 +52,7 @@ async fn make_known(coordinator: &Arc<Coordinator>, submission: &Submission) -> 
     let mut transaction = submission
         .transaction(coordinator, status, moment.now)
         .await?;
-    transaction.decide(Event::Look, moment);
+    transaction.decide([Event::Look], moment);
     Ok(coordinator.store.insert(transaction, false).await?)
 }
 
@@ -98,19 +98,13 @@ pub(crate) async fn submit(
         .await?;
     transaction.global.next_run = now + HEAD_START;
     let about = about(&submission, submission.options.wait_result)?;
-    let refusal = |refused| Refusal::of(&submission.gid, refused);
-    if pattern.rules().begins_with_submit {
-        let begun = clients::submit_new(coordinator, about, &transaction).await;
-        if let Some(told) = begun.map_err(refusal)? {
-            return Ok(results(&told));
-        }
-    }
-    let outcome = match pattern {
-        Pattern::Workflow => Some(outcome(&submission)?),
+    let outcome = match pattern.rules().branches {
+        Branches::Told => Some(outcome(&submission)?),
         _ => None,
     };
-    let told = clients::change(coordinator, about, Wish::Submit(outcome)).await;
-    Ok(results(&told.map_err(refusal)?))
+    let told = clients::submit(coordinator, about, transaction, outcome).await;
+    let told = told.map_err(|refused| Refusal::of(&submission.gid, refused))?;
+    Ok(results(&told))
 }
 
 /// What a workflow's client says that it came to.

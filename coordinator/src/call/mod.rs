@@ -35,7 +35,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use pool::Pool;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, crypto::ring};
 use turns::Turns;
 
@@ -92,6 +92,11 @@ impl Target {
         }
         grpc::client::address(url).map(Target::Grpc)
     }
+
+    fn uri(&self) -> &Uri {
+        let (Target::Http(uri) | Target::Grpc(uri)) = self;
+        uri
+    }
 }
 
 pub(super) fn is_http(url: &str) -> bool {
@@ -137,7 +142,8 @@ impl Caller {
             .enable_http1()
             .wrap_connector(connector.clone());
         let grpcs = secured(tls).enable_http2().wrap_connector(connector);
-        let http = Pool::new(https);
+        let calls_max = turns::calls_max();
+        let http = Pool::new(https, calls_max);
         let grpc = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -149,7 +155,7 @@ impl Caller {
             http,
             grpc,
             guard,
-            turns: Turns::new(turns::calls_max()),
+            turns: Turns::new(calls_max),
         })
     }
 
@@ -165,9 +171,8 @@ impl Caller {
     /// Where a url leads, if that is allowed.
     fn target(&self, url: &str) -> Result<Target, String> {
         let target = Target::parse(url)?;
-        let (Target::Http(uri) | Target::Grpc(uri)) = &target;
         self.guard
-            .check(uri)
+            .check(target.uri())
             .map_err(|why| format!("url {url}: {why}"))?;
         Ok(target)
     }
@@ -183,13 +188,15 @@ impl Caller {
         if call.url.is_empty() {
             return Reply::Success(String::new());
         }
-        let _turn = match Target::parse(&call.url) {
-            Ok(Target::Http(uri) | Target::Grpc(uri)) => Some(self.turns.take(&uri).await),
-            // Which is what the call will say.
-            Err(_) => None,
+        let (target, method) = match self.destination(global, call) {
+            Ok(destination) => destination,
+            Err(why) => return Reply::Error(why),
         };
+        let _turn = self.turns.take(target.uri()).await;
         // Its time begins with its turn.
-        match tokio::time::timeout(call.timeout, self.exchange(global, call)).await {
+        // It is large, and stays where it is.
+        let exchange = pin!(self.exchange(global, call, target, method));
+        match tokio::time::timeout(call.timeout, exchange).await {
             Err(_) => Reply::Error(format!("no answer within {:?}", call.timeout)),
             Ok(Err(why)) => Reply::Error(why),
             Ok(Ok(reply)) => reply,
@@ -239,12 +246,27 @@ impl Caller {
         answer.map_err(|error| format!("{url}: {error}"))
     }
 
-    async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {
+    /// Where a call goes, if that is allowed, and the method of JSON-RPC if it is one.
+    fn destination(
+        &self,
+        global: &Global,
+        call: &Call,
+    ) -> Result<(Target, Option<String>), String> {
         let method = json_rpc::method(global, &call.url);
         let target = match is_http(&call.url) && method.is_none() {
             true => self.target(&http::url(global, call))?,
             false => self.target(&call.url)?,
         };
+        Ok((target, method))
+    }
+
+    async fn exchange(
+        &self,
+        global: &Global,
+        call: &Call,
+        target: Target,
+        method: Option<String>,
+    ) -> Result<Reply, String> {
         match (target, method) {
             (Target::Http(uri), None) => {
                 let answer = self.http.send(http::request(uri, call)?).await?;

@@ -227,16 +227,28 @@ pub(crate) fn save(
     const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
          duration_us, result, error) VALUES ";
     let global = &transaction.global;
-    if !save_global(connection, by, before.global.status, global, now)? {
+    if !save_global(connection, by, before, transaction, now)? {
         return Ok(Saved::TooLate);
     }
+    // In the transaction's row, unless it is a branch's own row that knows of it.
+    let is_there = |branch: &Branch| global.is_planned() && branch.only_success().is_some();
     // The first change of what was only planned makes its row, unless it is there after all.
     let is_fresh = |before: &Branch| global.is_planned() && before.is_untouched();
     let pairs = (0..).zip(transaction.branches.iter().zip(&before.branches));
     let changed = pairs.filter(|(_, (now, then))| now != then);
+    let told = |now: &Branch, then: &Branch| is_there(now) && is_fresh(then);
+    let changed = changed.filter(|(_, (now, then))| !told(now, then));
     let fresh = changed.clone().filter(|(_, (_, then))| is_fresh(then));
     let fresh = fresh.map(|(position, (now, _))| (position, now));
-    insert_branches(connection, "INSERT IGNORE INTO", &global.gid, fresh)?;
+    // What more happens to one that only the transaction's row knows of is written into its own.
+    let known = changed.clone().filter(|(_, (_, then))| is_there(then));
+    let known = known.map(|(position, (_, then))| (position, then));
+    insert_branches(
+        connection,
+        "INSERT IGNORE INTO",
+        &global.gid,
+        fresh.chain(known),
+    )?;
     for (_, (branch, before)) in changed.filter(|(_, (_, then))| !is_fresh(then)) {
         let [called, duration] = only_call(branch);
         let values = [
@@ -278,18 +290,21 @@ pub(crate) fn save(
 fn save_global(
     connection: &mut dyn Connection,
     by: By,
-    before: Status,
-    global: &Global,
+    before: &Transaction,
+    transaction: &Transaction,
     now: Micros,
 ) -> Result<bool, SqlError> {
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ? \
+         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, \
+         calls = COALESCE(?, calls) \
          WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, owner = ? \
+         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, \
+         calls = COALESCE(?, calls), owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
+    let global = &transaction.global;
     let owner = connection.owner();
     let is_own = owner != 0 && by != By::Other;
     let mut values = vec![
@@ -304,12 +319,13 @@ fn save_global(
         moment_or_null(global.rolled_back),
         moment_or_null(global.dead_since),
         Value::UInt(global.is_exact.into()),
+        new_calls(before, transaction).map_or(Value::Null, Value::Bytes),
     ];
     if is_own {
         let stays = by == By::Driver && !global.status.is_final();
         values.push(Value::UInt(if stays { owner } else { 0 }));
     }
-    values.extend([text(&global.gid), text(before.name())]);
+    values.extend([text(&global.gid), text(before.global.status.name())]);
     if is_own {
         values.push(Value::UInt(owner));
     }
@@ -334,6 +350,15 @@ pub(crate) fn hasten(
     Ok(())
 }
 
+/// What the transaction's row has to be told of calls that succeeded. `None`: nothing new; what
+/// others have written there meanwhile stays.
+fn new_calls(before: &Transaction, transaction: &Transaction) -> Option<Vec<u8>> {
+    let mut pairs = transaction.branches.iter().zip(&before.branches);
+    let is_new = pairs.any(|(now, then)| now.only_success() != then.only_success());
+    let is_told = transaction.global.is_planned() && is_new;
+    is_told.then(|| plan::calls(&transaction.branches).into_bytes())
+}
+
 /// A transaction by its name.
 pub(crate) fn load(
     connection: &mut dyn Connection,
@@ -342,7 +367,7 @@ pub(crate) fn load(
     const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
          custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
          next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id, \
-         payloads, is_exact \
+         payloads, is_exact, calls \
          FROM global_transactions WHERE gid = ?";
     const BRANCHES: &str = "SELECT position, branch_id, op, url, body, status, attempts, errors, \
          last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us \
@@ -354,11 +379,14 @@ pub(crate) fn load(
     let mut global = read_global(gid.to_owned(), &mut row)?;
     global.payloads = row.text();
     global.is_exact = row.number() != 0;
-    let mut branches = match global.is_planned() {
-        true => plan::read(global.pattern, &global.steps, &global.payloads)
-            .ok_or_else(|| corrupt("steps or payloads"))?,
-        false => Vec::new(),
-    };
+    let mut branches = Vec::new();
+    if global.is_planned() {
+        branches = plan::read(global.pattern, &global.steps, &global.payloads)
+            .ok_or_else(|| corrupt("steps or payloads"))?;
+        plan::read_calls(&row.text())
+            .and_then(|calls| plan::apply(calls, &mut branches))
+            .ok_or_else(|| corrupt("calls"))?;
+    }
     for row in connection.run(BRANCHES, &[text(gid)])?.rows {
         let mut row = Row(row.into_iter());
         let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
@@ -372,7 +400,7 @@ pub(crate) fn load(
     Ok(Some(Transaction::read_back(global, branches)))
 }
 
-/// The columns of `load` but the last two, in their order.
+/// The columns of `load` but the last three, in their order.
 pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
     let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
     let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
@@ -497,4 +525,87 @@ pub(crate) fn due(
     };
     let answer = connection.run(DUE, &values)?;
     Ok(answer.rows.into_iter().map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::schema, *};
+    use crate::model::{Options, SECOND};
+
+    fn saga() -> Transaction {
+        let steps = r#"[{"action":"a","compensate":"b"},{"action":"c","compensate":"d"}]"#;
+        let payloads = r#"["{}","{}"]"#;
+        let branches = plan::read(Pattern::Saga, steps, payloads).expect("branches");
+        let global = Global {
+            id: 0,
+            gid: "g".into(),
+            pattern: Pattern::Saga,
+            status: Status::Submitted,
+            query_prepared: String::new(),
+            protocol: String::new(),
+            custom_data: String::new(),
+            steps: steps.into(),
+            payloads: payloads.into(),
+            rollback_reason: String::new(),
+            result: String::new(),
+            options: Options::default(),
+            retry_count: 0,
+            query_interval: 0,
+            next_run: SECOND,
+            created: SECOND,
+            updated: SECOND,
+            finished: None,
+            rolled_back: None,
+            dead_since: None,
+            is_exact: false,
+        };
+        Transaction::read_back(global, branches)
+    }
+
+    fn succeed(branch: &mut Branch) {
+        branch.status = BranchStatus::Succeed;
+        branch.attempts = 1;
+        branch.ended = Some(3 * SECOND);
+        branch.only_call = Some(Timing {
+            started: 2 * SECOND,
+            duration_us: 7,
+        });
+    }
+
+    #[test]
+    fn what_more_happens_to_a_branch_is_in_a_row_of_its_own() {
+        let mut connection = schema::tests::connection();
+        schema::create(&mut connection, false).expect("tables");
+        let new = saga();
+        assert!(insert(&mut connection, &new, true).expect("inserted"));
+        let count = |connection: &mut dyn Connection| {
+            let rows = connection.run("SELECT COUNT(*) FROM branches", &[]);
+            Row(rows.expect("a count").rows.remove(0).into_iter()).number()
+        };
+        let keep = |connection: &mut dyn Connection, from: &Transaction, to: &Transaction| {
+            let saved = save(connection, By::Driver, from, to, &[], SECOND);
+            assert_eq!(saved.expect("saved"), Saved::Yes);
+            let read = load(connection, "g").expect("read").expect("a saga");
+            assert_eq!(read.branches, to.branches);
+        };
+        let mut first = new.clone();
+        succeed(&mut first.branches[1]);
+        keep(&mut connection, &new, &first);
+        let mut second = first.clone();
+        succeed(&mut second.branches[3]);
+        keep(&mut connection, &first, &second);
+        assert_eq!(count(&mut connection), 0);
+        let mut third = second.clone();
+        third.branches[1].attempts = 2;
+        third.branches[1].last_error = "again".into();
+        keep(&mut connection, &second, &third);
+        assert_eq!(count(&mut connection), 1);
+        // Who changes something else, and knows less, takes nothing back.
+        let mut other = new.clone();
+        other.global.retry_count = 5;
+        let saved = save(&mut connection, By::Other, &new, &other, &[], SECOND);
+        assert_eq!(saved.expect("saved"), Saved::Yes);
+        let read = load(&mut connection, "g").expect("read").expect("a saga");
+        assert_eq!(read.branches, third.branches);
+    }
 }

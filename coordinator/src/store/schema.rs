@@ -27,9 +27,10 @@ const TABLES: [&str; 5] = [
         rollback_time DATETIME(6) NULL,
         dead_time DATETIME(6) NULL COMMENT 'given up until somebody takes care of it by hand',
         owner BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the coordinator that drives it',
-        payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows from their first call on',
+        payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows only if need be',
         is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'rows know of all that allows a call',
         branch_count BIGINT UNSIGNED NULL COMMENT 'if any was registered: how many it has',
+        calls LONGTEXT NULL COMMENT 'of branches without rows that succeeded: microseconds',
         PRIMARY KEY (gid),
         KEY id (id),
         KEY next_run (next_run_us)
@@ -196,6 +197,7 @@ const ADDED: [(&str, &str); 7] = [
         "is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0",
     ),
     ("global_transactions", "branch_count BIGINT UNSIGNED NULL"),
+    ("global_transactions", "calls LONGTEXT NULL"),
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
     ("topics", "version BIGINT UNSIGNED NOT NULL DEFAULT 1"),
@@ -216,7 +218,7 @@ fn add(connection: &mut dyn Connection, table: &str, column: &str) -> Result<(),
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::{super::embedded::Embedded, *};
     use cohort_engine::{
         env::fake::Disk,
@@ -225,7 +227,7 @@ mod tests {
     use cohort_sql::Instance;
     use std::{path::Path, sync::Arc};
 
-    fn connection() -> Embedded {
+    pub fn connection() -> Embedded {
         let env = Disk::new(1).env();
         let options = EngineOptions {
             log_preallocate_bytes: 32 << 10,
@@ -269,7 +271,7 @@ mod tests {
             let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
             connection.run(&drop, &[]).unwrap();
         }
-        let read = "SELECT owner, payloads, is_exact, branch_count, called_time, duration_us \
+        let read = "SELECT owner, payloads, is_exact, branch_count, calls, called_time, duration_us \
              FROM global_transactions JOIN branches USING (gid)";
         let count = "SELECT version FROM topics";
         assert!(connection.run(read, &[]).is_err());

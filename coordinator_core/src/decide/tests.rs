@@ -194,7 +194,7 @@ fn play(script: &str) -> String {
             *transaction = let_go(transaction);
         }
         let (event, moment) = event(transaction, command);
-        let actions = transaction.decide(event, moment);
+        let actions = transaction.decide([event], moment);
         let _ = writeln!(out, "{}", tell(transaction, &actions));
     }
     out
