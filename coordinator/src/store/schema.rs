@@ -186,7 +186,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
 }
 
 /// Columns that tables of older versions lack.
-const ADDED: [(&str, &str); 7] = [
+const ADDED: [(&str, &str); 8] = [
     (
         "global_transactions",
         "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",

@@ -218,6 +218,11 @@ impl Outside for Process {
             _ => impossible(),
         }
     }
+    async fn hasten(&self, gid: &str) -> Result<(), Outage> {
+        let now = self.world().now;
+        let what = Use::Hasten(gid.to_owned(), now);
+        self.use_tables(what).await.map(drop)
+    }
     async fn tell(&self, owner: u64, news: News) -> Result<(), Outage> {
         self.use_tables(Use::Tell(owner, news)).await.map(drop)
     }

@@ -831,6 +831,7 @@ fn name(what: &super::world::Use) -> &'static str {
         Use::Insert(..) => "inserts",
         Use::Claim(_) => "claims",
         Use::Save(..) => "saves",
+        Use::Hasten(..) => "hastens",
         Use::Tell(..) => "tells",
         Use::Register(..) => "registers",
     }

@@ -146,6 +146,18 @@ impl Tables {
         Saved::Yes
     }
 
+    pub fn hasten(&mut self, gid: &str, now: Micros) {
+        let Some(row) = self.rows.get_mut(gid) else {
+            return;
+        };
+        if !row.global.status.is_final() {
+            row.global.next_run = now;
+        }
+        for branch in row.branches.values_mut() {
+            branch.not_before = branch.not_before.min(now);
+        }
+    }
+
     pub fn register(&mut self, gid: &str, pattern: Pattern, branches: Vec<Branch>) -> Registered {
         let row = self.rows.get_mut(gid);
         let open = |row: &&mut Row| {

@@ -50,6 +50,7 @@ pub enum Use {
     Insert(Transaction, bool),
     Claim(String),
     Save(By, Box<Transaction>, Box<Transaction>),
+    Hasten(String, Micros),
     Tell(u64, News),
     Register(String, Pattern, Vec<Branch>),
 }
@@ -61,7 +62,7 @@ pub enum Used {
     Claimed(Claimed),
     Saved(Saved),
     Registered(super::tables::Registered),
-    Told,
+    Done,
 }
 
 impl Use {
@@ -194,11 +195,15 @@ impl World {
                 }
                 Used::Saved(saved)
             }
+            Use::Hasten(gid, now) => {
+                tables.hasten(gid, *now);
+                Used::Done
+            }
             Use::Tell(owner, news) => {
                 if !tables.is_dead(*owner) {
                     tables.news.push((*owner, news.clone()));
                 }
-                Used::Told
+                Used::Done
             }
             Use::Register(gid, pattern, branches) => {
                 Used::Registered(tables.register(gid, *pattern, branches.clone()))
