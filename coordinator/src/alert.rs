@@ -12,10 +12,14 @@ use super::{
     Coordinator,
     call::{Caller, Guard, is_http, shortened},
     decide::Transaction,
+    model::{Micros, SECOND},
 };
 use cohort_process::notice;
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::sync::mpsc;
 
 /// Alerts that wait to be sent at most.
@@ -55,6 +59,12 @@ pub(super) fn channel(url: &str) -> Result<(Queue, Alerting), String> {
 impl Coordinator {
     /// Tells that calls of a branch (`None`: questions to the client) come to nothing.
     pub(super) fn alert(&self, transaction: &Transaction, whose: Option<usize>, why: String) {
+        if transaction.global.dead_since.is_some() {
+            let (gid, now) = (&transaction.global.gid, self.now());
+            if let Some(said) = self.obituaries.tell(gid, &shortened(&why), now) {
+                notice!("coordinator: {said}");
+            }
+        }
         let Some(alerts) = &self.alerts else {
             return;
         };
@@ -72,6 +82,43 @@ impl Coordinator {
         if alerts.try_send(alert).is_err() {
             self.metrics.alert("dropped");
         }
+    }
+}
+
+/// What the log says of dead letters: a service that was away for days leaves many at once.
+#[derive(Default)]
+pub(super) struct Obituaries(Mutex<Told>);
+
+#[derive(Default)]
+struct Told {
+    /// Since when these are counted.
+    since: Micros,
+    told: u64,
+    untold: u64,
+}
+
+impl Obituaries {
+    /// What to say of one more, if anything.
+    fn tell(&self, gid: &str, why: &str, now: Micros) -> Option<String> {
+        const INTERVAL: Micros = 60 * SECOND;
+        const TOLD_MAX: u64 = 10;
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = String::new();
+        if now >= told.since.saturating_add(INTERVAL) {
+            if told.untold > 0 {
+                others = format!(" (and {} since the last of these lines)", told.untold);
+            }
+            *told = Told {
+                since: now,
+                ..Told::default()
+            };
+        }
+        if told.told >= TOLD_MAX {
+            told.untold += 1;
+            return None;
+        }
+        told.told += 1;
+        Some(format!("{gid} is a dead letter{others}: {why}"))
     }
 }
 
@@ -107,7 +154,28 @@ impl Alerting {
     }
 
     async fn attempt(&self, alert: &Value) -> Result<(), String> {
-        let posted = tokio::time::timeout(TIMEOUT, self.caller.notify(&self.url, alert)).await;
+        let posted =
+            tokio::time::timeout(TIMEOUT, self.caller.notify(&self.url, alert.to_string())).await;
         posted.unwrap_or_else(|_| Err(format!("{}: no answer within {TIMEOUT:?}", self.url)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_not_flooded() {
+        let obituaries = Obituaries::default();
+        let tell = |now| obituaries.tell("g", "away", now * SECOND);
+        let said: Vec<_> = (0..30).filter_map(|_| tell(1_000)).collect();
+        assert_eq!(said.len(), 10);
+        assert_eq!(said[0], "g is a dead letter: away");
+        assert_eq!(tell(1_059), None);
+        let later = tell(1_060).expect("a line");
+        assert_eq!(
+            later,
+            "g is a dead letter (and 21 since the last of these lines): away"
+        );
     }
 }

@@ -17,6 +17,8 @@
 //! | `http` | bytes to requests, answers to bytes |
 //! | `body` | what is read of requests |
 //! | `web` | that web pages are not answered |
+//! | `webhook` | tells of ends |
+//! | `when` | times as people write them |
 //! | `grpc` | the same endpoints as methods, and calls to branches that speak it |
 
 mod alert;
@@ -35,6 +37,8 @@ mod peers;
 mod store;
 mod ticker;
 mod web;
+mod webhook;
+mod when;
 
 // The core, under the names that its files have.
 use cohort_coordinator_core::{clients, decide, drive, lease, model, plan};
@@ -127,6 +131,7 @@ pub(crate) struct Coordinator {
     options: Options,
     metrics: metrics::Metrics,
     alerts: Option<alert::Queue>,
+    obituaries: alert::Obituaries,
     /// For large requests.
     room: body::Room,
     leases: lease::Leases,
@@ -219,6 +224,7 @@ impl Running {
         let (alerts, alerting) = webhook.map(alert::channel).transpose()?.unzip();
         let coordinator = Arc::new(Coordinator {
             alerts,
+            obituaries: alert::Obituaries::default(),
             store: store.map_err(failed)?,
             caller: Caller::new(options.branch_hosts.clone())?,
             begun: (env.wall_micros(), env.monotonic_nanos()),
@@ -287,6 +293,7 @@ fn keep_all(runtime: &Runtime, all: &Arc<Coordinator>) {
     }
     keep(runtime, all, "looking for work", Coordinator::tick);
     keep(runtime, all, "removing what has ended", Coordinator::expire);
+    keep(runtime, all, "telling of ends", Coordinator::tell_ends);
     keep(runtime, all, "counting", Coordinator::count_unfinished);
 }
 

@@ -92,6 +92,7 @@ struct Counts {
     transaction_times: Family<1, Histogram>,
     branches: Family<3, u64>,
     alerts: Family<1, u64>,
+    end_webhooks: Family<1, u64>,
     /// `None`: nobody has counted them.
     unfinished: Option<Vec<Unfinished>>,
 }
@@ -142,6 +143,11 @@ impl Metrics {
         *self.counts().alerts.entry([outcome]).or_default() += 1;
     }
 
+    /// Telling of an end had this outcome.
+    pub fn end_webhook(&self, outcome: &'static str) {
+        *self.counts().end_webhooks.entry([outcome]).or_default() += 1;
+    }
+
     /// So many transactions are unfinished.
     pub fn unfinished(&self, counted: Option<Vec<Unfinished>>) {
         self.counts().unfinished = counted;
@@ -168,6 +174,8 @@ impl Metrics {
         let labels = ["model", "branchtype", "status"];
         write_counters(&mut out, total, &labels, &counts.branches);
         write_counters(&mut out, "cohort_alerts_total", &["status"], &counts.alerts);
+        let total = "cohort_end_webhooks_total";
+        write_counters(&mut out, total, &["status"], &counts.end_webhooks);
         if let Some(counted) = &counts.unfinished {
             write_unfinished(&mut out, counted);
         }
@@ -182,8 +190,10 @@ impl Metrics {
 fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
     const STATUSES: [Status; 3] = [Status::Prepared, Status::Submitted, Status::Aborting];
     let (mut unfinished, mut dead) = (Family::default(), Family::default());
+    let mut paused = Family::default();
     for pattern in Pattern::ALL {
         dead.insert([pattern.name()], 0);
+        paused.insert([pattern.name()], 0);
         for status in STATUSES {
             unfinished.insert([pattern.name(), status.name()], 0);
         }
@@ -192,6 +202,7 @@ fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
         let labels = [found.pattern.name(), found.status.name()];
         *unfinished.entry(labels).or_default() += found.count;
         *dead.entry([found.pattern.name()]).or_default() += found.dead;
+        *paused.entry([found.pattern.name()]).or_default() += found.paused;
     }
     write_values(
         out,
@@ -204,6 +215,12 @@ fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
         ("cohort_transactions_dead", "gauge"),
         &["model"],
         &dead,
+    );
+    write_values(
+        out,
+        ("cohort_transactions_paused", "gauge"),
+        &["model"],
+        &paused,
     );
 }
 
@@ -283,6 +300,7 @@ mod tests {
             status,
             count,
             dead,
+            paused: dead / 2,
         };
         metrics.unfinished(Some(vec![
             found(Pattern::Saga, Status::Aborting, 1_000_000, 7),
@@ -304,6 +322,7 @@ mod tests {
             "cohort_transactions_unfinished{model=\"saga\",status=\"aborting\"} 1000000",
             "cohort_transactions_unfinished{model=\"tcc\",status=\"prepared\"} 0",
             "cohort_transactions_dead{model=\"saga\"} 8",
+            "cohort_transactions_paused{model=\"saga\"} 3",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }

@@ -233,8 +233,8 @@ impl<'a, O: Outside> Task<'a, O> {
                         }
                         until = Some(0);
                     }
-                    Action::Call(index) => self.call(index, calls),
-                    Action::Ask => self.ask(calls),
+                    Action::Call(index) => self.call(index, signal, calls),
+                    Action::Ask => self.ask(signal, calls),
                     Action::Wait(time) => until = Some(time),
                     Action::Alert(whose, why) => {
                         self.outside.alert(&self.transaction, whose, why);
@@ -247,9 +247,7 @@ impl<'a, O: Outside> Task<'a, O> {
             }
             let now = self.outside.moment().now;
             let wait = until.map(|until: Micros| until.saturating_sub(now));
-            let lets_go = wait.is_none_or(|wait| wait > LINGER)
-                || self.outside.is_halted()
-                || signal.is_lease_wanted();
+            let lets_go = wait.is_none_or(|wait| wait > LINGER) || self.is_held(signal);
             if calls.is_empty() && lets_go {
                 self.let_go().await?;
                 return Ok(true);
@@ -292,6 +290,8 @@ impl<'a, O: Outside> Task<'a, O> {
         let attempts = std::mem::take(&mut self.attempts);
         let written = attempts.clone();
         let saved = self.outside.save(by, before, transaction, written).await?;
+        // Too late: what was noted has not happened.
+        self.transaction.notes.clear();
         match saved {
             Saved::Yes => self.saved = self.transaction.clone(),
             Saved::TooLate => self.attempts = attempts,
@@ -344,12 +344,15 @@ impl<'a, O: Outside> Task<'a, O> {
         Ok(())
     }
 
-    fn may_call(&self) -> bool {
-        !self.outside.is_halted() && self.outside.me() == self.me
+    /// Whether no call is begun: all ends, somebody else may drive it, or somebody wants to change
+    /// the transaction after the calls under way.
+    fn is_held(&self, signal: &Signal) -> bool {
+        let is_valid = !self.outside.is_halted() && self.outside.me() == self.me;
+        !is_valid || signal.is_lease_wanted()
     }
 
-    fn call(&mut self, index: usize, calls: &mut Calls<'a>) {
-        if !self.may_call() {
+    fn call(&mut self, index: usize, signal: &Signal, calls: &mut Calls<'a>) {
+        if self.is_held(signal) {
             self.transaction.calling.remove(&index);
             return;
         }
@@ -361,8 +364,8 @@ impl<'a, O: Outside> Task<'a, O> {
     }
 
     /// Asks the client: `query_prepared`.
-    fn ask(&mut self, calls: &mut Calls<'a>) {
-        if !self.may_call() {
+    fn ask(&mut self, signal: &Signal, calls: &mut Calls<'a>) {
+        if self.is_held(signal) {
             self.transaction.asking = false;
             return;
         }

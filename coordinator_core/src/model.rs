@@ -177,6 +177,9 @@ pub struct Options {
     /// What a saga's actions answer is sent to all that are called after them.
     #[serde(skip_serializing_if = "is_default")]
     pub pass_results: bool,
+    /// Who is told of its end.
+    #[serde(skip_serializing_if = "is_default")]
+    pub end_webhook: String,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -218,6 +221,8 @@ pub struct Global {
     pub next_run: Micros,
     /// When it was made known.
     pub created: Micros,
+    /// When it was submitted, if it was made known before.
+    pub submitted: Option<Micros>,
     /// When it was last written.
     pub updated: Micros,
     /// When it succeeded.
@@ -226,11 +231,48 @@ pub struct Global {
     pub rolled_back: Option<Micros>,
     /// Since when it is a dead letter: given up until somebody takes care of it by hand.
     pub dead_since: Option<Micros>,
+    /// Since when questions to its client fail without an answer.
+    pub failing_since: Option<Micros>,
+    /// Since when nothing is begun for it, by an operator's wish.
+    pub paused_since: Option<Micros>,
+    /// So long it was paused before, which no deadline counts.
+    pub paused_us: Micros,
     /// Its rows know of every success that allows another call, before that is made.
     pub is_exact: bool,
 }
 
 impl Global {
+    /// One that is just made known: nobody has said anything about it but this.
+    #[must_use]
+    pub fn new(gid: &str, pattern: Pattern, status: Status, now: Micros) -> Global {
+        Global {
+            id: 0,
+            gid: gid.to_owned(),
+            pattern,
+            status,
+            query_prepared: String::new(),
+            protocol: String::new(),
+            custom_data: String::new(),
+            steps: String::new(),
+            payloads: String::new(),
+            rollback_reason: String::new(),
+            result: String::new(),
+            options: Options::default(),
+            retry_count: 0,
+            query_interval: 0,
+            next_run: now,
+            created: now,
+            updated: now,
+            finished: None,
+            rolled_back: None,
+            dead_since: None,
+            submitted: None,
+            failing_since: None,
+            paused_since: None,
+            paused_us: 0,
+            is_exact: false,
+        }
+    }
     /// Whether its steps and payloads say all about its branches; see `plan`.
     #[must_use]
     pub fn is_planned(&self) -> bool {
@@ -257,6 +299,8 @@ pub struct Branch {
     pub attempts: u64,
     /// Calls that came to nothing, since somebody last asked for a retry by hand.
     pub errors: u64,
+    /// Since when its calls fail without an answer.
+    pub failing_since: Option<Micros>,
     /// Why the last call did not succeed.
     pub last_error: String,
     /// Not to be called before.
@@ -291,6 +335,7 @@ impl Branch {
             ended: None,
             attempts: 0,
             errors: 0,
+            failing_since: None,
             last_error: String::new(),
             not_before: 0,
             interval: 0,
@@ -315,6 +360,45 @@ impl Branch {
             && self.answer.is_empty();
         self.only_call.zip(self.ended).filter(|_| is_all)
     }
+}
+
+names! {
+    /// What made a transaction change otherwise than by going well.
+    Cause {
+        /// A refusal, a limit or a timeout.
+        Coordinator "coordinator",
+        /// What the client answered when it was asked.
+        Answer "query_prepared",
+        /// A client's submit.
+        Submit "submit",
+        /// A client's abort.
+        Abort "abort",
+        /// A client's forceStop.
+        Stop "forceStop",
+        /// A client's resetNextCronTime or resetCronTime.
+        RunNow "resetNextCronTime",
+        /// Too many calls, or for too long, failed without an answer.
+        DeadLetter "dead letter",
+        /// An operator, which has a record of its own.
+        Operator "operator",
+        /// Whoever wants to know of the end was told, or could not be.
+        Webhook "end_webhook",
+    }
+}
+
+/// Something unusual that happened to a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// When.
+    pub time: Micros,
+    /// What made it happen.
+    pub cause: Cause,
+    /// The status before.
+    pub from: Status,
+    /// And after.
+    pub to: Status,
+    /// Why.
+    pub reason: String,
 }
 
 /// What a service answered.

@@ -114,6 +114,9 @@ settings! {
     coordinator_request_timeout: u64;
     /// Failed calls of a branch that make its transaction a dead letter; 0 for none [default: 0]
     coordinator_dead_letter_after: u64;
+    /// Seconds that calls of a branch may fail before its transaction is a dead letter; 0 for ever
+    /// [default: 604800]
+    coordinator_dead_letter_age: u64;
     /// Who is told by a POST when calls of a branch come to nothing again and again, and when that
     /// makes a dead letter [default: nobody]
     #[arg(value_name = "URL")]

@@ -143,6 +143,10 @@ fn options(settings: &Settings) -> coordinator::Options {
     if let Some(limit) = settings.coordinator_dead_letter_after {
         rules.dead_letter_after = limit;
     }
+    set(
+        &mut rules.dead_letter_age,
+        settings.coordinator_dead_letter_age,
+    );
     if let Some(url) = &settings.coordinator_alert_webhook {
         rules.alert_after = settings.coordinator_alert_retry_limit.unwrap_or(3);
         options.alert_webhook = Some(url.clone());

@@ -4,28 +4,11 @@ use super::{Coordinator, Refusal, Request, Result, Transaction};
 use crate::{
     model::{Global, Micros},
     store::Filter,
+    when::time,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-pub(super) fn time(micros: Micros) -> String {
-    use cohort_engine::types::DateTime;
-    let at = i64::try_from(micros)
-        .ok()
-        .and_then(DateTime::from_unix_micros);
-    let at = at.unwrap_or_default();
-    let (seconds, micros) = (at.micros / 1_000_000, at.micros % 1_000_000);
-    let (date, hour) = (at.date, seconds / 3600);
-    format!(
-        "{:04}-{:02}-{:02}T{hour:02}:{:02}:{:02}.{micros:06}Z",
-        date.year,
-        date.month,
-        date.day,
-        seconds / 60 % 60,
-        seconds % 60
-    )
-}
 
 /// A global transaction as the protocol shows it: empty fields are left out.
 pub(super) fn global_json(global: &Global) -> Value {
@@ -53,6 +36,9 @@ pub(super) fn global_json(global: &Global) -> Value {
     }
     if let Some(at) = global.dead_since {
         put("dead_time", &time(at));
+    }
+    if let Some(at) = global.paused_since.filter(|_| !global.status.is_final()) {
+        put("pause_time", &time(at));
     }
     // After the end: when it was last due, which was then.
     let due = global.finished.or(global.rolled_back);

@@ -7,7 +7,7 @@ pub(super) use super::super::plan::text;
 use super::{
     super::decide::Branches,
     super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status},
-    super::{extras, plan},
+    super::{call::is_http, extras, plan},
     Coordinator, Refusal, Result, Transaction,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -20,6 +20,7 @@ const GID_BYTES_MAX: usize = 128;
 const PROTOCOL_BYTES_MAX: usize = 16;
 const BRANCH_ID_BYTES_MAX: usize = 128;
 const OP_BYTES_MAX: usize = 64;
+const URL_BYTES_MAX: usize = 2_048;
 
 /// A global transaction as a client describes it.
 #[derive(Clone, Debug)]
@@ -126,6 +127,9 @@ impl Submission {
             // What is below 0 is 0, as with times.
             retry_limit: number(fields, "retry_limit")? as u64,
             pass_results: flag(fields, "pass_results")?,
+            end_webhook: typed(fields, "end_webhook", "a URL", |url| {
+                url.as_str().map(str::to_owned)
+            })?,
         };
         let object = |value: &Value| value.as_object().cloned();
         let extra = typed(fields, "req_extra", "an object", object)?;
@@ -146,7 +150,17 @@ impl Submission {
 
     /// Itself, if it is within limits.
     pub fn checked(self) -> Result<Submission> {
-        let submission = self;
+        let mut submission = self;
+        // What clients of DTM can say is among the extras.
+        if submission.options.end_webhook.is_empty() {
+            submission.options.end_webhook = text(&submission.extra, "end_webhook");
+        }
+        let end_webhook = &submission.options.end_webhook;
+        short("end_webhook", end_webhook, URL_BYTES_MAX)?;
+        if !end_webhook.is_empty() && !is_http(end_webhook) {
+            let what = "end_webhook: http://… or https://… is expected";
+            return Err(Refusal::Bad(what.into()));
+        }
         if submission.gid.is_empty() {
             return Err(Refusal::Bad("gid: one is expected".into()));
         }
@@ -198,10 +212,6 @@ impl Submission {
         let payloads: Vec<_> = (0..self.steps.len()).map(|step| self.body(step)).collect();
         let planned = plan::branches(pattern, &self.steps, &payloads);
         let global = Global {
-            id: 0,
-            gid: self.gid.clone(),
-            pattern,
-            status,
             query_prepared: self.query_prepared.clone(),
             protocol: self.protocol.clone(),
             custom_data: self.custom_data.clone(),
@@ -211,17 +221,8 @@ impl Submission {
                 None => String::new(),
             },
             rollback_reason: self.rollback_reason.clone(),
-            result: String::new(),
             options: self.options.clone(),
-            retry_count: 0,
-            query_interval: 0,
-            next_run: now,
-            created: now,
-            updated: now,
-            finished: None,
-            rolled_back: None,
-            dead_since: None,
-            is_exact: false,
+            ..Global::new(&self.gid, pattern, status, now)
         };
         let branches = match planned {
             Some(planned) => planned,
@@ -231,7 +232,8 @@ impl Submission {
             None => Vec::new(),
         };
         let urls = branches.iter().map(|branch| branch.url.as_str());
-        for url in urls.chain([self.query_prepared.as_str()]) {
+        let others = [&self.query_prepared, &self.options.end_webhook];
+        for url in urls.chain(others.map(String::as_str)) {
             coordinator.caller.check(url).map_err(Refusal::Bad)?;
         }
         let transaction = Transaction::new(global, branches);

@@ -1,7 +1,10 @@
 //! Topics: who wants the messages that are sent to a name.
 
-use super::{Coordinator, Refusal, Request, Result, lists::time, steps::short};
-use crate::store::{Named, Topic};
+use super::{Coordinator, Refusal, Request, Result, steps::short};
+use crate::{
+    store::{Named, Topic},
+    when::time,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

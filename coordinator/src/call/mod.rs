@@ -22,6 +22,7 @@ use super::{
     grpc,
     model::{Global, Reply},
 };
+use cohort_mysql::client::tls::authorities;
 use guard::Resolver;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
@@ -35,8 +36,8 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use pool::Pool;
-use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
-use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, crypto::ring};
+use std::{collections::BTreeMap, path::Path, pin::pin, sync::Arc, time::Duration};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 use turns::Turns;
 
 /// No more of an answer is read.
@@ -103,6 +104,15 @@ pub(super) fn is_http(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
+/// The host and port in a branch's url, for people: it may be none.
+pub(super) fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let place = rest.trim_start_matches('/');
+    let place = place.split(['/', '?', '#']).next().unwrap_or_default();
+    // Without a password.
+    place.rsplit('@').next().unwrap_or_default()
+}
+
 /// The port of a URI that names none.
 fn usual_port(uri: &Uri) -> u16 {
     match uri.scheme_str() {
@@ -128,11 +138,21 @@ impl Caller {
     ///
     /// TLS cannot be had.
     pub fn new(guard: Guard) -> Result<Caller, String> {
+        Caller::trusting(guard, None)
+    }
+
+    /// The same; `authority` names the file with those whose certificates are trusted, unless it
+    /// is those that the system trusts.
+    ///
+    /// # Errors
+    ///
+    /// TLS cannot be had, or what is wrong with the file.
+    pub fn trusting(guard: Guard, authority: Option<&Path>) -> Result<Caller, String> {
         let guard = Arc::new(guard);
         let mut connector = HttpConnector::new_with_resolver(Resolver::new(Arc::clone(&guard)));
         connector.set_nodelay(true);
         connector.enforce_http(false);
-        let tls = trusting_the_system().map_err(|error| error.to_string())?;
+        let tls = tls(authority)?;
         let secured = |tls| {
             HttpsConnectorBuilder::new()
                 .with_tls_config(tls)
@@ -210,7 +230,7 @@ impl Caller {
         token: Option<&str>,
         body: &serde_json::Value,
     ) -> Result<serde_json::Value, String> {
-        let answer = self.send_json(url, token, body).await?;
+        let answer = self.send_json(url, token, body.to_string()).await?;
         let value: serde_json::Value = serde_json::from_str(&answer.body)
             .map_err(|_| format!("{url}: status {}, no JSON", answer.status.as_u16()))?;
         if answer.status != StatusCode::OK {
@@ -221,7 +241,7 @@ impl Caller {
     }
 
     /// Posts JSON to whoever takes it; why it does not.
-    pub async fn notify(&self, url: &str, body: &serde_json::Value) -> Result<(), String> {
+    pub async fn notify(&self, url: &str, body: String) -> Result<(), String> {
         let status = self.send_json(url, None, body).await?.status;
         match status.is_success() {
             true => Ok(()),
@@ -233,14 +253,14 @@ impl Caller {
         &self,
         url: &str,
         token: Option<&str>,
-        body: &serde_json::Value,
+        body: String,
     ) -> Result<Answer, String> {
         let mut request = Request::post(url).header(CONTENT_TYPE, "application/json");
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let request = request
-            .body(Full::new(Bytes::from(body.to_string())))
+            .body(Full::new(Bytes::from(body)))
             .map_err(|error| format!("{url}: {error}"))?;
         let answer = self.http.send(request).await;
         answer.map_err(|error| format!("{url}: {error}"))
@@ -293,17 +313,21 @@ impl Caller {
     }
 }
 
-/// TLS with services whose certificates the system trusts, or the file that SSL_CERT_FILE names.
-fn trusting_the_system() -> Result<ClientConfig, rustls::Error> {
+/// TLS with services whose certificates are signed by one of this file's; without one, which the
+/// system trusts, or the file that SSL_CERT_FILE names.
+fn tls(authority: Option<&Path>) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?;
-    Ok(match builder.clone().with_native_roots() {
-        Ok(builder) => builder.with_no_client_auth(),
-        // A system that trusts nobody can still call those without TLS.
-        Err(_) => builder
-            .with_root_certificates(RootCertStore::empty())
-            .with_no_client_auth(),
-    })
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let builder = match authority {
+        Some(path) => builder.with_root_certificates(authorities(path)?),
+        None => match builder.clone().with_native_roots() {
+            Ok(builder) => builder,
+            // A system that trusts nobody can still call those without TLS.
+            Err(_) => builder.with_root_certificates(RootCertStore::empty()),
+        },
+    };
+    Ok(builder.with_no_client_auth())
 }
 
 /// Reads an answer to its end.
@@ -332,4 +356,24 @@ fn reasons(error: &dyn std::error::Error) -> String {
 /// As much of a text as is kept of an error.
 pub fn shortened(text: &str) -> String {
     text.chars().take(ERROR_CHARACTERS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_of;
+
+    #[test]
+    fn hosts_are_between_scheme_and_path() {
+        for (url, wanted) in [
+            ("http://a:80/x?u=http://b/", "a:80"),
+            ("https://user:secret@a/x", "a"),
+            ("h:1/p.S/M", "h:1"),
+            ("grpcs://h:1/p.S/M", "h:1"),
+            ("dns:///h:1/p.S/M", "h:1"),
+            ("http://[::1]:8080?x", "[::1]:8080"),
+            ("", ""),
+        ] {
+            assert_eq!(host_of(url), wanted, "{url}");
+        }
+    }
 }

@@ -238,6 +238,8 @@ fn submission(message: &[u8]) -> Result<Submission, Refusal> {
             concurrent: false,
             retry_limit: count(options.retry_limit),
             pass_results: false,
+            // Among the extras, if it is said.
+            end_webhook: String::new(),
         },
         extra: texts(request.req_extra),
     }

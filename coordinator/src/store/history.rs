@@ -4,11 +4,12 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Micros, Status},
+        model::{Cause, Micros, Note, Status},
         plan,
     },
     connection::Connection,
-    rows::{self, Row, moment, read_timing, text},
+    rows::{self, Row, moment, moment_or_null, read_timing, text},
+    webhooks::{self, Untold},
 };
 use cohort_coordinator_core::outside::{Attempt, By, Saved};
 use cohort_engine::types::Value;
@@ -53,6 +54,7 @@ pub(super) fn operate(
     if rows::save(connection, by, before, after, &[], now)? == Saved::TooLate {
         return Ok(Saved::TooLate);
     }
+    write_pause(connection, before, after)?;
     let values = [
         text(&after.global.gid),
         moment(operated.time),
@@ -83,12 +85,47 @@ fn order(attempt: &Attempt) -> (Micros, &str, &str) {
     (attempt.timing.started, &attempt.branch_id, &attempt.op)
 }
 
-/// The last calls, and all that operators did; the oldest first.
+/// Writes since when it is paused, which nobody else writes: whatever a driver or a client writes
+/// at the same time, a pause stays.
+fn write_pause(
+    connection: &mut dyn Connection,
+    before: &Transaction,
+    after: &Transaction,
+) -> Result<(), SqlError> {
+    const PAUSE: &str =
+        "UPDATE global_transactions SET pause_time = ?, paused_us = ? WHERE gid = ?";
+    let pause = |of: &Transaction| (of.global.paused_since, of.global.paused_us);
+    if pause(before) == pause(after) {
+        return Ok(());
+    }
+    let (since, us) = pause(after);
+    let values = [
+        moment_or_null(since),
+        Value::UInt(us),
+        text(&after.global.gid),
+    ];
+    connection.run(PAUSE, &values).map(drop)
+}
+
+/// What is kept of a transaction besides its rows and its branches'; the oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The last calls.
+    pub attempts: Vec<Attempt>,
+    /// All that operators did.
+    pub operations: Vec<Operated>,
+    /// All else that was unusual.
+    pub notes: Vec<Note>,
+    /// Ends that whoever wants to know was not told yet.
+    pub untold: Vec<Untold>,
+}
+
+/// What is kept of it, with so many calls at most.
 pub(super) fn history(
     connection: &mut dyn Connection,
     gid: &str,
     limit: u64,
-) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
+) -> Result<History, SqlError> {
     const ATTEMPTS: &str = "SELECT branch_id, op, started, duration_us, result, error \
          FROM attempts WHERE gid = ? ORDER BY started DESC LIMIT ?";
     const ONLY_CALLS: &str = "SELECT branch_id, op, called_time, duration_us, 'success', '' \
@@ -97,6 +134,8 @@ pub(super) fn history(
     const CALLS: &str = "SELECT calls FROM global_transactions WHERE gid = ?";
     const OPERATIONS: &str = "SELECT time, operator, operation, branch_id, op, status_before, \
          status_after, reason FROM operations WHERE gid = ? ORDER BY id";
+    const NOTES: &str = "SELECT time, cause, status_before, status_after, reason \
+         FROM changes WHERE gid = ? ORDER BY id";
     let attempt = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Some(Attempt {
@@ -136,11 +175,25 @@ pub(super) fn history(
         .len()
         .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
     attempts.drain(..older);
-    let operations = connection.run(OPERATIONS, &[text(gid)])?;
-    Ok((
+    let operations = connection.run(OPERATIONS, &[text(gid)])?.rows;
+    let notes = connection.run(NOTES, &[text(gid)])?.rows;
+    Ok(History {
         attempts,
-        operations.rows.into_iter().map(operated).collect(),
-    ))
+        operations: operations.into_iter().map(operated).collect(),
+        notes: notes.into_iter().filter_map(read_note).collect(),
+        untold: webhooks::untold(connection, gid)?,
+    })
+}
+
+fn read_note(row: Vec<Value>) -> Option<Note> {
+    let mut row = Row(row.into_iter());
+    Some(Note {
+        time: row.moment()?,
+        cause: Cause::parse(&row.text())?,
+        from: Status::parse(&row.text())?,
+        to: Status::parse(&row.text())?,
+        reason: row.text(),
+    })
 }
 
 /// A page of transactions that were made known before `until`, by their numbers from `after` on.
@@ -177,10 +230,11 @@ pub(super) fn ended(
 pub(super) fn remove(connection: &mut dyn Connection, gids: &[String]) -> Result<(), SqlError> {
     const GLOBAL: &str = "DELETE FROM global_transactions WHERE gid = ? \
          AND status IN ('succeed', 'failed')";
-    const PARTS: [&str; 3] = [
+    const PARTS: [&str; 4] = [
         "DELETE FROM branches WHERE gid = ?",
         "DELETE FROM attempts WHERE gid = ?",
         "DELETE FROM operations WHERE gid = ?",
+        "DELETE FROM changes WHERE gid = ?",
     ];
     for gid in gids {
         // An operator may have brought it back to life.
@@ -188,6 +242,7 @@ pub(super) fn remove(connection: &mut dyn Connection, gids: &[String]) -> Result
             for part in PARTS {
                 connection.run(part, &[text(gid)])?;
             }
+            webhooks::remove(connection, gid)?;
         }
     }
     Ok(())

@@ -3,7 +3,8 @@
 use super::{
     super::model::{Global, Micros, Pattern, Status},
     connection::Connection,
-    rows::{NO_TIME, Row, is_new, moment, read_global, text},
+    filter::Filter,
+    rows::{COLUMNS, NO_TIME, Row, is_new, moment, read_global, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -32,68 +33,19 @@ pub struct Named {
     pub version: u64,
 }
 
-/// Which transactions a list shows.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// Only this one.
-    pub gid: Option<String>,
-    /// Only of this status.
-    pub status: Option<String>,
-    /// Only of this kind.
-    pub pattern: Option<String>,
-    /// Created at or after.
-    pub from: Option<Micros>,
-    /// Created before or at.
-    pub to: Option<Micros>,
-    /// Only those that have not ended.
-    pub unfinished: bool,
-    /// Only dead letters.
-    pub dead: bool,
-    /// With an id below this.
-    pub below: Option<u64>,
-    /// So many at most.
-    pub limit: u64,
-}
-
-impl Filter {
-    /// Whether it leaves nothing out.
-    #[must_use]
-    pub fn is_everything(&self) -> bool {
-        let words = [&self.gid, &self.status, &self.pattern];
-        let times = [self.from, self.to];
-        words.iter().all(|word| word.is_none())
-            && times.iter().all(Option::is_none)
-            && !self.unfinished
-            && !self.dead
-    }
-}
-
 /// Transactions, the newest first.
 pub(crate) fn list(
     connection: &mut dyn Connection,
     filter: &Filter,
 ) -> Result<Vec<Global>, SqlError> {
-    // One statement for all filters: what is not asked for is NULL, and true.
-    const LIST: &str = "SELECT gid, trans_type, status, query_prepared, protocol, steps, \
-         custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id \
-         FROM global_transactions WHERE id < ? AND (? IS NULL OR gid = ?) AND (? IS NULL OR status = ?) \
-         AND (? IS NULL OR trans_type = ?) AND (? IS NULL OR create_time >= ?) \
-         AND (? IS NULL OR create_time <= ?) \
-         AND (? = 0 OR status NOT IN ('succeed', 'failed')) \
-         AND (? = 0 OR dead_time IS NOT NULL) ORDER BY id DESC LIMIT ?";
-    let words = [&filter.gid, &filter.status, &filter.pattern];
-    let words = words.map(|word| word.as_deref().map_or(Value::Null, text));
-    let times = [filter.from, filter.to].map(|time| time.map_or(Value::Null, moment));
-    let mut values = vec![Value::UInt(filter.below.unwrap_or(u64::MAX))];
-    for value in words.into_iter().chain(times) {
-        values.extend([value.clone(), value]);
-    }
-    let flags = [filter.unfinished, filter.dead];
-    values.extend(flags.map(|flag| Value::UInt(flag.into())));
+    let (conditions, mut values) = filter.conditions();
+    let list = format!(
+        "SELECT gid, {COLUMNS} FROM global_transactions WHERE {conditions} \
+         ORDER BY id DESC LIMIT ?"
+    );
     values.push(Value::UInt(filter.limit));
     let mut listed = Vec::new();
-    for row in connection.run(LIST, &values)?.rows {
+    for row in connection.run(&list, &values)?.rows {
         let mut row = Row(row.into_iter());
         let gid = row.text();
         listed.push(read_global(gid, &mut row)?);
@@ -112,11 +64,14 @@ pub struct Unfinished {
     pub count: u64,
     /// Those of them that are dead letters.
     pub dead: u64,
+    /// Those of them that are paused.
+    pub paused: u64,
 }
 
 /// Counts unfinished transactions.
 pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinished>, SqlError> {
-    const COUNT: &str = "SELECT trans_type, status, COUNT(*), COUNT(dead_time) \
+    const COUNT: &str = "SELECT trans_type, status, COUNT(*), COUNT(dead_time), \
+         COUNT(pause_time) \
          FROM global_transactions WHERE next_run_us <= ? GROUP BY trans_type, status";
     let counted = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
@@ -125,6 +80,7 @@ pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinish
             status: Status::parse(&row.text())?,
             count: row.number(),
             dead: row.number(),
+            paused: row.number(),
         })
     };
     let answer = connection.run(COUNT, &[Value::UInt(NO_TIME)])?;

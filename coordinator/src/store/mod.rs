@@ -12,9 +12,12 @@
 //! | `leases` | who drives what, if several coordinators share the tables |
 //! | `worker` | the threads that use connections, and the gathering of writes |
 //! | `schema`, `rows`, `lists`, `history` | the tables, and what is read and written |
+//! | `webhooks` | who is to be told of ends |
+//! | `filter`, `survey` | which transactions operators mean, and what these wait for |
 
 mod connection;
 mod embedded;
+mod filter;
 mod history;
 mod leases;
 mod lists;
@@ -22,15 +25,20 @@ mod place;
 mod remote;
 mod rows;
 mod schema;
+mod survey;
+mod webhooks;
 mod worker;
 
-pub use history::Operated;
-pub use lists::{Filter, Named, Topic, Unfinished};
+pub use filter::Filter;
+pub use history::{History, Operated};
+pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
 pub use rows::{LAST_TIME, Registered};
+pub use survey::{Awaited, CHUNK, Found, Summary, Tried};
+pub use webhooks::{Pending, Untold};
 
 use super::{
-    decide::Transaction,
+    decide::{Moment, Operation, Transaction},
     model::{Branch, CopyOnWrite, Global, Micros, Pattern},
 };
 use cohort_coordinator_core::outside::{Attempt, By, Claimed, Due, News, Saved, Seen};
@@ -214,15 +222,35 @@ impl Store {
             .write(move |connection| history::operate(connection, &before, &after, &operated, now))
             .await
     }
-    /// The last calls for a transaction, and all that operators did; the oldest first.
-    pub async fn history(
-        &self,
-        gid: &str,
-        limit: u64,
-    ) -> Result<(Vec<Attempt>, Vec<Operated>), SqlError> {
+    /// What happened to a transaction, with so many calls at most.
+    pub async fn history(&self, gid: &str, limit: u64) -> Result<History, SqlError> {
         let gid = gid.to_owned();
         self.workers
             .read(move |connection| history::history(connection, &gid, limit))
+            .await
+    }
+    /// Ends that are to be told now.
+    pub async fn due_webhooks(&self, now: Micros, limit: u64) -> Result<Vec<Pending>, SqlError> {
+        self.workers
+            .read(move |connection| webhooks::due(connection, now, limit))
+            .await
+    }
+    /// An end was told.
+    pub async fn webhook_taken(&self, pending: Pending, now: Micros) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| webhooks::taken(connection, &pending, now))
+            .await
+    }
+    /// An end could not be told, for this reason. It is tried again then; `None`: not at all.
+    pub async fn webhook_not_taken(
+        &self,
+        pending: Pending,
+        why: String,
+        next_try: Option<Micros>,
+        now: Micros,
+    ) -> Result<(), SqlError> {
+        self.workers
+            .write(move |connection| webhooks::not_taken(connection, &pending, &why, next_try, now))
             .await
     }
     /// See [`history::ended`].
@@ -259,6 +287,36 @@ impl Store {
     pub async fn list(&self, filter: Filter) -> Result<Vec<Global>, SqlError> {
         self.workers
             .read(move |connection| lists::list(connection, &filter))
+            .await
+    }
+    /// Names of the transactions that a filter finds, as far as SQL can tell.
+    pub async fn find(&self, filter: Filter) -> Result<Found, SqlError> {
+        self.workers
+            .read(move |connection| survey::find(connection, &filter))
+            .await
+    }
+    /// What these wait for, [`CHUNK`] of them at most, if the filter means them.
+    pub async fn look_into(
+        &self,
+        gids: Vec<String>,
+        filter: Filter,
+        moment: Moment,
+    ) -> Result<Vec<Summary>, SqlError> {
+        self.workers
+            .read(move |connection| survey::look_into(connection, &gids, &filter, moment))
+            .await
+    }
+    /// What an operation would come to with each of these, [`CHUNK`] of them at most, that the
+    /// filter means.
+    pub async fn try_out(
+        &self,
+        gids: Vec<String>,
+        filter: Filter,
+        operation: Operation,
+        moment: Moment,
+    ) -> Result<Vec<Tried>, SqlError> {
+        self.workers
+            .read(move |connection| survey::try_out(connection, &gids, &filter, &operation, moment))
             .await
     }
     /// How many transactions are unfinished.

@@ -3,14 +3,16 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Pattern, Status, Timing},
+        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Note, Pattern, Status, Timing},
         plan,
     },
     connection::Connection,
+    webhooks,
 };
 use cohort_coordinator_core::outside::{Attempt, By, Due, Saved};
 use cohort_engine::types::{DateTime, Value};
 use cohort_sql::SqlError;
+use std::sync::LazyLock;
 
 /// `next_run_us` of what has ended.
 const NEVER: u64 = u64::MAX;
@@ -45,7 +47,7 @@ pub(super) fn moment(micros: Micros) -> Value {
     DateTime::from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
 }
 
-fn moment_or_null(micros: Option<Micros>) -> Value {
+pub(super) fn moment_or_null(micros: Option<Micros>) -> Value {
     micros.map_or(Value::Null, moment)
 }
 
@@ -77,7 +79,7 @@ impl Row {
     }
 }
 
-fn corrupt(what: &str) -> SqlError {
+pub(super) fn corrupt(what: &str) -> SqlError {
     SqlError::unknown_error(format_args!("global_transactions: {what}"))
 }
 
@@ -136,6 +138,7 @@ pub(crate) fn insert(
         let branches = (0..).zip(&transaction.branches);
         insert_branches(connection, "INSERT INTO", &global.gid, branches)?;
     }
+    insert_notes(connection, &global.gid, &transaction.notes)?;
     Ok(true)
 }
 
@@ -148,8 +151,8 @@ fn insert_branches<'a>(
 ) -> Result<(), SqlError> {
     const INTO: &str = " branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
-         update_time, end_time, called_time, duration_us) VALUES ";
-    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?)";
+         update_time, end_time, called_time, duration_us, failing_time) VALUES ";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?, ?)";
     let rows = branches.map(|(position, branch)| {
         let [called, duration] = only_call(branch);
         [
@@ -169,6 +172,7 @@ fn insert_branches<'a>(
             moment_or_null(branch.ended),
             called,
             duration,
+            moment_or_null(branch.failing_since),
         ]
     });
     insert_rows(connection, &format!("{verb}{INTO}"), ROW, rows)
@@ -221,7 +225,7 @@ pub(crate) fn save(
     // Somebody else may know less of a branch than its row: then the row is right.
     const BRANCH: &str = "UPDATE branches SET status = ?, attempts = ?, errors = ?, \
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
-         end_time = ?, called_time = ?, duration_us = ? \
+         end_time = ?, called_time = ?, duration_us = ?, failing_time = ? \
          WHERE gid = ? AND branch_id = ? AND op = ? AND attempts = ?";
     // Ignored is what a clock that was set back makes look like a call already recorded.
     const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
@@ -263,6 +267,7 @@ pub(crate) fn save(
             moment_or_null(branch.ended),
             called,
             duration,
+            moment_or_null(branch.failing_since),
             text(&global.gid),
             text(&branch.branch_id),
             text(&branch.op),
@@ -282,7 +287,34 @@ pub(crate) fn save(
         ]
     });
     insert_rows(connection, ATTEMPT, "(?, ?, ?, ?, ?, ?, ?)", rows)?;
+    insert_notes(connection, &global.gid, &transaction.notes)?;
+    if webhooks::is_end(before.global.status, transaction) {
+        webhooks::insert(connection, global, now)?;
+    }
     Ok(Saved::Yes)
+}
+
+/// Writes the unusual things that happened.
+pub(super) fn insert_notes(
+    connection: &mut dyn Connection,
+    gid: &str,
+    notes: &[Note],
+) -> Result<(), SqlError> {
+    const NOTE: &str = "INSERT INTO changes (gid, time, cause, status_before, status_after, \
+         reason) VALUES ";
+    const REASON_CHARACTERS_MAX: usize = 1_000;
+    let rows = notes.iter().map(|note| {
+        let reason: String = note.reason.chars().take(REASON_CHARACTERS_MAX).collect();
+        [
+            text(gid),
+            moment(note.time),
+            text(note.cause.name()),
+            text(note.from.name()),
+            text(note.to.name()),
+            text(&reason),
+        ]
+    });
+    insert_rows(connection, NOTE, "(?, ?, ?, ?, ?, ?)", rows)
 }
 
 /// Writes a transaction without its branches, unless somebody was faster. One that has ended has
@@ -296,13 +328,13 @@ fn save_global(
 ) -> Result<bool, SqlError> {
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, \
-         calls = COALESCE(?, calls) \
+         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
+         is_exact = is_exact OR ?, calls = COALESCE(?, calls) \
          WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, is_exact = is_exact OR ?, \
-         calls = COALESCE(?, calls), owner = ? \
+         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
+         is_exact = is_exact OR ?, calls = COALESCE(?, calls), owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
     let global = &transaction.global;
     let owner = connection.owner();
@@ -318,6 +350,8 @@ fn save_global(
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
         moment_or_null(global.dead_since),
+        moment_or_null(global.submitted),
+        moment_or_null(global.failing_since),
         Value::UInt(global.is_exact.into()),
         new_calls(before, transaction).map_or(Value::Null, Value::Bytes),
     ];
@@ -364,30 +398,30 @@ pub(crate) fn load(
     connection: &mut dyn Connection,
     gid: &str,
 ) -> Result<Option<Transaction>, SqlError> {
-    const GLOBAL: &str = "SELECT trans_type, status, query_prepared, protocol, steps, \
-         custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
-         next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, id, \
-         payloads, is_exact, calls \
-         FROM global_transactions WHERE gid = ?";
-    const BRANCHES: &str = "SELECT position, branch_id, op, url, body, status, attempts, errors, \
-         last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us \
-         FROM branches WHERE gid = ? ORDER BY position";
-    let Some(row) = connection.run(GLOBAL, &[text(gid)])?.rows.pop() else {
+    static GLOBAL: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT payloads, is_exact, calls, {COLUMNS} FROM global_transactions WHERE gid = ?"
+        )
+    });
+    static BRANCHES: LazyLock<String> = LazyLock::new(|| {
+        format!("SELECT {BRANCH_COLUMNS} FROM branches WHERE gid = ? ORDER BY position")
+    });
+    let Some(row) = connection.run(&GLOBAL, &[text(gid)])?.rows.pop() else {
         return Ok(None);
     };
     let mut row = Row(row.into_iter());
+    let (payloads, is_exact, calls) = (row.text(), row.number() != 0, row.text());
     let mut global = read_global(gid.to_owned(), &mut row)?;
-    global.payloads = row.text();
-    global.is_exact = row.number() != 0;
+    (global.payloads, global.is_exact) = (payloads, is_exact);
     let mut branches = Vec::new();
     if global.is_planned() {
         branches = plan::read(global.pattern, &global.steps, &global.payloads)
             .ok_or_else(|| corrupt("steps or payloads"))?;
-        plan::read_calls(&row.text())
+        plan::read_calls(&calls)
             .and_then(|calls| plan::apply(calls, &mut branches))
             .ok_or_else(|| corrupt("calls"))?;
     }
-    for row in connection.run(BRANCHES, &[text(gid)])?.rows {
+    for row in connection.run(&BRANCHES, &[text(gid)])?.rows {
         let mut row = Row(row.into_iter());
         let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
         let branch = read_branch(&mut row)?;
@@ -400,7 +434,17 @@ pub(crate) fn load(
     Ok(Some(Transaction::read_back(global, branches)))
 }
 
-/// The columns of `load` but the last three, in their order.
+/// What [`read_global`] reads.
+pub(super) const COLUMNS: &str = "trans_type, status, query_prepared, protocol, steps, \
+     custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
+     next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, submit_time, \
+     failing_time, pause_time, paused_us, id";
+/// A branch's position, and what [`read_branch`] reads.
+pub(super) const BRANCH_COLUMNS: &str = "position, branch_id, op, url, body, status, attempts, \
+     errors, last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us, \
+     failing_time";
+
+/// A transaction from its [`COLUMNS`].
 pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
     let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
     let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
@@ -426,12 +470,16 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
         finished: row.moment(),
         rolled_back: row.moment(),
         dead_since: row.moment(),
+        submitted: row.moment(),
+        failing_since: row.moment(),
+        paused_since: row.moment(),
+        paused_us: row.number(),
         is_exact: false,
         id: row.number(),
     })
 }
 
-fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
+pub(super) fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
     Ok(Branch {
         branch_id: row.text(),
         op: row.text(),
@@ -446,6 +494,7 @@ fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
         answer: row.text(),
         ended: row.moment(),
         only_call: read_timing(row),
+        failing_since: row.moment(),
     })
 }
 
@@ -530,34 +579,16 @@ pub(crate) fn due(
 #[cfg(test)]
 mod tests {
     use super::{super::schema, *};
-    use crate::model::{Options, SECOND};
+    use crate::model::SECOND;
 
     fn saga() -> Transaction {
         let steps = r#"[{"action":"a","compensate":"b"},{"action":"c","compensate":"d"}]"#;
         let payloads = r#"["{}","{}"]"#;
         let branches = plan::read(Pattern::Saga, steps, payloads).expect("branches");
         let global = Global {
-            id: 0,
-            gid: "g".into(),
-            pattern: Pattern::Saga,
-            status: Status::Submitted,
-            query_prepared: String::new(),
-            protocol: String::new(),
-            custom_data: String::new(),
             steps: steps.into(),
             payloads: payloads.into(),
-            rollback_reason: String::new(),
-            result: String::new(),
-            options: Options::default(),
-            retry_count: 0,
-            query_interval: 0,
-            next_run: SECOND,
-            created: SECOND,
-            updated: SECOND,
-            finished: None,
-            rolled_back: None,
-            dead_since: None,
-            is_exact: false,
+            ..Global::new("g", Pattern::Saga, Status::Submitted, SECOND)
         };
         Transaction::read_back(global, branches)
     }

@@ -5,7 +5,7 @@ use cohort_sql::SqlError;
 use std::collections::BTreeMap;
 
 /// Each is made if it is not there. Times are UTC; names (`{EXACT}`) are compared byte for byte.
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 7] = [
     "CREATE TABLE IF NOT EXISTS global_transactions (
         gid VARCHAR(128) {EXACT} NOT NULL,
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -31,6 +31,10 @@ const TABLES: [&str; 5] = [
         is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'rows know of all that allows a call',
         branch_count BIGINT UNSIGNED NULL COMMENT 'if any was registered: how many it has',
         calls LONGTEXT NULL COMMENT 'of branches without rows that succeeded: microseconds',
+        submit_time DATETIME(6) NULL COMMENT 'if it was made known before',
+        failing_time DATETIME(6) NULL COMMENT 'since when questions to the client fail',
+        pause_time DATETIME(6) NULL COMMENT 'since when an operator pauses it',
+        paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in earlier pauses, in microseconds',
         PRIMARY KEY (gid),
         KEY id (id),
         KEY next_run (next_run_us)
@@ -54,6 +58,7 @@ const TABLES: [&str; 5] = [
         end_time DATETIME(6) NULL,
         called_time DATETIME(6) NULL COMMENT 'of its only call, if that succeeded',
         duration_us BIGINT UNSIGNED NULL COMMENT 'of the same; others are in attempts',
+        failing_time DATETIME(6) NULL COMMENT 'since when calls fail without an answer',
         PRIMARY KEY (gid, branch_id, op)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS attempts (
@@ -79,6 +84,30 @@ const TABLES: [&str; 5] = [
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
         PRIMARY KEY (gid, id),
         KEY id (id)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS changes (
+        gid VARCHAR(128) {EXACT} NOT NULL,
+        time DATETIME(6) NOT NULL,
+        cause VARCHAR(32) NOT NULL,
+        status_before VARCHAR(16) NOT NULL,
+        status_after VARCHAR(16) NOT NULL,
+        reason TEXT NOT NULL,
+        id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+        PRIMARY KEY (gid, id),
+        KEY id (id)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
+    "CREATE TABLE IF NOT EXISTS end_webhooks (
+        id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+        gid VARCHAR(128) {EXACT} NOT NULL,
+        url TEXT NOT NULL,
+        body LONGTEXT NOT NULL,
+        tries BIGINT UNSIGNED NOT NULL,
+        last_error TEXT NOT NULL,
+        next_try_us BIGINT UNSIGNED NOT NULL COMMENT 'microseconds since 1970; given up: none',
+        create_time DATETIME(6) NOT NULL,
+        PRIMARY KEY (id),
+        KEY gid (gid),
+        KEY next_try (next_try_us)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
     "CREATE TABLE IF NOT EXISTS topics (
         topic VARCHAR(128) {EXACT} NOT NULL,
@@ -170,7 +199,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
          FROM information_schema.columns \
          WHERE table_schema = DATABASE() AND collation_name = 'utf8mb4_bin' \
          AND table_name IN ('global_transactions', 'branches', 'attempts', 'operations', \
-         'topics', 'news')";
+         'changes', 'end_webhooks', 'topics', 'news')";
     let mut changes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in connection.run(PADDED, &[])?.rows {
         let mut row = Row(row.into_iter());
@@ -186,7 +215,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
 }
 
 /// Columns that tables of older versions lack.
-const ADDED: [(&str, &str); 8] = [
+const ADDED: [(&str, &str); 13] = [
     (
         "global_transactions",
         "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",
@@ -201,6 +230,14 @@ const ADDED: [(&str, &str); 8] = [
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
     ("topics", "version BIGINT UNSIGNED NOT NULL DEFAULT 1"),
+    ("branches", "failing_time DATETIME(6) NULL"),
+    ("global_transactions", "submit_time DATETIME(6) NULL"),
+    ("global_transactions", "failing_time DATETIME(6) NULL"),
+    ("global_transactions", "pause_time DATETIME(6) NULL"),
+    (
+        "global_transactions",
+        "paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0",
+    ),
 ];
 
 /// Adds a column if it is not there.
@@ -271,8 +308,9 @@ pub(super) mod tests {
             let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
             connection.run(&drop, &[]).unwrap();
         }
-        let read = "SELECT owner, payloads, is_exact, branch_count, calls, called_time, duration_us \
-             FROM global_transactions JOIN branches USING (gid)";
+        let read = "SELECT owner, payloads, is_exact, branch_count, calls, called_time, duration_us, \
+             submit_time, pause_time, paused_us, a.failing_time, b.failing_time \
+             FROM global_transactions a JOIN branches b USING (gid)";
         let count = "SELECT version FROM topics";
         assert!(connection.run(read, &[]).is_err());
         assert!(connection.run(count, &[]).is_err());

@@ -32,6 +32,10 @@ struct World {
     server: Mutex<Option<(u16, Arc<Instance>)>>,
     url: Mutex<String>,
     refuses: AtomicBool,
+    /// Who submits wants to know of the end.
+    asks: AtomicBool,
+    /// Ends that were told.
+    told: Mutex<Vec<String>>,
 }
 
 /// What a client does; `false`: what it was told to do is refused on the way.
@@ -54,6 +58,10 @@ impl World {
         let step = (visit.of("op"), visit.of("branch_id"));
         let (account, amount) = match (visit.path.as_str(), step) {
             ("/refuse", ("action", _)) => return Answer::Status(409, String::new()),
+            ("/told", _) => {
+                self.told.lock().expect("no panic").push(visit.body.clone());
+                return Answer::ok();
+            }
             ("/query", _) => return self.ledger().query_prepared(visit.of("gid")),
             ("/xa", _) => {
                 return match self.instance() {
@@ -111,6 +119,15 @@ fn saga(world: &World, server: &Server, goes_well: bool) -> Option<()> {
     let steps = json!([step("saga"), step(second)]);
     let submission = request("saga", json!({ "steps": steps, "timeout_to_fail": 0 }));
     post(server, "submit", &submission)
+}
+
+fn told_saga(world: &World, server: &Server, goes_well: bool) -> Option<()> {
+    world.asks.store(true, Ordering::Relaxed);
+    let second = if goes_well { "saga" } else { "refuse" };
+    let step = |path| json!({ "action": world.url(path), "compensate": world.url(path) });
+    let fields = json!({ "steps": [step("saga"), step(second)], "timeout_to_fail": 0,
+        "end_webhook": world.url("told") });
+    post(server, "submit", &request("saga", fields))
 }
 
 fn tcc(world: &World, server: &Server, goes_well: bool) -> Option<()> {
@@ -258,12 +275,31 @@ fn check(world: &World, server: &Server, what: &str, acknowledged: bool, goes_we
         (0, 0)
     };
     assert_eq!(moved, wanted, "{what}: {status}");
+    drop(ledger);
+    if world.asks.load(Ordering::Relaxed) && !status.is_empty() {
+        wait_until_told(world, &status, what);
+    }
     if acknowledged {
         assert_eq!(
             status == "succeed",
             goes_well,
             "{what}: {status}, acknowledged"
         );
+    }
+}
+
+fn wait_until_told(world: &World, status: &str, what: &str) {
+    let wanted = format!("\"status\":\"{status}\"");
+    let begun = Instant::now();
+    while !world
+        .told
+        .lock()
+        .expect("no panic")
+        .iter()
+        .any(|told| told.contains(&wanted))
+    {
+        assert!(begun.elapsed() < PATIENCE, "{what}: {status} is not told");
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -299,6 +335,11 @@ fn every_crash(client: Client) {
 #[test]
 fn a_saga_survives_every_crash() {
     every_crash(saga);
+}
+
+#[test]
+fn an_end_is_told_after_every_crash() {
+    every_crash(told_saga);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn saga(server: &Server, gid: &str, port: u16) {
     assert_eq!(server.post("submit", &request).0, 200);
 }
 
-fn by_hand(server: &Server, name: &str, body: &Json) -> Json {
+pub fn by_hand(server: &Server, name: &str, body: &Json) -> Json {
     let path = format!("/api/cohort/{name}");
     let (status, answer) = exchange(server.port, "POST", &path, &[], &body.to_string());
     assert_eq!(status, 200, "{answer}");
@@ -64,7 +64,9 @@ fn a_dead_letter_waits_for_an_operator_across_restarts() {
         (1, "submitted")
     );
     works.store(true, Ordering::Relaxed);
-    let order = json!({ "dead": true, "operator": "ann", "reason": "mended" });
+    let found = by_hand(&server, "retry", &json!({ "dead": true, "dry_run": true }));
+    let order = json!({ "transactions": found["transactions"], "operator": "ann",
+        "reason": "mended" });
     assert_eq!(by_hand(&server, "retry", &order)["done"], json!(["g"]));
     server.wait_for("g", &["succeed"]);
     let shown = by_hand(&server, "show", &json!({ "gid": "g" }));

@@ -8,9 +8,11 @@ mod crash;
 mod grpc;
 mod history;
 mod ledger;
+mod operators;
 mod participant;
 mod play;
 mod shared;
+mod webhook;
 mod xa;
 
 use super::{Listeners, Options, Rules, Running, model::Micros};

@@ -13,6 +13,7 @@
 //! > end                       waits for the end; statuses of the branches, and their calls
 //! > end sorted                the same, where calls have no order
 //! > calls N                   waits for so many calls
+//! > recorded N                waits until so many calls are rows of attempts
 //! > until STATUS              waits for this status
 //! ```
 //!
@@ -22,7 +23,7 @@
 //! A branch at `$S/bank` keeps accounts, under barriers (see `ledger`): what its calls came to is
 //! shown with them. `bank` after STEPS has all steps there. A branch at `$S/xa` ends XA branches.
 //!
-//! `$S` is the service, `$G` the transaction, of which each comment line begins a new one.
+//! `$S` is the service, `$H` its host and port, `$G` the transaction, of which each comment line begins a new one.
 
 use super::{
     ENDED, Machine, PATIENCE, Server, grpc,
@@ -182,6 +183,7 @@ impl Player {
                 String::new()
             }
             "calls" => self.wait_for_calls(rest.parse().expect("a number")),
+            "recorded" => self.wait_for_records(rest.parse().expect("a number")),
             "end" => self.end(rest == "sorted"),
             "by-hand" => {
                 let (name, fields) = rest.split_once(' ').expect("a name and JSON");
@@ -235,11 +237,17 @@ impl Player {
             Err(error) => format!("error {}\n", error.code),
         }
     }
+    /// Where the service is.
+    fn host(&self) -> &str {
+        crate::call::host_of(&self.service)
+    }
     fn inserted(&self, text: &str) -> String {
-        text.replace("$S", &self.service).replace("$G", &self.gid)
+        let text = text.replace("$S", &self.service).replace("$G", &self.gid);
+        text.replace("$H", self.host())
     }
     fn masked(&self, text: &str) -> String {
         let text = text.replace(&self.service, "$S").replace(&self.gid, "$G");
+        let text = text.replace(self.host(), "$H");
         let is_time = |part: &&str| part.len() == 27 && part.starts_with("20");
         let parts = text.split('"');
         let parts = parts.map(|part| if is_time(&part) { "$T" } else { part });
@@ -253,6 +261,23 @@ impl Player {
         }
         let calls = std::mem::take(&mut self.script().calls);
         format!("calls: {}\n", self.masked(&calls.join(", ")))
+    }
+    fn wait_for_records(&self, count: usize) -> String {
+        let body = json!({ "gid": self.gid }).to_string();
+        let begun = Instant::now();
+        loop {
+            let port = self.server.port;
+            let (_, shown) = exchange(port, "POST", "/api/cohort/show", &[], &body);
+            let shown: Value = serde_json::from_str(&shown).expect("JSON");
+            if shown["attempts"]
+                .as_array()
+                .is_some_and(|all| all.len() >= count)
+            {
+                return String::new();
+            }
+            assert!(begun.elapsed() < PATIENCE, "{shown}");
+            thread::sleep(Duration::from_millis(2));
+        }
     }
     /// `TYPE [STEPS] [{…}]` as the protocol's JSON.
     fn request(&self, rest: &str) -> Value {

@@ -376,3 +376,26 @@ fn commits_whose_answers_are_lost_are_neither_lost_nor_repeated() {
     let numbers = storage.query("SELECT COUNT(*) FROM shared_4.coordinators");
     assert_eq!(numbers, "1", "it never had to begin again as somebody else");
 }
+
+#[test]
+fn a_pause_holds_whoever_drives_and_whoever_takes_over() {
+    let storage = Storage::start("shared_pause");
+    let ((a, network), (b, _)) = (storage.coordinator(), storage.coordinator());
+    let (service, works, calls) = hesitant();
+    assert_eq!(saga(&a, "s", service), 200);
+    wait_until("nothing is called", || calls.load(Ordering::SeqCst) > 1);
+    let order = json!({ "gid": "s", "operator": "ann", "reason": "the bank moves" });
+    super::history::by_hand(&b, "pause", &order);
+    let made = calls.load(Ordering::SeqCst);
+    works.store(true, Ordering::SeqCst);
+    // The first is taken for dead, and its transactions are the other one's.
+    network.cut();
+    drop(a);
+    wait_until("nobody is declared dead", || {
+        storage.query("SELECT COUNT(*) FROM shared_pause.coordinators WHERE is_dead = 0") == "1"
+    });
+    assert_eq!(calls.load(Ordering::SeqCst), made);
+    assert_eq!(b.status("s"), "submitted");
+    super::history::by_hand(&b, "resume", &order);
+    b.wait_for("s", &["succeed"]);
+}

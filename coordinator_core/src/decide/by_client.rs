@@ -1,6 +1,6 @@
 //! What clients do to a transaction: they submit it, abort it, or stop it.
 
-use super::{Micros, Status, Transaction};
+use super::{Cause, Micros, Status, Transaction};
 
 /// What a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,14 +47,14 @@ impl Transaction {
             }
         }
         let Some(outcome) = outcome else {
-            self.turn(Status::Submitted, String::new(), now);
+            self.turn(Cause::Submit, Status::Submitted, String::new(), now);
             return Ok(true);
         };
         let end = match outcome.is_success {
             true => Status::Succeed,
             false => Status::Failed,
         };
-        self.turn(end, outcome.reason.clone(), now);
+        self.turn(Cause::Submit, end, outcome.reason.clone(), now);
         self.global.result.clone_from(&outcome.result);
         Ok(true)
     }
@@ -62,7 +62,9 @@ impl Transaction {
     fn abort(&mut self, reason: &str, now: Micros) -> Result<bool, String> {
         let rules = self.global.pattern.rules();
         match (rules.aborted, self.global.status) {
-            (Some(aborted), Status::Prepared) => self.turn(aborted, reason.to_owned(), now),
+            (Some(aborted), Status::Prepared) => {
+                self.turn(Cause::Abort, aborted, reason.to_owned(), now);
+            }
             (Some(Status::Aborting), Status::Aborting) => return Ok(false),
             (_, status) => {
                 return Err(format!(
@@ -83,7 +85,7 @@ impl Transaction {
                 status.name()
             ));
         }
-        self.turn(Status::Failed, String::new(), now);
+        self.turn(Cause::Stop, Status::Failed, String::new(), now);
         Ok(true)
     }
 }

@@ -1,6 +1,6 @@
 //! What operators do to a transaction by hand.
 
-use super::{BranchStatus, Micros, Status, Transaction};
+use super::{BranchStatus, Cause, Micros, Status, Transaction};
 
 /// What an operator wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub enum Operation {
     Force(Status),
     /// Undoes it: a saga even if it has ended.
     Compensate,
+    /// Nothing is begun for it, and no deadline comes nearer, until it is resumed.
+    Pause,
+    /// It goes on.
+    Resume,
 }
 
 impl Operation {
@@ -29,6 +33,8 @@ impl Operation {
             Operation::Skip { .. } => "skip",
             Operation::Force(_) => "force",
             Operation::Compensate => "compensate",
+            Operation::Pause => "pause",
+            Operation::Resume => "resume",
         }
     }
 }
@@ -42,12 +48,19 @@ impl Transaction {
         match operation {
             Operation::Compensate => self.compensate(why, now)?,
             _ if status.is_final() => return Err(ended()),
+            Operation::Pause => return self.pause(now),
+            Operation::Resume => return self.resume(now),
+            Operation::Retry if self.global.paused_since.is_some() => {
+                return Err("it is paused: resume it".into());
+            }
             Operation::Retry => {}
             Operation::Skip { branch_id, op } => self.skip(branch_id, op, now)?,
             Operation::Force(Status::Prepared) => {
                 return Err("a transaction cannot be forced to prepared".into());
             }
-            Operation::Force(wanted) => self.turn(*wanted, format!("by hand: {why}"), now),
+            Operation::Force(wanted) => {
+                self.turn(Cause::Operator, *wanted, format!("by hand: {why}"), now);
+            }
         }
         self.revive(now);
         Ok(())
@@ -56,13 +69,43 @@ impl Transaction {
     /// All that waits is due, and limits count from the beginning.
     fn revive(&mut self, now: Micros) {
         self.global.dead_since = None;
+        self.global.failing_since = None;
         self.global.retry_count = 0;
         self.global.next_run = now;
         for branch in &mut self.branches {
             branch.errors = 0;
+            branch.failing_since = None;
             branch.interval = 0;
             branch.not_before = branch.not_before.min(now);
         }
+    }
+
+    fn pause(&mut self, now: Micros) -> Result<(), String> {
+        if self.global.paused_since.is_some() {
+            return Err("it is paused already".into());
+        }
+        self.global.paused_since = Some(now);
+        self.global.next_run = Micros::MAX;
+        Ok(())
+    }
+
+    /// What was counted when it was paused is counted on from there.
+    fn resume(&mut self, now: Micros) -> Result<(), String> {
+        let since = self.global.paused_since.take();
+        let since = since.ok_or("it is not paused")?;
+        let paused = now.saturating_sub(since);
+        self.global.paused_us = self.global.paused_us.saturating_add(paused);
+        let later = |time: &mut Option<Micros>| {
+            *time = time.map(|time| time.saturating_add(paused));
+        };
+        later(&mut self.global.failing_since);
+        for branch in &mut self.branches {
+            if branch.failing_since.is_some() {
+                later(&mut branch.failing_since);
+            }
+        }
+        self.global.next_run = now;
+        Ok(())
     }
 
     fn skip(&mut self, branch_id: &str, op: &str, now: Micros) -> Result<(), String> {
@@ -91,7 +134,12 @@ impl Transaction {
         }
         self.global.finished = None;
         self.global.rolled_back = None;
-        self.turn(Status::Aborting, format!("by hand: {why}"), now);
+        if status.is_final() {
+            // A pause ended with it.
+            self.global.paused_since = None;
+        }
+        let why = format!("by hand: {why}");
+        self.turn(Cause::Operator, Status::Aborting, why, now);
         Ok(())
     }
 }

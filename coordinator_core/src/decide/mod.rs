@@ -21,7 +21,7 @@
 //!    restarts. So is an answer that is passed on, before anybody gets it.
 //! 7. What its client left undecided is undone only after it was saved as aborting and read again:
 //!    branches can be registered until then.
-//! 8. Nothing is begun for a dead letter.
+//! 8. Nothing is begun for a dead letter, or for what is paused; no deadline counts a pause.
 //! 9. What was read back from rows that may know less than happened is undone as if all had been
 //!    called. Rows of what was let go in order know all, and stay so: from then on a saga's success
 //!    is saved before what it allows.
@@ -32,6 +32,7 @@ mod message;
 mod patterns;
 mod saga;
 mod two_phase;
+mod waiting;
 mod workflow;
 
 #[cfg(test)]
@@ -40,9 +41,10 @@ mod tests;
 pub use by_client::{Outcome, Wish};
 pub use by_hand::Operation;
 pub use patterns::{Branches, PatternRules, Question};
+pub use waiting::Waiting;
 
 use crate::model::{
-    Branch, BranchStatus, CopyOnWrite, Global, Micros, Reply, SECOND, Seconds, Status,
+    Branch, BranchStatus, Cause, CopyOnWrite, Global, Micros, Note, Reply, SECOND, Seconds, Status,
 };
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
@@ -58,6 +60,8 @@ pub struct Rules {
     pub retry_interval_max: Micros,
     /// So many calls of one branch that come to nothing make a dead letter; 0: none does.
     pub dead_letter_after: u64,
+    /// So do calls of one branch that have failed without an answer for so long; 0: never.
+    pub dead_letter_age: Micros,
     /// From so many on each makes an alert; 0: none does.
     pub alert_after: u64,
 }
@@ -69,6 +73,7 @@ impl Default for Rules {
             retry_interval: 10 * SECOND,
             retry_interval_max: 300 * SECOND,
             dead_letter_after: 0,
+            dead_letter_age: 7 * 86_400 * SECOND,
             alert_after: 0,
         }
     }
@@ -87,6 +92,8 @@ pub struct Transaction {
     pub asking: bool,
     /// No call can have been made that does not follow from what is known here.
     pub knows_all: bool,
+    /// Unusual things that happened, and are in no row yet.
+    pub notes: Vec<Note>,
 }
 
 /// What happened.
@@ -153,6 +160,7 @@ impl Transaction {
             calling: BTreeSet::new(),
             asking: false,
             knows_all: true,
+            notes: Vec::new(),
         }
     }
 
@@ -237,7 +245,7 @@ impl Transaction {
                 actions.push(Action::End);
                 return;
             }
-            if self.global.dead_since.is_some() {
+            if self.global.dead_since.is_some() || self.global.paused_since.is_some() {
                 self.global.next_run = Micros::MAX;
                 return actions.push(Action::Wait(Micros::MAX));
             }
@@ -246,11 +254,11 @@ impl Transaction {
                 Next::Become(Status::Aborting, reason)
                     if self.global.status == Status::Prepared =>
                 {
-                    self.turn(Status::Aborting, reason, now);
+                    self.turn(Cause::Coordinator, Status::Aborting, reason, now);
                     return actions.push(Action::Refresh);
                 }
                 Next::Become(status, reason) => {
-                    self.turn(status, reason, now);
+                    self.turn(Cause::Coordinator, status, reason, now);
                     save(actions);
                 }
                 Next::Ask if self.asking => return,
@@ -299,8 +307,19 @@ impl Transaction {
         }
     }
 
-    fn turn(&mut self, status: Status, reason: String, now: Micros) {
+    /// Gives it another status. What goes well is known by its times; all else is noted.
+    fn turn(&mut self, cause: Cause, status: Status, reason: String, now: Micros) {
+        let from = self.global.status;
+        let is_undone = status == Status::Aborting
+            || status == Status::Failed && from != Status::Aborting
+            || cause == Cause::Answer;
+        if is_undone && cause != Cause::Operator {
+            self.note(cause, from, status, &reason, now);
+        }
         let global = &mut self.global;
+        if from == Status::Prepared && status == Status::Submitted {
+            global.submitted = Some(now);
+        }
         global.status = status;
         global.next_run = now;
         if !reason.is_empty() && global.rollback_reason.is_empty() {
@@ -313,6 +332,17 @@ impl Transaction {
             Status::Aborting => self.settle(),
             _ => {}
         }
+    }
+
+    fn note(&mut self, cause: Cause, from: Status, to: Status, reason: &str, time: Micros) {
+        let reason = reason.to_owned();
+        self.notes.push(Note {
+            time,
+            cause,
+            from,
+            to,
+            reason,
+        });
     }
 
     /// Takes a reply in, and says what must be done at once.
@@ -333,6 +363,7 @@ impl Transaction {
                 branch.status = BranchStatus::Succeed;
                 branch.ended = Some(moment.now);
                 branch.last_error.clear();
+                branch.failing_since = None;
                 if passes_on && is_action {
                     branch.answer = answer;
                 } else if !(stays_exact && is_action) {
@@ -357,8 +388,12 @@ impl Transaction {
                 if is_action {
                     self.global.retry_count += 1;
                 }
-                let errors = branch.errors;
-                let alert = self.came_to_nothing(Some(place), why, errors, moment);
+                let since = *branch.failing_since.get_or_insert(moment.now);
+                let failing = Failing {
+                    errors: branch.errors,
+                    since,
+                };
+                let alert = self.came_to_nothing(Some(place), why, failing, moment);
                 return [Action::Save].into_iter().chain(alert).collect();
             }
         }
@@ -370,11 +405,14 @@ impl Transaction {
         self.asking = false;
         let mut alert = None;
         let retries = self.retries(moment.rules);
+        if matches!(answer, Reply::Success(_) | Reply::Failure(_)) {
+            self.global.failing_since = None;
+        }
         let interval = match answer {
             Reply::Success(_) | Reply::Failure(_) => {
                 let answered = self.global.pattern.rules().answered;
                 if let Some((status, reason)) = answered(&self.global, &answer) {
-                    self.turn(status, reason, moment.now);
+                    self.turn(Cause::Answer, status, reason, moment.now);
                     return None;
                 }
                 retries.first
@@ -382,8 +420,11 @@ impl Transaction {
             Reply::Ongoing => retries.first,
             Reply::Error(why) => {
                 self.global.retry_count += 1;
-                let errors = self.global.retry_count;
-                alert = self.came_to_nothing(None, why, errors, moment);
+                let failing = Failing {
+                    errors: self.global.retry_count,
+                    since: *self.global.failing_since.get_or_insert(moment.now),
+                };
+                alert = self.came_to_nothing(None, why, failing, moment);
                 retries.after(self.global.query_interval)
             }
         };
@@ -398,13 +439,17 @@ impl Transaction {
         &mut self,
         whose: Option<usize>,
         why: String,
-        errors: u64,
+        failing: Failing,
         moment: Moment,
     ) -> Option<Action> {
-        let has_reached = |limit| limit > 0 && errors >= limit;
-        let is_dead = has_reached(moment.rules.dead_letter_after);
+        let has_reached = |limit| limit > 0 && failing.errors >= limit;
+        let age = moment.now.saturating_sub(failing.since);
+        let is_old = moment.rules.dead_letter_age > 0 && age >= moment.rules.dead_letter_age;
+        let is_dead = is_old || has_reached(moment.rules.dead_letter_after);
         if is_dead {
             self.global.dead_since = Some(moment.now);
+            let status = self.global.status;
+            self.note(Cause::DeadLetter, status, status, &why, moment.now);
         }
         let is_alarming = is_dead || has_reached(moment.rules.alert_after);
         is_alarming.then_some(Action::Alert(whose, why))
@@ -422,7 +467,8 @@ impl Transaction {
     /// When an undecided transaction is looked into, and a saga undone.
     fn deadline(&self, default: Micros) -> Micros {
         let timeout = self.global.options.timeout_to_fail.or(default);
-        self.global.created.saturating_add(timeout)
+        let begun = self.global.created.saturating_add(self.global.paused_us);
+        begun.saturating_add(timeout)
     }
 
     /// Positions of the branches of this operation, in order.
@@ -436,6 +482,15 @@ impl Transaction {
         let branch = self.branches.get(place);
         branch.is_some_and(|branch| branch.status == BranchStatus::Succeed)
     }
+}
+
+/// Calls that fail without an answer.
+#[derive(Clone, Copy)]
+struct Failing {
+    /// So many did.
+    errors: u64,
+    /// The first of them then.
+    since: Micros,
 }
 
 /// How far retries are apart.

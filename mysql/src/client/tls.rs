@@ -1,7 +1,12 @@
 //! TLS with a server, if whoever connects wants it.
 
 use hyper_rustls::ConfigBuilderExt;
-use std::{net::TcpStream, path::PathBuf, str::FromStr, sync::Arc};
+use std::{
+    net::TcpStream,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
 use tokio_rustls::rustls::{
     self, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
     StreamOwned,
@@ -71,11 +76,13 @@ impl Tls {
             (Mode::VerifyIdentity, None) => builder
                 .with_native_roots()
                 .map_err(|error| format!("the system's certificates: {error}"))?,
-            (Mode::VerifyIdentity, Some(path)) => builder.with_root_certificates(read(path)?),
+            (Mode::VerifyIdentity, Some(path)) => {
+                builder.with_root_certificates(authorities(path)?)
+            }
             (Mode::VerifyCa, None) => return Err("VERIFY_CA needs ssl-ca".into()),
             (Mode::VerifyCa, Some(path)) => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(verifier(Some(read(path)?)))),
+                .with_custom_certificate_verifier(Arc::new(verifier(Some(authorities(path)?)))),
             (Mode::Required, _) => builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(verifier(None))),
@@ -92,7 +99,8 @@ impl Tls {
     }
 }
 
-fn read(path: &PathBuf) -> Result<RootCertStore, String> {
+/// The certificates in a PEM file, as those who may have signed others; what is wrong with them.
+pub fn authorities(path: &Path) -> Result<RootCertStore, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(&error))? {

@@ -120,30 +120,14 @@ impl Plan {
         let payloads = vec![b"{}".to_vec(); steps.len()];
         let planned = plan::branches(self.pattern, &steps, &payloads);
         let global = Global {
-            id: 0,
-            gid: GID.to_owned(),
-            pattern: self.pattern,
-            status,
             query_prepared: "http://client".to_owned(),
-            protocol: String::new(),
             custom_data: self.custom_data.to_owned(),
-            steps: String::new(),
             payloads: match planned {
                 Some(_) => plan::written(&payloads),
                 None => String::new(),
             },
-            rollback_reason: String::new(),
-            result: String::new(),
             options: self.options.clone(),
-            retry_count: 0,
-            query_interval: 0,
-            next_run: now,
-            created: now,
-            updated: now,
-            finished: None,
-            rolled_back: None,
-            dead_since: None,
-            is_exact: false,
+            ..Global::new(GID, self.pattern, status, now)
         };
         Transaction::new(global, planned.unwrap_or_default())
     }

@@ -7,7 +7,6 @@ use super::{
     plan::{Do, GID, Plan, START},
     process::Running,
     services::Services,
-    tables::Tables,
     world::{Machine, Outage, Who, World},
 };
 use crate::figures::Figures;
@@ -16,6 +15,7 @@ use cohort_coordinator_core::{
     lease,
     model::{Pattern, Reply, Status},
     outside::Callee,
+    tables::Tables,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -831,8 +831,8 @@ fn name(what: &super::world::Use) -> &'static str {
         Use::Insert(..) => "inserts",
         Use::Claim(_) => "claims",
         Use::Save(..) => "saves",
-        Use::Hasten(..) => "hastens",
         Use::Tell(..) => "tells",
+        Use::Hasten(_) => "hastens",
         Use::Register(..) => "registers",
     }
 }

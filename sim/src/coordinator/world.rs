@@ -1,7 +1,8 @@
 //! All that is outside of the coordinators: tables, services, clock, and what is under way between
 //! them. Nothing here happens by itself: the run chooses what happens next.
 
-use super::{services::Services, tables::Tables};
+use super::services::Services;
+use cohort_coordinator_core::tables::Tables;
 use cohort_coordinator_core::{
     decide::{Rules, Transaction},
     model::{Branch, Micros, Pattern, Reply, SECOND},
@@ -50,8 +51,8 @@ pub enum Use {
     Insert(Transaction, bool),
     Claim(String),
     Save(By, Box<Transaction>, Box<Transaction>),
-    Hasten(String, Micros),
     Tell(u64, News),
+    Hasten(String),
     Register(String, Pattern, Vec<Branch>),
 }
 
@@ -61,8 +62,8 @@ pub enum Used {
     Inserted(bool),
     Claimed(Claimed),
     Saved(Saved),
-    Registered(super::tables::Registered),
-    Done,
+    Registered(cohort_coordinator_core::tables::Registered),
+    Told,
 }
 
 impl Use {
@@ -195,15 +196,15 @@ impl World {
                 }
                 Used::Saved(saved)
             }
-            Use::Hasten(gid, now) => {
-                tables.hasten(gid, *now);
-                Used::Done
-            }
             Use::Tell(owner, news) => {
                 if !tables.is_dead(*owner) {
                     tables.news.push((*owner, news.clone()));
                 }
-                Used::Done
+                Used::Told
+            }
+            Use::Hasten(gid) => {
+                tables.hasten(gid, self.now);
+                Used::Told
             }
             Use::Register(gid, pattern, branches) => {
                 Used::Registered(tables.register(gid, *pattern, branches.clone()))

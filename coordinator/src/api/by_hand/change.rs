@@ -1,0 +1,214 @@
+//! Changes by hand.
+
+use super::{Coordinator, LIMIT_MAX, Refusal, Result, filter, text};
+use crate::{
+    decide::Operation,
+    drive, lease,
+    model::{Micros, Status},
+    store::{CHUNK, Found, Operated},
+};
+use cohort_coordinator_core::outside::{Outside, Saved};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A change, and who makes it.
+struct Order {
+    operation: Operation,
+    operator: String,
+    reason: String,
+    /// Nothing is to be changed.
+    is_dry: bool,
+}
+
+impl Order {
+    fn parse(name: &str, fields: &Map<String, Value>) -> Result<Order> {
+        let needed = |name: &str| {
+            let word = text(fields, name);
+            match word.is_empty() {
+                true => Err(Refusal::Bad(format!("{name} is needed"))),
+                false => Ok(word),
+            }
+        };
+        let operation = match name {
+            "retry" => Operation::Retry,
+            "skip" => Operation::Skip {
+                branch_id: needed("branch_id")?,
+                op: needed("op")?,
+            },
+            "force" => {
+                let status = needed("to")?;
+                let status = Status::parse(&status);
+                Operation::Force(status.ok_or_else(|| Refusal::Bad("to: a status".into()))?)
+            }
+            "compensate" => Operation::Compensate,
+            "pause" => Operation::Pause,
+            "resume" => Operation::Resume,
+            _ => return Err(Refusal::Unknown),
+        };
+        // Who only looks changes nothing that is to be recorded.
+        let is_dry = fields.get("dry_run").and_then(Value::as_bool) == Some(true);
+        let kept = |name: &str| match is_dry {
+            true => Ok(String::new()),
+            false => needed(name),
+        };
+        Ok(Order {
+            operation,
+            operator: kept("operator")?.chars().take(128).collect(),
+            reason: kept("reason")?.chars().take(1_000).collect(),
+            is_dry,
+        })
+    }
+}
+
+/// Transactions to change, each with the status that whoever confirmed the change saw.
+fn confirmed(fields: &Map<String, Value>) -> Result<Option<Vec<(String, Status)>>> {
+    let wrong = || Refusal::Bad("transactions: a list of {gid, status} is expected".into());
+    let Some(listed) = fields
+        .get("transactions")
+        .filter(|listed| !listed.is_null())
+    else {
+        return Ok(None);
+    };
+    let listed = listed.as_array().ok_or_else(wrong)?;
+    if listed.len() as u64 > LIMIT_MAX {
+        return Err(Refusal::Bad(format!(
+            "transactions: {LIMIT_MAX} are allowed"
+        )));
+    }
+    let one = |one: &Value| {
+        let status = one.get("status")?.as_str().and_then(Status::parse)?;
+        Some((one.get("gid")?.as_str()?.to_owned(), status))
+    };
+    let all: Option<Vec<_>> = listed.iter().map(one).collect();
+    all.ok_or_else(wrong).map(Some)
+}
+
+/// Changes one transaction, or those that were confirmed; or says what that would change.
+pub(super) async fn change(
+    coordinator: &Arc<Coordinator>,
+    name: &str,
+    fields: &Map<String, Value>,
+) -> Result<Value> {
+    let order = Order::parse(name, fields)?;
+    if order.is_dry {
+        return would_change(coordinator, &order, fields).await;
+    }
+    let (mut done, mut refused) = (Vec::new(), Vec::new());
+    if let Some(confirmed) = confirmed(fields)? {
+        for (gid, status) in confirmed {
+            match change_one(coordinator, &gid, Some(status), &order).await? {
+                Ok(()) => done.push(gid),
+                Err(why) => refused.push(json!({ "gid": gid, "why": why })),
+            }
+        }
+        return Ok(json!({ "done": done, "refused": refused }));
+    }
+    let gid = text(fields, "gid");
+    if gid.is_empty() {
+        let message = "gid, or transactions, which an answer to dry_run lists";
+        return Err(Refusal::Bad(message.into()));
+    }
+    if coordinator.store.load(&gid).await?.is_none() {
+        return Err(Refusal::Missing(gid));
+    }
+    let changed = change_one(coordinator, &gid, None, &order).await?;
+    changed.map_err(Refusal::Failure)?;
+    Ok(json!({ "done": [gid], "refused": [] }))
+}
+
+/// What a change would change, and what would refuse it.
+async fn would_change(
+    coordinator: &Arc<Coordinator>,
+    order: &Order,
+    fields: &Map<String, Value>,
+) -> Result<Value> {
+    let filter = filter(coordinator, fields)?;
+    if filter.is_everything() {
+        let message = "gid, or a filter: prefix, status, trans_type, unfinished, dead, paused, since, \
+             until, older_than, host, url";
+        return Err(Refusal::Bad(message.into()));
+    }
+    let Found { gids, has_more } = coordinator.store.find(filter.clone()).await?;
+    if gids.is_empty() && filter.gid.is_some() {
+        return Err(Refusal::Missing(text(fields, "gid")));
+    }
+    let (mut found, mut transactions, mut refused) = (0_u64, Vec::new(), Vec::new());
+    for chunk in gids.chunks(CHUNK) {
+        let (store, moment) = (&coordinator.store, coordinator.moment());
+        let (chunk, filter, operation) = (chunk.to_vec(), filter.clone(), order.operation.clone());
+        let limit = filter.limit;
+        for tried in store.try_out(chunk, filter, operation, moment).await? {
+            found += 1;
+            if found > limit {
+                continue;
+            }
+            let gid = tried.gid;
+            match tried.outcome {
+                Ok(()) => transactions.push(json!({
+                    "gid": gid,
+                    "trans_type": tried.pattern.name(),
+                    "status": tried.status.name(),
+                })),
+                Err(why) => refused.push(json!({ "gid": gid, "why": why })),
+            }
+        }
+    }
+    Ok(json!({
+        "transactions": transactions,
+        "refused": refused,
+        "found": found,
+        "has_more": has_more,
+    }))
+}
+
+/// Changes a transaction, if its status is still the one that was seen, while nobody drives it,
+/// and lets it be driven on; why it cannot be changed.
+async fn change_one(
+    coordinator: &Arc<Coordinator>,
+    gid: &str,
+    seen: Option<Status>,
+    order: &Order,
+) -> Result<std::result::Result<(), String>> {
+    let lease = lease::lease_soon(coordinator, gid).await?;
+    let Some(before) = coordinator.store.load(gid).await? else {
+        return Ok(Err("it is gone".into()));
+    };
+    let status = before.global.status;
+    if let Some(seen) = seen.filter(|seen| *seen != status) {
+        let (was, is) = (seen.name(), status.name());
+        return Ok(Err(format!("it was {was}, and is {is} now; look again")));
+    }
+    let now = coordinator.now();
+    let mut after = before.clone();
+    if let Err(why) = after.operate(&order.operation, &order.reason, now) {
+        return Ok(Err(why));
+    }
+    let record = record(order, before.global.status, after.global.status, now);
+    let saved = coordinator
+        .store
+        .operate(before, after, record, now)
+        .await?;
+    drop(lease);
+    drive::take_up(coordinator, gid);
+    Ok(match saved {
+        Saved::Yes => Ok(()),
+        Saved::TooLate => Err("its status has just changed; look again".into()),
+    })
+}
+
+fn record(order: &Order, from: Status, to: Status, now: Micros) -> Operated {
+    let (branch_id, op) = match &order.operation {
+        Operation::Skip { branch_id, op } => (branch_id.clone(), op.clone()),
+        _ => (String::new(), String::new()),
+    };
+    Operated {
+        time: now,
+        operator: order.operator.clone(),
+        operation: order.operation.name().to_owned(),
+        branch_id,
+        op,
+        from: from.name().to_owned(),
+        to: to.name().to_owned(),
+        reason: order.reason.clone(),
+    }
+}

@@ -1,0 +1,311 @@
+//! What operators see of many transactions, and do with them.
+
+use super::{
+    Machine, PATIENCE, Server,
+    history::by_hand,
+    options,
+    participant::{Answer, serve},
+    xa::sql,
+};
+use cohort_engine::{env::fake::Disk, types::Value as Sql};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Asks until the answer is as it should be.
+fn ask_until(server: &Server, name: &str, body: &Value, is_right: impl Fn(&Value) -> bool) {
+    let begun = Instant::now();
+    loop {
+        let answer = by_hand(server, name, body);
+        if is_right(&answer) {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{answer}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn groups_show_which_service_is_down_and_lists_what_they_leave_out() {
+    let away = || serve(|_| Answer::Status(500, "away".into()));
+    let (bank, shop) = (away(), away());
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    // More than are looked into at once.
+    for number in 0..130 {
+        let port = if number < 100 { bank } else { shop };
+        let url = format!("http://127.0.0.1:{port}/x");
+        let request = json!({ "gid": format!("g{number:03}"), "trans_type": "saga",
+            "retry_interval": 600, "steps": [{ "action": url, "compensate": url }] });
+        assert_eq!(server.post("submit", &request).0, 200);
+    }
+    let group = |port: u16, count: u64, oldest: &str| {
+        json!([
+            format!("127.0.0.1:{port}"),
+            count,
+            0,
+            oldest,
+            "status 500: away"
+        ])
+    };
+    let wanted = json!([group(bank, 100, "g000"), group(shop, 30, "g100")]);
+    let fields = ["group", "count", "dead", "oldest_gid", "last_error"];
+    ask_until(&server, "list", &json!({ "group_by": "host" }), |answer| {
+        let groups = answer["groups"].as_array().expect("groups");
+        let told = groups
+            .iter()
+            .map(|group| fields.map(|name| group[name].clone()));
+        json!(told.collect::<Vec<_>>()) == wanted && answer["found"] == 130
+    });
+    let errors = json!({ "group_by": "error" });
+    ask_until(&server, "list", &errors, |answer| {
+        let groups = answer["groups"].as_array().expect("groups");
+        groups.len() == 1 && groups[0]["count"] == 130
+    });
+    let of_shop = json!({ "host": format!("127.0.0.1:{shop}"), "limit": 20 });
+    let listed = by_hand(&server, "list", &of_shop);
+    let shown = listed["transactions"].as_array().expect("transactions");
+    assert_eq!((shown.len(), &listed["found"]), (20, &json!(30)));
+    // The newest first, across all that were looked into one after another.
+    assert_eq!(
+        (&shown[0]["gid"], &shown[19]["gid"]),
+        (&json!("g129"), &json!("g110"))
+    );
+    let listed = by_hand(&server, "list", &json!({ "unfinished": true, "limit": 70 }));
+    let shown = listed["transactions"].as_array().expect("transactions");
+    assert_eq!((shown.len(), &listed["found"]), (70, &json!(130)));
+    assert_eq!(
+        (&shown[0]["gid"], &shown[69]["gid"]),
+        (&json!("g129"), &json!("g060"))
+    );
+
+    // Without a confirmation nothing is changed by a filter; what ended meanwhile is refused.
+    let found = by_hand(
+        &server,
+        "compensate",
+        &json!({ "prefix": "g12", "dry_run": true }),
+    );
+    assert_eq!(found["found"], 10);
+    let stop = json!({ "gid": "g121" });
+    assert_eq!(server.post("forceStop", &stop).0, 200);
+    let order = json!({ "transactions": found["transactions"], "operator": "ann",
+        "reason": "the shop closed" });
+    let changed = by_hand(&server, "compensate", &order);
+    let why = "it was submitted, and is failed now; look again";
+    assert_eq!(changed["refused"], json!([{ "gid": "g121", "why": why }]));
+    assert_eq!(changed["done"].as_array().map(Vec::len), Some(9));
+    assert_eq!(server.status("g119"), "submitted");
+}
+
+/// `cause from to`, and why, of each change of a transaction.
+fn changes(server: &Server, gid: &str) -> Vec<String> {
+    let shown = by_hand(server, "show", &json!({ "gid": gid }));
+    let changes = shown["changes"].as_array().expect("changes");
+    let told = changes.iter().map(|change| {
+        let words = ["cause", "from", "to", "reason"];
+        let words = words.map(|name| change[name].as_str().unwrap_or(""));
+        words.join(" ").trim().to_owned()
+    });
+    told.collect()
+}
+
+fn rows(server: &Server, table: &str) -> Option<Sql> {
+    let count = format!("SELECT COUNT(*) FROM cohort.{table}");
+    sql(&server.instance, &[&count]).expect("a count")
+}
+
+#[test]
+fn a_timeline_begins_at_the_beginning_and_costs_what_goes_well_no_rows() {
+    let url = |port: u16| format!("http://127.0.0.1:{port}/x");
+    let (good, no) = (
+        serve(|_| Answer::ok()),
+        serve(|visit| match visit.of("op") {
+            "action" | "msg" => Answer::Status(409, "no".into()),
+            _ => Answer::ok(),
+        }),
+    );
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let post = |name: &str, body: Value| assert_eq!(server.post(name, &body).0, 200, "{body}");
+    let steps = |port| json!([{ "action": url(port), "compensate": url(port) }]);
+
+    post(
+        "submit",
+        json!({ "gid": "good", "trans_type": "saga", "steps": steps(good) }),
+    );
+    server.wait_for("good", &["succeed"]);
+    assert_eq!(
+        changes(&server, "good"),
+        ["submit  submitted", "coordinator submitted succeed"]
+    );
+    post("prepare", json!({ "gid": "tcc", "trans_type": "tcc" }));
+    post(
+        "registerBranch",
+        json!({ "gid": "tcc", "trans_type": "tcc", "branch_id": "01",
+        "confirm": url(good), "cancel": url(good) }),
+    );
+    post("submit", json!({ "gid": "tcc", "trans_type": "tcc" }));
+    server.wait_for("tcc", &["succeed"]);
+    let well = [
+        "prepare  prepared",
+        "submit prepared submitted",
+        "coordinator submitted succeed",
+    ];
+    assert_eq!(changes(&server, "tcc"), well);
+    for table in ["changes", "attempts", "operations"] {
+        assert_eq!(rows(&server, table), Some(Sql::Int(0)), "{table}");
+    }
+
+    post(
+        "submit",
+        json!({ "gid": "bad", "trans_type": "saga", "steps": steps(no) }),
+    );
+    server.wait_for("bad", &["failed"]);
+    let why = format!(
+        "coordinator submitted aborting url:{} return failed: no",
+        url(no)
+    );
+    assert_eq!(
+        changes(&server, "bad"),
+        ["submit  submitted", &why, "coordinator aborting failed"]
+    );
+
+    let message = |gid: &str, asked: u16| {
+        json!({ "gid": gid, "trans_type": "msg", "steps": [{ "action": url(good) }],
+            "query_prepared": url(asked), "timeout_to_fail": 0.001 })
+    };
+    post("prepare", message("asked", good));
+    server.wait_for("asked", &["succeed"]);
+    let asked = [
+        "prepare  prepared",
+        "query_prepared prepared submitted",
+        "coordinator submitted succeed",
+    ];
+    assert_eq!(changes(&server, "asked"), asked);
+    post("prepare", message("denied", no));
+    server.wait_for("denied", &["failed"]);
+    let why = format!(
+        "query_prepared prepared failed url:{} return failed: no",
+        url(no)
+    );
+    assert_eq!(changes(&server, "denied"), ["prepare  prepared", &why]);
+
+    post(
+        "prepare",
+        json!({ "gid": "late", "trans_type": "tcc", "timeout_to_fail": 0.001 }),
+    );
+    server.wait_for("late", &["failed"]);
+    let late = [
+        "prepare  prepared",
+        "coordinator prepared aborting Timeout after 0.001 seconds",
+        "coordinator aborting failed",
+    ];
+    assert_eq!(changes(&server, "late"), late);
+    post("prepare", json!({ "gid": "stop", "trans_type": "xa" }));
+    post(
+        "abort",
+        json!({ "gid": "stop", "trans_type": "xa", "rollback_reason": "why not" }),
+    );
+    server.wait_for("stop", &["failed"]);
+    let stopped = [
+        "prepare  prepared",
+        "abort prepared aborting why not",
+        "coordinator aborting failed",
+    ];
+    assert_eq!(changes(&server, "stop"), stopped);
+
+    // Payloads only for whoever wants them.
+    post(
+        "submit",
+        json!({ "gid": "paid", "trans_type": "saga", "steps": steps(good),
+        "payloads": ["{\"n\":1}"], "pass_results": true, "wait_result": true }),
+    );
+    let shown = by_hand(&server, "show", &json!({ "gid": "paid" }));
+    let has = |shown: &Value, name: &str| !shown["branches"][1][name].is_null();
+    assert!(!has(&shown, "payload") && !has(&shown, "bin_data") && !has(&shown, "answer"));
+    let shown = by_hand(&server, "show", &json!({ "gid": "paid", "payloads": true }));
+    assert_eq!(shown["branches"][1]["payload"], "{\"n\":1}");
+    assert_eq!(
+        shown["branches"][1]["answer"],
+        r#"{"dtm_result":"SUCCESS"}"#
+    );
+}
+
+/// Changes one transaction.
+fn operate(server: &Server, operation: &str, gid: &str) {
+    let order = json!({ "gid": gid, "operator": "ann", "reason": "the bank moves" });
+    assert_eq!(by_hand(server, operation, &order)["done"], json!([gid]));
+}
+
+#[test]
+fn what_is_paused_waits_across_restarts_and_remembers_its_client() {
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&calls);
+    let port = serve(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(10));
+        Answer::ok()
+    });
+    let url = format!("http://127.0.0.1:{port}/x");
+    let machine = Machine::new(Disk::new(1));
+    let server = Server::start(&machine, options()).expect("a server");
+    // More than can be called while a test waits: it is paused on its way.
+    let steps = vec![json!({ "action": url, "compensate": url }); 3_000];
+    let saga = json!({ "gid": "saga", "trans_type": "saga", "steps": steps });
+    assert_eq!(server.post("submit", &saga).0, 200);
+    let tcc = json!({ "gid": "tcc", "trans_type": "tcc" });
+    let branch = json!({ "gid": "tcc", "trans_type": "tcc", "branch_id": "01", "confirm": url,
+        "cancel": url });
+    assert_eq!(server.post("prepare", &tcc).0, 200);
+    operate(&server, "pause", "tcc");
+    assert_eq!(server.post("registerBranch", &branch).0, 200);
+    while calls.load(Ordering::SeqCst) < 3 {
+        thread::sleep(Duration::from_millis(2));
+    }
+    operate(&server, "pause", "saga");
+    let made = calls.load(Ordering::SeqCst);
+    assert!(made < 3_000 && server.status("saga") == "submitted");
+    let is_paused = |server: &Server| {
+        let listed = by_hand(server, "list", &json!({ "paused": true }));
+        let all = listed["transactions"].as_array().expect("transactions");
+        all.len() == 2 && all.iter().all(|one| one["pause_time"].is_string())
+    };
+    assert!(is_paused(&server));
+    drop(server);
+    let server = Server::start(&machine, options()).expect("a server");
+    assert!(is_paused(&server));
+    assert_eq!(server.post("submit", &tcc).0, 200, "it is remembered");
+    let again = json!({ "gid": "saga", "trans_type": "saga", "steps": [] });
+    assert_eq!(server.post("submit", &again).0, 200);
+    let run_now = json!({ "gid": "saga" });
+    assert_eq!(server.post("resetNextCronTime", &run_now).0, 200);
+    let begun = Instant::now();
+    while !server
+        .get("/api/metrics")
+        .1
+        .contains("cohort_transactions_paused{model=\"saga\"} 1")
+    {
+        assert!(begun.elapsed() < PATIENCE, "nobody counts what is paused");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(calls.load(Ordering::SeqCst), made, "it was called");
+    assert_eq!(server.status("tcc"), "submitted");
+    operate(&server, "resume", "tcc");
+    server.wait_for("tcc", &["succeed"]);
+    operate(&server, "resume", "saga");
+    while calls.load(Ordering::SeqCst) < made + 3 {
+        assert!(begun.elapsed() < PATIENCE, "it does not go on");
+        thread::sleep(Duration::from_millis(2));
+    }
+    operate(&server, "pause", "saga");
+    let order = json!({ "gid": "saga", "to": "failed", "operator": "ann", "reason": "enough" });
+    by_hand(&server, "force", &order);
+    assert_eq!(
+        by_hand(&server, "list", &json!({ "paused": true }))["found"],
+        0
+    );
+}
