@@ -242,6 +242,43 @@ pub struct Global {
 }
 
 impl Global {
+    /// One that was just made known, and says nothing else.
+    #[must_use]
+    pub fn new(
+        gid: &str,
+        pattern: Pattern,
+        status: Status,
+        options: Options,
+        now: Micros,
+    ) -> Global {
+        Global {
+            id: 0,
+            gid: gid.to_owned(),
+            pattern,
+            status,
+            query_prepared: String::new(),
+            protocol: String::new(),
+            custom_data: String::new(),
+            steps: String::new(),
+            payloads: String::new(),
+            rollback_reason: String::new(),
+            result: String::new(),
+            options,
+            retry_count: 0,
+            query_interval: 0,
+            next_run: now,
+            created: now,
+            submitted: None,
+            updated: now,
+            finished: None,
+            rolled_back: None,
+            dead_since: None,
+            failing_since: None,
+            paused_since: None,
+            paused_us: 0,
+            is_exact: false,
+        }
+    }
     /// Whether its steps and payloads say all about its branches; see `plan`.
     #[must_use]
     pub fn is_planned(&self) -> bool {

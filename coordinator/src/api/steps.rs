@@ -196,10 +196,6 @@ impl Submission {
         let payloads: Vec<_> = (0..self.steps.len()).map(|step| self.body(step)).collect();
         let planned = plan::branches(pattern, &self.steps, &payloads);
         let global = Global {
-            id: 0,
-            gid: self.gid.clone(),
-            pattern,
-            status,
             query_prepared: self.query_prepared.clone(),
             protocol: self.protocol.clone(),
             custom_data: self.custom_data.clone(),
@@ -209,21 +205,7 @@ impl Submission {
                 None => String::new(),
             },
             rollback_reason: self.rollback_reason.clone(),
-            result: String::new(),
-            options: self.options.clone(),
-            retry_count: 0,
-            query_interval: 0,
-            next_run: now,
-            created: now,
-            updated: now,
-            finished: None,
-            rolled_back: None,
-            dead_since: None,
-            submitted: None,
-            failing_since: None,
-            paused_since: None,
-            paused_us: 0,
-            is_exact: false,
+            ..Global::new(&self.gid, pattern, status, self.options.clone(), now)
         };
         let branches = match planned {
             Some(planned) => planned,

@@ -3,13 +3,16 @@
 //! | file | what is inside |
 //! |---|---|
 //! | `guard` | which hosts may be called |
+//! | `balance` | calls over gRPC by turns to all addresses of a name |
 //! | `http`, `json_rpc` | requests and answers; `grpc::client` has those over gRPC |
 //! | `pool` | connections over HTTP/1.1 |
 //! | `turns` | how many calls are made at once |
 //!
-//! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. An
+//! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. Of a
+//! name's addresses the next is tried when one cannot be connected to. An
 //! answer is read up to a limit, and a call has a time limit.
 
+mod balance;
 mod guard;
 mod http;
 mod json_rpc;
@@ -22,6 +25,7 @@ use super::{
     grpc,
     model::{Global, Reply},
 };
+use balance::Balancer;
 use cohort_mysql::client::tls::authorities;
 use guard::Resolver;
 use http_body_util::{BodyExt, Full, Limited};
@@ -30,7 +34,7 @@ use hyper::{
     body::{Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
-use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder, builderstates::WantsProtocols1};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
@@ -81,6 +85,8 @@ pub struct Answer {
 enum Target {
     Http(Uri),
     Grpc(Uri),
+    /// The addresses of its name by turns.
+    Balanced(Uri),
 }
 
 impl Target {
@@ -91,7 +97,18 @@ impl Target {
             let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
             return Ok(Target::Http(uri));
         }
-        grpc::client::address(url).map(Target::Grpc)
+        match url.strip_prefix(grpc::client::BALANCED) {
+            Some(place) => grpc::client::address(place).map(Target::Balanced),
+            None => grpc::client::address(url).map(Target::Grpc),
+        }
+    }
+}
+
+impl Target {
+    fn uri(&self) -> &Uri {
+        match self {
+            Target::Http(uri) | Target::Grpc(uri) | Target::Balanced(uri) => uri,
+        }
     }
 }
 
@@ -122,6 +139,7 @@ type Http2 = Client<pool::Connector, Full<Bytes>>;
 pub struct Caller {
     http: Pool,
     grpc: Http2,
+    balancer: Balancer,
     guard: Arc<Guard>,
     turns: Turns,
 }
@@ -144,33 +162,21 @@ impl Caller {
     /// TLS cannot be had, or what is wrong with the file.
     pub fn trusting(guard: Guard, authority: Option<&Path>) -> Result<Caller, String> {
         let guard = Arc::new(guard);
-        let mut connector = HttpConnector::new_with_resolver(Resolver::new(Arc::clone(&guard)));
-        connector.set_nodelay(true);
-        connector.enforce_http(false);
-        let tls = tls(authority)?;
-        let secured = |tls| {
-            HttpsConnectorBuilder::new()
-                .with_tls_config(tls)
-                .https_or_http()
-        };
+        let resolver = Resolver::new(Arc::clone(&guard));
+        Ok(Caller::with(guard, resolver, tls(authority)?))
+    }
+
+    fn with(guard: Arc<Guard>, resolver: Resolver, tls: ClientConfig) -> Caller {
         let https = secured(tls.clone())
             .enable_http1()
-            .wrap_connector(connector.clone());
-        let grpcs = secured(tls).enable_http2().wrap_connector(connector);
-        let http = Pool::new(https);
-        let grpc = Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(30))
-            .http2_only(true)
-            .http2_keep_alive_interval(Duration::from_secs(10))
-            .build(grpcs);
-        Ok(Caller {
-            http,
-            grpc,
+            .wrap_connector(connector(resolver.clone()));
+        Caller {
+            http: Pool::new(https),
+            grpc: http2(connector(resolver.clone()), tls.clone()),
+            balancer: Balancer::new(resolver, Arc::clone(&guard), tls),
             guard,
             turns: Turns::new(turns::calls_max()),
-        })
+        }
     }
 
     /// Whether this address may be called at all, as far as that is known before its name is
@@ -185,9 +191,8 @@ impl Caller {
     /// Where a url leads, if that is allowed.
     fn target(&self, url: &str) -> Result<Target, String> {
         let target = Target::parse(url)?;
-        let (Target::Http(uri) | Target::Grpc(uri)) = &target;
         self.guard
-            .check(uri)
+            .check(target.uri())
             .map_err(|why| format!("url {url}: {why}"))?;
         Ok(target)
     }
@@ -195,6 +200,7 @@ impl Caller {
     /// Closes connections that nobody used for long.
     pub fn tidy(&self) {
         self.http.tidy();
+        self.balancer.tidy();
         self.turns.tidy();
     }
 
@@ -204,7 +210,7 @@ impl Caller {
             return Reply::Success(String::new());
         }
         let _turn = match Target::parse(&call.url) {
-            Ok(Target::Http(uri) | Target::Grpc(uri)) => Some(self.turns.take(&uri).await),
+            Ok(target) => Some(self.turns.take(target.uri()).await),
             // Which is what the call will say.
             Err(_) => None,
         };
@@ -281,6 +287,11 @@ impl Caller {
                 let answer = Box::pin(self.send_grpc(request)).await?;
                 Ok(grpc::client::meaning(&call.url, &answer))
             }
+            (Target::Balanced(uri), _) => {
+                let request = grpc::client::request(uri, global, call)?;
+                let answer = Box::pin(async { read(self.balancer.send(request).await?).await });
+                Ok(grpc::client::meaning(&call.url, &answer.await?))
+            }
         }
     }
 
@@ -289,6 +300,34 @@ impl Caller {
         let response = self.grpc.request(request).await;
         read(response.map_err(|error| reasons(&error))?).await
     }
+}
+
+/// Connects to the first address of a name that can be connected to. Each has its part of the
+/// time: one that does not even refuse leaves some of a call's to the next.
+fn connector(resolver: Resolver) -> HttpConnector<Resolver> {
+    const CONNECT_TIME: Duration = Duration::from_secs(2);
+    let mut connector = HttpConnector::new_with_resolver(resolver);
+    connector.set_nodelay(true);
+    connector.enforce_http(false);
+    connector.set_connect_timeout(Some(CONNECT_TIME));
+    connector
+}
+
+fn secured(tls: ClientConfig) -> HttpsConnectorBuilder<WantsProtocols1> {
+    HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+}
+
+/// Calls over HTTP/2.
+fn http2(connector: HttpConnector<Resolver>, tls: ClientConfig) -> Http2 {
+    Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(30))
+        .http2_only(true)
+        .http2_keep_alive_interval(Duration::from_secs(10))
+        .build(secured(tls).enable_http2().wrap_connector(connector))
 }
 
 /// TLS with services whose certificates are signed by one of this file's; without one, which the
@@ -337,21 +376,4 @@ pub fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::host_of;
-
-    #[test]
-    fn hosts_are_between_scheme_and_path() {
-        for (url, wanted) in [
-            ("http://a:80/x?u=http://b/", "a:80"),
-            ("https://user:secret@a/x", "a"),
-            ("h:1/p.S/M", "h:1"),
-            ("grpcs://h:1/p.S/M", "h:1"),
-            ("dns:///h:1/p.S/M", "h:1"),
-            ("http://[::1]:8080?x", "[::1]:8080"),
-            ("", ""),
-        ] {
-            assert_eq!(host_of(url), wanted, "{url}");
-        }
-    }
-}
+mod tests;

@@ -4,11 +4,11 @@
 //! The disk is in memory; the clock is the machine's, and all intervals are milliseconds.
 
 mod crash;
-mod grpc;
+pub(crate) mod grpc;
 mod history;
 mod ledger;
 mod operators;
-mod participant;
+pub(crate) mod participant;
 mod play;
 mod shared;
 mod webhook;

@@ -45,7 +45,14 @@ impl Answer {
 
 /// Serves on a port of its own until the process ends.
 pub fn serve(handler: impl Fn(&Visit) -> Answer + Send + Sync + 'static) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    serve_at(TcpListener::bind("127.0.0.1:0").expect("a port"), handler)
+}
+
+/// Serves there until the process ends.
+pub fn serve_at(
+    listener: TcpListener,
+    handler: impl Fn(&Visit) -> Answer + Send + Sync + 'static,
+) -> u16 {
     let port = listener.local_addr().expect("its number").port();
     let handler = Arc::new(handler);
     thread::spawn(move || {

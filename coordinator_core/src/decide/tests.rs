@@ -21,32 +21,12 @@ use std::{fmt::Write, fs, path::Path};
 const START: Micros = 1_000_000 * SECOND;
 
 fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) -> Global {
+    let options = serde_json::from_str::<Options>(options).expect("options");
     Global {
         id: 1,
-        gid: "g".to_owned(),
-        pattern,
-        status,
         query_prepared: "http://client/query".to_owned(),
-        protocol: String::new(),
         custom_data: custom_data.to_owned(),
-        steps: String::new(),
-        payloads: String::new(),
-        rollback_reason: String::new(),
-        result: String::new(),
-        options: serde_json::from_str::<Options>(options).expect("options"),
-        retry_count: 0,
-        query_interval: 0,
-        next_run: START,
-        created: START,
-        updated: START,
-        finished: None,
-        rolled_back: None,
-        dead_since: None,
-        submitted: None,
-        failing_since: None,
-        paused_since: None,
-        paused_us: 0,
-        is_exact: false,
+        ..Global::new("g", pattern, status, options, START)
     }
 }
 
