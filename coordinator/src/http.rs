@@ -66,10 +66,11 @@ async fn answer(
         // In a task of its own: it goes on if the client goes away.
         Ok((request, held)) => {
             let coordinator = Arc::clone(&coordinator);
-            tokio::spawn(async move {
+            // It is large, and tasks are moved several times before they stay anywhere.
+            tokio::spawn(Box::pin(async move {
                 let _held = held;
                 api::handle(&coordinator, request).await
-            })
+            }))
             .await
             .unwrap_or_else(|_| Answer::error(500, "a mistake in the coordinator; see its log"))
         }
@@ -138,12 +139,35 @@ pub(super) fn is_authorized(coordinator: &Coordinator, headers: &HeaderMap) -> b
         return true;
     };
     let header = headers.get(AUTHORIZATION);
-    let given = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+    let given = header.and_then(|value| bearer(value.to_str().ok()?));
     given.is_some_and(|given| is_same(given.as_bytes(), token.as_bytes()))
+}
+
+/// The token of an Authorization header. Its scheme may be written in any case (RFC 9110, 11.1).
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim_start_matches(' '))
 }
 
 /// Compares in a time that says nothing about where they differ.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b));
     one.len() == other.len() && differences == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bearer;
+
+    #[test]
+    fn a_schemes_case_does_not_matter_a_tokens_does() {
+        for header in ["Bearer aB", "bearer aB", "BEARER  aB"] {
+            assert_eq!(bearer(header), Some("aB"), "{header}");
+        }
+        for header in ["", "Bearer", "Basic aB", "BeareraB"] {
+            assert_eq!(bearer(header), None, "{header}");
+        }
+    }
 }

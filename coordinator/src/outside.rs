@@ -32,8 +32,8 @@ impl Outside for Coordinator {
     fn is_halted(&self) -> bool {
         self.is_stopping() || self.is_cut_off()
     }
-    fn is_shared(&self) -> bool {
-        self.store.is_shared()
+    fn me(&self) -> u64 {
+        self.store.me()
     }
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(work);
@@ -61,6 +61,9 @@ impl Outside for Coordinator {
         let now = self.now();
         let store = &self.store;
         store.save(by, before, transaction, attempts, now).await
+    }
+    async fn hasten(&self, gid: &str) -> Result<(), SqlError> {
+        self.store.hasten(gid, self.now()).await
     }
     async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.store.tell(owner, news).await

@@ -1,8 +1,9 @@
 //! What clients ask for: submit, abort, and to hurry or stop.
 
 use crate::{
-    decide::{Transaction, Wish},
-    drive, lease,
+    decide::{Outcome, Transaction, Wish},
+    drive::{self, Fresh},
+    lease,
     model::{Pattern, Status},
     outside::{By, Outside, Saved},
 };
@@ -62,26 +63,30 @@ pub async fn load<O: Outside>(
     Ok(known)
 }
 
-/// Makes a transaction known that is to be carried out, and carries it out. `None`: one of its
-/// name is known already.
+/// Carries out a transaction as its client describes it, or the one of its name. `outcome` is what
+/// a workflow came to.
 ///
 /// # Errors
 ///
 /// As [`Refused`] says.
-pub async fn submit_new<O: Outside>(
+pub async fn submit<O: Outside>(
     outside: &Arc<O>,
     about: About<'_>,
-    transaction: &Transaction,
-) -> Result<Option<Told>, Refused<O::Error>> {
-    if !outside.insert(transaction.clone(), true).await? {
-        return Ok(None);
+    described: Transaction,
+    outcome: Option<Outcome>,
+) -> Result<Told, Refused<O::Error>> {
+    let may_begin = described.global.pattern.rules().begins_with_submit;
+    let me = outside.me();
+    if !may_begin || !outside.insert(described.clone(), true).await? {
+        return change(outside, about, Wish::Submit(outcome)).await;
     }
-    let (gid, given) = (about.gid, Some(transaction.clone()));
+    let transaction = described;
+    let fresh = Some(Fresh { transaction, me });
     if !about.waits {
-        drive::begin(outside, gid, given);
-        return Ok(Some(Told::Accepted));
+        drive::begin(outside, about.gid, fresh);
+        return Ok(Told::Accepted);
     }
-    wait(outside, gid, given, Status::Succeed).await.map(Some)
+    wait(outside, about.gid, fresh, Status::Succeed).await
 }
 
 /// What a client is told whose request is carried out.
@@ -93,7 +98,8 @@ pub enum Told {
     Done(Box<Transaction>),
 }
 
-/// Does to a transaction what a client wants.
+/// Does to a transaction what a client wants. If somebody else is faster, it is done to what the
+/// transaction is then: of several that want the same at once all are told the same.
 ///
 /// # Errors
 ///
@@ -103,36 +109,58 @@ pub async fn change<O: Outside>(
     about: About<'_>,
     wish: Wish,
 ) -> Result<Told, Refused<O::Error>> {
-    let known = load(outside, about).await?;
     let wanted = match wish {
         Wish::Submit(_) => Status::Succeed,
-        Wish::Abort(_) | Wish::Stop | Wish::RunNow => Status::Failed,
+        Wish::Abort(_) | Wish::Stop => Status::Failed,
     };
-    // Who asks again for an end that it did not hear of is told it.
-    if about.waits && known.global.status == wanted {
-        return Ok(Told::Done(Box::new(known)));
-    }
-    let mut changed = known.clone();
-    let has_changed = changed.obey(&wish, outside.moment().now);
-    if has_changed.map_err(Refused::Failure)? {
+    loop {
+        let known = load(outside, about).await?;
+        // Who asks again for an end that it did not hear of is told it.
+        if about.waits && known.global.status == wanted {
+            return Ok(Told::Done(Box::new(known)));
+        }
+        let mut changed = known.clone();
+        let has_changed = changed.obey(&wish, outside.moment().now);
+        if !has_changed.map_err(Refused::Failure)? {
+            // Whoever asks again does so because it takes too long.
+            outside.hasten(about.gid).await?;
+            break;
+        }
         let saved = outside.save(By::Other, known, changed, Vec::new());
-        if saved.await? == Saved::TooLate {
-            let why = format!("the status of {} changed meanwhile. FAILURE", about.gid);
-            return Err(Refused::Failure(why));
+        // Too late: its status has changed, which it does a few times only.
+        if saved.await? == Saved::Yes {
+            break;
         }
     }
-    if !about.waits {
+    if about.waits {
+        lease::tell_driver(outside, about.gid);
+    } else {
         lease::kick(outside, about.gid);
         return Ok(Told::Accepted);
     }
     wait(outside, about.gid, None, wanted).await
 }
 
+/// Has all done now that a transaction waits for.
+///
+/// # Errors
+///
+/// As [`Refused`] says.
+pub async fn run_now<O: Outside>(
+    outside: &Arc<O>,
+    about: About<'_>,
+) -> Result<(), Refused<O::Error>> {
+    load(outside, about).await?;
+    outside.hasten(about.gid).await?;
+    lease::kick(outside, about.gid);
+    Ok(())
+}
+
 /// Drives a transaction, or waits for whoever does; whether it has ended as it was wanted.
 async fn wait<O: Outside>(
     outside: &Arc<O>,
     gid: &str,
-    given: Option<Transaction>,
+    given: Option<Fresh>,
     wanted: Status,
 ) -> Result<Told, Refused<O::Error>> {
     let driven = drive::drive_to_rest(outside, gid, given).await?;

@@ -21,7 +21,7 @@ use crate::{
     outside::{Attempt, By, Called, Callee, Claimed, News, Outside, Saved},
 };
 use futures_util::{
-    future::BoxFuture,
+    future::{BoxFuture, Join, Ready, join, ready},
     stream::{FuturesUnordered, StreamExt},
 };
 use std::{sync::Arc, time::Duration};
@@ -37,15 +37,23 @@ pub fn take_up<O: Outside>(outside: &Arc<O>, gid: &str) {
     begin(outside, gid, None);
 }
 
+/// A transaction that was just made known, to be driven by who has done that under this number.
+pub struct Fresh {
+    /// As its rows are.
+    pub transaction: Transaction,
+    /// [`Outside::me`] before they were written.
+    pub me: u64,
+}
+
 /// Drives a transaction, which may be given, in a task of its own.
-pub(crate) fn begin<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Transaction>) {
+pub(crate) fn begin<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Fresh>) {
     let (shared, gid) = (Arc::clone(outside), gid.to_owned());
     outside.spawn(async move { drive(&shared, &gid, given).await });
 }
 
 /// Drives a transaction until it has ended or only waits. If somebody else drives it, that one is
 /// told that it has changed.
-pub async fn drive<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Transaction>) {
+pub async fn drive<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Fresh>) {
     let Some(lease) = lease(outside, gid) else {
         return;
     };
@@ -66,7 +74,7 @@ pub async fn drive<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Transa
 pub(crate) async fn drive_to_rest<O: Outside>(
     outside: &Arc<O>,
     gid: &str,
-    mut given: Option<Transaction>,
+    mut given: Option<Fresh>,
 ) -> Result<Option<Transaction>, O::Error> {
     let mut has_told = false;
     loop {
@@ -103,10 +111,14 @@ async fn drive_under<O: Outside>(
     lease: &Lease<O>,
     outside: &Arc<O>,
     gid: &str,
-    given: Option<Transaction>,
+    given: Option<Fresh>,
 ) -> Result<Driven, O::Error> {
+    let mut me = outside.me();
     let transaction = match given {
-        Some(transaction) => transaction,
+        Some(fresh) => {
+            me = fresh.me;
+            fresh.transaction
+        }
         None => match outside.claim(gid).await? {
             Claimed::Ours(transaction) | Claimed::Kept(transaction) => *transaction,
             Claimed::Ended(transaction) => {
@@ -119,6 +131,7 @@ async fn drive_under<O: Outside>(
     };
     let mut task = Task {
         outside: outside.as_ref(),
+        me,
         saved: transaction.clone(),
         transaction,
         attempts: Vec::new(),
@@ -140,7 +153,7 @@ enum Driven {
 }
 
 /// A call under way: who it is for, and what it comes to.
-type Underway<'a> = BoxFuture<'a, (Callee, Called)>;
+type Underway<'a> = Join<Ready<Callee>, BoxFuture<'a, Called>>;
 
 /// Calls under way. They have no tasks of their own: whoever waits for them makes them, and they
 /// stand still while he waits for something else.
@@ -173,6 +186,8 @@ impl Calls<'_> {
 /// A transaction and its task.
 struct Task<'a, O: Outside> {
     outside: &'a O,
+    /// The number under which it was claimed: under another one somebody else may drive it.
+    me: u64,
     transaction: Transaction,
     /// As its rows are.
     saved: Transaction,
@@ -184,15 +199,26 @@ impl<'a, O: Outside> Task<'a, O> {
     /// False: somebody else drives it now.
     async fn run(&mut self, signal: &Signal) -> Result<bool, O::Error> {
         let mut calls = Calls::default();
-        let mut event = Event::Look;
+        let done = self.run_with(&mut calls, signal).await;
+        // If the tables failed, some may be under way: whoever is next must not call beside them.
+        while calls.next().await.is_some() {}
+        done
+    }
+
+    async fn run_with(&mut self, calls: &mut Calls<'a>, signal: &Signal) -> Result<bool, O::Error> {
+        let mut events = vec![Event::Look];
         loop {
-            let actions = self.transaction.decide(event, self.outside.moment());
+            if self.outside.me() != self.me && !self.reload(calls, &mut events).await? {
+                return Ok(false);
+            }
+            let moment = self.outside.moment();
+            let actions = self.transaction.decide(events.drain(..), moment);
             let mut until = None;
             for action in actions {
                 match action {
                     Action::Save => {
                         if self.save(By::Driver).await? == Saved::TooLate {
-                            if !self.reload(&mut calls).await? {
+                            if !self.reload(calls, &mut events).await? {
                                 return Ok(false);
                             }
                             until = Some(0);
@@ -202,13 +228,13 @@ impl<'a, O: Outside> Task<'a, O> {
                     Action::Refresh => {
                         // Too late: then it is read again all the more.
                         self.save(By::Driver).await?;
-                        if !self.reload(&mut calls).await? {
+                        if !self.reload(calls, &mut events).await? {
                             return Ok(false);
                         }
                         until = Some(0);
                     }
-                    Action::Call(index) => self.call(index, signal, &mut calls),
-                    Action::Ask => self.ask(signal, &mut calls),
+                    Action::Call(index) => self.call(index, signal, calls),
+                    Action::Ask => self.ask(signal, calls),
                     Action::Wait(time) => until = Some(time),
                     Action::Alert(whose, why) => {
                         self.outside.alert(&self.transaction, whose, why);
@@ -229,21 +255,20 @@ impl<'a, O: Outside> Task<'a, O> {
             // Calls end by themselves, in time.
             let is_timed = wait.is_some() || calls.is_empty();
             let pause = Duration::from_micros(wait.unwrap_or(LINGER));
-            event = tokio::select! {
+            tokio::select! {
                 // In this order, so that what happens follows from what came before.
                 biased;
                 Some((event, attempt)) = calls.next() => {
                     self.record(&event, attempt);
-                    event
+                    events.push(event);
                 }
-                () = self.outside.sleep(pause), if is_timed => Event::Look,
+                () = self.outside.sleep(pause), if is_timed => {}
                 () = signal.received() => {
-                    if !self.reload(&mut calls).await? {
+                    if !self.reload(calls, &mut events).await? {
                         return Ok(false);
                     }
-                    Event::Look
                 }
-            };
+            }
         }
     }
 
@@ -263,36 +288,40 @@ impl<'a, O: Outside> Task<'a, O> {
     async fn save(&mut self, by: By) -> Result<Saved, O::Error> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
-        let saved = self.outside.save(by, before, transaction, attempts).await?;
+        let written = attempts.clone();
+        let saved = self.outside.save(by, before, transaction, written).await?;
         // Too late: what was noted has not happened.
         self.transaction.notes.clear();
-        if saved == Saved::Yes {
-            self.saved = self.transaction.clone();
+        match saved {
+            Saved::Yes => self.saved = self.transaction.clone(),
+            Saved::TooLate => self.attempts = attempts,
         }
         Ok(saved)
     }
 
     /// Somebody else has changed the transaction: waits for the calls under way, whose replies
     /// are about what was, and reads it again. False: it is somebody else's now.
-    async fn reload(&mut self, calls: &mut Calls<'_>) -> Result<bool, O::Error> {
-        let mut replies = Vec::new();
-        while let Some((reply, attempt)) = calls.next().await {
+    ///
+    /// What is known to be done is done whatever the status is now, so these replies are decided
+    /// upon like others, and saved before what they allow.
+    async fn reload(
+        &mut self,
+        calls: &mut Calls<'a>,
+        events: &mut Vec<Event>,
+    ) -> Result<bool, O::Error> {
+        while let Some((event, attempt)) = calls.next().await {
             self.attempts.extend(attempt);
-            replies.push(reply);
+            // A client that was asked about what has changed is asked again, if need be.
+            if matches!(event, Event::Reply(..)) {
+                events.push(event);
+            }
         }
+        self.me = self.outside.me();
         match self.outside.claim(&self.transaction.global.gid).await? {
             // What was learned and not saved is not in the rows.
             Claimed::Kept(transaction) => self.replace(*transaction, Transaction::remember),
             Claimed::Ours(transaction) => self.replace(*transaction, Transaction::learn),
-            Claimed::Missing => {}
-            Claimed::Ended(_) | Claimed::Others(_) => return Ok(false),
-        }
-        // What is known to be done is done whatever the status is now.
-        for reply in replies {
-            if let Event::Reply(index, reply) = reply {
-                self.transaction
-                    .note_reply(index, reply, self.outside.moment());
-            }
+            Claimed::Missing | Claimed::Ended(_) | Claimed::Others(_) => return Ok(false),
         }
         Ok(true)
     }
@@ -321,8 +350,12 @@ impl<'a, O: Outside> Task<'a, O> {
         self.outside.is_halted() || signal.is_lease_wanted()
     }
 
+    fn may_call(&self, signal: &Signal) -> bool {
+        !self.is_held(signal) && self.outside.me() == self.me
+    }
+
     fn call(&mut self, index: usize, signal: &Signal, calls: &mut Calls<'a>) {
-        if self.is_held(signal) {
+        if !self.may_call(signal) {
             self.transaction.calling.remove(&index);
             return;
         }
@@ -335,7 +368,7 @@ impl<'a, O: Outside> Task<'a, O> {
 
     /// Asks the client: `query_prepared`.
     fn ask(&mut self, signal: &Signal, calls: &mut Calls<'a>) {
-        if self.is_held(signal) {
+        if !self.may_call(signal) {
             self.transaction.asking = false;
             return;
         }
@@ -344,8 +377,6 @@ impl<'a, O: Outside> Task<'a, O> {
 
     fn make(&self, callee: Callee, calls: &mut Calls<'a>) {
         let call = self.outside.call(&self.transaction, callee);
-        calls
-            .set
-            .push(Box::pin(async move { (callee, call.await) }));
+        calls.set.push(join(ready(callee), call));
     }
 }

@@ -164,11 +164,17 @@ async fn lease_soon_here<O: Outside>(outside: &Arc<O>, gid: &str) -> Lease<O> {
 
 /// The transaction's row has changed: whoever drives it reads it again, or somebody begins to.
 pub fn kick<O: Outside>(outside: &Arc<O>, gid: &str) {
-    // Under the table's lock: the lease cannot end in between.
-    if let Some(signal) = outside.leases().lock().get(gid) {
-        return signal.send();
+    if !tell_driver(outside, gid) {
+        drive::take_up(outside, gid);
     }
-    drive::take_up(outside, gid);
+}
+
+/// The transaction's row has changed: whoever drives it here reads it again. False: nobody does.
+pub(crate) fn tell_driver<O: Outside>(outside: &Arc<O>, gid: &str) -> bool {
+    // Under the table's lock: the lease cannot end in between.
+    let leases = outside.leases().lock();
+    let signal = leases.get(gid);
+    signal.inspect(|signal| signal.send()).is_some()
 }
 
 /// Takes in what another coordinator has told this one.

@@ -356,6 +356,16 @@ impl Branch {
             && (self.attempts, self.errors) == (0, 0)
             && (self.not_before, self.interval) == (0, 0)
     }
+    /// Its only call and its end, if nothing else happened to it than that this call succeeded.
+    #[must_use]
+    pub fn only_success(&self) -> Option<(Timing, Micros)> {
+        let is_all = self.status == BranchStatus::Succeed
+            && (self.attempts, self.errors) == (1, 0)
+            && (self.not_before, self.interval) == (0, 0)
+            && self.last_error.is_empty()
+            && self.answer.is_empty();
+        self.only_call.zip(self.ended).filter(|_| is_all)
+    }
 }
 
 names! {
@@ -371,8 +381,6 @@ names! {
         Abort "abort",
         /// A client's forceStop.
         Stop "forceStop",
-        /// A client's resetNextCronTime or resetCronTime.
-        RunNow "resetNextCronTime",
         /// Too many calls, or for too long, failed without an answer.
         DeadLetter "dead letter",
         /// An operator, which has a record of its own.

@@ -21,7 +21,12 @@ pub trait Outside: Sized + Send + Sync + 'static {
     /// Whether nothing new may be begun: the server stops, or is cut off from its tables.
     fn is_halted(&self) -> bool;
     /// Whether other coordinators may use the tables.
-    fn is_shared(&self) -> bool;
+    fn is_shared(&self) -> bool {
+        self.me() != 0
+    }
+    /// This coordinator's number among those that use the tables, which is another one after it was
+    /// declared dead; 0: there are no others.
+    fn me(&self) -> u64;
     /// Runs something beside what runs now.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static);
     /// Waits.
@@ -50,6 +55,9 @@ pub trait Outside: Sized + Send + Sync + 'static {
         transaction: Transaction,
         attempts: Vec<Attempt>,
     ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
+    /// Lets all that an unfinished transaction waits for be done now. Only its times are written,
+    /// beside whoever drives it, who may know of more than its rows.
+    fn hasten(&self, gid: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Tells the coordinator that drives a transaction something.
     fn tell(&self, owner: u64, news: News) -> impl Future<Output = Result<(), Self::Error>> + Send;
 

@@ -1,18 +1,20 @@
 //! The branches that a submission says all about.
 //!
 //! A saga's and a message's steps, with what to send to each, are kept as the client submitted
-//! them, in the transaction's own row. What follows from that needs no rows: a branch has one
-//! from the first thing on that happened to it. So two steps that succeed at once write two rows
-//! of branches, and their compensations, which nobody called, none.
+//! them, in the transaction's own row. What follows from that needs no rows: a branch of which
+//! nothing is known but that its first call succeeded is told there, too ([`Call`]), and a branch
+//! has a row of its own from the first other thing on that happened to it. So steps that succeed at
+//! once write none, and neither do their compensations, which nobody called.
 //!
 //! A message whose receivers were looked up under a topic has rows for all from the beginning:
 //! the topic may be another tomorrow.
 
 use crate::{
     decide::Branches,
-    model::{Branch, Pattern},
+    model::{Branch, BranchStatus, CopyOnWrite, Micros, Pattern, Timing},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How a step names a topic instead of a URL.
@@ -53,7 +55,9 @@ pub fn branches(
                 return None;
             }
             let payload = payloads.get(place).cloned().unwrap_or_default();
-            branches.push(Branch::new(&id, op, &url, payload));
+            let mut branch = Branch::new(&id, op, "", payload);
+            branch.url = url;
+            branches.push(branch);
         }
     }
     Some(branches)
@@ -79,6 +83,76 @@ pub fn read(pattern: Pattern, steps: &str, payloads: &str) -> Option<Vec<Branch>
     };
     let payloads: Vec<_> = payloads.into_iter().map(one).collect::<Option<_>>()?;
     branches(pattern, &steps, &payloads)
+}
+
+/// A branch's only call, which succeeded, as its transaction's row has it: an array of these, in
+/// the branches' order.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Which branch.
+    pub branch_id: String,
+    /// Its operation.
+    pub op: String,
+    /// In microseconds since 1970.
+    pub started: Micros,
+    /// How long it took.
+    pub duration_us: u64,
+    /// When the branch was known to be done.
+    pub ended: Micros,
+}
+
+impl Call {
+    fn of(branch: &CopyOnWrite<Branch>) -> Option<Call> {
+        let (timing, ended) = branch.only_success()?;
+        Some(Call {
+            branch_id: branch.branch_id.clone(),
+            op: branch.op.clone(),
+            started: timing.started,
+            duration_us: timing.duration_us,
+            ended,
+        })
+    }
+    /// When it was made, and how long it took.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        Timing {
+            started: self.started,
+            duration_us: self.duration_us,
+        }
+    }
+}
+
+/// What the row has of calls that were their branches' only ones, and succeeded.
+#[must_use]
+pub fn calls(branches: &[CopyOnWrite<Branch>]) -> String {
+    let calls: Vec<Call> = branches.iter().filter_map(Call::of).collect();
+    // Texts and numbers are always JSON.
+    serde_json::to_string(&calls).unwrap_or_default()
+}
+
+/// The same read again; empty, if there is nothing. `None`: it is not as it was written.
+#[must_use]
+pub fn read_calls(text: &str) -> Option<Vec<Call>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// Makes branches what these calls made of them. `None`: they are not these branches' calls.
+#[must_use]
+pub fn apply(calls: Vec<Call>, branches: &mut [Branch]) -> Option<()> {
+    let mut calls = calls.into_iter().peekable();
+    for branch in branches {
+        let is_of = |call: &Call| (&call.branch_id, &call.op) == (&branch.branch_id, &branch.op);
+        if let Some(call) = calls.next_if(is_of) {
+            branch.status = BranchStatus::Succeed;
+            branch.attempts = 1;
+            branch.ended = Some(call.ended);
+            branch.only_call = Some(call.timing());
+        }
+    }
+    calls.next().is_none().then_some(())
 }
 
 #[cfg(test)]
@@ -110,6 +184,38 @@ mod tests {
         assert_eq!(planned[3].body, [0, 159, 146]);
         let row = written(&payloads);
         assert_eq!(read(Pattern::Saga, json, &row), Some(planned));
+    }
+
+    #[test]
+    fn only_calls_are_read_as_they_were_written() {
+        let json = r#"[{"action":"a","compensate":"b"},{"action":"c"},{"action":"d"}]"#;
+        let none = || vec![Vec::new(); 3];
+        let planned = || branches(Pattern::Saga, &steps(json), &none()).expect("branches");
+        let mut done = planned();
+        for place in [1, 5] {
+            let branch = &mut done[place];
+            branch.status = BranchStatus::Succeed;
+            branch.attempts = 1;
+            branch.ended = Some(300 + place as u64);
+            branch.only_call = Some(Timing {
+                started: 200,
+                duration_us: 9,
+            });
+        }
+        // This one has more to tell.
+        done[3].status = BranchStatus::Succeed;
+        done[3].attempts = 2;
+        let shared: Vec<_> = done.iter().cloned().map(CopyOnWrite::new).collect();
+        let text = calls(&shared);
+        let mut read = planned();
+        apply(read_calls(&text).expect("calls"), &mut read).expect("their calls");
+        done[3] = read[3].clone();
+        assert_eq!(read, done);
+        assert!(read[3].is_untouched());
+        let others = &mut planned()[..4];
+        assert_eq!(apply(read_calls(&text).expect("calls"), others), None);
+        assert_eq!(read_calls("").map(|calls| calls.len()), Some(0));
+        assert_eq!(read_calls("{"), None);
     }
 
     #[test]

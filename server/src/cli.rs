@@ -81,7 +81,8 @@ pub fn run() -> Result<(), String> {
     }
 }
 
-fn accompany() -> rustix::io::Result<()> {
+/// Goes on in a session of its own, and ends with the process that started this one.
+pub(crate) fn accompany() -> rustix::io::Result<()> {
     setsid()?;
     set_parent_process_death_signal(Some(Signal::TERM))
 }

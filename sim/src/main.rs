@@ -57,6 +57,7 @@
 
 mod access;
 mod check;
+mod coordinator;
 mod figures;
 mod history;
 mod model;
@@ -97,7 +98,11 @@ fn run(
 }
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|first| first == "coordinator").is_some() {
+        return coordinator::main(arguments);
+    }
+    let options = match Options::parse(arguments) {
         Ok(Some(options)) => options,
         Ok(None) => {
             print!("{}", options::HELP);

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     clients::{self, About, Refused, Told},
-    decide::{Event, Outcome, Wish},
+    decide::{Branches, Event, Outcome, Wish},
     extras,
-    model::{Micros, Pattern, SECOND, Status},
+    model::{Micros, SECOND, Status},
     store::LAST_TIME,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -52,7 +52,7 @@ async fn make_known(coordinator: &Arc<Coordinator>, submission: &Submission) -> 
     let mut transaction = submission
         .transaction(coordinator, status, moment.now)
         .await?;
-    transaction.decide(Event::Look, moment);
+    transaction.decide([Event::Look], moment);
     Ok(coordinator.store.insert(transaction, false).await?)
 }
 
@@ -98,33 +98,25 @@ pub(crate) async fn submit(
         .await?;
     transaction.global.next_run = now + HEAD_START;
     let about = about(&submission, submission.options.wait_result)?;
-    let refusal = |refused| Refusal::of(&submission.gid, refused);
-    if pattern.rules().begins_with_submit {
-        let begun = clients::submit_new(coordinator, about, &transaction).await;
-        if let Some(told) = begun.map_err(refusal)? {
-            return Ok(results(&told));
-        }
-    }
     check_end_webhook(coordinator, &submission).await?;
-    let outcome = match pattern {
-        Pattern::Workflow => Some(outcome(&submission)?),
+    let outcome = match pattern.rules().branches {
+        Branches::Told => Some(outcome(&submission)?),
         _ => None,
     };
-    let told = clients::change(coordinator, about, Wish::Submit(outcome)).await;
-    Ok(results(&told.map_err(refusal)?))
+    let told = clients::submit(coordinator, about, transaction, outcome).await;
+    let told = told.map_err(|refused| Refusal::of(&submission.gid, refused))?;
+    Ok(results(&told))
 }
 
 /// Refuses to tell somebody else of the end than was said when the transaction was made known.
 async fn check_end_webhook(coordinator: &Arc<Coordinator>, submission: &Submission) -> Result {
     let wanted = &submission.options.end_webhook;
-    if wanted.is_empty()
-        || *wanted
-            == load(coordinator, submission)
-                .await?
-                .global
-                .options
-                .end_webhook
-    {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let known = coordinator.store.load(&submission.gid).await?;
+    let is_said = |known: &Transaction| known.global.options.end_webhook == *wanted;
+    if known.as_ref().is_none_or(is_said) {
         return Ok(());
     }
     let what = "end_webhook: it is to be said in the request that makes a transaction known";
@@ -162,19 +154,17 @@ pub(crate) async fn abort(
 
 /// forceStop: it has failed, and nothing is undone.
 pub(super) async fn force_stop(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    order(coordinator, &submission, Wish::Stop).await
+    let about = about(&submission, false)?;
+    let told = clients::change(coordinator, about, Wish::Stop).await;
+    told.map(drop)
+        .map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// resetNextCronTime: retries now.
 pub(super) async fn run_now(coordinator: &Arc<Coordinator>, submission: Submission) -> Result {
-    order(coordinator, &submission, Wish::RunNow).await
-}
-
-async fn order(coordinator: &Arc<Coordinator>, submission: &Submission, wish: Wish) -> Result {
-    let about = about(submission, false)?;
-    let told = clients::change(coordinator, about, wish).await;
-    told.map(drop)
-        .map_err(|refused| Refusal::of(about.gid, refused))
+    let about = about(&submission, false)?;
+    let told = clients::run_now(coordinator, about).await;
+    told.map_err(|refused| Refusal::of(about.gid, refused))
 }
 
 /// resetCronTime: retries now what would be retried only after `timeout`, `limit` of them.
@@ -195,9 +185,9 @@ pub(super) async fn run_all_now(
             pattern: None,
             waits: false,
         };
-        // Who is faster, or ends it meanwhile, has done what was wanted.
-        match clients::change(coordinator, about, Wish::RunNow).await {
-            Ok(_) => count += 1,
+        // Who ends it meanwhile has done what was wanted.
+        match clients::run_now(coordinator, about).await {
+            Ok(()) => count += 1,
             Err(Refused::Tables(error)) => return Err(error.into()),
             Err(_) => {}
         }

@@ -40,8 +40,11 @@ pub(super) fn global_json(global: &Global) -> Value {
     if let Some(at) = global.paused_since.filter(|_| !global.status.is_final()) {
         put("pause_time", &time(at));
     }
-    if !global.status.is_final() && global.next_run != Micros::MAX {
-        put("next_cron_time", &time(global.next_run));
+    // After the end: when it was last due, which was then.
+    let due = global.finished.or(global.rolled_back);
+    let due = due.unwrap_or(global.next_run);
+    if due != Micros::MAX {
+        put("next_cron_time", &time(due));
     }
     put(
         "options",

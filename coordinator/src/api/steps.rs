@@ -97,6 +97,14 @@ pub(crate) fn clean(name: &str) -> String {
     name.replace(['\r', '\n', ';'], "")
 }
 
+/// Refuses a name that no header can carry: calls over gRPC have it in one.
+fn plain(name: &str, text: &str) -> Result {
+    match text.contains(|c: char| c.is_control()) {
+        true => Err(Refusal::Bad(format!("{name}: no control characters"))),
+        false => Ok(()),
+    }
+}
+
 /// Refuses what does not fit into its column.
 pub(super) fn short(name: &str, text: &str, bytes_max: usize) -> Result {
     if text.len() > bytes_max {
@@ -157,6 +165,14 @@ impl Submission {
             return Err(Refusal::Bad("gid: one is expected".into()));
         }
         short("gid", &submission.gid, GID_BYTES_MAX)?;
+        plain("gid", &submission.gid)?;
+        if submission.trans_type == Pattern::Workflow.name() {
+            // Which its client is called with.
+            plain(
+                "custom_data: name",
+                &workflow_data(&submission.custom_data).0,
+            )?;
+        }
         short("protocol", &submission.protocol, PROTOCOL_BYTES_MAX)?;
         if submission.steps.len() > BRANCHES_MAX {
             return Err(Refusal::Bad(format!("more than {BRANCHES_MAX} steps")));
@@ -285,6 +301,7 @@ impl Registration {
         let id = field("branch_id");
         short("branch_id", &id, BRANCH_ID_BYTES_MAX)?;
         short("op", &field("op"), OP_BYTES_MAX)?;
+        plain("branch_id", &id)?;
         let branch = |op: &str, url: &str| Branch::new(&id, op, url, data.clone());
         let kind = field("trans_type");
         let unknown = || Refusal::Other(format!("unknow trans type: {kind}"));

@@ -115,7 +115,7 @@ async fn shown(coordinator: &Arc<Coordinator>, found: Vec<Named>) -> Result<Vec<
             "cat": "topics",
             "k": topic.name,
             "v": Value::from(list).to_string(),
-            "version": 1,
+            "version": topic.version,
         }));
     }
     Ok(shown)

@@ -9,7 +9,7 @@ use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use std::{
     future::Future,
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
     pin::Pin,
     str::FromStr,
     sync::Arc,
@@ -57,6 +57,21 @@ impl Network {
     }
 }
 
+/// Whether an address is this machine's: then the way to it begins there. Nothing is sent.
+fn is_own(address: IpAddr) -> bool {
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let source = || {
+        let socket = UdpSocket::bind((any, 0))?;
+        // The port for what is thrown away; any would do.
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    };
+    source().is_ok_and(|source: SocketAddr| source.ip() == address)
+}
+
 /// Whom branches may be.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
@@ -69,8 +84,9 @@ pub struct Guard {
 
 impl Guard {
     /// Names, `name:port`, addresses and networks (`10.0.0.0/8`) with commas between them. An
-    /// empty list allows all; unless `near`, all but this machine and its link, where services
-    /// listen that trust whoever can reach them, such as a cloud's metadata.
+    /// empty list allows all; unless `near`, all but this machine, by whichever of its addresses,
+    /// and its link: services listen there that trust whoever can reach them, such as a cloud's
+    /// metadata.
     ///
     /// # Errors
     ///
@@ -144,7 +160,7 @@ impl Guard {
             IpAddr::V6(address) => address.is_unicast_link_local(),
         };
         let is_near = is_near || address.is_loopback() || address.is_unspecified();
-        self.near || !(is_near || address.is_multicast())
+        self.near || !(is_near || address.is_multicast() || is_own(address))
     }
 
     /// Whether this host was named, with whatever port.
@@ -261,6 +277,23 @@ mod tests {
             assert!(allowed(&near, url), "{url}");
             assert_eq!(allowed(&far, url), from_far, "{url}");
         }
+    }
+
+    #[test]
+    fn from_far_no_address_of_this_machine_is_allowed() {
+        assert!(is_own("127.0.0.1".parse().unwrap()));
+        assert!(!is_own("192.0.2.1".parse().unwrap()));
+        // The address that this machine has towards others, if there are any.
+        let outside = UdpSocket::bind("0.0.0.0:0").unwrap();
+        let address = match outside.connect("192.0.2.1:9") {
+            Ok(()) => outside.local_addr().unwrap().ip(),
+            Err(_) => Ipv4Addr::LOCALHOST.into(),
+        };
+        let url = format!("http://{address}:1/x");
+        assert!(!allowed(&Guard::parse("", false).unwrap(), &url), "{url}");
+        assert!(allowed(&Guard::parse("", true).unwrap(), &url), "{url}");
+        let list = address.to_string();
+        assert!(allowed(&Guard::parse(&list, false).unwrap(), &url), "{url}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use pool::Pool;
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, pin::pin, sync::Arc, time::Duration};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 use turns::Turns;
 
@@ -170,12 +170,13 @@ impl Caller {
         let https = secured(tls.clone())
             .enable_http1()
             .wrap_connector(connector(resolver.clone()));
+        let calls_max = turns::calls_max();
         Caller {
-            http: Pool::new(https),
+            http: Pool::new(https, calls_max),
             grpc: http2(connector(resolver.clone()), tls.clone()),
             balancer: Balancer::new(resolver, Arc::clone(&guard), tls),
             guard,
-            turns: Turns::new(turns::calls_max()),
+            turns: Turns::new(calls_max),
         }
     }
 
@@ -209,13 +210,15 @@ impl Caller {
         if call.url.is_empty() {
             return Reply::Success(String::new());
         }
-        let _turn = match Target::parse(&call.url) {
-            Ok(target) => Some(self.turns.take(target.uri()).await),
-            // Which is what the call will say.
-            Err(_) => None,
+        let (target, method) = match self.destination(global, call) {
+            Ok(destination) => destination,
+            Err(why) => return Reply::Error(why),
         };
+        let _turn = self.turns.take(target.uri()).await;
         // Its time begins with its turn.
-        match tokio::time::timeout(call.timeout, self.exchange(global, call)).await {
+        // It is large, and stays where it is.
+        let exchange = pin!(self.exchange(global, call, target, method));
+        match tokio::time::timeout(call.timeout, exchange).await {
             Err(_) => Reply::Error(format!("no answer within {:?}", call.timeout)),
             Ok(Err(why)) => Reply::Error(why),
             Ok(Ok(reply)) => reply,
@@ -265,12 +268,27 @@ impl Caller {
         answer.map_err(|error| format!("{url}: {error}"))
     }
 
-    async fn exchange(&self, global: &Global, call: &Call) -> Result<Reply, String> {
+    /// Where a call goes, if that is allowed, and the method of JSON-RPC if it is one.
+    fn destination(
+        &self,
+        global: &Global,
+        call: &Call,
+    ) -> Result<(Target, Option<String>), String> {
         let method = json_rpc::method(global, &call.url);
         let target = match is_http(&call.url) && method.is_none() {
             true => self.target(&http::url(global, call))?,
             false => self.target(&call.url)?,
         };
+        Ok((target, method))
+    }
+
+    async fn exchange(
+        &self,
+        global: &Global,
+        call: &Call,
+        target: Target,
+        method: Option<String>,
+    ) -> Result<Reply, String> {
         match (target, method) {
             (Target::Http(uri), None) => {
                 let answer = self.http.send(http::request(uri, call)?).await?;

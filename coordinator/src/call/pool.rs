@@ -5,7 +5,7 @@
 //! its answer reads it. What the other end does to an idle connection is noticed when the next
 //! call takes it.
 
-use super::{Answer, guard::Resolver, read, reasons, turns::calls_max, usual_port};
+use super::{Answer, guard::Resolver, read, reasons, usual_port};
 use http_body_util::Full;
 use hyper::{
     Request, Uri,
@@ -16,8 +16,8 @@ use hyper::{
 };
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
+use rustc_hash::FxHashMap;
 use std::{
-    collections::HashMap,
     future::{Future, poll_fn},
     pin::{Pin, pin},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -48,19 +48,22 @@ struct Connection {
 /// See the module.
 pub(super) struct Pool {
     connector: Connector,
+    /// So many connections are kept in all.
+    most: usize,
     /// The last used comes last.
-    idle: Mutex<HashMap<Place, Vec<(Connection, Instant)>>>,
+    idle: Mutex<FxHashMap<Place, Vec<(Connection, Instant)>>>,
 }
 
 impl Pool {
-    pub fn new(connector: Connector) -> Pool {
+    pub fn new(connector: Connector, most: usize) -> Pool {
         Pool {
             connector,
+            most,
             idle: Mutex::default(),
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, HashMap<Place, Vec<(Connection, Instant)>>> {
+    fn idle(&self) -> MutexGuard<'_, FxHashMap<Place, Vec<(Connection, Instant)>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,8 +90,7 @@ impl Pool {
             .unwrap_or_else(|| PathAndQuery::from_static("/"))
             .into();
         if !request.headers().contains_key(HOST) {
-            let host = HeaderValue::try_from(host(&uri));
-            let host = host.map_err(|error| error.to_string())?;
+            let host = HeaderValue::from_str(host(&uri)).map_err(|error| error.to_string())?;
             request.headers_mut().insert(HOST, host);
         }
         while let Some(mut connection) = self.take(&place) {
@@ -99,7 +101,8 @@ impl Pool {
                 Err(Failed::Lost(why)) => return Err(why),
             }
         }
-        let mut connection = self.connect(uri).await?;
+        // Large and rare: calls over connections that are there are smaller without it.
+        let mut connection = Box::pin(self.connect(uri)).await?;
         match connection.exchange(request).await {
             Ok(answer) => Ok(self.done(place, connection, answer)),
             Err(Failed::Unsent(_)) => Err("the connection was closed at once".into()),
@@ -118,7 +121,7 @@ impl Pool {
             let mut idle = self.idle();
             let all: usize = idle.values().map(Vec::len).sum();
             let connections = idle.entry(place).or_default();
-            if connections.len() < IDLE_MAX && all < calls_max() {
+            if connections.len() < IDLE_MAX && all < self.most {
                 connections.push((connection, Instant::now()));
             }
         }
@@ -198,12 +201,12 @@ fn place(uri: &Uri) -> Result<Place, String> {
 }
 
 /// The header of that name: without the port, if it is the usual one.
-fn host(uri: &Uri) -> String {
-    let name = uri.host().unwrap_or_default();
-    match uri.port_u16() {
-        Some(port) if port != usual_port(uri) => format!("{name}:{port}"),
-        _ => name.to_owned(),
+fn host(uri: &Uri) -> &str {
+    if uri.port_u16() == Some(usual_port(uri)) {
+        return uri.host().unwrap_or_default();
     }
+    let place = uri.authority().map_or("", Authority::as_str);
+    place.rsplit_once('@').map_or(place, |(_, place)| place)
 }
 
 #[cfg(test)]

@@ -5,10 +5,8 @@
 
 use cohort_process::limits;
 use hyper::{Uri, http::uri::Authority};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Calls of all hosts at once, if the limit of open files allows that.
@@ -25,7 +23,8 @@ pub(super) fn calls_max() -> usize {
 pub(super) struct Turns {
     all: Arc<Semaphore>,
     of_host: usize,
-    hosts: Mutex<HashMap<Authority, Arc<Semaphore>>>,
+    /// No more than calls: names that collide on purpose gain nothing.
+    hosts: Mutex<FxHashMap<Authority, Arc<Semaphore>>>,
 }
 
 /// Leave to make a call; dropped, it is another one's.

@@ -5,6 +5,7 @@ use super::{
     super::{
         decide::Transaction,
         model::{Cause, Micros, Note, Status},
+        plan,
     },
     connection::Connection,
     rows::{self, Row, moment, moment_or_null, read_timing, text},
@@ -104,6 +105,21 @@ pub struct History {
     pub untold: Vec<Untold>,
 }
 
+fn succeeded(call: plan::Call) -> Attempt {
+    Attempt {
+        timing: call.timing(),
+        branch_id: call.branch_id,
+        op: call.op,
+        result: "success".into(),
+        error: String::new(),
+    }
+}
+
+/// By time; no two calls are the same in all of that.
+fn order(attempt: &Attempt) -> (Micros, &str, &str) {
+    (attempt.timing.started, &attempt.branch_id, &attempt.op)
+}
+
 /// What is kept of it, with so many calls at most.
 pub(super) fn history(
     connection: &mut dyn Connection,
@@ -115,6 +131,7 @@ pub(super) fn history(
     const ONLY_CALLS: &str = "SELECT branch_id, op, called_time, duration_us, 'success', '' \
          FROM branches WHERE gid = ? AND called_time IS NOT NULL \
          ORDER BY called_time DESC LIMIT ?";
+    const CALLS: &str = "SELECT calls FROM global_transactions WHERE gid = ?";
     const OPERATIONS: &str = "SELECT time, operator, operation, branch_id, op, status_before, \
          status_after, reason FROM operations WHERE gid = ? ORDER BY id";
     const NOTES: &str = "SELECT time, cause, status_before, status_after, reason \
@@ -147,7 +164,13 @@ pub(super) fn history(
         let found = connection.run(statement, &[text(gid), Value::UInt(limit)])?;
         attempts.extend(found.rows.into_iter().filter_map(attempt));
     }
-    attempts.sort_by_key(|attempt| attempt.timing.started);
+    if let Some(row) = connection.run(CALLS, &[text(gid)])?.rows.pop() {
+        let calls = plan::read_calls(&Row(row.into_iter()).text());
+        attempts.extend(calls.unwrap_or_default().into_iter().map(succeeded));
+    }
+    attempts.sort_by(|a, b| order(a).cmp(&order(b)));
+    // A branch that the transaction's row told of has got a row of its own since then.
+    attempts.dedup_by(|a, b| order(a) == order(b));
     let older = attempts
         .len()
         .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));

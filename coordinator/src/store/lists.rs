@@ -29,6 +29,8 @@ pub struct Named {
     pub created: Micros,
     /// When the last of them came or went.
     pub updated: Micros,
+    /// How often one of them came or went.
+    pub version: u64,
 }
 
 /// Transactions, the newest first.
@@ -85,8 +87,8 @@ pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinish
     Ok(answer.rows.into_iter().filter_map(counted).collect())
 }
 
-/// Who wants the messages of a topic. A row without a url is nobody's: it keeps a topic known
-/// that had subscribers and has none now.
+/// Who wants the messages of a topic. A row without a url is nobody's: it counts the changes, and
+/// keeps a topic known that had subscribers and has none now.
 pub(crate) fn subscribers(
     connection: &mut dyn Connection,
     topic: &str,
@@ -111,7 +113,7 @@ pub(crate) fn topics(
     after: &str,
     limit: u64,
 ) -> Result<Vec<Named>, SqlError> {
-    const TOPICS: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM topics \
+    const TOPICS: &str = "SELECT topic, MIN(create_time), MAX(create_time), MAX(version) FROM topics \
          WHERE topic > ? GROUP BY topic ORDER BY topic LIMIT ?";
     let answer = connection.run(TOPICS, &[text(after), Value::UInt(limit)])?;
     Ok(answer.rows.into_iter().map(named).collect())
@@ -122,7 +124,7 @@ pub(crate) fn topic(
     connection: &mut dyn Connection,
     name: &str,
 ) -> Result<Option<Named>, SqlError> {
-    const TOPIC: &str = "SELECT topic, MIN(create_time), MAX(create_time) FROM topics \
+    const TOPIC: &str = "SELECT topic, MIN(create_time), MAX(create_time), MAX(version) FROM topics \
          WHERE topic = ? GROUP BY topic";
     let mut rows = connection.run(TOPIC, &[text(name)])?.rows;
     Ok(rows.pop().map(named))
@@ -134,7 +136,16 @@ fn named(row: Vec<Value>) -> Named {
         name: row.text(),
         created: row.moment().unwrap_or(0),
         updated: row.moment().unwrap_or(0),
+        version: row.number(),
     }
+}
+
+/// Counts a change of a topic.
+fn count_change(connection: &mut dyn Connection, topic: &str, now: Micros) -> Result<(), SqlError> {
+    const COUNT: &str = "INSERT INTO topics (topic, url, remark, create_time, version) \
+         VALUES (?, '', '', ?, 1) ON DUPLICATE KEY UPDATE create_time = ?, version = version + 1";
+    connection.run(COUNT, &[text(topic), moment(now), moment(now)])?;
+    Ok(())
 }
 
 /// Adds a subscriber. False: it is one.
@@ -150,7 +161,11 @@ pub(crate) fn subscribe(
         text(&topic.remark),
         moment(now),
     ];
-    is_new(connection.run(INSERT, &values).map(drop))
+    let is_new = is_new(connection.run(INSERT, &values).map(drop))?;
+    if is_new {
+        count_change(connection, &topic.topic, now)?;
+    }
+    Ok(is_new)
 }
 
 /// Removes a subscriber; the topic stays known. False: it is none.
@@ -161,11 +176,9 @@ pub(crate) fn unsubscribe(
     now: Micros,
 ) -> Result<bool, SqlError> {
     const DELETE: &str = "DELETE FROM topics WHERE topic = ? AND url = ?";
-    const KEEP: &str = "INSERT INTO topics (topic, url, remark, create_time) \
-         VALUES (?, '', '', ?) ON DUPLICATE KEY UPDATE create_time = ?";
     let answer = connection.run(DELETE, &[text(topic), text(url)])?;
     if answer.affected > 0 {
-        connection.run(KEEP, &[text(topic), moment(now), moment(now)])?;
+        count_change(connection, topic, now)?;
     }
     Ok(answer.affected > 0)
 }

@@ -203,6 +203,13 @@ impl Store {
             })
             .await
     }
+    /// Lets all that an unfinished transaction waits for be done now.
+    pub async fn hasten(&self, gid: &str, now: Micros) -> Result<(), SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .write(move |connection| rows::hasten(connection, &gid, now))
+            .await
+    }
     /// Writes what an operator changed, if the status is still that of `before`.
     pub async fn operate(
         &self,

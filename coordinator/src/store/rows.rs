@@ -231,16 +231,28 @@ pub(crate) fn save(
     const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
          duration_us, result, error) VALUES ";
     let global = &transaction.global;
-    if !save_global(connection, by, before.global.status, global, now)? {
+    if !save_global(connection, by, before, transaction, now)? {
         return Ok(Saved::TooLate);
     }
+    // In the transaction's row, unless it is a branch's own row that knows of it.
+    let is_there = |branch: &Branch| global.is_planned() && branch.only_success().is_some();
     // The first change of what was only planned makes its row, unless it is there after all.
     let is_fresh = |before: &Branch| global.is_planned() && before.is_untouched();
     let pairs = (0..).zip(transaction.branches.iter().zip(&before.branches));
     let changed = pairs.filter(|(_, (now, then))| now != then);
+    let told = |now: &Branch, then: &Branch| is_there(now) && is_fresh(then);
+    let changed = changed.filter(|(_, (now, then))| !told(now, then));
     let fresh = changed.clone().filter(|(_, (_, then))| is_fresh(then));
     let fresh = fresh.map(|(position, (now, _))| (position, now));
-    insert_branches(connection, "INSERT IGNORE INTO", &global.gid, fresh)?;
+    // What more happens to one that only the transaction's row knows of is written into its own.
+    let known = changed.clone().filter(|(_, (_, then))| is_there(then));
+    let known = known.map(|(position, (_, then))| (position, then));
+    insert_branches(
+        connection,
+        "INSERT IGNORE INTO",
+        &global.gid,
+        fresh.chain(known),
+    )?;
     for (_, (branch, before)) in changed.filter(|(_, (_, then))| !is_fresh(then)) {
         let [called, duration] = only_call(branch);
         let values = [
@@ -310,20 +322,23 @@ pub(super) fn insert_notes(
 fn save_global(
     connection: &mut dyn Connection,
     by: By,
-    before: Status,
-    global: &Global,
+    before: &Transaction,
+    transaction: &Transaction,
     now: Micros,
 ) -> Result<bool, SqlError> {
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
          finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ? \
+         is_exact = is_exact OR ?, \
+         calls = COALESCE(?, calls) \
          WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
          finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ?, owner = ? \
+         is_exact = is_exact OR ?, \
+         calls = COALESCE(?, calls), owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
+    let global = &transaction.global;
     let owner = connection.owner();
     let is_own = owner != 0 && by != By::Other;
     let mut values = vec![
@@ -340,17 +355,44 @@ fn save_global(
         moment_or_null(global.submitted),
         moment_or_null(global.failing_since),
         Value::UInt(global.is_exact.into()),
+        new_calls(before, transaction).map_or(Value::Null, Value::Bytes),
     ];
     if is_own {
         let stays = by == By::Driver && !global.status.is_final();
         values.push(Value::UInt(if stays { owner } else { 0 }));
     }
-    values.extend([text(&global.gid), text(before.name())]);
+    values.extend([text(&global.gid), text(before.global.status.name())]);
     if is_own {
         values.push(Value::UInt(owner));
     }
     let statement = if is_own { UPDATE_OWN } else { UPDATE };
     Ok(connection.run(statement, &values)?.affected > 0)
+}
+
+/// Lets all that an unfinished transaction waits for be done now. Only times are written: whoever
+/// drives it may know of more than was read.
+pub(crate) fn hasten(
+    connection: &mut dyn Connection,
+    gid: &str,
+    now: Micros,
+) -> Result<(), SqlError> {
+    const GLOBAL: &str = "UPDATE global_transactions SET next_run_us = ?, update_time = ? \
+         WHERE gid = ? AND status NOT IN ('succeed', 'failed')";
+    const BRANCHES: &str = "UPDATE branches SET not_before_us = ? \
+         WHERE gid = ? AND not_before_us > ?";
+    let at = Value::UInt(now);
+    connection.run(GLOBAL, &[at.clone(), moment(now), text(gid)])?;
+    connection.run(BRANCHES, &[at.clone(), text(gid), at])?;
+    Ok(())
+}
+
+/// What the transaction's row has to be told of calls that succeeded. `None`: nothing new; what
+/// others have written there meanwhile stays.
+fn new_calls(before: &Transaction, transaction: &Transaction) -> Option<Vec<u8>> {
+    let mut pairs = transaction.branches.iter().zip(&before.branches);
+    let is_new = pairs.any(|(now, then)| now.only_success() != then.only_success());
+    let is_told = transaction.global.is_planned() && is_new;
+    is_told.then(|| plan::calls(&transaction.branches).into_bytes())
 }
 
 /// A transaction by its name.
@@ -359,7 +401,9 @@ pub(crate) fn load(
     gid: &str,
 ) -> Result<Option<Transaction>, SqlError> {
     static GLOBAL: LazyLock<String> = LazyLock::new(|| {
-        format!("SELECT payloads, is_exact, {COLUMNS} FROM global_transactions WHERE gid = ?")
+        format!(
+            "SELECT payloads, is_exact, calls, {COLUMNS} FROM global_transactions WHERE gid = ?"
+        )
     });
     static BRANCHES: LazyLock<String> = LazyLock::new(|| {
         format!("SELECT {BRANCH_COLUMNS} FROM branches WHERE gid = ? ORDER BY position")
@@ -368,14 +412,15 @@ pub(crate) fn load(
         return Ok(None);
     };
     let mut row = Row(row.into_iter());
-    let (payloads, is_exact) = (row.text(), row.number() != 0);
+    let (payloads, is_exact, calls) = (row.text(), row.number() != 0, row.text());
     let mut global = read_global(gid.to_owned(), &mut row)?;
     (global.payloads, global.is_exact) = (payloads, is_exact);
-    let mut branches = match global.is_planned() {
-        true => plan::read(global.pattern, &global.steps, &global.payloads)
-            .ok_or_else(|| corrupt("steps or payloads"))?,
-        false => Vec::new(),
-    };
+    let mut branches = Vec::new();
+    if global.is_planned() {
+        branches = plan::read(global.pattern, &global.steps, &global.payloads)
+            .ok_or_else(|| corrupt("steps or payloads"))?;
+        apply_calls(&calls, &mut branches)?;
+    }
     for row in connection.run(&BRANCHES, &[text(gid)])?.rows {
         let mut row = Row(row.into_iter());
         let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
@@ -387,6 +432,13 @@ pub(crate) fn load(
         }
     }
     Ok(Some(Transaction::read_back(global, branches)))
+}
+
+/// Makes branches what the calls that their transaction's row tells of made of them.
+pub(super) fn apply_calls(calls: &str, branches: &mut [Branch]) -> Result<(), SqlError> {
+    plan::read_calls(calls)
+        .and_then(|calls| plan::apply(calls, branches))
+        .ok_or_else(|| corrupt("calls"))
 }
 
 /// What [`read_global`] reads.
@@ -529,4 +581,75 @@ pub(crate) fn due(
     };
     let answer = connection.run(DUE, &values)?;
     Ok(answer.rows.into_iter().map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::schema, *};
+    use crate::model::{Options, SECOND};
+
+    fn saga() -> Transaction {
+        let steps = r#"[{"action":"a","compensate":"b"},{"action":"c","compensate":"d"}]"#;
+        let payloads = r#"["{}","{}"]"#;
+        let branches = plan::read(Pattern::Saga, steps, payloads).expect("branches");
+        let global = Global {
+            steps: steps.into(),
+            payloads: payloads.into(),
+            ..Global::new(
+                "g",
+                Pattern::Saga,
+                Status::Submitted,
+                Options::default(),
+                SECOND,
+            )
+        };
+        Transaction::read_back(global, branches)
+    }
+
+    fn succeed(branch: &mut Branch) {
+        branch.status = BranchStatus::Succeed;
+        branch.attempts = 1;
+        branch.ended = Some(3 * SECOND);
+        branch.only_call = Some(Timing {
+            started: 2 * SECOND,
+            duration_us: 7,
+        });
+    }
+
+    #[test]
+    fn what_more_happens_to_a_branch_is_in_a_row_of_its_own() {
+        let mut connection = schema::tests::connection();
+        schema::create(&mut connection, false).expect("tables");
+        let new = saga();
+        assert!(insert(&mut connection, &new, true).expect("inserted"));
+        let count = |connection: &mut dyn Connection| {
+            let rows = connection.run("SELECT COUNT(*) FROM branches", &[]);
+            Row(rows.expect("a count").rows.remove(0).into_iter()).number()
+        };
+        let keep = |connection: &mut dyn Connection, from: &Transaction, to: &Transaction| {
+            let saved = save(connection, By::Driver, from, to, &[], SECOND);
+            assert_eq!(saved.expect("saved"), Saved::Yes);
+            let read = load(connection, "g").expect("read").expect("a saga");
+            assert_eq!(read.branches, to.branches);
+        };
+        let mut first = new.clone();
+        succeed(&mut first.branches[1]);
+        keep(&mut connection, &new, &first);
+        let mut second = first.clone();
+        succeed(&mut second.branches[3]);
+        keep(&mut connection, &first, &second);
+        assert_eq!(count(&mut connection), 0);
+        let mut third = second.clone();
+        third.branches[1].attempts = 2;
+        third.branches[1].last_error = "again".into();
+        keep(&mut connection, &second, &third);
+        assert_eq!(count(&mut connection), 1);
+        // Who changes something else, and knows less, takes nothing back.
+        let mut other = new.clone();
+        other.global.retry_count = 5;
+        let saved = save(&mut connection, By::Other, &new, &other, &[], SECOND);
+        assert_eq!(saved.expect("saved"), Saved::Yes);
+        let read = load(&mut connection, "g").expect("read").expect("a saga");
+        assert_eq!(read.branches, third.branches);
+    }
 }

@@ -27,13 +27,14 @@ const TABLES: [&str; 7] = [
         rollback_time DATETIME(6) NULL,
         dead_time DATETIME(6) NULL COMMENT 'given up until somebody takes care of it by hand',
         owner BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the coordinator that drives it',
-        payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows from their first call on',
+        payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows only if need be',
         is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'rows know of all that allows a call',
         branch_count BIGINT UNSIGNED NULL COMMENT 'if any was registered: how many it has',
         submit_time DATETIME(6) NULL COMMENT 'if it was made known before',
         failing_time DATETIME(6) NULL COMMENT 'since when questions to the client fail',
         pause_time DATETIME(6) NULL COMMENT 'since when an operator pauses it',
         paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in earlier pauses, in microseconds',
+        calls LONGTEXT NULL COMMENT 'of branches without rows that succeeded: microseconds',
         PRIMARY KEY (gid),
         KEY id (id),
         KEY next_run (next_run_us)
@@ -113,6 +114,7 @@ const TABLES: [&str; 7] = [
         url VARCHAR(512) {EXACT} NOT NULL,
         remark VARCHAR(1024) NOT NULL,
         create_time DATETIME(6) NOT NULL,
+        version BIGINT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'without a url: changes of the topic',
         PRIMARY KEY (topic, url)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4",
 ];
@@ -213,7 +215,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
 }
 
 /// Columns that tables of older versions lack.
-const ADDED: [(&str, &str); 11] = [
+const ADDED: [(&str, &str); 13] = [
     (
         "global_transactions",
         "owner BIGINT UNSIGNED NOT NULL DEFAULT 0",
@@ -224,6 +226,7 @@ const ADDED: [(&str, &str); 11] = [
         "is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0",
     ),
     ("global_transactions", "branch_count BIGINT UNSIGNED NULL"),
+    ("global_transactions", "calls LONGTEXT NULL"),
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
     ("branches", "failing_time DATETIME(6) NULL"),
@@ -234,6 +237,7 @@ const ADDED: [(&str, &str); 11] = [
         "global_transactions",
         "paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0",
     ),
+    ("topics", "version BIGINT UNSIGNED NOT NULL DEFAULT 1"),
 ];
 
 /// Adds a column if it is not there.
@@ -251,7 +255,7 @@ fn add(connection: &mut dyn Connection, table: &str, column: &str) -> Result<(),
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::{super::embedded::Embedded, *};
     use cohort_engine::{
         env::fake::Disk,
@@ -260,7 +264,7 @@ mod tests {
     use cohort_sql::Instance;
     use std::{path::Path, sync::Arc};
 
-    fn connection() -> Embedded {
+    pub fn connection() -> Embedded {
         let env = Disk::new(1).env();
         let options = EngineOptions {
             log_preallocate_bytes: 32 << 10,
@@ -304,11 +308,14 @@ mod tests {
             let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
             connection.run(&drop, &[]).unwrap();
         }
-        let read = "SELECT owner, payloads, is_exact, branch_count, called_time, duration_us, \
-             submit_time, pause_time, paused_us, a.failing_time, b.failing_time \
+        let read = "SELECT owner, payloads, is_exact, branch_count, calls, called_time, \
+             duration_us, submit_time, pause_time, paused_us, a.failing_time, b.failing_time \
              FROM global_transactions a JOIN branches b USING (gid)";
+        let count = "SELECT version FROM topics";
         assert!(connection.run(read, &[]).is_err());
+        assert!(connection.run(count, &[]).is_err());
         create(&mut connection, false).unwrap();
         assert!(connection.run(read, &[]).is_ok());
+        assert!(connection.run(count, &[]).is_ok());
     }
 }

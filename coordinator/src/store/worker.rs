@@ -3,7 +3,8 @@
 //! A connection blocks, so each has a thread; who asks from tokio waits on a channel. Reads are
 //! run one by one. Writes are gathered: all that have arrived while the last ones were written
 //! share one transaction, and with it one commit, and the thread that has placed the commit turns
-//! to the next ones while the log makes it durable. Then tokio's thread is woken once for all of
+//! to the next ones while the log makes it durable. Tokio's thread hands over together what its
+//! tasks ask for while there are any to run, so that it wakes the other thread once for them. Then tokio's thread is woken once for all of
 //! them, and tells each who asked. A write that fails takes back what it shared
 //! a transaction with, and then each of them has one of its own. What another transaction was in
 //! the way of, or a lost connection, is tried again.
@@ -67,7 +68,9 @@ fn closed() -> SqlError {
 /// asked.
 pub(super) struct Workers {
     reads: Option<Sender<Read>>,
-    writes: Option<Sender<Box<dyn Write>>>,
+    writes: Option<Sender<Vec<Box<dyn Write>>>>,
+    /// Asked for, and not handed over.
+    waiting: Mutex<Vec<Box<dyn Write>>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -89,19 +92,24 @@ impl Workers {
                 }
             })?);
         }
-        let (writes, queue) = channel::<Box<dyn Write>>();
+        let (writes, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
         for mut connection in writers {
             let (queue, runtime) = (Arc::clone(&queue), runtime.clone());
             threads.push(spawn(move || {
-                while let Some(batch) = gather(&queue) {
-                    write(&mut connection, batch, &runtime);
+                while let Some(mut batch) = gather(&queue) {
+                    while !batch.is_empty() {
+                        let later = batch.split_off(batch.len().min(BATCH_MAX));
+                        write(&mut connection, batch, &runtime);
+                        batch = later;
+                    }
                 }
             })?);
         }
         Ok(Workers {
             reads: Some(reads),
             writes: Some(writes),
+            waiting: Mutex::default(),
             threads,
         })
     }
@@ -133,9 +141,34 @@ impl Workers {
             outcome,
             reply,
         });
-        let writes = self.writes.as_ref().ok_or_else(closed)?;
-        writes.send(job).map_err(|_| closed())?;
+        if self.ask(job) {
+            // Whatever becomes of this one, it hands the others over.
+            let last = HandOver(self);
+            // Those who can run now do so first, and may ask for something, too.
+            tokio::task::yield_now().await;
+            drop(last);
+        }
         receiver.await.map_err(|_| closed())?
+    }
+
+    /// Whether it is the first to be handed over.
+    fn ask(&self, job: Box<dyn Write>) -> bool {
+        let mut waiting = lock(&self.waiting);
+        waiting.push(job);
+        waiting.len() == 1
+    }
+}
+
+/// Dropped, it hands over what waits.
+struct HandOver<'a>(&'a Workers);
+
+impl Drop for HandOver<'_> {
+    fn drop(&mut self) {
+        let waiting = std::mem::take(&mut *lock(&self.0.waiting));
+        if let Some(writes) = &self.0.writes {
+            // If nobody takes them, those who asked learn it by their ends.
+            let _ = writes.send(waiting);
+        }
     }
 }
 
@@ -155,7 +188,7 @@ fn spawn(work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SqlErro
     service::start("coordinator", lost, work).map_err(SqlError::storage_failed)
 }
 
-fn lock<T>(queue: &Mutex<Receiver<T>>) -> MutexGuard<'_, Receiver<T>> {
+fn lock<T>(queue: &Mutex<T>) -> MutexGuard<'_, T> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -163,11 +196,15 @@ fn next<T>(queue: &Mutex<Receiver<T>>) -> Option<T> {
     lock(queue).recv().ok()
 }
 
-/// Waits for one, and takes with it what else is there.
-fn gather<T>(queue: &Mutex<Receiver<T>>) -> Option<Vec<T>> {
+/// Waits for some, and takes with them what else is there.
+fn gather<T>(queue: &Mutex<Receiver<Vec<T>>>) -> Option<Vec<T>> {
     let queue = lock(queue);
-    let mut batch = vec![queue.recv().ok()?];
-    batch.extend(queue.try_iter().take(BATCH_MAX - 1));
+    let mut batch = queue.recv().ok()?;
+    while batch.len() < BATCH_MAX
+        && let Ok(more) = queue.try_recv()
+    {
+        batch.extend(more);
+    }
     Some(batch)
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The disk is in memory; the clock is the machine's, and all intervals are milliseconds.
 
+mod asking;
 mod crash;
 pub(crate) mod grpc;
 mod history;

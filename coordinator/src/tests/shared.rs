@@ -302,7 +302,9 @@ fn whoever_waits_keeps_nobody_from_driving() {
         });
         works.store(true, Ordering::SeqCst);
         servers[0].wait_for(&gid, &["succeed"]);
-        assert_eq!(calls.load(Ordering::SeqCst), 2);
+        // One for whoever asked first, and one at most for each that asked again.
+        let calls = calls.load(Ordering::SeqCst);
+        assert!((2..=7).contains(&calls), "{calls} calls");
         // Who asks again for the end is told it; a submit as such comes too late, as in DTM.
         assert_eq!(servers[1].post("submit", &request).0, 200);
         let request = json!({ "gid": gid, "trans_type": "saga" });

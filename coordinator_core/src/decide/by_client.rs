@@ -11,8 +11,6 @@ pub enum Wish {
     Abort(String),
     /// It has failed, and nothing is undone.
     Stop,
-    /// What waits to be called again is called now.
-    RunNow,
 }
 
 /// What a workflow came to, as its client says.
@@ -34,10 +32,6 @@ impl Transaction {
             Wish::Submit(outcome) => self.submit(outcome.as_ref(), now),
             Wish::Abort(reason) => self.abort(reason, now),
             Wish::Stop => self.stop(now),
-            Wish::RunNow => {
-                self.make_due(now);
-                Ok(true)
-            }
         }
     }
 
@@ -93,14 +87,5 @@ impl Transaction {
         }
         self.turn(Cause::Stop, Status::Failed, String::new(), now);
         Ok(true)
-    }
-
-    fn make_due(&mut self, now: Micros) {
-        let status = self.global.status;
-        self.note(Cause::RunNow, status, status, "", now);
-        self.global.next_run = self.global.next_run.min(now);
-        for branch in &mut self.branches {
-            branch.not_before = branch.not_before.min(now);
-        }
     }
 }

@@ -187,26 +187,32 @@ impl Transaction {
         check(self).map_err(|why| format!("custom_data: {why}"))
     }
 
-    /// Takes an event in and says what to do.
-    pub fn decide(&mut self, event: Event, moment: Moment) -> Vec<Action> {
+    /// Takes events in and says what to do.
+    pub fn decide(
+        &mut self,
+        events: impl IntoIterator<Item = Event>,
+        moment: Moment,
+    ) -> Vec<Action> {
         let mut actions = Vec::new();
-        match event {
-            Event::Look => {}
-            Event::Reply(branch, reply) => actions = self.reply(branch, reply, moment),
-            Event::Answer(answer) => {
-                let alert = self.answer(answer, moment);
-                actions.push(Action::Save);
-                actions.extend(alert);
+        for event in events {
+            match event {
+                Event::Look => {}
+                Event::Reply(branch, reply) => {
+                    actions.extend(self.reply(branch, reply, moment));
+                }
+                Event::Answer(answer) => {
+                    let alert = self.answer(answer, moment);
+                    actions.push(Action::Save);
+                    actions.extend(alert);
+                }
             }
         }
+        // One save is enough: what is saved is the transaction as all this leaves it.
+        let mut has_saved = false;
+        actions
+            .retain(|action| *action != Action::Save || !std::mem::replace(&mut has_saved, true));
         self.proceed(moment, &mut actions);
         actions
-    }
-
-    /// Takes a late reply in, without doing anything about it: for one that came while somebody
-    /// else has changed the transaction.
-    pub fn note_reply(&mut self, branch: usize, reply: Reply, moment: Moment) {
-        self.reply(branch, reply, moment);
     }
 
     /// Takes over from `other`, the same transaction, what it knows of its branches and this does
@@ -227,7 +233,6 @@ impl Transaction {
 
     fn proceed(&mut self, moment: Moment, actions: &mut Vec<Action>) {
         let now = moment.now;
-        // One save is enough: what is saved is the transaction as all this leaves it.
         let save = |actions: &mut Vec<Action>| {
             if actions.is_empty() {
                 actions.push(Action::Save);

@@ -19,31 +19,35 @@ struct Custom {
     orders: Option<BTreeMap<String, Vec<usize>>>,
 }
 
-/// The steps: positions of their branches, and what comes before what.
+/// The steps: positions of their branches, and what comes before what. It is made for each event,
+/// so it keeps nothing for each step that can be told when it is asked for.
 struct Steps {
     actions: Vec<usize>,
     compensations: Vec<usize>,
-    before: Vec<Vec<usize>>,
+    /// Steps before others, if steps do not follow one another.
+    orders: Option<BTreeMap<usize, Vec<usize>>>,
 }
 
 impl Steps {
     fn of(transaction: &Transaction) -> Steps {
-        let actions = transaction.of_op("action");
         let custom: Custom = custom(&transaction.global).unwrap_or_default();
-        let concurrent = custom.concurrent || transaction.global.options.concurrent;
-        let orders = custom.orders.unwrap_or_default();
-        let before = (0..actions.len()).map(|step| {
-            if concurrent {
-                let order = orders.get(&step.to_string());
-                return order.cloned().unwrap_or_default();
-            }
-            step.checked_sub(1).into_iter().collect()
-        });
+        let is_concurrent = custom.concurrent || transaction.global.options.concurrent;
+        let orders = custom.orders.unwrap_or_default().into_iter();
+        let orders = orders.filter_map(|(step, before)| Some((step.parse().ok()?, before)));
         Steps {
-            before: before.collect(),
+            orders: is_concurrent.then(|| orders.collect()),
+            actions: transaction.of_op("action"),
             compensations: transaction.of_op("compensate"),
-            actions,
         }
+    }
+    /// The steps that must be done before this one.
+    fn before(&self, step: usize) -> impl Iterator<Item = usize> {
+        let (last, ordered) = match &self.orders {
+            None => (step.checked_sub(1), None),
+            Some(orders) => (None, orders.get(&step)),
+        };
+        last.into_iter()
+            .chain(ordered.into_iter().flatten().copied())
     }
     fn action_succeeded(&self, transaction: &Transaction, step: usize) -> bool {
         let place = self.actions.get(step);
@@ -51,10 +55,8 @@ impl Steps {
     }
     /// Whether all before it have succeeded, as far as is known: it may run.
     fn is_open(&self, transaction: &Transaction, step: usize) -> bool {
-        let before = self.before.get(step).map_or(&[][..], Vec::as_slice);
-        before
-            .iter()
-            .all(|&other| self.action_succeeded(transaction, other))
+        let mut before = self.before(step);
+        before.all(|other| self.action_succeeded(transaction, other))
     }
     fn may_have_run(&self, transaction: &Transaction, step: usize) -> bool {
         !transaction.knows_all || self.is_open(transaction, step)
@@ -77,9 +79,9 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
     }
     // Steps whose predecessors are all done are done, until there are none (Kahn, 1962).
     let mut after = vec![Vec::new(); count];
-    let mut missing: Vec<usize> = steps.before.iter().map(Vec::len).collect();
-    for (step, before) in steps.before.iter().enumerate() {
-        for &other in before {
+    let mut missing: Vec<usize> = (0..count).map(|step| steps.before(step).count()).collect();
+    for step in 0..count {
+        for other in steps.before(step) {
             after[other].push(step);
         }
     }
@@ -166,8 +168,7 @@ fn backward(transaction: &Transaction, steps: &Steps) -> Next {
         return Next::Become(Status::Failed, String::new());
     }
     // What came before one of them waits for it.
-    let before = left.iter().filter_map(|&step| steps.before.get(step));
-    let waiting: BTreeSet<usize> = before.flatten().copied().collect();
+    let waiting: BTreeSet<usize> = left.iter().flat_map(|&step| steps.before(step)).collect();
     let ready = left.iter().filter(|step| !waiting.contains(step));
     let places = ready.filter_map(|&step| steps.compensations.get(step));
     Next::Call(places.copied().collect())

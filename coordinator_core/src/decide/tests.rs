@@ -200,7 +200,7 @@ fn play(script: &str) -> String {
             let _ = writeln!(out, "refused: {why}");
         }
         let (event, moment) = event(transaction, command);
-        let actions = transaction.decide(event, moment);
+        let actions = transaction.decide([event], moment);
         let _ = write!(out, "{}", tell(transaction, &actions));
         for note in transaction.notes.drain(..) {
             let (cause, from, to) = (note.cause.name(), note.from.name(), note.to.name());

@@ -36,6 +36,9 @@ pub enum Experiment {
     /// What a coordinator of global transactions costs: DTM's published benchmark, made again
     #[command(after_help = dtm::EXAMPLES, after_long_help = dtm::EXAMPLES)]
     Dtm(Box<dtm::Options>),
+    /// The null coordinator of `dtm`, which starts it
+    #[command(hide = true)]
+    Limit(Box<dtm::limit::Options>),
     /// A coordinator that is killed with very many unfinished transactions, and started again
     Backlog(Box<dtm::backlog::Options>),
 }
@@ -47,6 +50,7 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
         Experiment::ThreadPool(options) => thread_pool::run(options),
         Experiment::Connections(options) => connections::run(options),
         Experiment::Dtm(options) => dtm::run(options),
+        Experiment::Limit(options) => dtm::limit::run(options),
         Experiment::Backlog(options) => dtm::backlog::run(options),
     }
 }

@@ -39,7 +39,7 @@ impl Own {
         flags: &[String],
     ) -> Result<Own, String> {
         let port = free_port().map_err(|error| format!("no free port: {error}"))?;
-        let own = std::env::temp_dir().join(format!("cohort-lab-{}", std::process::id()));
+        let own = temporary("server");
         let root = directory.unwrap_or(&own);
         std::fs::create_dir_all(root).map_err(|e| format!("{}: {e}", root.display()))?;
         let log = root.join("cohort.log");
@@ -115,8 +115,14 @@ impl Drop for Own {
     }
 }
 
+/// A directory for what this process keeps only for as long as it runs.
+pub(super) fn temporary(what: &str) -> PathBuf {
+    let name = format!("cohort-lab-{what}-{}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
 /// A port nobody listens on; somebody may come before the server, which then says so.
-fn free_port() -> io::Result<u16> {
+pub(super) fn free_port() -> io::Result<u16> {
     let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(probe.local_addr()?.port())
 }

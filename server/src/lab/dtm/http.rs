@@ -60,8 +60,20 @@ impl Http {
         })
     }
 
+    /// The connection itself.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
     /// Sends a POST and waits for its response.
     pub fn post(&mut self, target: &str, body: &str) -> io::Result<Message> {
+        self.send(target, body)?;
+        self.receive()?
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Sends a POST.
+    pub fn send(&mut self, target: &str, body: &str) -> io::Result<()> {
         self.out.clear();
         write!(
             self.out,
@@ -69,9 +81,7 @@ impl Http {
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         )?;
-        self.stream.write_all(&self.out)?;
-        self.receive()?
-            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        self.stream.write_all(&self.out)
     }
 
     /// Answers a request.

@@ -1,4 +1,4 @@
-//! Clients that do the same thing again and again, each on a thread of its own.
+//! Load for a time: threads with one client each, or with more, and what comes of it.
 
 use crate::lab::generator::histogram;
 use hdrhistogram::Histogram;
@@ -8,8 +8,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What one client does once.
-pub type Event<'a> = Box<dyn FnMut() -> Result<(), String> + Send + 'a>;
+/// A thread of the load: goes on until the phase says that it ends; how long each event took.
+pub type Worker<'a> = Box<dyn FnOnce(&Phase) -> Result<Histogram<u64>, String> + Send + 'a>;
+
+/// A client on a thread of its own, which does this again and again.
+pub fn client<'a>(mut event: impl FnMut() -> Result<(), String> + Send + 'a) -> Worker<'a> {
+    Box::new(move |phase| {
+        let mut latency_us = histogram();
+        while !phase.is_ending() {
+            let begun = Instant::now();
+            event()?;
+            phase.note(begun, &mut latency_us);
+        }
+        Ok(latency_us)
+    })
+}
+
+/// Whether the load warms up, is measured, or ends.
+pub struct Phase(AtomicU8);
+
+impl Phase {
+    /// Nothing new is to be begun.
+    pub fn is_ending(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == ENDING
+    }
+
+    /// An event that began then has ended.
+    pub fn note(&self, begun: Instant, latency_us: &mut Histogram<u64>) {
+        if self.0.load(Ordering::Relaxed) == MEASURING {
+            let us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            latency_us.saturating_record(us);
+        }
+    }
+}
 
 /// How long the clients go on.
 #[derive(Clone, Copy, Debug)]
@@ -40,16 +71,17 @@ const ENDING: u8 = 2;
 /// `settle` is called, and waited for, at the begin and at the end of what is measured; the
 /// clients go on meanwhile, and the second time is measured, too.
 pub fn run<S>(
-    clients: Vec<Event<'_>>,
+    workers: Vec<Worker<'_>>,
     time: Time,
     settle: impl Fn() -> Result<(), String>,
     snapshot: impl Fn() -> S,
 ) -> Result<Measured<S>, String> {
-    let phase = AtomicU8::new(WARMING);
+    let phase = Phase(AtomicU8::new(WARMING));
+    let phase = &phase;
     thread::scope(|scope| {
-        let clients: Vec<_> = clients
+        let clients: Vec<_> = workers
             .into_iter()
-            .map(|event| scope.spawn(|| client(event, &phase)))
+            .map(|worker| scope.spawn(move || worker(phase)))
             .collect();
         // Ends early when nobody is left to measure.
         let pause = |time: Duration| {
@@ -63,12 +95,12 @@ pub fn run<S>(
         let settled = settle();
         let before = snapshot();
         let begun = Instant::now();
-        phase.store(MEASURING, Ordering::Relaxed);
+        phase.0.store(MEASURING, Ordering::Relaxed);
         let settled = settled.and_then(|()| {
             pause(time.measured);
             settle()
         });
-        phase.store(ENDING, Ordering::Relaxed);
+        phase.0.store(ENDING, Ordering::Relaxed);
         let elapsed = begun.elapsed();
         let after = snapshot();
         let mut latency_us = histogram();
@@ -100,22 +132,6 @@ where
     })
 }
 
-fn client(mut event: Event<'_>, phase: &AtomicU8) -> Result<Histogram<u64>, String> {
-    let mut latency_us = histogram();
-    loop {
-        let begun = Instant::now();
-        event()?;
-        match phase.load(Ordering::Relaxed) {
-            WARMING => {}
-            MEASURING => {
-                let us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-                latency_us.saturating_record(us);
-            }
-            _ => return Ok(latency_us),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,8 +145,8 @@ mod tests {
     #[test]
     fn only_what_ends_in_time_counts() {
         let all = AtomicU64::new(0);
-        let client = || -> Event<'_> {
-            Box::new(|| {
+        let one = || {
+            client(|| {
                 all.fetch_add(1, Ordering::Relaxed);
                 thread::sleep(Duration::from_millis(1));
                 Ok(())
@@ -142,7 +158,7 @@ mod tests {
             settled.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
-        let measured = run(vec![client(), client()], SHORT, settle, snapshot).unwrap();
+        let measured = run(vec![one(), one()], SHORT, settle, snapshot).unwrap();
         assert_eq!(settled.into_inner(), 2);
         let counted = measured.latency_us.len();
         assert!(counted > 0 && counted < all.load(Ordering::Relaxed));
@@ -151,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_error_is_told() {
-        let failing: Event<'_> = Box::new(|| Err("no".into()));
+        let failing = client(|| Err("no".into()));
         let found = run(vec![failing], SHORT, || Ok(()), || ());
         assert_eq!(found.err().as_deref(), Some("no"));
         let unsettled = run(Vec::new(), SHORT, || Err("unsettled".into()), || ());

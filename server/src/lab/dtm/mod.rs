@@ -11,10 +11,13 @@
 //! of a checkpoint to the end of the next, under load all the time. A checkpoint before the warm-up
 //! takes away what the column before has left.
 
+mod alone;
 pub mod backlog;
 mod bank;
 mod column;
 mod http;
+mod hub;
+pub mod limit;
 mod load;
 mod report;
 mod service;
@@ -27,11 +30,13 @@ use super::{
     server::cpu,
     target::{Endpoint, Target},
 };
+use alone::Alone;
 use clap::Args;
 use column::{COLUMNS, Column, Work};
-use load::{Event, Measured, Time};
+use limit::Running;
+use load::{Measured, Time, Worker};
 use serde::Serialize;
-use service::{SUBMIT, Service};
+use service::{By, Coordinators, Service};
 use std::{
     net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
@@ -52,9 +57,11 @@ pub struct Options {
     #[arg(long, value_name = "URL")]
     coordinator: Option<Coordinator>,
     /// Columns: none, 0-sql, 2-sql, 2-sql-barrier, none-10, 10-sql, 10-sql-barrier (transfers);
-    /// empty, http (the coordinator alone)
+    /// empty, http (the coordinator alone). With -limit after all but the first and fifth: under a
+    /// null coordinator, which does no more than HTTP and two durable records need
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = Column::named,
-          default_values = COLUMNS.iter().map(|column| column.name))]
+          default_values = COLUMNS.iter().filter(|column| column.by() != By::Limit)
+              .map(|column| column.name))]
     columns: Vec<&'static Column>,
     /// Accounts
     #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(2..))]
@@ -87,6 +94,8 @@ Examples:
   cohort lab dtm --columns none,2-sql --users 1000 --rounds 1 --seconds 3
   cohort lab dtm --columns empty,http --alone 1,64,1024
       the coordinator alone
+  cohort lab dtm --columns none,2-sql,2-sql-limit,http,http-limit --alone 64
+      beside the null coordinator
   cohort lab dtm --coordinator http://127.0.0.1:36789 --target mariadb=mysql://sb@127.0.0.1:3310
       any coordinator that speaks DTM's protocol";
 
@@ -165,10 +174,26 @@ pub fn run(options: &Options) -> Result<(), String> {
     if !options.rounds.are_possible() || options.alone.contains(&0) {
         return Err("--seconds and --alone are more than 0, --warmup is not less".into());
     }
-    let (own, coordinator) = start(options)?;
+    let (own, real) = start(options)?;
+    let is_limited = options
+        .columns
+        .iter()
+        .any(|column| column.by() == By::Limit);
+    let limit = is_limited.then(Running::start).transpose()?;
+    let coordinators = Coordinators {
+        real: real.address,
+        limit: limit.as_ref().map(|limit| limit.address),
+    };
+    let coordinator = |by| match (by, &limit) {
+        (By::Limit, Some(limit)) => Coordinator {
+            address: limit.address,
+            pid: Some(limit.pid()),
+        },
+        _ => real,
+    };
     let mut all = Vec::new();
     for target in &options.targets {
-        all.push(reach(target, own.as_ref(), coordinator, options.users)?);
+        all.push(reach(target, own.as_ref(), coordinators, options.users)?);
     }
     let checkpoints = Checkpoints::of(own.as_ref())?;
     let mut results = Results {
@@ -194,7 +219,7 @@ pub fn run(options: &Options) -> Result<(), String> {
                     let found = measure(
                         options,
                         business,
-                        coordinator,
+                        coordinator(column.by()),
                         &checkpoints,
                         (column, clients, round),
                     )?;
@@ -233,7 +258,7 @@ fn start(options: &Options) -> Result<(Option<Own>, Coordinator), String> {
 fn reach(
     target: &Target,
     own: Option<&Own>,
-    coordinator: Coordinator,
+    coordinators: Coordinators,
     users: u32,
 ) -> Result<Business, String> {
     let (endpoint, pid): (Endpoint, _) = match (target, own) {
@@ -250,7 +275,7 @@ fn reach(
     bank::ensure(&mut control, &name, users).map_err(|error| failed(&error))?;
     let run = SystemTime::now().duration_since(UNIX_EPOCH);
     let run = run.map_or(0, |since| since.as_micros() as u64);
-    let service = Service::start(coordinator.address, endpoint, users, run);
+    let service = Service::start(coordinators, endpoint, users, run);
     let service = service.map_err(|error| failed(&error))?;
     Ok(Business {
         name,
@@ -320,35 +345,34 @@ fn measure(
         database: database.and_then(cpu),
     };
     let running = Progress::timed(label.clone(), time.warmup + time.measured);
-    let clients_made = (0..clients)
-        .map(|_| client(service, coordinator, column.work))
-        .collect();
+    let workers = workers(service, coordinator, column.work, clients)
+        .map_err(|error| format!("{label}: {error}"))?;
     let settle = || checkpoints.write();
-    let measured = settle().and_then(|()| load::run(clients_made, time, settle, snapshot));
+    let measured = settle().and_then(|()| load::run(workers, time, settle, snapshot));
     let measured = measured.map_err(|e| format!("{label}: {e}"))?;
     drop(running);
     Ok(Measurement::new(target, column, clients, round, &measured))
 }
 
-/// What one client of a column does.
-fn client(service: &Service, coordinator: Coordinator, work: Work) -> Event<'_> {
-    let mut connection = None;
-    match work {
-        Work::Transfer(manner) => {
-            let target = manner.target();
-            Box::new(move || service::post(&mut connection, service.address, &target, "{}"))
+/// The load of a column.
+fn workers(
+    service: &Service,
+    coordinator: Coordinator,
+    work: Work,
+    clients: usize,
+) -> std::io::Result<Vec<Worker<'_>>> {
+    let manner = match work {
+        Work::Transfer(manner) => manner,
+        Work::Alone { http, .. } => {
+            let alone = Alone::new(service, coordinator.address, http)?;
+            return Ok(vec![alone.worker(clients)]);
         }
-        Work::Alone { http } => {
-            let url = match http {
-                true => format!("http://{}/nothing", service.address),
-                false => String::new(),
-            };
-            Box::new(move || {
-                let saga = service.saga(&[(&url, &url), (&url, &url)]);
-                service::post(&mut connection, coordinator.address, SUBMIT, &saga)
-            })
-        }
-    }
+    };
+    let client = || {
+        let (mut connection, target) = (None, manner.target());
+        load::client(move || service::post(&mut connection, service.address, &target, "{}"))
+    };
+    Ok((0..clients).map(|_| client()).collect())
 }
 
 impl Measurement {

@@ -1,7 +1,7 @@
 //! The business service: transfers between accounts, over HTTP, with a thread for each connection.
 //!
 //! `POST /transfer?…` draws two users and carries a transfer out: as a saga of two steps, or, for
-//! comparison, by calling the two steps itself. `/step?…` is such a step, `/nothing` an empty one.
+//! comparison, by calling the two steps itself. `/step?…` is such a step.
 //! The steps are called over HTTP in both cases.
 
 use super::{
@@ -19,11 +19,54 @@ use std::{
     thread,
 };
 
+/// Who coordinates transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The service calls the steps itself.
+    Nobody,
+    /// The coordinator.
+    Coordinator,
+    /// The null coordinator; see `limit`.
+    Limit,
+}
+
+impl By {
+    const ALL: [By; 3] = [By::Nobody, By::Coordinator, By::Limit];
+
+    fn name(self) -> &'static str {
+        match self {
+            By::Nobody => "nobody",
+            By::Coordinator => "coordinator",
+            By::Limit => "limit",
+        }
+    }
+}
+
+/// Where the coordinators take global transactions.
+#[derive(Clone, Copy, Debug)]
+pub struct Coordinators {
+    /// The one that is measured.
+    pub real: SocketAddr,
+    /// The null coordinator, if it runs.
+    pub limit: Option<SocketAddr>,
+}
+
+impl Coordinators {
+    /// Where that one is; `None`: there is none.
+    pub fn address(&self, by: By) -> Option<SocketAddr> {
+        match by {
+            By::Nobody => None,
+            By::Coordinator => Some(self.real),
+            By::Limit => self.limit,
+        }
+    }
+}
+
 /// How transfers are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
-    /// Under the coordinator.
-    pub coordinated: bool,
+    /// Under which coordinator.
+    pub by: By,
     /// How often a step makes its two statements.
     pub times: u32,
     /// Whether steps are behind a barrier.
@@ -33,13 +76,9 @@ pub struct Manner {
 impl Manner {
     /// What to POST for a transfer.
     pub fn target(self) -> String {
-        let Manner {
-            coordinated,
-            times,
-            barrier,
-        } = self;
-        let (coordinated, barrier) = (u8::from(coordinated), u8::from(barrier));
-        format!("/transfer?coordinated={coordinated}&times={times}&barrier={barrier}")
+        let Manner { by, times, barrier } = self;
+        let (by, barrier) = (by.name(), u8::from(barrier));
+        format!("/transfer?by={by}&times={times}&barrier={barrier}")
     }
 
     fn parse(query: &str) -> Manner {
@@ -49,8 +88,11 @@ impl Manner {
                 .find(|(found, _)| *found == name)
                 .map(|(_, value)| value)
         };
+        let by = By::ALL
+            .into_iter()
+            .find(|by| value("by") == Some(by.name()));
         Manner {
-            coordinated: value("coordinated") == Some("1"),
+            by: by.unwrap_or(By::Nobody),
             times: value("times").and_then(|n| n.parse().ok()).unwrap_or(0),
             barrier: value("barrier") == Some("1"),
         }
@@ -63,7 +105,7 @@ pub struct Service {
     pub address: SocketAddr,
     /// What it did.
     pub counts: Counts,
-    coordinator: SocketAddr,
+    coordinators: Coordinators,
     database: Endpoint,
     users: u32,
     /// Numbers its global transactions and its connections.
@@ -75,7 +117,7 @@ pub struct Service {
 impl Service {
     /// Starts it.
     pub fn start(
-        coordinator: SocketAddr,
+        coordinators: Coordinators,
         database: Endpoint,
         users: u32,
         run: u64,
@@ -84,7 +126,7 @@ impl Service {
         let service = Arc::new(Service {
             address: listener.local_addr()?,
             counts: Counts::default(),
-            coordinator,
+            coordinators,
             database,
             users,
             next: AtomicU64::new(1),
@@ -121,7 +163,8 @@ impl Service {
     }
 }
 
-fn saga(gid: &str, steps: &[(&str, &str)]) -> String {
+/// See [`Service::saga`].
+pub(super) fn saga(gid: &str, steps: &[(&str, &str)]) -> String {
     let steps: Vec<_> = steps
         .iter()
         .map(|(action, compensate)| {
@@ -176,7 +219,6 @@ impl<'a> Connection<'a> {
         let target = request.target();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
-            "/nothing" => Ok(()),
             "/step" => self.step(&Step::parse(query)?),
             "/transfer" => self.transfer(Manner::parse(query)),
             _ => Err(format!("{path}: no such path")),
@@ -205,17 +247,12 @@ impl<'a> Connection<'a> {
         let other = self.service.users - user;
         let query = |user, delta| Step::query(user, delta, manner.times, manner.barrier);
         let steps = [query(user, -1), query(other, 1)];
-        if manner.coordinated {
+        if let Some(coordinator) = self.service.coordinators.address(manner.by) {
             let urls = steps.map(|step| format!("http://{}/step?{step}", self.service.address));
             let body = self
                 .service
                 .saga(&urls.each_ref().map(|url| (&**url, &**url)));
-            return post(
-                &mut self.coordinator,
-                self.service.coordinator,
-                SUBMIT,
-                &body,
-            );
+            return post(&mut self.coordinator, coordinator, SUBMIT, &body);
         }
         let gid = format!("none-{:x}-{}", self.service.run, self.service.number());
         for (n, step) in (1..).zip(&steps) {
@@ -262,14 +299,16 @@ mod tests {
 
     #[test]
     fn manners_travel_in_urls() {
-        let manner = Manner {
-            coordinated: true,
-            times: 5,
-            barrier: false,
-        };
-        let target = manner.target();
-        let (_, query) = target.split_once('?').unwrap();
-        assert_eq!(Manner::parse(query), manner);
+        for by in By::ALL {
+            let manner = Manner {
+                by,
+                times: 5,
+                barrier: false,
+            };
+            let target = manner.target();
+            let (_, query) = target.split_once('?').unwrap();
+            assert_eq!(Manner::parse(query), manner);
+        }
     }
 
     #[test]

@@ -1,0 +1,59 @@
+//! Clients that ask for the same at the same time, and what they are told.
+
+use super::{
+    ENDED, Machine, Server, options,
+    participant::{Answer, exchange, serve},
+};
+use cohort_engine::env::fake::Disk;
+use serde_json::json;
+use std::thread;
+
+/// Whoever is told FAILURE believes it: of many who submit or abort the same all are obeyed,
+/// whichever of them is the first.
+#[test]
+fn whoever_asks_for_the_same_at_once_is_told_the_same() {
+    let service = serve(|_| Answer::ok());
+    let url = format!("http://127.0.0.1:{service}/x");
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    for (number, (name, end)) in [("submit", "succeed"), ("abort", "failed")]
+        .into_iter()
+        .cycle()
+        .take(40)
+        .enumerate()
+    {
+        let gid = format!("g{number}");
+        let tcc = json!({ "gid": gid, "trans_type": "tcc", "wait_result": number % 4 < 2 });
+        assert_eq!(server.post("prepare", &tcc).0, 200);
+        let branch = json!({ "gid": gid, "trans_type": "tcc", "branch_id": "01",
+            "confirm": url, "cancel": url });
+        assert_eq!(server.post("registerBranch", &branch).0, 200);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let (status, answer) = server.post(name, &tcc);
+                    // One that comes after the end is told of the end.
+                    let is_late = answer.contains(&format!("current status '{end}'"));
+                    assert!(status == 200 || is_late, "{gid}: {status} {answer}");
+                });
+            }
+        });
+        let found = server.wait_for(&gid, ENDED);
+        assert_eq!(found["transaction"]["status"], end);
+    }
+}
+
+#[test]
+fn a_topic_in_a_path_is_unescaped() {
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let ask = |method: &str, path: &str| {
+        let path = format!("/api/dtmsvr/{path}");
+        exchange(server.port, method, &path, &[], "").0
+    };
+    for topic in ["a%20b%2Fc", "a+b", "topic/topic/"] {
+        let name = topic.replace('+', "%2B");
+        let subscribe = format!("subscribe?topic={name}&url=http://127.0.0.1:1/x");
+        assert_eq!(ask("GET", &subscribe), 200);
+        assert_eq!(ask("DELETE", &format!("topic/{topic}")), 200, "{topic}");
+        assert_eq!(ask("DELETE", &format!("topic/{topic}")), 500, "{topic}");
+    }
+}

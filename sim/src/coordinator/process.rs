@@ -1,0 +1,256 @@
+//! A coordinator's process: the core of the real one, with the model's world outside.
+
+use super::world::{Asked, Call, Outage, Slot, Timer, Use, Used, Who, World};
+use cohort_coordinator_core::{
+    Outside,
+    decide::{Moment, Transaction},
+    drive,
+    lease::Leases,
+    model::{Global, Reply},
+    outside::{Attempt, By, Called, Callee, Claimed, News, Saved},
+};
+use futures_util::future::BoxFuture;
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
+
+/// What a task's futures call when there is something for it.
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Task {
+    work: BoxFuture<'static, ()>,
+    flag: Arc<Flag>,
+}
+
+/// One life of a coordinator.
+pub struct Process {
+    pub world: Arc<Mutex<World>>,
+    pub who: Who,
+    leases: Leases,
+    begun: Mutex<Vec<BoxFuture<'static, ()>>>,
+}
+
+/// Its process, and what it is doing.
+pub struct Running {
+    pub process: Arc<Process>,
+    tasks: Vec<Task>,
+}
+
+impl Running {
+    pub fn start(world: &Arc<Mutex<World>>, who: Who) -> Running {
+        Running {
+            process: Arc::new(Process {
+                world: Arc::clone(world),
+                who,
+                leases: Leases::default(),
+                begun: Mutex::default(),
+            }),
+            tasks: Vec::new(),
+        }
+    }
+
+    /// Goes on with all that can go on. Whether anything could.
+    pub fn poll(&mut self) -> bool {
+        let mut has_moved = false;
+        loop {
+            let begun = std::mem::take(&mut *self.process.begun());
+            let new = begun.into_iter().map(|work| Task {
+                work,
+                flag: Arc::new(Flag(AtomicBool::new(true))),
+            });
+            self.tasks.extend(new);
+            let mut is_still = true;
+            self.tasks.retain_mut(|task| {
+                if !task.flag.0.swap(false, Ordering::Relaxed) {
+                    return true;
+                }
+                is_still = false;
+                let waker = Waker::from(Arc::clone(&task.flag));
+                let polled = task.work.as_mut().poll(&mut Context::from_waker(&waker));
+                polled.is_pending()
+            });
+            if is_still {
+                return has_moved;
+            }
+            has_moved = true;
+        }
+    }
+
+    /// Whether it drives a transaction.
+    pub fn has(&self, gid: &str) -> bool {
+        self.process.leases.has(gid)
+    }
+
+    /// Drives a transaction, unless it does already.
+    pub fn take_up(&self, gid: &str) {
+        drive::take_up(&self.process, gid);
+    }
+
+    /// Ends here, whatever it was doing.
+    pub fn kill(mut self) {
+        self.tasks.clear();
+        self.process.begun().clear();
+    }
+}
+
+impl Process {
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn begun(&self) -> MutexGuard<'_, Vec<BoxFuture<'static, ()>>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Uses the tables, when its turn comes.
+    pub async fn use_tables(&self, what: Use) -> Result<Used, Outage> {
+        let slot = Slot::new();
+        {
+            let mut world = self.world();
+            let me = world.machines[self.who.index].id;
+            let asked = Asked {
+                who: self.who,
+                me,
+                what,
+                slot: Arc::clone(&slot),
+            };
+            world.asked.push(asked);
+        }
+        wait(&slot).await
+    }
+}
+
+async fn wait<T>(slot: &Slot<T>) -> T {
+    poll_fn(|context| match slot.take(context.waker()) {
+        Some(value) => Poll::Ready(value),
+        None => Poll::Pending,
+    })
+    .await
+}
+
+fn impossible() -> ! {
+    unreachable!("each use has its own answer")
+}
+
+impl Outside for Process {
+    type Error = Outage;
+
+    fn leases(&self) -> &Leases {
+        &self.leases
+    }
+    fn moment(&self) -> Moment {
+        let mut world = self.world();
+        world.random = world.random.wrapping_mul(6_364_136_223_846_793_005) + 1;
+        Moment {
+            now: world.now,
+            random: world.random >> 20,
+            rules: world.rules,
+        }
+    }
+    fn is_halted(&self) -> bool {
+        self.world().is_halted(self.who)
+    }
+    fn me(&self) -> u64 {
+        self.world().machines[self.who.index].id
+    }
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.begun().push(Box::pin(work));
+    }
+    async fn sleep(&self, time: Duration) {
+        let slot = Slot::new();
+        {
+            let mut world = self.world();
+            let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+            let timer = Timer {
+                who: self.who,
+                at: world.now.saturating_add(micros),
+                slot: Arc::clone(&slot),
+            };
+            world.timers.push(timer);
+        }
+        wait(&slot).await;
+    }
+
+    async fn load(&self, gid: &str) -> Result<Option<Transaction>, Outage> {
+        match self.use_tables(Use::Load(gid.to_owned())).await? {
+            Used::Loaded(found) => Ok(found),
+            _ => impossible(),
+        }
+    }
+    async fn insert(&self, transaction: Transaction, is_driven: bool) -> Result<bool, Outage> {
+        match self.use_tables(Use::Insert(transaction, is_driven)).await? {
+            Used::Inserted(is_new) => Ok(is_new),
+            _ => impossible(),
+        }
+    }
+    async fn claim(&self, gid: &str) -> Result<Claimed, Outage> {
+        let what = match self.is_shared() {
+            true => Use::Claim(gid.to_owned()),
+            false => Use::Load(gid.to_owned()),
+        };
+        match self.use_tables(what).await? {
+            Used::Claimed(claimed) => Ok(claimed),
+            Used::Loaded(Some(found)) => Ok(Claimed::Kept(Box::new(found))),
+            Used::Loaded(None) => Ok(Claimed::Missing),
+            _ => impossible(),
+        }
+    }
+    async fn save(
+        &self,
+        by: By,
+        before: Transaction,
+        transaction: Transaction,
+        _: Vec<Attempt>,
+    ) -> Result<Saved, Outage> {
+        let what = Use::Save(by, Box::new(before), Box::new(transaction));
+        match self.use_tables(what).await? {
+            Used::Saved(saved) => Ok(saved),
+            _ => impossible(),
+        }
+    }
+    async fn tell(&self, owner: u64, news: News) -> Result<(), Outage> {
+        self.use_tables(Use::Tell(owner, news)).await.map(drop)
+    }
+
+    fn call(&self, transaction: &Transaction, callee: Callee) -> BoxFuture<'_, Called> {
+        let gid = transaction.global.gid.clone();
+        let (branch, op) = match callee {
+            Callee::Branch(index) => {
+                let branch = &transaction.branches[index];
+                (branch.branch_id.clone(), branch.op.clone())
+            }
+            Callee::Client => ("00".to_owned(), "query".to_owned()),
+        };
+        let slot = Slot::new();
+        {
+            let mut world = self.world();
+            let me = world.machines[self.who.index].id;
+            world.check_call(me, &gid, &branch, &op);
+            world.tell(|_| format!("{} calls {branch} {op}", self.who.index));
+            world.calls.push(Call {
+                who: self.who,
+                me,
+                gid,
+                branch,
+                op,
+                callee,
+                slot: Arc::clone(&slot),
+                is_answered: false,
+            });
+        }
+        Box::pin(async move { (wait::<Reply>(&slot).await, None) })
+    }
+    fn alert(&self, _: &Transaction, _: Option<usize>, _: String) {}
+    fn ended(&self, _: &Global) {}
+    fn not_driven(&self, _: &str, _: Outage) {}
+}

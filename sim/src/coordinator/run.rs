@@ -1,0 +1,837 @@
+//! One run: what can happen next, and one of it, again and again; then a calm in which nothing
+//! fails, in which all must end; and what must hold then.
+
+use super::{
+    choose::Chooser,
+    client::{Answer, Request},
+    plan::{Do, GID, Plan, START},
+    process::Running,
+    services::Services,
+    tables::Tables,
+    world::{Machine, Outage, Who, World},
+};
+use crate::figures::Figures;
+use cohort_coordinator_core::{
+    decide::{Branches, Rules},
+    lease,
+    model::{Pattern, Reply, Status},
+    outside::Callee,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Steps until all must have ended in the calm.
+pub const CALM_STEPS: usize = 3_000;
+
+/// How a service takes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It does it and says so.
+    Success,
+    /// It says no for good; nothing is done.
+    Failure,
+    /// It says: later.
+    Ongoing,
+    /// It does it, and its answer is garbage or lost.
+    Garbage,
+    /// It is not there.
+    Unreached,
+    /// It does not answer in time, and does it later.
+    Late,
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Move {
+    /// The tables do what was asked first, or what is at this place.
+    Apply(usize),
+    /// They do it, and nobody hears of it.
+    ApplyUnheard(usize),
+    /// They cannot be used.
+    Refuse(usize),
+    /// A service takes a call.
+    Take(usize, Taken),
+    /// One that its caller has given up arrives.
+    Arrive(usize),
+    /// Time passes until something is due.
+    Advance,
+    /// A coordinator looks for what is due.
+    Tick(usize),
+    /// It hears what others tell it.
+    Hear(usize),
+    /// The client does what is next, asking this coordinator.
+    Client(usize),
+    /// It asks again for what it asked for.
+    Again(usize),
+    /// It is gone.
+    Vanish,
+    /// A coordinator is killed.
+    Crash(usize),
+    Restart(usize),
+    /// It is not executed for a while.
+    Pause(usize),
+    Resume(usize),
+    /// Its beats do not get through.
+    CutOff(usize),
+    /// They do again.
+    Heal(usize),
+    /// The others declare this number dead.
+    Bury(u64),
+}
+
+impl Move {
+    /// Its name among the figures, and how likely it is.
+    fn kind(self) -> (&'static str, u64) {
+        match self {
+            Move::Apply(_) => ("tables used", 60),
+            Move::ApplyUnheard(_) => ("tables used, answer lost", 1),
+            Move::Refuse(_) => ("tables out of reach", 1),
+            Move::Take(_, Taken::Success) => ("calls that succeed", 30),
+            Move::Take(_, Taken::Failure) => ("calls that fail for good", 5),
+            Move::Take(_, Taken::Ongoing) => ("calls that are ongoing", 3),
+            Move::Take(_, Taken::Garbage) => ("calls answered with garbage", 3),
+            Move::Take(_, Taken::Unreached) => ("calls that do not arrive", 3),
+            Move::Take(_, Taken::Late) => ("calls that take too long", 3),
+            Move::Arrive(_) => ("calls that arrive late", 8),
+            Move::Advance => ("time passes", 20),
+            Move::Tick(_) => ("looks for what is due", 40),
+            Move::Hear(_) => ("news heard", 30),
+            Move::Client(_) => ("client's requests", 60),
+            Move::Again(_) => ("client's requests again", 2),
+            Move::Vanish => ("clients gone", 1),
+            Move::Crash(_) => ("crashes", 2),
+            Move::Restart(_) => ("restarts", 20),
+            Move::Pause(_) => ("pauses", 2),
+            Move::Resume(_) => ("ends of pauses", 12),
+            Move::CutOff(_) => ("cut off", 1),
+            Move::Heal(_) => ("cut off no more", 12),
+            Move::Bury(_) => ("declared dead", 20),
+        }
+    }
+}
+
+/// See the module.
+pub struct Run<'a> {
+    plan: Plan,
+    chooser: &'a mut Chooser,
+    world: Arc<Mutex<World>>,
+    processes: Vec<Option<Running>>,
+    /// How far the client is in its script, or none if it is gone.
+    at: Option<usize>,
+    requests: Vec<Request>,
+    /// Numbers of lives that have ended, and were not declared dead yet.
+    remains: Vec<u64>,
+    /// Moves that may still go wrong.
+    faults: usize,
+    again: usize,
+    /// How often the client asks again without an answer.
+    patience: usize,
+    /// Branches that were registered, as far as the client knows.
+    registered: Vec<usize>,
+    has_submitted: bool,
+    has_aborted: bool,
+    /// A workflow's client was asked to run it again.
+    is_asked: bool,
+    pub figures: Figures,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(plan: Plan, chooser: &'a mut Chooser, faults: usize, is_told: bool) -> Run<'a> {
+        let machine = |index: usize| Machine {
+            life: 1,
+            id: if plan.machines > 1 {
+                index as u64 + 1
+            } else {
+                0
+            },
+            is_up: true,
+            is_paused: false,
+            is_cut_off: false,
+        };
+        let machines: Vec<Machine> = (0..plan.machines).map(machine).collect();
+        let world = World {
+            now: START,
+            rules: Rules::default(),
+            tables: Tables::default(),
+            services: Services::default(),
+            last_id: machines.len() as u64,
+            machines,
+            asked: Vec::new(),
+            calls: Vec::new(),
+            timers: Vec::new(),
+            random: 1,
+            wrong: None,
+            story: is_told.then(String::new),
+        };
+        let world = Arc::new(Mutex::new(world));
+        let start = |index| Some(Running::start(&world, Who { index, life: 1 }));
+        Run {
+            processes: (0..plan.machines).map(start).collect(),
+            world,
+            chooser,
+            at: Some(0),
+            requests: Vec::new(),
+            remains: Vec::new(),
+            faults,
+            again: 2,
+            patience: 5,
+            registered: Vec::new(),
+            has_submitted: false,
+            has_aborted: false,
+            is_asked: false,
+            figures: Figures::default(),
+            plan,
+        }
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs it to its end: what is wrong, and what happened, if that is told.
+    pub fn run(mut self, steps: usize) -> (Figures, Result<(), String>, Option<String>) {
+        let mut done = self.storm(steps);
+        if done.is_ok() {
+            done = self.calm();
+        }
+        for process in &mut self.processes {
+            if let Some(process) = process.take() {
+                process.kill();
+            }
+        }
+        let story = self.world().story.take();
+        (self.figures, done, story)
+    }
+
+    /// Everything may happen.
+    fn storm(&mut self, steps: usize) -> Result<(), String> {
+        for _ in 0..steps {
+            self.settle()?;
+            let moves = self.moves();
+            if moves.is_empty() || self.is_over() {
+                break;
+            }
+            let weights = moves.iter().map(|chosen| chosen.kind().1);
+            let chosen = moves[self.chooser.weighted(weights)];
+            self.make(chosen);
+        }
+        Ok(())
+    }
+
+    /// Nothing fails any more: all must end.
+    fn calm(&mut self) -> Result<(), String> {
+        self.faults = 0;
+        self.again = 0;
+        self.world().tell(|_| "calm".to_owned());
+        self.settle()?;
+        for index in 0..self.processes.len() {
+            let machine = self.world().machines[index].clone();
+            if !machine.is_up {
+                self.make(Move::Restart(index));
+            } else if machine.is_paused {
+                self.make(Move::Resume(index));
+            }
+        }
+        for id in std::mem::take(&mut self.remains) {
+            self.make(Move::Bury(id));
+        }
+        for index in 0..self.processes.len() {
+            let is_cut_off = self.world().machines[index].is_cut_off;
+            if is_cut_off {
+                self.make(Move::Heal(index));
+            }
+        }
+        for _ in 0..CALM_STEPS {
+            self.settle()?;
+            let moves = self.moves();
+            let Some(first) = moves.first().copied() else {
+                return self.check();
+            };
+            if self.is_over() {
+                return self.check();
+            }
+            self.make(first);
+        }
+        Err(format!("it never ends: {}", self.world().tables.shown(GID)))
+    }
+
+    /// Whether nothing is under way, and the transaction has ended or never began.
+    fn is_over(&self) -> bool {
+        let world = self.world();
+        let is_idle = world.asked.is_empty() && world.calls.is_empty();
+        let is_done = self.at.is_none_or(|at| at >= self.plan.script.len());
+        let is_answered = self
+            .requests
+            .iter()
+            .all(|request| request.answer().is_some());
+        is_idle && is_done && is_answered && world.tables.unfinished().next().is_none()
+    }
+
+    /// Lets all coordinators do what they can, and takes in what the client was told.
+    fn settle(&mut self) -> Result<(), String> {
+        loop {
+            let mut has_moved = false;
+            for (index, process) in self.processes.iter_mut().enumerate() {
+                let is_paused = {
+                    let world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+                    world.machines[index].is_paused
+                };
+                if let (Some(process), false) = (process, is_paused) {
+                    has_moved |= process.poll();
+                }
+            }
+            if !has_moved {
+                break;
+            }
+        }
+        self.hear_answers();
+        match self.world().wrong.take() {
+            Some(wrong) => Err(wrong),
+            None => Ok(()),
+        }
+    }
+
+    fn hear_answers(&mut self) {
+        let mut requests = std::mem::take(&mut self.requests);
+        requests.retain(|request| {
+            let lost = !self.world().lives(request.who);
+            let Some(answer) = request.answer().or(lost.then_some(Answer::Nothing)) else {
+                return true;
+            };
+            self.answered(request.what, answer);
+            false
+        });
+        self.requests.extend(requests);
+    }
+
+    /// The client was told this, and goes on accordingly.
+    fn answered(&mut self, what: Do, answer: Answer) {
+        let is_good = matches!(answer, Answer::Accepted | Answer::Done);
+        match what {
+            Do::Submit => self.has_submitted |= is_good,
+            Do::Abort => self.has_aborted |= is_good,
+            Do::Register(index) if is_good => self.registered.push(index),
+            _ => {}
+        }
+        let Some(at) = self.at else {
+            return;
+        };
+        if self.plan.script.get(at) != Some(&what) {
+            return;
+        }
+        match answer {
+            Answer::Accepted | Answer::Done | Answer::Ongoing => self.at = Some(at + 1),
+            // It asks again, a few times.
+            Answer::Nothing if self.patience > 0 => self.patience -= 1,
+            Answer::Nothing => self.at = None,
+            Answer::Failure => self.at = None,
+        }
+    }
+
+    /// All that can happen, what goes well first.
+    fn moves(&self) -> Vec<Move> {
+        let world = self.world();
+        let (mut moves, mut faults) = (Vec::new(), Vec::new());
+        let may_fail = self.faults > 0;
+        for (place, asked) in world.asked.iter().enumerate() {
+            let before = &world.asked[..place];
+            let is_write = |other: &&super::world::Asked| !other.what.is_read();
+            let waits = before
+                .iter()
+                .filter(is_write)
+                .any(|other| other.who == asked.who);
+            if asked.what.is_read() || !waits {
+                moves.push(Move::Apply(place));
+                faults.push(Move::Refuse(place));
+                if world.is_shared() && !asked.what.is_read() {
+                    faults.push(Move::ApplyUnheard(place));
+                }
+            }
+        }
+        for (place, call) in world.calls.iter().enumerate() {
+            if call.is_answered {
+                moves.push(Move::Arrive(place));
+                continue;
+            }
+            moves.push(Move::Take(place, Taken::Success));
+            let others = [
+                Taken::Failure,
+                Taken::Ongoing,
+                Taken::Garbage,
+                Taken::Unreached,
+                Taken::Late,
+            ];
+            faults.extend(others.map(|taken| Move::Take(place, taken)));
+        }
+        let is_workflow = self.plan.pattern == Pattern::Workflow;
+        let asked_again = self.is_asked && is_workflow && self.requests.is_empty();
+        for (index, machine) in world.machines.iter().enumerate() {
+            let who = Who {
+                index,
+                life: machine.life,
+            };
+            if !machine.is_up {
+                moves.push(Move::Restart(index));
+                continue;
+            }
+            if machine.is_paused {
+                moves.push(Move::Resume(index));
+                continue;
+            }
+            if world
+                .tables
+                .news
+                .iter()
+                .any(|(owner, _)| *owner == machine.id)
+            {
+                moves.push(Move::Hear(index));
+            }
+            if machine.is_cut_off {
+                moves.push(Move::Heal(index));
+            } else if self.is_due(&world, who) {
+                moves.push(Move::Tick(index));
+            }
+            let is_free = self.requests.is_empty() && (may_fail || self.at.is_some());
+            if self.at.is_some_and(|at| at < self.plan.script.len()) && is_free || asked_again {
+                moves.push(Move::Client(index));
+            }
+            if self.again > 0 && self.at.is_some_and(|at| at + 1 >= self.plan.script.len()) {
+                faults.push(Move::Again(index));
+            }
+            faults.push(Move::Crash(index));
+            if world.is_shared() {
+                faults.extend([Move::Pause(index), Move::CutOff(index)]);
+            }
+        }
+        if self.at.is_some_and(|at| at < self.plan.script.len()) {
+            faults.push(Move::Vanish);
+        }
+        self.burials(&world, &mut moves);
+        if moves.is_empty() && self.next_time(&world).is_some() {
+            moves.push(Move::Advance);
+        } else if self.next_time(&world).is_some() {
+            faults.push(Move::Advance);
+        }
+        if may_fail {
+            moves.extend(faults);
+        }
+        moves
+    }
+
+    /// Numbers that can be declared dead: whose beat stands still, if anybody looks.
+    fn burials(&self, world: &World, moves: &mut Vec<Move>) {
+        let is_looking =
+            |machine: &Machine| machine.is_up && !machine.is_paused && !machine.is_cut_off;
+        let is_seen = |id: u64| {
+            let mut others = world.machines.iter();
+            others.any(|other| other.id != id && is_looking(other))
+        };
+        let still = world.machines.iter().filter(|machine| !is_looking(machine));
+        let still = still.map(|machine| machine.id).filter(|id| *id != 0);
+        let all = still.chain(self.remains.iter().copied());
+        let left = all.filter(|id| !world.tables.is_dead(*id) && is_seen(*id));
+        moves.extend(left.map(Move::Bury));
+    }
+
+    /// Whether there is something due that this one may take and nobody here drives.
+    fn is_due(&self, world: &World, who: Who) -> bool {
+        let Some(process) = &self.processes[who.index] else {
+            return false;
+        };
+        let id = world.machines[who.index].id;
+        let mut unfinished = world.tables.unfinished();
+        unfinished.any(|(gid, owner, next_run)| {
+            let is_free = owner == 0 || owner == id || world.tables.is_dead(owner);
+            next_run <= world.now && is_free && !process.has(gid)
+        })
+    }
+
+    /// When the next thing is due.
+    fn next_time(&self, world: &World) -> Option<u64> {
+        let is_running = |who: Who| world.lives(who) && !world.machines[who.index].is_paused;
+        let timers = world.timers.iter();
+        let timers =
+            timers.filter(|timer| is_running(timer.who) && Arc::strong_count(&timer.slot) > 1);
+        let due = world.tables.unfinished().map(|(_, _, next_run)| next_run);
+        let due = due.filter(|next_run| *next_run > world.now && *next_run < u64::MAX - 1);
+        timers.map(|timer| timer.at).chain(due).min()
+    }
+
+    fn make(&mut self, chosen: Move) {
+        let (kind, _) = chosen.kind();
+        self.figures.count(kind);
+        match chosen {
+            Move::Apply(place) => self.apply(place, true),
+            Move::ApplyUnheard(place) => {
+                self.fault(chosen);
+                self.apply(place, false);
+            }
+            Move::Refuse(place) => {
+                self.fault(chosen);
+                let asked = self.world().asked.remove(place);
+                asked.slot.fill(Err(Outage));
+            }
+            Move::Take(_, Taken::Success) | Move::Arrive(_) => self.take(chosen),
+            Move::Take(..) => {
+                self.fault(chosen);
+                self.take(chosen);
+            }
+            Move::Advance => self.advance(),
+            Move::Tick(index) => self.tick(index),
+            Move::Hear(index) => self.hear(index),
+            Move::Client(index) => self.client(index),
+            Move::Again(index) => {
+                self.fault(chosen);
+                self.again -= 1;
+                let last = self.plan.script.last().copied().unwrap_or(Do::Submit);
+                self.send(index, last);
+            }
+            Move::Vanish => {
+                self.fault(chosen);
+                self.at = None;
+            }
+            Move::Crash(index) => {
+                self.fault(chosen);
+                self.crash(index);
+            }
+            Move::Restart(index) => self.restart(index),
+            Move::Pause(index) => {
+                self.fault(chosen);
+                self.world().machines[index].is_paused = true;
+            }
+            Move::Resume(index) => self.resume(index),
+            Move::CutOff(index) => {
+                self.fault(chosen);
+                self.world().machines[index].is_cut_off = true;
+                self.kick_all(index);
+            }
+            Move::Heal(index) => self.heal(index),
+            Move::Bury(id) => {
+                self.world().tell(|_| format!("{id} is declared dead"));
+                self.remains.retain(|other| *other != id);
+                self.world().tables.bury(id);
+            }
+        }
+    }
+
+    fn fault(&mut self, chosen: Move) {
+        self.faults = self.faults.saturating_sub(1);
+        self.world().tell(|_| format!("{chosen:?}"));
+    }
+
+    fn apply(&mut self, place: usize, is_heard: bool) {
+        let mut world = self.world();
+        let asked = world.asked.remove(place);
+        let used = world.use_tables(asked.me, &asked.what);
+        world.tell(|world| {
+            let name = name(&asked.what);
+            format!("{} {name}: {}", asked.who.index, world.tables.shown(GID))
+        });
+        drop(world);
+        asked.slot.fill(if is_heard { used } else { Err(Outage) });
+    }
+
+    fn take(&mut self, chosen: Move) {
+        let mut world = self.world();
+        let (place, taken) = match chosen {
+            Move::Take(place, taken) => (place, taken),
+            Move::Arrive(place) => (place, Taken::Garbage),
+            _ => return,
+        };
+        if taken == Taken::Late {
+            let call = &mut world.calls[place];
+            call.is_answered = true;
+            let slot = Arc::clone(&call.slot);
+            drop(world);
+            return slot.fill(Reply::Error("too late".into()));
+        }
+        let call = world.calls.remove(place);
+        world.tell(|_| format!("{} {} is taken: {taken:?}", call.branch, call.op));
+        let is_done = matches!(taken, Taken::Success | Taken::Garbage);
+        let mut is_asked = false;
+        let reply = match call.callee {
+            Callee::Client => {
+                is_asked = is_done;
+                match self.plan.pattern {
+                    Pattern::Message if is_done && !world.services.was_committed(GID) => {
+                        Reply::Failure("not committed".into())
+                    }
+                    _ => Reply::Success(String::new()),
+                }
+            }
+            Callee::Branch(_) if is_done => {
+                world.services.execute(GID, &call.branch, &call.op, true);
+                Reply::Success(String::new())
+            }
+            Callee::Branch(_) => Reply::Success(String::new()),
+        };
+        drop(world);
+        self.is_asked |= is_asked;
+        call.slot.fill(match taken {
+            Taken::Success => reply,
+            Taken::Failure if call.callee == Callee::Client => Reply::Error("no".into()),
+            Taken::Failure => Reply::Failure("no".into()),
+            Taken::Ongoing => Reply::Ongoing,
+            Taken::Garbage | Taken::Unreached | Taken::Late => Reply::Error("garbage".into()),
+        });
+    }
+
+    fn advance(&mut self) {
+        let mut world = self.world();
+        let Some(time) = self.next_time(&world) else {
+            return;
+        };
+        world.now = world.now.max(time);
+        let now = world.now;
+        let timers = std::mem::take(&mut world.timers);
+        let is_due = |timer: &super::world::Timer| {
+            timer.at <= now && !world.machines[timer.who.index].is_paused
+        };
+        let (due, later): (Vec<_>, Vec<_>) = timers.into_iter().partition(is_due);
+        world.timers = later;
+        // Whoever waited may wait no more.
+        world
+            .timers
+            .retain(|timer| Arc::strong_count(&timer.slot) > 1);
+        drop(world);
+        for timer in due {
+            timer.slot.fill(());
+        }
+    }
+
+    fn tick(&mut self, index: usize) {
+        let Some(running) = &self.processes[index] else {
+            return;
+        };
+        let due: Vec<String> = {
+            let world = self.world();
+            let id = world.machines[index].id;
+            let is_due = |&(_, owner, next_run): &(&str, u64, u64)| {
+                let is_free = owner == 0 || owner == id || world.tables.is_dead(owner);
+                next_run <= world.now && is_free
+            };
+            let due = world.tables.unfinished().filter(is_due);
+            due.map(|(gid, ..)| gid.to_owned()).collect()
+        };
+        for gid in due {
+            running.take_up(&gid);
+        }
+    }
+
+    fn hear(&mut self, index: usize) {
+        let mut world = self.world();
+        let id = world.machines[index].id;
+        let news = std::mem::take(&mut world.tables.news);
+        let (own, others) = news.into_iter().partition(|(owner, _)| *owner == id);
+        world.tables.news = others;
+        drop(world);
+        let own: Vec<_> = own;
+        if let Some(running) = &self.processes[index] {
+            for (_, news) in own {
+                lease::hear(&running.process, &news);
+            }
+        }
+    }
+
+    fn client(&mut self, index: usize) {
+        if self.is_asked && self.plan.pattern == Pattern::Workflow {
+            self.is_asked = false;
+            return self.send(index, Do::Submit);
+        }
+        let Some(at) = self.at else {
+            return;
+        };
+        let what = self.plan.script[at];
+        let is_done = match what {
+            Do::Try(branch) => {
+                let id = cohort_coordinator_core::plan::branch_id(branch);
+                self.world().services.execute(GID, &id, "try", true)
+            }
+            Do::Commit => self.world().services.commit(GID),
+            _ => return self.send(index, what),
+        };
+        self.world()
+            .tell(|_| format!("the client does its {what:?}: {is_done}"));
+        self.at = is_done.then_some(at + 1);
+    }
+
+    fn send(&mut self, index: usize, what: Do) {
+        self.world()
+            .tell(|_| format!("the client asks {index} for {what:?}"));
+        if let Some(running) = &self.processes[index] {
+            let request = Request::send(&running.process, &self.plan, what);
+            self.requests.push(request);
+        }
+    }
+
+    fn crash(&mut self, index: usize) {
+        let mut world = self.world();
+        let machine = &mut world.machines[index];
+        machine.is_up = false;
+        machine.is_paused = false;
+        machine.is_cut_off = false;
+        let (id, who) = (
+            machine.id,
+            Who {
+                index,
+                life: machine.life,
+            },
+        );
+        world.timers.retain(|timer| timer.who != who);
+        for call in world.calls.iter_mut().filter(|call| call.who == who) {
+            call.is_answered = true;
+        }
+        // What it asked for was done up to some point.
+        let asked = std::mem::take(&mut world.asked);
+        let (own, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|a| a.who == who);
+        world.asked = others;
+        drop(world);
+        let writes: Vec<_> = own.iter().filter(|asked| !asked.what.is_read()).collect();
+        let done = match writes.len() {
+            0 => 0,
+            count => self.chooser.below(count + 1),
+        };
+        for asked in &writes[..done] {
+            // Who asked is gone.
+            let _ = self.world().use_tables(asked.me, &asked.what);
+        }
+        if id != 0 {
+            self.remains.push(id);
+        }
+        if let Some(running) = self.processes[index].take() {
+            running.kill();
+        }
+    }
+
+    fn restart(&mut self, index: usize) {
+        let mut world = self.world();
+        let is_shared = world.is_shared();
+        world.last_id += 1;
+        let id = if is_shared { world.last_id } else { 0 };
+        let machine = &mut world.machines[index];
+        machine.life += 1;
+        machine.id = id;
+        machine.is_up = true;
+        let who = Who {
+            index,
+            life: machine.life,
+        };
+        world.tell(|_| format!("{index} starts as {id}"));
+        drop(world);
+        self.processes[index] = Some(Running::start(&self.world, who));
+    }
+
+    /// It goes on; if it was declared dead meanwhile, so much time has passed that it knows.
+    fn resume(&mut self, index: usize) {
+        let mut world = self.world();
+        let is_dead = world.tables.is_dead(world.machines[index].id);
+        let machine = &mut world.machines[index];
+        machine.is_paused = false;
+        machine.is_cut_off |= is_dead;
+        world.tell(|_| format!("{index} goes on"));
+    }
+
+    fn heal(&mut self, index: usize) {
+        let mut world = self.world();
+        let is_dead = world.tables.is_dead(world.machines[index].id);
+        if is_dead {
+            world.last_id += 1;
+            world.machines[index].id = world.last_id;
+        }
+        world.machines[index].is_cut_off = false;
+        let id = world.machines[index].id;
+        world.tell(|_| format!("{index} is heard again, as {id}"));
+        drop(world);
+        if is_dead {
+            self.kick_all(index);
+        }
+    }
+
+    fn kick_all(&self, index: usize) {
+        if let Some(running) = &self.processes[index] {
+            use cohort_coordinator_core::Outside;
+            running.process.leases().kick_all();
+        }
+    }
+
+    /// What must hold in the end.
+    fn check(&mut self) -> Result<(), String> {
+        self.figures.count("runs");
+        let world = self.world();
+        let Some(found) = world.tables.load(GID) else {
+            return match self.has_submitted || self.has_aborted {
+                true => Err("what was acknowledged is not there".to_owned()),
+                false => Ok(()),
+            };
+        };
+        let status = found.global.status;
+        if !status.is_final() {
+            return Err(format!("it has not ended: {}", world.tables.shown(GID)));
+        }
+        let is_success = status == Status::Succeed;
+        let services = &world.services;
+        let ids = found
+            .branches
+            .iter()
+            .map(|branch| branch.branch_id.as_str());
+        for id in ids {
+            let has = |op: &str| services.has(GID, id, op);
+            let was_called = |op: &str| services.was_called(GID, id, op);
+            let why = match (self.plan.pattern, is_success) {
+                (Pattern::Saga, true) if !has("action") => "its action was not done",
+                (Pattern::Saga, true) if was_called("compensate") => "it was compensated",
+                (Pattern::Saga, false) if has("action") != has("compensate") => {
+                    "its action stays, or was undone without having been done"
+                }
+                (Pattern::Saga, false) if was_called("action") && !was_called("compensate") => {
+                    "it may have been done, and was not compensated"
+                }
+                (Pattern::Message, true) if !has("action") => "it was not delivered",
+                (Pattern::Message, false) if was_called("action") => "it was delivered",
+                (Pattern::Tcc, true) if !has("confirm") => "it was not confirmed",
+                (Pattern::Tcc, true) if was_called("cancel") => "it was cancelled",
+                (Pattern::Tcc, false) if has("try") != has("cancel") => "it was not cancelled",
+                (Pattern::Tcc, false) if was_called("confirm") => "it was confirmed",
+                (Pattern::Xa, true) if !has("commit") => "it was not committed",
+                (Pattern::Xa, true) if was_called("rollback") => "it was rolled back",
+                (Pattern::Xa, false) if has("try") != has("rollback") => "it was not rolled back",
+                (Pattern::Xa, false) if was_called("commit") => "it was committed",
+                _ => continue,
+            };
+            return Err(format!("{} branch {id}: {why}", status.name()));
+        }
+        let registers = matches!(
+            self.plan.pattern.rules().branches,
+            Branches::Registered | Branches::RegisteredWithUrl
+        );
+        let count = found.branches.len() / self.plan.pattern.rules().ops.len().max(1);
+        if registers && count < self.registered.len() {
+            return Err("a branch that was registered is not there".to_owned());
+        }
+        let was_committed = services.has(GID, "00", "msg");
+        let wrong = match self.plan.pattern {
+            Pattern::Message if self.plan.has_commit() => was_committed != is_success,
+            Pattern::Workflow => self.has_submitted && is_success != self.plan.succeeds,
+            Pattern::Saga => false,
+            _ => self.has_submitted && !is_success || self.has_aborted && is_success,
+        };
+        if wrong {
+            return Err(format!(
+                "it is {}, against what its client was told",
+                status.name()
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn name(what: &super::world::Use) -> &'static str {
+    use super::world::Use;
+    match what {
+        Use::Load(_) => "loads",
+        Use::Insert(..) => "inserts",
+        Use::Claim(_) => "claims",
+        Use::Save(..) => "saves",
+        Use::Tell(..) => "tells",
+        Use::Register(..) => "registers",
+    }
+}

@@ -1,0 +1,234 @@
+//! All that is outside of the coordinators: tables, services, clock, and what is under way between
+//! them. Nothing here happens by itself: the run chooses what happens next.
+
+use super::{services::Services, tables::Tables};
+use cohort_coordinator_core::{
+    decide::{Rules, Transaction},
+    model::{Branch, Micros, Pattern, Reply, SECOND},
+    outside::{By, Callee, Claimed, News, Saved},
+};
+use std::{
+    fmt::Write,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Waker,
+};
+
+/// Where what somebody waits for will be.
+pub struct Slot<T>(Mutex<(Option<T>, Option<Waker>)>);
+
+impl<T> Slot<T> {
+    pub fn new() -> Arc<Slot<T>> {
+        Arc::new(Slot(Mutex::new((None, None))))
+    }
+    fn lock(&self) -> MutexGuard<'_, (Option<T>, Option<Waker>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Gives it to whoever waits.
+    pub fn fill(&self, value: T) {
+        let waker = {
+            let mut slot = self.lock();
+            slot.0 = Some(value);
+            slot.1.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+    /// Takes it, or says whom to wake.
+    pub fn take(&self, waker: &Waker) -> Option<T> {
+        let mut slot = self.lock();
+        if slot.0.is_none() {
+            slot.1 = Some(waker.clone());
+        }
+        slot.0.take()
+    }
+}
+
+/// A use of the tables.
+pub enum Use {
+    Load(String),
+    Insert(Transaction, bool),
+    Claim(String),
+    Save(By, Box<Transaction>, Box<Transaction>),
+    Tell(u64, News),
+    Register(String, Pattern, Vec<Branch>),
+}
+
+/// What it came to.
+pub enum Used {
+    Loaded(Option<Transaction>),
+    Inserted(bool),
+    Claimed(Claimed),
+    Saved(Saved),
+    Registered(super::tables::Registered),
+    Told,
+}
+
+impl Use {
+    /// Reads need not wait for one another; writes are done in their order.
+    pub fn is_read(&self) -> bool {
+        matches!(self, Use::Load(_))
+    }
+}
+
+/// Who asks: a coordinator, and which of its lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    pub index: usize,
+    pub life: u64,
+}
+
+/// The tables could not be used, or nobody knows whether they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage;
+
+/// Something that was asked of the tables.
+pub struct Asked {
+    pub who: Who,
+    pub me: u64,
+    pub what: Use,
+    pub slot: Arc<Slot<Result<Used, Outage>>>,
+}
+
+/// A call of a service.
+pub struct Call {
+    pub who: Who,
+    /// The number under which it was begun.
+    pub me: u64,
+    pub gid: String,
+    pub branch: String,
+    pub op: String,
+    pub callee: Callee,
+    pub slot: Arc<Slot<Reply>>,
+    /// Its caller has its answer, or has given it up.
+    pub is_answered: bool,
+}
+
+/// Somebody waits for a time.
+pub struct Timer {
+    pub who: Who,
+    pub at: Micros,
+    pub slot: Arc<Slot<()>>,
+}
+
+/// A coordinator's process, as seen from outside.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Counts its starts.
+    pub life: u64,
+    /// Its number on the shared tables; 0: they are its own.
+    pub id: u64,
+    pub is_up: bool,
+    pub is_paused: bool,
+    /// No beat came through for some time.
+    pub is_cut_off: bool,
+}
+
+/// See the module.
+pub struct World {
+    pub now: Micros,
+    pub rules: Rules,
+    pub tables: Tables,
+    pub services: Services,
+    pub machines: Vec<Machine>,
+    pub asked: Vec<Asked>,
+    pub calls: Vec<Call>,
+    pub timers: Vec<Timer>,
+    pub random: u64,
+    pub last_id: u64,
+    /// What does not hold.
+    pub wrong: Option<String>,
+    /// What happened, if anybody wants to read it.
+    pub story: Option<String>,
+}
+
+impl World {
+    pub fn is_shared(&self) -> bool {
+        self.machines.len() > 1
+    }
+    /// Whether this life of a coordinator still is one.
+    pub fn lives(&self, who: Who) -> bool {
+        let machine = &self.machines[who.index];
+        machine.is_up && machine.life == who.life
+    }
+    pub fn is_halted(&self, who: Who) -> bool {
+        !self.lives(who) || self.machines[who.index].is_cut_off
+    }
+    pub fn tell(&mut self, line: impl FnOnce(&World) -> String) {
+        if self.story.is_some() {
+            let line = line(self);
+            let seconds = self.now as f64 / SECOND as f64;
+            if let Some(story) = &mut self.story {
+                let _ = writeln!(story, "{seconds:>9.2}  {line}");
+            }
+        }
+    }
+    /// Notes what must not be; the first counts.
+    pub fn fail(&mut self, why: impl FnOnce() -> String) {
+        if self.wrong.is_none() {
+            let why = why();
+            self.tell(|_| format!("WRONG: {why}"));
+            self.wrong = Some(why);
+        }
+    }
+
+    /// Uses the tables, as the server that has them does.
+    pub fn use_tables(&mut self, me: u64, what: &Use) -> Result<Used, Outage> {
+        // Whoever was declared dead writes nothing: its beat is part of each of its writes.
+        if !what.is_read() && self.tables.is_dead(me) {
+            return Err(Outage);
+        }
+        let tables = &mut self.tables;
+        Ok(match what {
+            Use::Load(gid) => Used::Loaded(tables.load(gid)),
+            Use::Insert(transaction, is_driven) => {
+                Used::Inserted(tables.insert(me, transaction, *is_driven))
+            }
+            Use::Claim(gid) => Used::Claimed(tables.claim(me, gid)),
+            Use::Save(by, before, after) => {
+                let was = tables.status(&after.global.gid);
+                let saved = tables.save(me, *by, before, after);
+                let is = tables.status(&after.global.gid);
+                if was != is && was.is_some_and(|was| was.is_final()) {
+                    self.fail(|| format!("{was:?} became {is:?}"));
+                }
+                Used::Saved(saved)
+            }
+            Use::Tell(owner, news) => {
+                if !tables.is_dead(*owner) {
+                    tables.news.push((*owner, news.clone()));
+                }
+                Used::Told
+            }
+            Use::Register(gid, pattern, branches) => {
+                Used::Registered(tables.register(gid, *pattern, branches.clone()))
+            }
+        })
+    }
+
+    /// What must hold when a coordinator begins a call.
+    pub fn check_call(&mut self, me: u64, gid: &str, branch: &str, op: &str) {
+        let status = self.tables.status(gid);
+        // A client that has ended it itself may be asked once more.
+        if let Some(status) = status.filter(|status| status.is_final() && op != "query") {
+            self.fail(|| format!("{branch} {op} of {gid} is called after it has {status:?}"));
+        }
+        let open = self
+            .calls
+            .iter()
+            .filter(|call| call.gid == gid && !call.is_answered);
+        // What is under way for one that was declared dead cannot be helped.
+        let mut living = open.filter(|call| !self.tables.is_dead(call.me));
+        if let Some(other) = living
+            .clone()
+            .find(|call| call.me != me)
+            .map(|call| call.me)
+        {
+            self.fail(|| format!("{gid} is driven by {me} and by {other} at once"));
+        } else if living.any(|call| (call.branch.as_str(), call.op.as_str()) == (branch, op)) {
+            self.fail(|| format!("{branch} {op} of {gid} is called twice at once"));
+        } else if self.tables.is_dead(me) {
+            self.fail(|| format!("{me} was declared dead, and calls {branch} {op} of {gid}"));
+        }
+    }
+}
