@@ -16,6 +16,8 @@ pub enum Refused<E> {
     Unknown,
     /// It is of this kind, and the request is about another one.
     OtherKind(Pattern),
+    /// It was made known with another address to be told of its end, or with none.
+    OtherWebhook,
     /// It never will be, for this reason.
     Failure(String),
     /// It is not over yet.
@@ -78,6 +80,10 @@ pub async fn submit<O: Outside>(
     let may_begin = described.global.pattern.rules().begins_with_submit;
     let me = outside.me();
     if !may_begin || !outside.insert(described.clone(), true).await? {
+        let wanted = &described.global.options.end_webhook;
+        if !wanted.is_empty() && load(outside, about).await?.global.options.end_webhook != *wanted {
+            return Err(Refused::OtherWebhook);
+        }
         return change(outside, about, Wish::Submit(outcome)).await;
     }
     let transaction = described;

@@ -344,18 +344,15 @@ impl<'a, O: Outside> Task<'a, O> {
         Ok(())
     }
 
-    /// Whether no call is begun: all ends, or somebody wants to change the transaction after the
-    /// calls under way.
+    /// Whether no call is begun: all ends, somebody else may drive it, or somebody wants to change
+    /// the transaction after the calls under way.
     fn is_held(&self, signal: &Signal) -> bool {
-        self.outside.is_halted() || signal.is_lease_wanted()
-    }
-
-    fn may_call(&self, signal: &Signal) -> bool {
-        !self.is_held(signal) && self.outside.me() == self.me
+        let is_valid = !self.outside.is_halted() && self.outside.me() == self.me;
+        !is_valid || signal.is_lease_wanted()
     }
 
     fn call(&mut self, index: usize, signal: &Signal, calls: &mut Calls<'a>) {
-        if !self.may_call(signal) {
+        if self.is_held(signal) {
             self.transaction.calling.remove(&index);
             return;
         }
@@ -368,7 +365,7 @@ impl<'a, O: Outside> Task<'a, O> {
 
     /// Asks the client: `query_prepared`.
     fn ask(&mut self, signal: &Signal, calls: &mut Calls<'a>) {
-        if !self.may_call(signal) {
+        if self.is_held(signal) {
             self.transaction.asking = false;
             return;
         }

@@ -15,6 +15,7 @@
 //! | `lease` | that nothing is driven twice at once |
 //! | `peers` | other coordinators on the same tables |
 //! | `plan` | the branches that a submission says all about |
+//! | `tables` | the tables in memory, for models |
 
 pub mod clients;
 pub mod decide;
@@ -24,5 +25,6 @@ pub mod model;
 pub mod outside;
 pub mod peers;
 pub mod plan;
+pub mod tables;
 
 pub use outside::Outside;

@@ -242,15 +242,9 @@ pub struct Global {
 }
 
 impl Global {
-    /// One that was just made known, and says nothing else.
+    /// One that is just made known: nobody has said anything about it but this.
     #[must_use]
-    pub fn new(
-        gid: &str,
-        pattern: Pattern,
-        status: Status,
-        options: Options,
-        now: Micros,
-    ) -> Global {
+    pub fn new(gid: &str, pattern: Pattern, status: Status, now: Micros) -> Global {
         Global {
             id: 0,
             gid: gid.to_owned(),
@@ -263,16 +257,16 @@ impl Global {
             payloads: String::new(),
             rollback_reason: String::new(),
             result: String::new(),
-            options,
+            options: Options::default(),
             retry_count: 0,
             query_interval: 0,
             next_run: now,
             created: now,
-            submitted: None,
             updated: now,
             finished: None,
             rolled_back: None,
             dead_since: None,
+            submitted: None,
             failing_since: None,
             paused_since: None,
             paused_us: 0,

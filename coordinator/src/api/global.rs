@@ -26,6 +26,10 @@ impl Refusal {
         match refused {
             Refused::Unknown => Refusal::Other(format!("no TransGlobal with gid: {gid} found")),
             Refused::OtherKind(known) => Refusal::of_another_kind(gid, known),
+            Refused::OtherWebhook => Refusal::Bad(
+                "end_webhook: it is to be said in the request that makes a transaction known"
+                    .into(),
+            ),
             Refused::Failure(why) => Refusal::Failure(why),
             Refused::Ongoing => Refusal::Ongoing("ONGOING".into()),
             Refused::Stopping => Refusal::Stopping,

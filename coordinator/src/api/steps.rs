@@ -221,7 +221,8 @@ impl Submission {
                 None => String::new(),
             },
             rollback_reason: self.rollback_reason.clone(),
-            ..Global::new(&self.gid, pattern, status, self.options.clone(), now)
+            options: self.options.clone(),
+            ..Global::new(&self.gid, pattern, status, now)
         };
         let branches = match planned {
             Some(planned) => planned,

@@ -1,6 +1,6 @@
 use super::{Call, Caller, Guard, Resolver, host_of, tls};
 use crate::{
-    model::{Global, Options, Pattern, Reply, Status},
+    model::{Global, Pattern, Reply, Status},
     tests::{grpc, participant},
 };
 use std::{
@@ -34,13 +34,7 @@ fn call(addresses: &[u8], guard: &str, url: &str, count: usize) -> Vec<Reply> {
     let guard = Arc::new(Guard::parse(guard, true).expect("a guard"));
     let addresses = addresses.iter().map(|last| ip(*last)).collect();
     let resolver = Resolver::listed(addresses, Arc::clone(&guard));
-    let global = Global::new(
-        "g",
-        Pattern::Message,
-        Status::Submitted,
-        Options::default(),
-        0,
-    );
+    let global = Global::new("g", Pattern::Message, Status::Submitted, 0);
     let call = Call {
         url: url.to_owned(),
         body: Vec::new(),

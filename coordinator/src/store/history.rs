@@ -70,6 +70,21 @@ pub(super) fn operate(
     Ok(Saved::Yes)
 }
 
+fn succeeded(call: plan::Call) -> Attempt {
+    Attempt {
+        timing: call.timing(),
+        branch_id: call.branch_id,
+        op: call.op,
+        result: "success".into(),
+        error: String::new(),
+    }
+}
+
+/// By time; no two calls are the same in all of that.
+fn order(attempt: &Attempt) -> (Micros, &str, &str) {
+    (attempt.timing.started, &attempt.branch_id, &attempt.op)
+}
+
 /// Writes since when it is paused, which nobody else writes: whatever a driver or a client writes
 /// at the same time, a pause stays.
 fn write_pause(
@@ -103,21 +118,6 @@ pub struct History {
     pub notes: Vec<Note>,
     /// Ends that whoever wants to know was not told yet.
     pub untold: Vec<Untold>,
-}
-
-fn succeeded(call: plan::Call) -> Attempt {
-    Attempt {
-        timing: call.timing(),
-        branch_id: call.branch_id,
-        op: call.op,
-        result: "success".into(),
-        error: String::new(),
-    }
-}
-
-/// By time; no two calls are the same in all of that.
-fn order(attempt: &Attempt) -> (Micros, &str, &str) {
-    (attempt.timing.started, &attempt.branch_id, &attempt.op)
 }
 
 /// What is kept of it, with so many calls at most.

@@ -329,14 +329,12 @@ fn save_global(
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
          finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ?, \
-         calls = COALESCE(?, calls) \
+         is_exact = is_exact OR ?, calls = COALESCE(?, calls) \
          WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
          result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
          finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ?, \
-         calls = COALESCE(?, calls), owner = ? \
+         is_exact = is_exact OR ?, calls = COALESCE(?, calls), owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
     let global = &transaction.global;
     let owner = connection.owner();
@@ -586,7 +584,7 @@ pub(crate) fn due(
 #[cfg(test)]
 mod tests {
     use super::{super::schema, *};
-    use crate::model::{Options, SECOND};
+    use crate::model::SECOND;
 
     fn saga() -> Transaction {
         let steps = r#"[{"action":"a","compensate":"b"},{"action":"c","compensate":"d"}]"#;
@@ -595,13 +593,7 @@ mod tests {
         let global = Global {
             steps: steps.into(),
             payloads: payloads.into(),
-            ..Global::new(
-                "g",
-                Pattern::Saga,
-                Status::Submitted,
-                Options::default(),
-                SECOND,
-            )
+            ..Global::new("g", Pattern::Saga, Status::Submitted, SECOND)
         };
         Transaction::read_back(global, branches)
     }

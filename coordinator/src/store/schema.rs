@@ -30,11 +30,11 @@ const TABLES: [&str; 7] = [
         payloads LONGTEXT NOT NULL COMMENT 'if not empty, branches have rows only if need be',
         is_exact TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'rows know of all that allows a call',
         branch_count BIGINT UNSIGNED NULL COMMENT 'if any was registered: how many it has',
+        calls LONGTEXT NULL COMMENT 'of branches without rows that succeeded: microseconds',
         submit_time DATETIME(6) NULL COMMENT 'if it was made known before',
         failing_time DATETIME(6) NULL COMMENT 'since when questions to the client fail',
         pause_time DATETIME(6) NULL COMMENT 'since when an operator pauses it',
         paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in earlier pauses, in microseconds',
-        calls LONGTEXT NULL COMMENT 'of branches without rows that succeeded: microseconds',
         PRIMARY KEY (gid),
         KEY id (id),
         KEY next_run (next_run_us)
@@ -229,6 +229,7 @@ const ADDED: [(&str, &str); 13] = [
     ("global_transactions", "calls LONGTEXT NULL"),
     ("branches", "called_time DATETIME(6) NULL"),
     ("branches", "duration_us BIGINT UNSIGNED NULL"),
+    ("topics", "version BIGINT UNSIGNED NOT NULL DEFAULT 1"),
     ("branches", "failing_time DATETIME(6) NULL"),
     ("global_transactions", "submit_time DATETIME(6) NULL"),
     ("global_transactions", "failing_time DATETIME(6) NULL"),
@@ -237,7 +238,6 @@ const ADDED: [(&str, &str); 13] = [
         "global_transactions",
         "paused_us BIGINT UNSIGNED NOT NULL DEFAULT 0",
     ),
-    ("topics", "version BIGINT UNSIGNED NOT NULL DEFAULT 1"),
 ];
 
 /// Adds a column if it is not there.
@@ -308,8 +308,8 @@ pub(super) mod tests {
             let drop = format!("ALTER TABLE {table} DROP COLUMN {name}");
             connection.run(&drop, &[]).unwrap();
         }
-        let read = "SELECT owner, payloads, is_exact, branch_count, calls, called_time, \
-             duration_us, submit_time, pause_time, paused_us, a.failing_time, b.failing_time \
+        let read = "SELECT owner, payloads, is_exact, branch_count, calls, called_time, duration_us, \
+             submit_time, pause_time, paused_us, a.failing_time, b.failing_time \
              FROM global_transactions a JOIN branches b USING (gid)";
         let count = "SELECT version FROM topics";
         assert!(connection.run(read, &[]).is_err());

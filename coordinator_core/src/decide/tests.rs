@@ -21,12 +21,12 @@ use std::{fmt::Write, fs, path::Path};
 const START: Micros = 1_000_000 * SECOND;
 
 fn global(pattern: Pattern, status: Status, options: &str, custom_data: &str) -> Global {
-    let options = serde_json::from_str::<Options>(options).expect("options");
     Global {
         id: 1,
         query_prepared: "http://client/query".to_owned(),
         custom_data: custom_data.to_owned(),
-        ..Global::new("g", pattern, status, options, START)
+        options: serde_json::from_str::<Options>(options).expect("options"),
+        ..Global::new("g", pattern, status, START)
     }
 }
 

@@ -3,7 +3,6 @@
 use super::{
     plan::{Do, GID, Plan},
     process::Process,
-    tables::Registered,
     world::{Outage, Use, Used, Who},
 };
 use cohort_coordinator_core::{
@@ -11,6 +10,7 @@ use cohort_coordinator_core::{
     clients::{self, About, Refused, Told},
     decide::{Event, Outcome, Wish},
     model::{Pattern, Status},
+    tables::Registered,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 

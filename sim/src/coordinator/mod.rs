@@ -24,7 +24,7 @@
 //! | `run` | what can happen, and what must hold |
 //! | `choose` | by chance, or everything |
 //! | `process` | a coordinator: the real core in the model's world |
-//! | `world`, `tables`, `services` | what is outside of it |
+//! | `world`, `services` | what is outside of it, with the tables of the core |
 
 mod choose;
 mod client;
@@ -32,7 +32,6 @@ mod plan;
 mod process;
 mod run;
 mod services;
-mod tables;
 #[cfg(test)]
 mod tests;
 mod world;

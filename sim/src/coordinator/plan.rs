@@ -126,7 +126,8 @@ impl Plan {
                 Some(_) => plan::written(&payloads),
                 None => String::new(),
             },
-            ..Global::new(GID, self.pattern, status, self.options.clone(), now)
+            options: self.options.clone(),
+            ..Global::new(GID, self.pattern, status, now)
         };
         Transaction::new(global, planned.unwrap_or_default())
     }

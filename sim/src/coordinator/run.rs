@@ -7,7 +7,6 @@ use super::{
     plan::{Do, GID, Plan, START},
     process::Running,
     services::Services,
-    tables::Tables,
     world::{Machine, Outage, Who, World},
 };
 use crate::figures::Figures;
@@ -16,6 +15,7 @@ use cohort_coordinator_core::{
     lease,
     model::{Pattern, Reply, Status},
     outside::Callee,
+    tables::Tables,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -832,6 +832,7 @@ fn name(what: &super::world::Use) -> &'static str {
         Use::Claim(_) => "claims",
         Use::Save(..) => "saves",
         Use::Tell(..) => "tells",
+        Use::Hasten(_) => "hastens",
         Use::Register(..) => "registers",
     }
 }

@@ -1,7 +1,8 @@
 //! All that is outside of the coordinators: tables, services, clock, and what is under way between
 //! them. Nothing here happens by itself: the run chooses what happens next.
 
-use super::{services::Services, tables::Tables};
+use super::services::Services;
+use cohort_coordinator_core::tables::Tables;
 use cohort_coordinator_core::{
     decide::{Rules, Transaction},
     model::{Branch, Micros, Pattern, Reply, SECOND},
@@ -51,6 +52,7 @@ pub enum Use {
     Claim(String),
     Save(By, Box<Transaction>, Box<Transaction>),
     Tell(u64, News),
+    Hasten(String),
     Register(String, Pattern, Vec<Branch>),
 }
 
@@ -60,7 +62,7 @@ pub enum Used {
     Inserted(bool),
     Claimed(Claimed),
     Saved(Saved),
-    Registered(super::tables::Registered),
+    Registered(cohort_coordinator_core::tables::Registered),
     Told,
 }
 
@@ -198,6 +200,10 @@ impl World {
                 if !tables.is_dead(*owner) {
                     tables.news.push((*owner, news.clone()));
                 }
+                Used::Told
+            }
+            Use::Hasten(gid) => {
+                tables.hasten(gid, self.now);
                 Used::Told
             }
             Use::Register(gid, pattern, branches) => {

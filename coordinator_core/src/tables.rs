@@ -1,7 +1,7 @@
-//! The coordinator's tables, as their statements use them: what `coordinator/src/store` does with
-//! SQL, done with maps.
+//! The coordinator's tables in memory: what `coordinator/src/store` does with SQL, done with maps.
+//! A model of the coordinator uses them; a test holds the two against each other.
 
-use cohort_coordinator_core::{
+use crate::{
     decide::Transaction,
     model::{Branch, BranchStatus, Global, Micros, Pattern, Status},
     outside::{By, Claimed, News, Saved},
@@ -9,29 +9,68 @@ use cohort_coordinator_core::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A row of global_transactions, and those of branches.
+#[derive(Debug)]
 struct Row {
     global: Global,
     owner: u64,
     /// The branches that the row itself says all about.
     planned: Vec<Branch>,
+    /// Those of them that the row knows to have succeeded at once, by position.
+    calls: BTreeMap<usize, Branch>,
     /// Rows of branches, by position.
     branches: BTreeMap<usize, Branch>,
 }
 
 /// All tables.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Tables {
     rows: BTreeMap<String, Row>,
     dead: BTreeSet<u64>,
+    /// What coordinators were told, and have not heard yet.
     pub news: Vec<(u64, News)>,
 }
 
 /// What registering a branch came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Registered {
+    /// It is there.
     Yes,
+    /// It was there.
     Duplicate,
+    /// No such transaction is prepared.
     NoTransaction,
+}
+
+impl Row {
+    fn save_branches(&mut self, before: &Transaction, after: &Transaction) {
+        let is_planned = self.global.is_planned();
+        let is_told = |branch: &Branch| is_planned && branch.only_success().is_some();
+        let is_fresh = |branch: &Branch| is_planned && branch.is_untouched();
+        let pairs = || after.branches.iter().zip(&before.branches).enumerate();
+        if is_planned && pairs().any(|(_, (now, then))| now.only_success() != then.only_success()) {
+            let told = pairs().filter(|(_, (now, _))| is_told(now));
+            self.calls = told.map(|(at, (now, _))| (at, (**now).clone())).collect();
+        }
+        for (position, (now, then)) in pairs().filter(|(_, (now, then))| now != then) {
+            if is_told(now) && is_fresh(then) {
+                continue;
+            }
+            if is_fresh(then) {
+                let row = self.branches.entry(position);
+                row.or_insert_with(|| (**now).clone());
+                continue;
+            }
+            if is_told(then) {
+                let row = self.branches.entry(position);
+                row.or_insert_with(|| (**then).clone());
+            }
+            if let Some(branch) = self.branches.get_mut(&position)
+                && branch.attempts == then.attempts
+            {
+                *branch = (**now).clone();
+            }
+        }
+    }
 }
 
 impl Tables {
@@ -40,10 +79,12 @@ impl Tables {
         self.dead.insert(id);
         self.news.retain(|(owner, _)| *owner != id);
     }
+    /// Whether this one was declared dead.
     pub fn is_dead(&self, id: u64) -> bool {
         self.dead.contains(&id)
     }
 
+    /// As [`crate::Outside::insert`], for this coordinator.
     pub fn insert(&mut self, me: u64, transaction: &Transaction, is_driven: bool) -> bool {
         let gid = transaction.global.gid.clone();
         if self.rows.contains_key(&gid) {
@@ -58,6 +99,7 @@ impl Tables {
         let row = Row {
             global,
             owner: if is_driven { me } else { 0 },
+            calls: BTreeMap::new(),
             planned: if is_planned {
                 branches.clone()
             } else {
@@ -72,10 +114,11 @@ impl Tables {
         true
     }
 
+    /// As [`crate::Outside::load`].
     pub fn load(&self, gid: &str) -> Option<Transaction> {
         let row = self.rows.get(gid)?;
         let mut branches = row.planned.clone();
-        for (position, branch) in &row.branches {
+        for (position, branch) in row.calls.iter().chain(&row.branches) {
             match branches.get_mut(*position) {
                 Some(planned) => *planned = branch.clone(),
                 None => branches.push(branch.clone()),
@@ -84,13 +127,14 @@ impl Tables {
         Some(Transaction::read_back(row.global.clone(), branches))
     }
 
+    /// As [`crate::Outside::claim`], for this coordinator.
     pub fn claim(&mut self, me: u64, gid: &str) -> Claimed {
         let Some(row) = self.rows.get_mut(gid) else {
             return Claimed::Missing;
         };
         let owner = row.owner;
         if me == 0 {
-            return Claimed::Kept(Box::new(self.load(gid).expect("it is there")));
+            return Claimed::Kept(Box::new(self.load(gid).expect("it was just found")));
         }
         if owner != 0 && owner != me && !self.dead.contains(&owner) {
             return Claimed::Others(owner);
@@ -99,7 +143,7 @@ impl Tables {
         if owner != me && !has_ended {
             row.owner = me;
         }
-        let transaction = Box::new(self.load(gid).expect("it is there"));
+        let transaction = Box::new(self.load(gid).expect("it was just found"));
         match (owner == me, has_ended) {
             (true, _) => Claimed::Kept(transaction),
             (false, true) => Claimed::Ended(transaction),
@@ -107,6 +151,7 @@ impl Tables {
         }
     }
 
+    /// As [`crate::Outside::save`], for this coordinator.
     pub fn save(&mut self, me: u64, by: By, before: &Transaction, after: &Transaction) -> Saved {
         let Some(row) = self.rows.get_mut(&after.global.gid) else {
             return Saved::TooLate;
@@ -125,27 +170,31 @@ impl Tables {
         known.finished = new.finished;
         known.rolled_back = new.rolled_back;
         known.dead_since = new.dead_since;
+        known.submitted = new.submitted;
+        known.failing_since = new.failing_since;
         known.is_exact |= new.is_exact;
         if is_own {
             let stays = by == By::Driver && !new.status.is_final();
             row.owner = if stays { me } else { 0 };
         }
-        let pairs = after.branches.iter().zip(&before.branches).enumerate();
-        for (position, (after, before)) in pairs.filter(|(_, (after, before))| after != before) {
-            if known.is_planned() && before.is_untouched() {
-                let fresh = row.branches.entry(position);
-                fresh.or_insert_with(|| (**after).clone());
-                continue;
-            }
-            if let Some(branch) = row.branches.get_mut(&position)
-                && branch.attempts == before.attempts
-            {
-                *branch = (**after).clone();
-            }
-        }
+        row.save_branches(before, after);
         Saved::Yes
     }
 
+    /// Lets all that an unfinished transaction waits for be done now.
+    pub fn hasten(&mut self, gid: &str, now: Micros) {
+        let Some(row) = self.rows.get_mut(gid) else {
+            return;
+        };
+        if !row.global.status.is_final() {
+            row.global.next_run = now;
+        }
+        for branch in row.branches.values_mut() {
+            branch.not_before = branch.not_before.min(now);
+        }
+    }
+
+    /// Adds branches to a prepared transaction.
     pub fn register(&mut self, gid: &str, pattern: Pattern, branches: Vec<Branch>) -> Registered {
         let row = self.rows.get_mut(gid);
         let open = |row: &&mut Row| {
@@ -173,6 +222,7 @@ impl Tables {
         rows.map(|row| (row.global.gid.as_str(), row.owner, row.global.next_run))
     }
 
+    /// Where it is.
     pub fn status(&self, gid: &str) -> Option<Status> {
         self.rows.get(gid).map(|row| row.global.status)
     }
@@ -187,7 +237,7 @@ impl Tables {
             BranchStatus::Succeed => 'S',
             BranchStatus::Failed => 'F',
         };
-        let found = self.load(gid).expect("it is there");
+        let found = self.load(gid).expect("it was just found");
         let letters: String = found.branches.iter().map(|branch| letter(branch)).collect();
         let exact = if row.global.is_exact { ", exact" } else { "" };
         let status = row.global.status.name();
