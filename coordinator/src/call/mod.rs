@@ -251,6 +251,31 @@ impl Caller {
         }
     }
 
+    /// Posts protocol buffers to whoever takes them; why it does not.
+    pub async fn deliver(
+        &self,
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        body: Vec<u8>,
+    ) -> Result<(), String> {
+        let mut request = Request::post(url).header(CONTENT_TYPE, "application/x-protobuf");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(Bytes::from(body)));
+        let answer = self
+            .http
+            .send(request.map_err(|error| format!("{url}: {error}"))?);
+        let status = answer
+            .await
+            .map_err(|error| format!("{url}: {error}"))?
+            .status;
+        match status.is_success() {
+            true => Ok(()),
+            false => Err(format!("{url}: status {}", status.as_u16())),
+        }
+    }
+
     async fn send_json(
         &self,
         url: &str,

@@ -94,6 +94,7 @@ async fn answer(
         query: who.collect(),
         headers,
         body: String::from_utf8_lossy(&message).into_owned(),
+        bytes: message,
     };
     Ok(match handler(&visit) {
         Answer::Status(200, _) => ended(Code::Ok, ""),

@@ -12,6 +12,7 @@ mod operators;
 pub(crate) mod participant;
 mod play;
 mod shared;
+mod spans;
 mod webhook;
 mod xa;
 
