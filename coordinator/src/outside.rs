@@ -7,6 +7,7 @@ use super::{
     extras,
     lease::Leases,
     model::{CopyOnWrite, Global, Micros, Reply, Status, Timing},
+    store::Operated,
 };
 use cohort_coordinator_core::outside::{
     Attempt, By, Called, Callee, Claimed, News, Outside, Saved,
@@ -18,6 +19,7 @@ use std::{panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
 
 impl Outside for Coordinator {
     type Error = SqlError;
+    type Record = Operated;
 
     fn leases(&self) -> &Leases {
         &self.leases
@@ -64,6 +66,15 @@ impl Outside for Coordinator {
     }
     async fn hasten(&self, gid: &str) -> Result<(), SqlError> {
         self.store.hasten(gid, self.now()).await
+    }
+    async fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        record: Operated,
+    ) -> Result<Saved, SqlError> {
+        let now = self.now();
+        self.store.operate(before, after, record, now).await
     }
     async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.store.tell(owner, news).await
