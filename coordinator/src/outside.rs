@@ -7,6 +7,7 @@ use super::{
     extras,
     lease::Leases,
     model::{CopyOnWrite, Global, Micros, Reply, Status, Timing},
+    store::Operated,
 };
 use cohort_coordinator_core::outside::{
     Attempt, By, Called, Callee, Claimed, News, Outside, Saved,
@@ -18,6 +19,7 @@ use std::{panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
 
 impl Outside for Coordinator {
     type Error = SqlError;
+    type Record = Operated;
 
     fn leases(&self) -> &Leases {
         &self.leases
@@ -65,6 +67,15 @@ impl Outside for Coordinator {
     async fn hasten(&self, gid: &str) -> Result<(), SqlError> {
         self.store.hasten(gid, self.now()).await
     }
+    async fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        record: Operated,
+    ) -> Result<Saved, SqlError> {
+        let now = self.now();
+        self.store.operate(before, after, record, now).await
+    }
     async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.store.tell(owner, news).await
     }
@@ -92,6 +103,7 @@ impl Outside for Coordinator {
         let is_success = global.status == Status::Succeed;
         let took = self.now().saturating_sub(global.created);
         self.metrics.transaction(global.pattern, is_success, took);
+        self.span_of_end(global);
     }
     /// Says so of the first only, since what keeps one from its rows keeps others, too.
     fn not_driven(&self, gid: &str, error: SqlError) {
@@ -147,8 +159,9 @@ impl Coordinator {
 }
 
 /// Makes a call.
-async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, call: Call) -> Called {
+async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: Call) -> Called {
     let clock = &coordinator.env;
+    let span = coordinator.begin_span(&global, &mut call);
     let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
     let reply = coordinator.caller.call(&global, &call).await;
     let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
@@ -156,6 +169,7 @@ async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, call: Call
     coordinator
         .metrics
         .branch(global.pattern, &call.op, is_success);
+    coordinator.end_span(span, (&global, &call), (started, took), &reply);
     let attempt = record(call, started, took, &reply);
     (reply, Some(attempt))
 }

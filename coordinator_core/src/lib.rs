@@ -12,6 +12,7 @@
 //! | `outside` | what driving needs of the world around it |
 //! | `drive` | does what `decide` says |
 //! | `clients` | what clients ask for: prepare, submit, abort |
+//! | `operators` | what operators do by hand |
 //! | `lease` | that nothing is driven twice at once |
 //! | `peers` | other coordinators on the same tables |
 //! | `plan` | the branches that a submission says all about |
@@ -22,6 +23,7 @@ pub mod decide;
 pub mod drive;
 pub mod lease;
 pub mod model;
+pub mod operators;
 pub mod outside;
 pub mod peers;
 pub mod plan;

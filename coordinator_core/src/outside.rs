@@ -13,6 +13,8 @@ use std::{borrow::Cow, time::Duration};
 pub trait Outside: Sized + Send + Sync + 'static {
     /// Why the tables could not be read or written.
     type Error: Send + 'static;
+    /// What is kept of a change by hand.
+    type Record: Send;
 
     /// Who drives what in this process.
     fn leases(&self) -> &Leases;
@@ -54,6 +56,14 @@ pub trait Outside: Sized + Send + Sync + 'static {
         before: Transaction,
         transaction: Transaction,
         attempts: Vec<Attempt>,
+    ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
+    /// Writes what an operator changed, if the status is still that of `before` and this
+    /// coordinator drives it, or it has ended.
+    fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        record: Self::Record,
     ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
     /// Lets all that an unfinished transaction waits for be done now. Only its times are written,
     /// beside whoever drives it, who may know of more than its rows.

@@ -181,6 +181,31 @@ impl Tables {
         Saved::Yes
     }
 
+    /// As [`crate::Outside::operate`].
+    pub fn operate(&mut self, me: u64, before: &Transaction, after: &Transaction) -> Saved {
+        // What has ended is nobody's.
+        let by = match before.global.status.is_final() {
+            true => By::Other,
+            false => By::Driver,
+        };
+        let saved = self.save(me, by, before, after);
+        let pause = |of: &Transaction| (of.global.paused_since, of.global.paused_us);
+        if saved == Saved::Yes
+            && pause(before) != pause(after)
+            && let Some(row) = self.rows.get_mut(&after.global.gid)
+        {
+            row.global.paused_since = after.global.paused_since;
+            row.global.paused_us = after.global.paused_us;
+        }
+        saved
+    }
+
+    /// Whether an operator pauses it.
+    pub fn is_paused(&self, gid: &str) -> bool {
+        let row = self.rows.get(gid);
+        row.is_some_and(|row| row.global.paused_since.is_some())
+    }
+
     /// Lets all that an unfinished transaction waits for be done now.
     pub fn hasten(&mut self, gid: &str, now: Micros) {
         let Some(row) = self.rows.get_mut(gid) else {

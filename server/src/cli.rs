@@ -41,7 +41,7 @@ enum Command {
     /// Give the free space in a data directory back to the disk.
     Compact(compact::Compact),
     /// Look at global transactions, and change them by hand.
-    Tx(coordinator::Tx),
+    Tx(Box<coordinator::Tx>),
     /// Make measurements, of Cohort and of other servers.
     #[command(subcommand)]
     Lab(lab::Experiment),

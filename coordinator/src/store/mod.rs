@@ -24,6 +24,8 @@ mod lists;
 mod place;
 mod remote;
 mod rows;
+#[cfg(test)]
+mod same_tables;
 mod schema;
 mod survey;
 mod webhooks;

@@ -158,6 +158,7 @@ fn impossible() -> ! {
 
 impl Outside for Process {
     type Error = Outage;
+    type Record = ();
 
     fn leases(&self) -> &Leases {
         &self.leases
@@ -235,6 +236,18 @@ impl Outside for Process {
     async fn hasten(&self, gid: &str) -> Result<(), Outage> {
         let what = Use::Hasten(gid.to_owned());
         self.use_tables(what).await.map(drop)
+    }
+    async fn operate(
+        &self,
+        before: Transaction,
+        after: Transaction,
+        (): (),
+    ) -> Result<Saved, Outage> {
+        let what = Use::Operate(Box::new(before), Box::new(after));
+        match self.use_tables(what).await? {
+            Used::Saved(saved) => Ok(saved),
+            _ => impossible(),
+        }
     }
     async fn tell(&self, owner: u64, news: News) -> Result<(), Outage> {
         self.use_tables(Use::Tell(owner, news)).await.map(drop)

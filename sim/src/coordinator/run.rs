@@ -11,9 +11,11 @@ use super::{
 };
 use crate::figures::Figures;
 use cohort_coordinator_core::{
-    decide::{Branches, Rules},
+    Outside,
+    decide::{Branches, Operation, Rules},
     lease,
     model::{Pattern, Reply, Status},
+    operators,
     outside::Callee,
     tables::Tables,
 };
@@ -37,6 +39,14 @@ pub enum Taken {
     Unreached,
     /// It does not answer in time, and does it later.
     Late,
+}
+
+/// What an operator does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operated {
+    Pause,
+    Resume,
+    Retry,
 }
 
 /// What can happen.
@@ -74,6 +84,8 @@ enum Move {
     CutOff(usize),
     /// They do again.
     Heal(usize),
+    /// An operator pauses the transaction, has it go on, or has it retried.
+    Operate(usize, Operated),
     /// The others declare this number dead.
     Bury(u64),
 }
@@ -104,6 +116,9 @@ impl Move {
             Move::Resume(_) => ("ends of pauses", 12),
             Move::CutOff(_) => ("cut off", 1),
             Move::Heal(_) => ("cut off no more", 12),
+            Move::Operate(_, Operated::Pause) => ("transactions paused", 1),
+            Move::Operate(_, Operated::Resume) => ("transactions that go on", 12),
+            Move::Operate(_, Operated::Retry) => ("retries by hand", 1),
             Move::Bury(_) => ("declared dead", 20),
         }
     }
@@ -118,6 +133,8 @@ pub struct Run<'a> {
     /// How far the client is in its script, or none if it is gone.
     at: Option<usize>,
     requests: Vec<Request>,
+    /// Operators' orders: they are under way as long as somebody else has them.
+    orders: Vec<(Who, Arc<()>)>,
     /// Numbers of lives that have ended, and were not declared dead yet.
     remains: Vec<u64>,
     /// Moves that may still go wrong.
@@ -170,6 +187,7 @@ impl<'a> Run<'a> {
             chooser,
             at: Some(0),
             requests: Vec::new(),
+            orders: Vec::new(),
             remains: Vec::new(),
             faults,
             again: 2,
@@ -398,6 +416,13 @@ impl<'a> Run<'a> {
                 faults.push(Move::Again(index));
             }
             faults.push(Move::Crash(index));
+            let is_open = world.tables.unfinished().next().is_some();
+            if world.tables.is_paused(GID) && is_open && !self.is_operated(&world) {
+                moves.push(Move::Operate(index, Operated::Resume));
+            } else if is_open && !self.is_operated(&world) {
+                faults.push(Move::Operate(index, Operated::Pause));
+                faults.push(Move::Operate(index, Operated::Retry));
+            }
             if world.is_shared() {
                 faults.extend([Move::Pause(index), Move::CutOff(index)]);
             }
@@ -505,6 +530,12 @@ impl<'a> Run<'a> {
                 self.kick_all(index);
             }
             Move::Heal(index) => self.heal(index),
+            Move::Operate(index, what) => {
+                if what != Operated::Resume {
+                    self.fault(chosen);
+                }
+                self.operate(index, what);
+            }
             Move::Bury(id) => {
                 self.world().tell(|_| format!("{id} is declared dead"));
                 self.remains.retain(|other| *other != id);
@@ -663,6 +694,37 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Whether an operator's order is under way.
+    fn is_operated(&self, world: &World) -> bool {
+        self.orders
+            .iter()
+            .any(|(who, order)| world.lives(*who) && Arc::strong_count(order) > 1)
+    }
+
+    fn operate(&mut self, index: usize, what: Operated) {
+        let Some(running) = &self.processes[index] else {
+            return;
+        };
+        self.world()
+            .tell(|_| format!("an operator asks {index} for {what:?}"));
+        let (process, order) = (Arc::clone(&running.process), Arc::new(()));
+        self.orders.push((process.who, Arc::clone(&order)));
+        let shared = Arc::clone(&process);
+        process.spawn(async move {
+            let operation = match what {
+                Operated::Pause => Operation::Pause,
+                Operated::Resume => Operation::Resume,
+                Operated::Retry => Operation::Retry,
+            };
+            let done = operators::change(&shared, GID, None, (&operation, "why"), |_, _, _| ());
+            let done = done.await;
+            shared
+                .world()
+                .tell(|_| format!("the operator is told: {done:?}"));
+            drop(order);
+        });
+    }
+
     fn crash(&mut self, index: usize) {
         let mut world = self.world();
         let machine = &mut world.machines[index];
@@ -748,7 +810,6 @@ impl<'a> Run<'a> {
 
     fn kick_all(&self, index: usize) {
         if let Some(running) = &self.processes[index] {
-            use cohort_coordinator_core::Outside;
             running.process.leases().kick_all();
         }
     }
@@ -833,6 +894,7 @@ fn name(what: &super::world::Use) -> &'static str {
         Use::Save(..) => "saves",
         Use::Tell(..) => "tells",
         Use::Hasten(_) => "hastens",
+        Use::Operate(..) => "writes what an operator does",
         Use::Register(..) => "registers",
     }
 }

@@ -17,7 +17,7 @@ pub struct Services {
 }
 
 /// What an operation undoes, and what it needs to have been done.
-fn counterpart(op: &str) -> Option<&'static str> {
+pub fn counterpart(op: &str) -> Option<&'static str> {
     match op {
         "compensate" => Some("action"),
         "cancel" | "rollback" => Some("try"),

@@ -1,7 +1,7 @@
 //! All that is outside of the coordinators: tables, services, clock, and what is under way between
 //! them. Nothing here happens by itself: the run chooses what happens next.
 
-use super::services::Services;
+use super::services::{Services, counterpart};
 use cohort_coordinator_core::tables::Tables;
 use cohort_coordinator_core::{
     decide::{Rules, Transaction},
@@ -53,6 +53,7 @@ pub enum Use {
     Save(By, Box<Transaction>, Box<Transaction>),
     Tell(u64, News),
     Hasten(String),
+    Operate(Box<Transaction>, Box<Transaction>),
     Register(String, Pattern, Vec<Branch>),
 }
 
@@ -202,6 +203,7 @@ impl World {
                 }
                 Used::Told
             }
+            Use::Operate(before, after) => Used::Saved(tables.operate(me, before, after)),
             Use::Hasten(gid) => {
                 tables.hasten(gid, self.now);
                 Used::Told
@@ -231,10 +233,17 @@ impl World {
             .map(|call| call.me)
         {
             self.fail(|| format!("{gid} is driven by {me} and by {other} at once"));
+        } else if living
+            .clone()
+            .any(|call| Some(&*call.op) == counterpart(op) && call.branch == branch)
+        {
+            self.fail(|| format!("{branch} {op} of {gid} is called while it is being done"));
         } else if living.any(|call| (call.branch.as_str(), call.op.as_str()) == (branch, op)) {
             self.fail(|| format!("{branch} {op} of {gid} is called twice at once"));
         } else if self.tables.is_dead(me) {
             self.fail(|| format!("{me} was declared dead, and calls {branch} {op} of {gid}"));
+        } else if self.tables.is_paused(gid) {
+            self.fail(|| format!("{branch} {op} of {gid} is called, and it is paused"));
         }
     }
 }

@@ -3,11 +3,10 @@
 use super::{Coordinator, LIMIT_MAX, Refusal, Result, filter, text};
 use crate::{
     decide::Operation,
-    drive, lease,
     model::{Micros, Status},
     store::{CHUNK, Found, Operated},
 };
-use cohort_coordinator_core::outside::{Outside, Saved};
+use cohort_coordinator_core::{Outside, operators};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -161,39 +160,16 @@ async fn would_change(
     }))
 }
 
-/// Changes a transaction, if its status is still the one that was seen, while nobody drives it,
-/// and lets it be driven on; why it cannot be changed.
+/// Changes a transaction, if its status is still the one that was seen; why it cannot be changed.
 async fn change_one(
     coordinator: &Arc<Coordinator>,
     gid: &str,
     seen: Option<Status>,
     order: &Order,
 ) -> Result<std::result::Result<(), String>> {
-    let lease = lease::lease_soon(coordinator, gid).await?;
-    let Some(before) = coordinator.store.load(gid).await? else {
-        return Ok(Err("it is gone".into()));
-    };
-    let status = before.global.status;
-    if let Some(seen) = seen.filter(|seen| *seen != status) {
-        let (was, is) = (seen.name(), status.name());
-        return Ok(Err(format!("it was {was}, and is {is} now; look again")));
-    }
-    let now = coordinator.now();
-    let mut after = before.clone();
-    if let Err(why) = after.operate(&order.operation, &order.reason, now) {
-        return Ok(Err(why));
-    }
-    let record = record(order, before.global.status, after.global.status, now);
-    let saved = coordinator
-        .store
-        .operate(before, after, record, now)
-        .await?;
-    drop(lease);
-    drive::take_up(coordinator, gid);
-    Ok(match saved {
-        Saved::Yes => Ok(()),
-        Saved::TooLate => Err("its status has just changed; look again".into()),
-    })
+    let what = (&order.operation, order.reason.as_str());
+    let record = |from, to, now| record(order, from, to, now);
+    Ok(operators::change(coordinator, gid, seen, what, record).await?)
 }
 
 fn record(order: &Order, from: Status, to: Status, now: Micros) -> Operated {
