@@ -76,10 +76,16 @@ class Coordinator(Process):
         self.door = Door(name, port, rpc)
 
     def start(self):
-        super().start()
-        until = time.monotonic() + 60
-        while self.door.http("GET", "/api/ping")[0] != 200:
+        """Again and again, as whoever supervises it would: one that does not find its store ends."""
+        until = time.monotonic() + 120
+        self.process = None
+        while self.door.http("GET", "/api/ping", patience=2)[0] != 200:
             assert time.monotonic() < until, "the coordinator does not answer"
+            if self.process is None or self.process.poll() is not None:
+                try:
+                    super().start()
+                except RuntimeError:
+                    continue
             time.sleep(0.02)
 
 
@@ -116,9 +122,15 @@ class Scene:
 
     def disturb(self, seed, seconds):
         """A thread for each: they may be hurt at the same time."""
-        until = time.monotonic() + seconds
+        until, failures = time.monotonic() + seconds, []
 
-        def work(process, stops, pause, first):
+        def work(*one):
+            try:
+                hurt(*one)
+            except Exception as error:  # A thread's end would otherwise be silent.
+                failures.append(error)
+
+        def hurt(process, stops, pause, first):
             chance = random.Random(f"{seed}.{process.name}")
             if first:
                 time.sleep(pause)
@@ -131,6 +143,8 @@ class Scene:
             thread.start()
         for thread in threads:
             thread.join()
+        if failures:
+            raise failures[0]
 
     def query(self, sql):
         """Of the coordinators' tables."""
