@@ -291,6 +291,7 @@ mod tests {
         *,
     };
     use cohort_engine::types::Value;
+    use futures_util::FutureExt;
     use tokio::runtime::Builder;
 
     /// Notes what is done; a statement `fail` fails.
@@ -371,6 +372,24 @@ mod tests {
         let (done, succeeded) = written(&["a", "b", "c"]);
         assert_eq!(done, "begin a b c commit");
         assert_eq!(succeeded, [true, true, true]);
+    }
+
+    #[test]
+    fn what_tasks_ask_for_together_is_handed_over_together() {
+        let notes = Notes::default();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let workers = Workers::start(Vec::new(), vec![notes.clone()], runtime.handle()).unwrap();
+        let ask = |sql| workers.write(move |connection| connection.run(sql, &[]).map(drop));
+        let all = async { tokio::join!(ask("a"), ask("b"), ask("c")) };
+        let (a, b, c) = runtime.block_on(all);
+        assert!(a.and(b).and(c).is_ok());
+        let done = || notes.0.lock().unwrap().join(" ");
+        assert_eq!(done(), "begin a b c commit");
+        // Who does not wait for it hands it over all the same.
+        let asked = runtime.block_on(async { ask("d").now_or_never() });
+        assert!(asked.is_none());
+        runtime.block_on(ask("e")).unwrap();
+        assert!(done().contains(" d "), "{}", done());
     }
 
     #[test]
