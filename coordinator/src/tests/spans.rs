@@ -39,48 +39,54 @@ fn attributes(span: &Span) -> BTreeMap<&str, &str> {
     all.collect()
 }
 
-#[test]
-fn each_transaction_and_each_call_has_its_span_in_the_clients_trace() {
+/// A collector, and what it gets.
+fn collector() -> (u16, Arc<Mutex<Vec<Span>>>) {
     let spans: Arc<Mutex<Vec<Span>>> = Arc::default();
     let taken = Arc::clone(&spans);
-    let collector = serve(move |visit| {
-        assert_eq!(
-            (&*visit.path, &*visit.headers["api-key"]),
-            ("/v1/traces", "secret")
-        );
+    let port = serve(move |visit| {
+        let key = &*visit.headers["api-key"];
+        assert_eq!((&*visit.path, key), ("/v1/traces", "secret"));
         assert_eq!(visit.headers["content-type"], "application/x-protobuf");
         let export = Export::decode(&*visit.bytes).expect("an export");
         let of_service = &export.resource_spans[0];
         let resource = of_service.resource.as_ref().expect("a resource");
-        let name = resource.attributes[0]
-            .value
-            .as_ref()
-            .and_then(|name| name.text.as_deref());
+        let name = resource.attributes[0].value.as_ref();
+        let name = name.and_then(|name| name.text.as_deref());
         assert_eq!(name, Some("bank"));
         let sent = of_service.scope_spans[0].spans.clone();
         taken.lock().expect("no panic").extend(sent);
         Answer::ok()
     });
+    (port, spans)
+}
+
+/// A service whose second action refuses, and the `traceparent` of each of its calls.
+fn service() -> (u16, Arc<Mutex<BTreeMap<String, String>>>) {
     let heard: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
     let noted = Arc::clone(&heard);
     let port = serve(move |visit| {
-        let call = format!(
-            "{} {} {}",
-            visit.of("gid"),
-            visit.of("op"),
-            visit.of("branch_id")
-        );
-        let header = visit
-            .headers
-            .get("traceparent")
-            .cloned()
-            .unwrap_or_default();
-        noted.lock().expect("no panic").insert(call.clone(), header);
-        match call.ends_with("action 02") {
+        let words = ["gid", "op", "branch_id"].map(|name| visit.of(name));
+        let call = words.join(" ");
+        let header = visit.headers.get("traceparent").cloned();
+        let is_second = call.ends_with("action 02");
+        let mut noted = noted.lock().expect("no panic");
+        noted.insert(call, header.unwrap_or_default());
+        match is_second {
             true => Answer::Status(409, "no".into()),
             false => Answer::ok(),
         }
     });
+    (port, heard)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn each_transaction_and_each_call_has_its_span_in_the_clients_trace() {
+    let (collector, spans) = collector();
+    let (port, heard) = service();
     let server = Server::start(&Machine::new(Disk::new(1)), sent_to(collector)).expect("a server");
     let url = format!("http://user:secret@127.0.0.1:{port}/x?token=1");
     let step = json!({ "action": url, "compensate": url });
@@ -109,12 +115,6 @@ fn each_transaction_and_each_call_has_its_span_in_the_clients_trace() {
     let spans = spans.lock().expect("no panic");
     let find = |name: &str| spans.iter().find(|span| span.name == name).expect(name);
     let whole = find("global transaction saga");
-    let hex = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
     assert!(spans.iter().all(|span| hex(&span.trace_id) == trace));
     assert_eq!(hex(&whole.parent_span_id), "b7ad6b7169203331");
     assert_eq!(attributes(whole)["cohort.status"], "failed");
