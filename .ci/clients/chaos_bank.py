@@ -167,6 +167,8 @@ class Call:
     # Whether who calls still waits; and who it is: the port it calls from.
     is_open: object = None
     peer: int = 0
+    # Whoever called was killed, or had given up, before it was heard.
+    is_orphan: bool = False
 
 
 class Service:
@@ -201,6 +203,7 @@ class Service:
             plan = self.plans.get(call.gid, {}).get((call.branch, call.op))
             call.behaviour = plan.pop(0) if plan else "ok"
             self.calls.append(call)
+            call.is_orphan = not call.is_open()
             others = self.open.setdefault((call.gid, call.branch), [])
             for other in [other for other in others if self.is_waited_for(other, call.begun)]:
                 # A reset needs a moment to be seen.

@@ -126,7 +126,7 @@ def after_the_end(h):
         for call in h.calls_of[gid]:
             # The time of the end is taken before it is written. Branch 00 is the client, which may
             # have ended it while it is asked.
-            if call.begun > end and call.branch != "00":
+            if call.begun > end and call.branch != "00" and not call.is_orphan:
                 yield gid, f"{call.branch} {call.op} was called {call.begun - end:.3f} s after the end"
         for branch, ops in h.moved_of[gid].items():
             for op, time in ops:
@@ -155,6 +155,8 @@ def _order_of_saga(gid, before, calls):
         if call.answer == "ok":
             answered[key] = min(answered.get(key, call.ended), call.ended)
     for call in calls:
+        if call.is_orphan:
+            continue
         step = int(call.branch) - 1
         undone = first.get((step, "compensate"))
         if call.op == "action" and undone is not None and call.begun > undone:

@@ -99,7 +99,8 @@ class Client:
 
     def transfer(self):
         chance = self.chance
-        kind = chance.choice(self.load.kinds)
+        # Sagas have the most ways to go.
+        kind = chance.choice((*self.load.kinds, "saga"))
         count = 2 if kind != "saga" else chance.choice((2, 2, 3, 4, 6))
         amounts = [chance.randrange(-9, 10) for _ in range(count - 1)]
         legs = [{"bank": chance.randrange(2), "account": chance.randrange(ACCOUNTS),
@@ -145,13 +146,18 @@ class Client:
 
     def insist(self, request, more):
         """Until there is an answer that decides; the last one."""
+        left = 3
         for turn in range(14):
             answer, text = self.ask(request, more)
+            # When all faults are over, whoever is not answered soon never is.
+            left -= self.load.over.is_set()
+            if not left:
+                break
             if answer == ERROR and "UniqueKeyConflict" in str(text):
                 # It was registered by a request whose answer was lost.
                 return SUCCESS, text
-            if answer in (SUCCESS, FAILURE) or (answer == ONGOING and not self.load.over.is_set()
-                                                and turn > 3):
+            is_late = turn > 3 or self.load.over.is_set()
+            if answer in (SUCCESS, FAILURE) or answer == ONGOING and is_late:
                 return answer, text
             time.sleep(0.15 * (turn + 1))
         return answer, text

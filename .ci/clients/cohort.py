@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import resource
 import shutil
 import signal
@@ -16,10 +17,16 @@ BINARY = os.environ.get("BINARY_UNDER_TEST", TARGET / "release" / "cohort")
 
 
 def free_port():
-    """A port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port nobody listens on, and which no client gets for its own end: a server that is killed
+    finds it free when it comes back."""
+    while True:
+        port = random.SystemRandom().randrange(23_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class Cohort:

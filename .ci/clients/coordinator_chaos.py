@@ -48,12 +48,13 @@ class Process(Cohort):
     def note(self, what):
         self.log_of_faults.append((time.time(), f"fault       {self.name}: {what}"))
 
-    def fault(self, chance, stops):
-        """Kills it, ends it in good order, or lets it stand still; and brings it back."""
+    def fault(self, chance, stops, seconds=None):
+        """Kills it, ends it in good order, or lets it stand still; and brings it back. With
+        `seconds` it stands still for so long."""
         with self.lock:
             way = chance.choice(("kill", "kill", "stop", "stop", "end"))
-            if way == "stop":
-                seconds = chance.choice(stops) * chance.uniform(0.5, 1.2)
+            if seconds or way == "stop":
+                seconds = seconds or chance.choice(stops) * chance.uniform(0.5, 1.2)
                 self.note(f"SIGSTOP for {seconds:.1f} s")
                 self.process.send_signal(signal.SIGSTOP)
                 time.sleep(seconds)
@@ -75,10 +76,16 @@ class Coordinator(Process):
         self.door = Door(name, port, rpc)
 
     def start(self):
-        super().start()
-        until = time.monotonic() + 60
-        while self.door.http("GET", "/api/ping")[0] != 200:
+        """Again and again, as whoever supervises it would: one that does not find its store ends."""
+        until = time.monotonic() + 120
+        self.process = None
+        while self.door.http("GET", "/api/ping", patience=2)[0] != 200:
             assert time.monotonic() < until, "the coordinator does not answer"
+            if self.process is None or self.process.poll() is not None:
+                try:
+                    super().start()
+                except RuntimeError:
+                    continue
             time.sleep(0.02)
 
 
@@ -100,23 +107,34 @@ class Scene:
             self.store = self.add(Process("store", *small), (1, 4, 13), 12)
             url = f"mysql://root@127.0.0.1:{self.store.port}/{self.schema}"
             self.coordinators = [
-                self.add(Coordinator(name, "--coordinator-store", url), (2, 8, LEASE + 5), 5)
-                for name in ("c0", "c1")]
+                self.add(Coordinator(name, "--coordinator-store", url), (2, 8, LEASE), 5, first)
+                # One is taken for dead, and comes back.
+                for name, first in (("c0", None), ("c1", LEASE + 5))]
         self.doors = [coordinator.door for coordinator in self.coordinators]
 
-    def add(self, process, stops, pause):
-        """One that is hurt: how long it is stopped, and about how long it is left in peace."""
+    def add(self, process, stops, pause, first=None):
+        """One that is hurt: how long it is stopped, about how long it is left in peace, and how
+        long it is stopped at first."""
         self.processes.append(process)
         process.start()
-        self.faults.append((process, stops, pause))
+        self.faults.append((process, stops, pause, first))
         return process
 
     def disturb(self, seed, seconds):
         """A thread for each: they may be hurt at the same time."""
-        until = time.monotonic() + seconds
+        until, failures = time.monotonic() + seconds, []
 
-        def work(process, stops, pause):
+        def work(*one):
+            try:
+                hurt(*one)
+            except Exception as error:  # A thread's end would otherwise be silent.
+                failures.append(error)
+
+        def hurt(process, stops, pause, first):
             chance = random.Random(f"{seed}.{process.name}")
+            if first:
+                time.sleep(pause)
+                process.fault(chance, stops, first)
             while time.monotonic() < until - 1:
                 time.sleep(min(chance.uniform(0.3, 2) * pause, until - time.monotonic()))
                 process.fault(chance, stops)
@@ -125,6 +143,8 @@ class Scene:
             thread.start()
         for thread in threads:
             thread.join()
+        if failures:
+            raise failures[0]
 
     def query(self, sql):
         """Of the coordinators' tables."""
@@ -214,14 +234,17 @@ def run(how, seed, seconds, scene, kinds=KINDS):
                                    for gid, (status, _) in found.ended.items())
     behaved = collections.Counter(call.behaviour for call in found.calls)
     answers = collections.Counter(told.answer for told in found.told)
+    deaths = sum(process.log.read_text().count("declares dead") for process in scene.processes)
     print(f"{how}: {len(found.ended)} transactions {dict(sorted(statuses.items()))}, "
           f"{len(found.calls)} calls {dict(behaved)}, answers {dict(answers)}, "
-          f"{len(Process.log_of_faults)} faults and recoveries, {planted} planted violations "
+          f"{len(Process.log_of_faults)} faults and recoveries, {deaths} declared dead, {planted} planted violations "
           f"found, {len(problems)} violations", flush=True)
     if problems:
         tell(scene, found, problems, how)
     # A run that does nothing shows nothing.
     assert len(statuses) == 2 * len(kinds), f"not all kinds had all ends: {statuses}"
+    has_long_stop = any(first for *_, first in scene.faults)
+    assert deaths or not has_long_stop, "nobody was taken for dead"
     return not problems
 
 

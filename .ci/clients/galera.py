@@ -163,7 +163,7 @@ class Cluster(Scene):
     """Two coordinators on the cluster, each of which prefers a node of its own; banks in it, too."""
 
     def __init__(self, directory):
-        self.schema, self.store = Galera.SCHEMA, Galera(directory)
+        self.schema, self.store, self.faults = Galera.SCHEMA, Galera(directory), []
         self.processes = [Coordinator(f"c{number}", "--coordinator-store", self.store.url(number))
                           for number in range(2)]
         self.doors = [one.door for one in self.processes]

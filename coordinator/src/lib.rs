@@ -9,6 +9,7 @@
 //! | `extras` | what steps may ask for beyond the protocol |
 //! | `metrics`, `census` | counters for Prometheus; how many transactions are unfinished |
 //! | `alert` | who is told that calls come to nothing |
+//! | `spans` | traces for OpenTelemetry |
 //! | `command_line` | `cohort tx` |
 //! | `call` | calls to branches, and what their answers mean |
 //! | `store` | the rows in the schema `cohort` |
@@ -34,6 +35,7 @@ mod listen;
 mod metrics;
 mod outside;
 mod peers;
+mod spans;
 mod store;
 mod ticker;
 mod web;
@@ -50,6 +52,7 @@ pub use call::Guard;
 pub use cohort_coordinator_core::decide::Rules;
 pub use command_line::{Tx, run as run_tx};
 pub use listen::Tls;
+pub use spans::Collector;
 pub use store::Place;
 
 use call::Caller;
@@ -87,6 +90,8 @@ pub struct Options {
     pub finished_expire: Option<Micros>,
     /// Who is told of calls that come to nothing; see `alert`.
     pub alert_webhook: Option<String>,
+    /// Where spans are sent; see `spans`.
+    pub collector: Option<Collector>,
     /// How often to look for what is due.
     pub tick: Duration,
     /// Where the tables are; `None`: in this server.
@@ -104,6 +109,7 @@ impl Default for Options {
             request_timeout: 3 * model::SECOND,
             finished_expire: Some(86_400 * model::SECOND),
             alert_webhook: None,
+            collector: None,
             tick: ticker::TICK,
             place: None,
             beat: peers::BEAT,
@@ -132,6 +138,7 @@ pub(crate) struct Coordinator {
     metrics: metrics::Metrics,
     alerts: Option<alert::Queue>,
     obituaries: alert::Obituaries,
+    spans: Option<spans::Spans>,
     /// For large requests.
     room: body::Room,
     leases: lease::Leases,
@@ -222,9 +229,12 @@ impl Running {
         };
         let webhook = options.alert_webhook.as_deref();
         let (alerts, alerting) = webhook.map(alert::channel).transpose()?.unzip();
+        let collector = options.collector.as_ref();
+        let (spans, exporting) = collector.map(spans::channel).transpose()?.unzip();
         let coordinator = Arc::new(Coordinator {
             alerts,
             obituaries: alert::Obituaries::default(),
+            spans,
             store: store.map_err(failed)?,
             caller: Caller::new(options.branch_hosts.clone())?,
             begun: (env.wall_micros(), env.monotonic_nanos()),
@@ -266,6 +276,9 @@ impl Running {
             runtime.block_on(coordinator.meet()).map_err(failed)?;
         }
         keep_all(&runtime, &coordinator);
+        if let Some(exporting) = exporting {
+            runtime.spawn(exporting.send_all(Arc::clone(&coordinator)));
+        }
         if let Some(alerting) = alerting {
             runtime.spawn(alerting.send_all(Arc::clone(&coordinator)));
         }

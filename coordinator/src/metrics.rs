@@ -93,6 +93,7 @@ struct Counts {
     branches: Family<3, u64>,
     alerts: Family<1, u64>,
     end_webhooks: Family<1, u64>,
+    spans: Family<1, u64>,
     /// `None`: nobody has counted them.
     unfinished: Option<Vec<Unfinished>>,
 }
@@ -143,6 +144,11 @@ impl Metrics {
         *self.counts().alerts.entry([outcome]).or_default() += 1;
     }
 
+    /// So many spans had this outcome.
+    pub fn spans(&self, outcome: &'static str, count: u64) {
+        *self.counts().spans.entry([outcome]).or_default() += count;
+    }
+
     /// Telling of an end had this outcome.
     pub fn end_webhook(&self, outcome: &'static str) {
         *self.counts().end_webhooks.entry([outcome]).or_default() += 1;
@@ -176,6 +182,7 @@ impl Metrics {
         write_counters(&mut out, "cohort_alerts_total", &["status"], &counts.alerts);
         let total = "cohort_end_webhooks_total";
         write_counters(&mut out, total, &["status"], &counts.end_webhooks);
+        write_counters(&mut out, "cohort_spans_total", &["status"], &counts.spans);
         if let Some(counted) = &counts.unfinished {
             write_unfinished(&mut out, counted);
         }

@@ -103,6 +103,7 @@ impl Outside for Coordinator {
         let is_success = global.status == Status::Succeed;
         let took = self.now().saturating_sub(global.created);
         self.metrics.transaction(global.pattern, is_success, took);
+        self.span_of_end(global);
     }
     /// Says so of the first only, since what keeps one from its rows keeps others, too.
     fn not_driven(&self, gid: &str, error: SqlError) {
@@ -158,8 +159,9 @@ impl Coordinator {
 }
 
 /// Makes a call.
-async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, call: Call) -> Called {
+async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: Call) -> Called {
     let clock = &coordinator.env;
+    let span = coordinator.begin_span(&global, &mut call);
     let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
     let reply = coordinator.caller.call(&global, &call).await;
     let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
@@ -167,6 +169,7 @@ async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, call: Call
     coordinator
         .metrics
         .branch(global.pattern, &call.op, is_success);
+    coordinator.end_span(span, (&global, &call), (started, took), &reply);
     let attempt = record(call, started, took, &reply);
     (reply, Some(attempt))
 }

@@ -375,8 +375,6 @@ names! {
         Abort "abort",
         /// A client's forceStop.
         Stop "forceStop",
-        /// A client's resetNextCronTime or resetCronTime.
-        RunNow "resetNextCronTime",
         /// Too many calls, or for too long, failed without an answer.
         DeadLetter "dead letter",
         /// An operator, which has a record of its own.

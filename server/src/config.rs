@@ -123,6 +123,11 @@ settings! {
     coordinator_alert_webhook: String;
     /// Failed calls of a branch from which on each is told [default: 3]
     coordinator_alert_retry_limit: u64;
+    /// OpenTelemetry's collector, which gets a span for each global transaction and each call, over
+    /// OTLP's http/protobuf, such as http://127.0.0.1:4318 [default: OTEL_EXPORTER_OTLP_ENDPOINT, or
+    /// none]
+    #[arg(value_name = "URL")]
+    coordinator_otlp_endpoint: String;
     /// Seconds that global transactions stay after their end; 0 for ever [default: 86400]
     coordinator_finished_data_expire: u64;
     /// Bearer token that the coordinator's clients must present

@@ -62,6 +62,7 @@ pub fn start(
         .map_err(|error| format!("coordinator-branch-hosts: {error}"))?;
     let options = coordinator::Options {
         branch_hosts,
+        collector: collector(settings)?,
         token: settings.coordinator_token.clone(),
         place: place.clone(),
         ..options(settings)
@@ -80,6 +81,19 @@ pub fn start(
         "coordinating global transactions on {scheme}://{http}/api/dtmsvr and, for gRPC, {grpc}"
     );
     Ok(Some(running))
+}
+
+/// Where spans are sent, if anywhere. Variables that other programs on this machine obey are no
+/// reason not to start.
+fn collector(settings: &Settings) -> Result<Option<coordinator::Collector>, String> {
+    let endpoint = settings.coordinator_otlp_endpoint.as_deref();
+    match coordinator::Collector::find(endpoint, |name| std::env::var(name).ok()) {
+        Err(why) if endpoint.is_none() => {
+            notice!("no spans are sent: {why}");
+            Ok(None)
+        }
+        found => found,
+    }
 }
 
 /// Where the coordinator's tables are, if not here.

@@ -102,6 +102,7 @@ pub(crate) async fn submit(
         .await?;
     transaction.global.next_run = now + HEAD_START;
     let about = about(&submission, submission.options.wait_result)?;
+    check_end_webhook(coordinator, &submission).await?;
     let outcome = match pattern.rules().branches {
         Branches::Told => Some(outcome(&submission)?),
         _ => None,
@@ -109,6 +110,21 @@ pub(crate) async fn submit(
     let told = clients::submit(coordinator, about, transaction, outcome).await;
     let told = told.map_err(|refused| Refusal::of(&submission.gid, refused))?;
     Ok(results(&told))
+}
+
+/// Refuses to tell somebody else of the end than was said when the transaction was made known.
+async fn check_end_webhook(coordinator: &Arc<Coordinator>, submission: &Submission) -> Result {
+    let wanted = &submission.options.end_webhook;
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let known = coordinator.store.load(&submission.gid).await?;
+    let is_said = |known: &Transaction| known.global.options.end_webhook == *wanted;
+    if known.as_ref().is_none_or(is_said) {
+        return Ok(());
+    }
+    let what = "end_webhook: it is to be said in the request that makes a transaction known";
+    Err(Refusal::Bad(what.into()))
 }
 
 /// What a workflow's client says that it came to.

@@ -144,7 +144,8 @@ pub(super) fn parse_query(query: &str) -> BTreeMap<String, String> {
 }
 
 /// What a text stands for in which some bytes are `%` and two digits.
-fn unescape(text: &str) -> String {
+/// Percent-encoding undone; a plus sign is a space, as queries have it.
+pub(super) fn unescape(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

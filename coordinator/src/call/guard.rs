@@ -171,37 +171,75 @@ impl Guard {
     }
 }
 
+/// Where addresses come from.
+#[derive(Clone)]
+enum Lookup {
+    System(GaiResolver),
+    /// This one, whatever the name.
+    One(SocketAddr),
+    #[cfg(test)]
+    Listed(Vec<IpAddr>),
+}
+
 /// Resolves names to those of their addresses that may be called.
 #[derive(Clone)]
 pub struct Resolver {
-    system: GaiResolver,
+    lookup: Lookup,
     guard: Arc<Guard>,
 }
+
+type Addresses = vec::IntoIter<SocketAddr>;
 
 impl Resolver {
     /// Obeys `guard`.
     #[must_use]
     pub fn new(guard: Arc<Guard>) -> Resolver {
-        let system = GaiResolver::new();
-        Resolver { system, guard }
+        let lookup = Lookup::System(GaiResolver::new());
+        Resolver { lookup, guard }
+    }
+
+    /// Knows this address only, which is its name's, and obeys `guard`.
+    #[must_use]
+    pub fn to(address: SocketAddr, guard: Arc<Guard>) -> Resolver {
+        let lookup = Lookup::One(address);
+        Resolver { lookup, guard }
+    }
+
+    /// Each name has these addresses.
+    #[cfg(test)]
+    pub fn listed(addresses: Vec<IpAddr>, guard: Arc<Guard>) -> Resolver {
+        let lookup = Lookup::Listed(addresses);
+        Resolver { lookup, guard }
+    }
+}
+
+impl Lookup {
+    async fn find(self, name: Name) -> io::Result<Vec<SocketAddr>> {
+        Ok(match self {
+            Lookup::System(mut system) => system.call(name).await?.collect(),
+            Lookup::One(address) => vec![address],
+            #[cfg(test)]
+            Lookup::Listed(listed) => listed.into_iter().map(|ip| (ip, 0).into()).collect(),
+        })
     }
 }
 
 impl Service<Name> for Resolver {
-    type Response = vec::IntoIter<SocketAddr>;
+    type Response = Addresses;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Addresses>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.system.poll_ready(context)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The system's is ever ready.
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
         let guard = Arc::clone(&self.guard);
         let host = name.as_str().to_owned();
-        let found = self.system.call(name);
+        let found = self.lookup.clone().find(name);
         Box::pin(async move {
-            let mut addresses: Vec<SocketAddr> = found.await?.collect();
+            let mut addresses = found.await?;
             addresses.retain(|address| guard.names(&host) || guard.allows(address.ip()));
             if addresses.is_empty() {
                 return Err(io::Error::new(

@@ -3,13 +3,16 @@
 //! | file | what is inside |
 //! |---|---|
 //! | `guard` | which hosts may be called |
+//! | `balance` | calls over gRPC by turns to all addresses of a name |
 //! | `http`, `json_rpc` | requests and answers; `grpc::client` has those over gRPC |
 //! | `pool` | connections over HTTP/1.1 |
 //! | `turns` | how many calls are made at once |
 //!
-//! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. An
+//! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. Of a
+//! name's addresses the next is tried when one cannot be connected to. An
 //! answer is read up to a limit, and a call has a time limit.
 
+mod balance;
 mod guard;
 mod http;
 mod json_rpc;
@@ -22,6 +25,7 @@ use super::{
     grpc,
     model::{Global, Reply},
 };
+use balance::Balancer;
 use cohort_mysql::client::tls::authorities;
 use guard::Resolver;
 use http_body_util::{BodyExt, Full, Limited};
@@ -30,7 +34,7 @@ use hyper::{
     body::{Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
-use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder, builderstates::WantsProtocols1};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
@@ -81,6 +85,8 @@ pub struct Answer {
 enum Target {
     Http(Uri),
     Grpc(Uri),
+    /// The addresses of its name by turns.
+    Balanced(Uri),
 }
 
 impl Target {
@@ -91,12 +97,18 @@ impl Target {
             let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
             return Ok(Target::Http(uri));
         }
-        grpc::client::address(url).map(Target::Grpc)
+        match url.strip_prefix(grpc::client::BALANCED) {
+            Some(place) => grpc::client::address(place).map(Target::Balanced),
+            None => grpc::client::address(url).map(Target::Grpc),
+        }
     }
+}
 
+impl Target {
     fn uri(&self) -> &Uri {
-        let (Target::Http(uri) | Target::Grpc(uri)) = self;
-        uri
+        match self {
+            Target::Http(uri) | Target::Grpc(uri) | Target::Balanced(uri) => uri,
+        }
     }
 }
 
@@ -127,6 +139,7 @@ type Http2 = Client<pool::Connector, Full<Bytes>>;
 pub struct Caller {
     http: Pool,
     grpc: Http2,
+    balancer: Balancer,
     guard: Arc<Guard>,
     turns: Turns,
 }
@@ -149,34 +162,22 @@ impl Caller {
     /// TLS cannot be had, or what is wrong with the file.
     pub fn trusting(guard: Guard, authority: Option<&Path>) -> Result<Caller, String> {
         let guard = Arc::new(guard);
-        let mut connector = HttpConnector::new_with_resolver(Resolver::new(Arc::clone(&guard)));
-        connector.set_nodelay(true);
-        connector.enforce_http(false);
-        let tls = tls(authority)?;
-        let secured = |tls| {
-            HttpsConnectorBuilder::new()
-                .with_tls_config(tls)
-                .https_or_http()
-        };
+        let resolver = Resolver::new(Arc::clone(&guard));
+        Ok(Caller::with(guard, resolver, tls(authority)?))
+    }
+
+    fn with(guard: Arc<Guard>, resolver: Resolver, tls: ClientConfig) -> Caller {
         let https = secured(tls.clone())
             .enable_http1()
-            .wrap_connector(connector.clone());
-        let grpcs = secured(tls).enable_http2().wrap_connector(connector);
+            .wrap_connector(connector(resolver.clone()));
         let calls_max = turns::calls_max();
-        let http = Pool::new(https, calls_max);
-        let grpc = Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(30))
-            .http2_only(true)
-            .http2_keep_alive_interval(Duration::from_secs(10))
-            .build(grpcs);
-        Ok(Caller {
-            http,
-            grpc,
+        Caller {
+            http: Pool::new(https, calls_max),
+            grpc: http2(connector(resolver.clone()), tls.clone()),
+            balancer: Balancer::new(resolver, Arc::clone(&guard), tls),
             guard,
             turns: Turns::new(calls_max),
-        })
+        }
     }
 
     /// Whether this address may be called at all, as far as that is known before its name is
@@ -200,6 +201,7 @@ impl Caller {
     /// Closes connections that nobody used for long.
     pub fn tidy(&self) {
         self.http.tidy();
+        self.balancer.tidy();
         self.turns.tidy();
     }
 
@@ -243,6 +245,31 @@ impl Caller {
     /// Posts JSON to whoever takes it; why it does not.
     pub async fn notify(&self, url: &str, body: String) -> Result<(), String> {
         let status = self.send_json(url, None, body).await?.status;
+        match status.is_success() {
+            true => Ok(()),
+            false => Err(format!("{url}: status {}", status.as_u16())),
+        }
+    }
+
+    /// Posts protocol buffers to whoever takes them; why it does not.
+    pub async fn deliver(
+        &self,
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        body: Vec<u8>,
+    ) -> Result<(), String> {
+        let mut request = Request::post(url).header(CONTENT_TYPE, "application/x-protobuf");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(Bytes::from(body)));
+        let answer = self
+            .http
+            .send(request.map_err(|error| format!("{url}: {error}"))?);
+        let status = answer
+            .await
+            .map_err(|error| format!("{url}: {error}"))?
+            .status;
         match status.is_success() {
             true => Ok(()),
             false => Err(format!("{url}: status {}", status.as_u16())),
@@ -303,6 +330,11 @@ impl Caller {
                 let answer = Box::pin(self.send_grpc(request)).await?;
                 Ok(grpc::client::meaning(&call.url, &answer))
             }
+            (Target::Balanced(uri), _) => {
+                let request = grpc::client::request(uri, global, call)?;
+                let answer = Box::pin(async { read(self.balancer.send(request).await?).await });
+                Ok(grpc::client::meaning(&call.url, &answer.await?))
+            }
         }
     }
 
@@ -311,6 +343,34 @@ impl Caller {
         let response = self.grpc.request(request).await;
         read(response.map_err(|error| reasons(&error))?).await
     }
+}
+
+/// Connects to the first address of a name that can be connected to. Each has its part of the
+/// time: one that does not even refuse leaves some of a call's to the next.
+fn connector(resolver: Resolver) -> HttpConnector<Resolver> {
+    const CONNECT_TIME: Duration = Duration::from_secs(2);
+    let mut connector = HttpConnector::new_with_resolver(resolver);
+    connector.set_nodelay(true);
+    connector.enforce_http(false);
+    connector.set_connect_timeout(Some(CONNECT_TIME));
+    connector
+}
+
+fn secured(tls: ClientConfig) -> HttpsConnectorBuilder<WantsProtocols1> {
+    HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+}
+
+/// Calls over HTTP/2.
+fn http2(connector: HttpConnector<Resolver>, tls: ClientConfig) -> Http2 {
+    Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(30))
+        .http2_only(true)
+        .http2_keep_alive_interval(Duration::from_secs(10))
+        .build(secured(tls).enable_http2().wrap_connector(connector))
 }
 
 /// TLS with services whose certificates are signed by one of this file's; without one, which the
@@ -359,21 +419,4 @@ pub fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::host_of;
-
-    #[test]
-    fn hosts_are_between_scheme_and_path() {
-        for (url, wanted) in [
-            ("http://a:80/x?u=http://b/", "a:80"),
-            ("https://user:secret@a/x", "a"),
-            ("h:1/p.S/M", "h:1"),
-            ("grpcs://h:1/p.S/M", "h:1"),
-            ("dns:///h:1/p.S/M", "h:1"),
-            ("http://[::1]:8080?x", "[::1]:8080"),
-            ("", ""),
-        ] {
-            assert_eq!(host_of(url), wanted, "{url}");
-        }
-    }
-}
+mod tests;

@@ -18,13 +18,21 @@ use hyper::{
 };
 use prost::Message;
 
+/// How a url asks for all addresses of its name, as gRPC's targets do.
+pub const BALANCED: &str = "dns:///";
+
 /// The address of a gRPC method, as HTTP/2 has it; with `grpcs://` before it, TLS is used.
 ///
 /// # Errors
 ///
 /// It is none.
 pub fn address(url: &str) -> Result<Uri, String> {
-    let wrong = || format!("url {url}: http://…, https://… or host:port/package.Service/Method");
+    let wrong = || {
+        format!(
+            "url {url}: http://…, https://…, host:port/package.Service/Method or \
+             dns:///host:port/package.Service/Method"
+        )
+    };
     let (scheme, rest) = match url.strip_prefix("grpcs://") {
         Some(rest) => ("https", rest),
         None => ("http", url),

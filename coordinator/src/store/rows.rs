@@ -417,9 +417,7 @@ pub(crate) fn load(
     if global.is_planned() {
         branches = plan::read(global.pattern, &global.steps, &global.payloads)
             .ok_or_else(|| corrupt("steps or payloads"))?;
-        plan::read_calls(&calls)
-            .and_then(|calls| plan::apply(calls, &mut branches))
-            .ok_or_else(|| corrupt("calls"))?;
+        apply_calls(&calls, &mut branches)?;
     }
     for row in connection.run(&BRANCHES, &[text(gid)])?.rows {
         let mut row = Row(row.into_iter());
@@ -432,6 +430,13 @@ pub(crate) fn load(
         }
     }
     Ok(Some(Transaction::read_back(global, branches)))
+}
+
+/// Makes branches what the calls that their transaction's row tells of made of them.
+pub(super) fn apply_calls(calls: &str, branches: &mut [Branch]) -> Result<(), SqlError> {
+    plan::read_calls(calls)
+        .and_then(|calls| plan::apply(calls, branches))
+        .ok_or_else(|| corrupt("calls"))
 }
 
 /// What [`read_global`] reads.

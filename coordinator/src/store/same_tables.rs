@@ -223,7 +223,7 @@ fn tables_in_memory_do_what_the_real_ones_do() {
     let inner = schema::tests::connection();
     let mut connection = Shared { inner, me: 0 };
     schema::create(&mut connection, true).expect("tables");
-    for seed in 0..300 {
+    for seed in 0..60 {
         let mut noise = Noise::new(seed);
         let lived = live(&mut connection, &mut noise, seed % 2 == 0);
         lived.unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));

@@ -14,7 +14,7 @@ use super::{
     },
     connection::Connection,
     filter::Filter,
-    rows::{BRANCH_COLUMNS, COLUMNS, Row, corrupt, read_branch, read_global, text},
+    rows::{BRANCH_COLUMNS, COLUMNS, Row, apply_calls, corrupt, read_branch, read_global, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -198,7 +198,7 @@ fn read_all(
     gids: &[String],
 ) -> Result<Vec<Transaction>, SqlError> {
     let select = of_each(
-        "SELECT gid, payloads <> '', {} FROM global_transactions WHERE gid IN ()",
+        "SELECT gid, payloads <> '', calls, {} FROM global_transactions WHERE gid IN ()",
         COLUMNS,
     );
     let mut branches = branches(connection, gids)?;
@@ -256,13 +256,14 @@ fn branches(
 
 /// A transaction from its row and its branches', without what is sent to them.
 fn read(gid: String, row: &mut Row, rows: Vec<Placed>) -> Result<Transaction, SqlError> {
-    let is_planned = row.number() != 0;
+    let (is_planned, calls) = (row.number() != 0, row.text());
     let mut global = read_global(gid, row)?;
     let mut branches = Vec::new();
     if is_planned {
         let steps = serde_json::from_str::<Vec<_>>(&global.steps).ok();
         let planned = steps.and_then(|steps| plan::branches(global.pattern, &steps, &[]));
         branches = planned.ok_or_else(|| corrupt("steps"))?;
+        apply_calls(&calls, &mut branches)?;
     }
     for (position, branch) in rows {
         if !is_planned {

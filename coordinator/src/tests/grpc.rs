@@ -22,11 +22,8 @@ use hyper::{
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use serde_json::{Map, Value};
-use std::{collections::HashMap, convert::Infallible, sync::Arc, thread};
-use tokio::{
-    net::TcpListener,
-    runtime::{Builder, Runtime},
-};
+use std::{collections::HashMap, convert::Infallible, net::TcpListener, sync::Arc, thread};
+use tokio::runtime::{Builder, Runtime};
 
 /// More than is read of an answer.
 const FLOOD_BYTES: usize = 4 << 20;
@@ -38,10 +35,19 @@ fn runtime() -> Runtime {
 
 /// Serves on a port of its own until the process ends.
 pub fn serve(handler: impl Fn(&Visit) -> Answer + Send + Sync + 'static) -> u16 {
-    let runtime = runtime();
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
-    let listener = listener.expect("a port");
+    serve_at(TcpListener::bind("127.0.0.1:0").expect("a port"), handler)
+}
+
+/// Serves there until the process ends.
+pub fn serve_at(
+    listener: TcpListener,
+    handler: impl Fn(&Visit) -> Answer + Send + Sync + 'static,
+) -> u16 {
     let port = listener.local_addr().expect("its number").port();
+    listener.set_nonblocking(true).expect("a socket");
+    let runtime = runtime();
+    let listener = runtime.block_on(async { tokio::net::TcpListener::from_std(listener) });
+    let listener = listener.expect("a socket");
     let handler = Arc::new(handler);
     thread::spawn(move || {
         runtime.block_on(async {
@@ -88,6 +94,7 @@ async fn answer(
         query: who.collect(),
         headers,
         body: String::from_utf8_lossy(&message).into_owned(),
+        bytes: message,
     };
     Ok(match handler(&visit) {
         Answer::Status(200, _) => ended(Code::Ok, ""),

@@ -5,13 +5,14 @@
 
 mod asking;
 mod crash;
-mod grpc;
+pub(crate) mod grpc;
 mod history;
 mod ledger;
 mod operators;
-mod participant;
+pub(crate) mod participant;
 mod play;
 mod shared;
+mod spans;
 mod webhook;
 mod xa;
 

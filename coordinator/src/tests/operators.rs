@@ -1,7 +1,7 @@
 //! What operators see of many transactions, and do with them.
 
 use super::{
-    Machine, PATIENCE, Server,
+    ENDED, Machine, PATIENCE, Server,
     history::by_hand,
     options,
     participant::{Answer, serve},
@@ -119,120 +119,98 @@ fn rows(server: &Server, table: &str) -> Option<Sql> {
     sql(&server.instance, &[&count]).expect("a count")
 }
 
+fn url(port: u16) -> String {
+    format!("http://127.0.0.1:{port}/x")
+}
+
+fn steps(port: u16) -> Value {
+    json!([{ "action": url(port), "compensate": url(port) }])
+}
+
+fn send(server: &Server, name: &str, body: &Value) {
+    let (status, answer) = server.post(name, body);
+    assert_eq!(status, 200, "{body}: {answer}");
+}
+
 #[test]
 fn a_timeline_begins_at_the_beginning_and_costs_what_goes_well_no_rows() {
-    let url = |port: u16| format!("http://127.0.0.1:{port}/x");
-    let (good, no) = (
-        serve(|_| Answer::ok()),
-        serve(|visit| match visit.of("op") {
-            "action" | "msg" => Answer::Status(409, "no".into()),
-            _ => Answer::ok(),
-        }),
-    );
+    let good = serve(|_| Answer::ok());
     let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
-    let post = |name: &str, body: Value| assert_eq!(server.post(name, &body).0, 200, "{body}");
-    let steps = |port| json!([{ "action": url(port), "compensate": url(port) }]);
-
-    post(
-        "submit",
-        json!({ "gid": "good", "trans_type": "saga", "steps": steps(good) }),
-    );
+    let saga = json!({ "gid": "good", "trans_type": "saga", "steps": steps(good) });
+    send(&server, "submit", &saga);
     server.wait_for("good", &["succeed"]);
-    assert_eq!(
-        changes(&server, "good"),
-        ["submit  submitted", "coordinator submitted succeed"]
-    );
-    post("prepare", json!({ "gid": "tcc", "trans_type": "tcc" }));
-    post(
-        "registerBranch",
-        json!({ "gid": "tcc", "trans_type": "tcc", "branch_id": "01",
-        "confirm": url(good), "cancel": url(good) }),
-    );
-    post("submit", json!({ "gid": "tcc", "trans_type": "tcc" }));
+    let end = "coordinator submitted succeed";
+    assert_eq!(changes(&server, "good"), ["submit  submitted", end]);
+    let tcc = json!({ "gid": "tcc", "trans_type": "tcc", "branch_id": "01",
+        "confirm": url(good), "cancel": url(good) });
+    for name in ["prepare", "registerBranch", "submit"] {
+        send(&server, name, &tcc);
+    }
     server.wait_for("tcc", &["succeed"]);
-    let well = [
-        "prepare  prepared",
-        "submit prepared submitted",
-        "coordinator submitted succeed",
-    ];
+    let well = ["prepare  prepared", "submit prepared submitted", end];
     assert_eq!(changes(&server, "tcc"), well);
     for table in ["changes", "attempts", "operations"] {
         assert_eq!(rows(&server, table), Some(Sql::Int(0)), "{table}");
     }
 
-    post(
-        "submit",
-        json!({ "gid": "bad", "trans_type": "saga", "steps": steps(no) }),
-    );
+    // Payloads only for whoever wants them.
+    let paid = json!({ "gid": "paid", "trans_type": "saga", "steps": steps(good),
+        "payloads": ["{\"n\":1}"], "pass_results": true, "wait_result": true });
+    send(&server, "submit", &paid);
+    let shown = by_hand(&server, "show", &json!({ "gid": "paid" }));
+    let has = |name: &str| !shown["branches"][1][name].is_null();
+    assert!(!has("payload") && !has("bin_data") && !has("answer"));
+    let shown = by_hand(&server, "show", &json!({ "gid": "paid", "payloads": true }));
+    assert_eq!(shown["branches"][1]["payload"], "{\"n\":1}");
+    let answer = r#"{"dtm_result":"SUCCESS"}"#;
+    assert_eq!(shown["branches"][1]["answer"], answer);
+}
+
+#[test]
+fn a_timeline_tells_what_was_unusual_and_why() {
+    let good = serve(|_| Answer::ok());
+    let no = serve(|visit| match visit.of("op") {
+        "action" | "msg" => Answer::Status(409, "no".into()),
+        _ => Answer::ok(),
+    });
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let known = "prepare  prepared";
+    let undone = "coordinator aborting failed";
+    let saga = json!({ "gid": "bad", "trans_type": "saga", "steps": steps(no) });
+    send(&server, "submit", &saga);
     server.wait_for("bad", &["failed"]);
     let why = format!(
         "coordinator submitted aborting url:{} return failed: no",
         url(no)
     );
-    assert_eq!(
-        changes(&server, "bad"),
-        ["submit  submitted", &why, "coordinator aborting failed"]
-    );
+    assert_eq!(changes(&server, "bad"), ["submit  submitted", &why, undone]);
 
-    let message = |gid: &str, asked: u16| {
-        json!({ "gid": gid, "trans_type": "msg", "steps": [{ "action": url(good) }],
-            "query_prepared": url(asked), "timeout_to_fail": 0.001 })
-    };
-    post("prepare", message("asked", good));
-    server.wait_for("asked", &["succeed"]);
-    let asked = [
-        "prepare  prepared",
-        "query_prepared prepared submitted",
-        "coordinator submitted succeed",
-    ];
-    assert_eq!(changes(&server, "asked"), asked);
-    post("prepare", message("denied", no));
-    server.wait_for("denied", &["failed"]);
+    for (gid, asked) in [("asked", good), ("denied", no)] {
+        let message = json!({ "gid": gid, "trans_type": "msg", "steps": steps(good),
+            "query_prepared": url(asked), "timeout_to_fail": 0.001 });
+        send(&server, "prepare", &message);
+        server.wait_for(gid, ENDED);
+    }
+    let asked = "query_prepared prepared submitted";
+    let told = [known, asked, "coordinator submitted succeed"];
+    assert_eq!(changes(&server, "asked"), told);
     let why = format!(
         "query_prepared prepared failed url:{} return failed: no",
         url(no)
     );
-    assert_eq!(changes(&server, "denied"), ["prepare  prepared", &why]);
+    assert_eq!(changes(&server, "denied"), [known, &why]);
 
-    post(
-        "prepare",
-        json!({ "gid": "late", "trans_type": "tcc", "timeout_to_fail": 0.001 }),
-    );
+    let late = json!({ "gid": "late", "trans_type": "tcc", "timeout_to_fail": 0.001 });
+    send(&server, "prepare", &late);
     server.wait_for("late", &["failed"]);
-    let late = [
-        "prepare  prepared",
-        "coordinator prepared aborting Timeout after 0.001 seconds",
-        "coordinator aborting failed",
-    ];
-    assert_eq!(changes(&server, "late"), late);
-    post("prepare", json!({ "gid": "stop", "trans_type": "xa" }));
-    post(
-        "abort",
-        json!({ "gid": "stop", "trans_type": "xa", "rollback_reason": "why not" }),
-    );
+    let why = "coordinator prepared aborting Timeout after 0.001 seconds";
+    assert_eq!(changes(&server, "late"), [known, why, undone]);
+    let stop = json!({ "gid": "stop", "trans_type": "xa", "rollback_reason": "why not" });
+    send(&server, "prepare", &stop);
+    send(&server, "abort", &stop);
     server.wait_for("stop", &["failed"]);
-    let stopped = [
-        "prepare  prepared",
-        "abort prepared aborting why not",
-        "coordinator aborting failed",
-    ];
-    assert_eq!(changes(&server, "stop"), stopped);
-
-    // Payloads only for whoever wants them.
-    post(
-        "submit",
-        json!({ "gid": "paid", "trans_type": "saga", "steps": steps(good),
-        "payloads": ["{\"n\":1}"], "pass_results": true, "wait_result": true }),
-    );
-    let shown = by_hand(&server, "show", &json!({ "gid": "paid" }));
-    let has = |shown: &Value, name: &str| !shown["branches"][1][name].is_null();
-    assert!(!has(&shown, "payload") && !has(&shown, "bin_data") && !has(&shown, "answer"));
-    let shown = by_hand(&server, "show", &json!({ "gid": "paid", "payloads": true }));
-    assert_eq!(shown["branches"][1]["payload"], "{\"n\":1}");
-    assert_eq!(
-        shown["branches"][1]["answer"],
-        r#"{"dtm_result":"SUCCESS"}"#
-    );
+    let why = "abort prepared aborting why not";
+    assert_eq!(changes(&server, "stop"), [known, why, undone]);
 }
 
 /// Changes one transaction.

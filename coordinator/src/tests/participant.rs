@@ -17,6 +17,8 @@ pub struct Visit {
     pub query: BTreeMap<String, String>,
     pub headers: BTreeMap<String, String>,
     pub body: String,
+    /// The same, if it is no text.
+    pub bytes: Vec<u8>,
 }
 
 impl Visit {
@@ -45,7 +47,14 @@ impl Answer {
 
 /// Serves on a port of its own until the process ends.
 pub fn serve(handler: impl Fn(&Visit) -> Answer + Send + Sync + 'static) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    serve_at(TcpListener::bind("127.0.0.1:0").expect("a port"), handler)
+}
+
+/// Serves there until the process ends.
+pub fn serve_at(
+    listener: TcpListener,
+    handler: impl Fn(&Visit) -> Answer + Send + Sync + 'static,
+) -> u16 {
     let port = listener.local_addr().expect("its number").port();
     let handler = Arc::new(handler);
     thread::spawn(move || {
@@ -72,7 +81,8 @@ fn talk(stream: TcpStream, handler: &dyn Fn(&Visit) -> Answer) -> Option<()> {
             path: path.to_owned(),
             query: crate::api::parse_query(query),
             headers,
-            body,
+            body: String::from_utf8_lossy(&body).into_owned(),
+            bytes: body,
         };
         match handler(&visit) {
             Answer::Status(status, body) => {
@@ -96,7 +106,7 @@ fn talk(stream: TcpStream, handler: &dyn Fn(&Visit) -> Answer) -> Option<()> {
 }
 
 /// First line, headers and body of a request or an answer.
-fn message(input: &mut impl BufRead) -> Option<(String, BTreeMap<String, String>, String)> {
+fn message(input: &mut impl BufRead) -> Option<(String, BTreeMap<String, String>, Vec<u8>)> {
     let mut line = || {
         let mut line = String::new();
         let length = input.read_line(&mut line).ok()?;
@@ -117,7 +127,7 @@ fn message(input: &mut impl BufRead) -> Option<(String, BTreeMap<String, String>
         .map_or(Some(0), |length| length.parse().ok())?;
     let mut body = vec![0; length];
     input.read_exact(&mut body).ok()?;
-    Some((first, headers, String::from_utf8(body).ok()?))
+    Some((first, headers, body))
 }
 
 /// One request; status 0 if there is no answer.
@@ -138,7 +148,7 @@ pub fn exchange(
         stream.write_all((head + body).as_bytes()).ok()?;
         let (first, _, body) = message(&mut BufReader::new(stream))?;
         let status = first.split(' ').nth(1)?.parse().ok()?;
-        Some((status, body))
+        Some((status, String::from_utf8(body).ok()?))
     };
     answer().unwrap_or((0, String::new()))
 }

@@ -10,7 +10,7 @@
 
 use super::{BranchStatus, Micros, Moment, Next, Status, Transaction, custom, timed_out};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -19,11 +19,10 @@ struct Custom {
     orders: Option<BTreeMap<String, Vec<usize>>>,
 }
 
-/// The steps: positions of their branches, and what comes before what. It is made for each event,
-/// so it keeps nothing for each step that can be told when it is asked for.
+/// The steps, and what comes before what. It is made for each event, and there may be thousands of
+/// both: it keeps nothing for each step that can be told when it is asked for.
 struct Steps {
-    actions: Vec<usize>,
-    compensations: Vec<usize>,
+    count: usize,
     /// Steps before others, if steps do not follow one another.
     orders: Option<BTreeMap<usize, Vec<usize>>>,
 }
@@ -35,10 +34,17 @@ impl Steps {
         let orders = custom.orders.unwrap_or_default().into_iter();
         let orders = orders.filter_map(|(step, before)| Some((step.parse().ok()?, before)));
         Steps {
+            count: transaction.branches.len() / 2,
             orders: is_concurrent.then(|| orders.collect()),
-            actions: transaction.of_op("action"),
-            compensations: transaction.of_op("compensate"),
         }
+    }
+    /// The position of a step's compensation: each step is a pair of branches, in their order.
+    fn compensation(step: usize) -> usize {
+        2 * step
+    }
+    /// The position of a step's action.
+    fn action(step: usize) -> usize {
+        2 * step + 1
     }
     /// The steps that must be done before this one.
     fn before(&self, step: usize) -> impl Iterator<Item = usize> {
@@ -49,21 +55,13 @@ impl Steps {
         last.into_iter()
             .chain(ordered.into_iter().flatten().copied())
     }
-    fn action_succeeded(&self, transaction: &Transaction, step: usize) -> bool {
-        let place = self.actions.get(step);
-        place.is_some_and(|&place| transaction.has_succeeded(place))
-    }
     /// Whether all before it have succeeded, as far as is known: it may run.
     fn is_open(&self, transaction: &Transaction, step: usize) -> bool {
         let mut before = self.before(step);
-        before.all(|other| self.action_succeeded(transaction, other))
+        before.all(|other| transaction.has_succeeded(Steps::action(other)))
     }
     fn may_have_run(&self, transaction: &Transaction, step: usize) -> bool {
         !transaction.knows_all || self.is_open(transaction, step)
-    }
-    fn is_compensated(&self, transaction: &Transaction, step: usize) -> bool {
-        let place = self.compensations.get(step);
-        place.is_none_or(|&place| transaction.has_succeeded(place))
     }
 }
 
@@ -71,7 +69,7 @@ impl Steps {
 pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
     let custom: Custom = custom(&transaction.global)?;
     let steps = Steps::of(transaction);
-    let count = steps.actions.len();
+    let count = steps.count;
     let is_step = |name: &String| name.parse().is_ok_and(|step: usize| step < count);
     let orders = custom.orders.unwrap_or_default();
     if !orders.keys().all(is_step) || orders.values().flatten().any(|&step| step >= count) {
@@ -119,7 +117,8 @@ fn forward(transaction: &Transaction, steps: &Steps, now: Micros) -> Next {
     }
     let mut wanted = Vec::new();
     let mut all = true;
-    for (step, &place) in steps.actions.iter().enumerate() {
+    for step in 0..steps.count {
+        let place = Steps::action(step);
         if transaction.has_succeeded(place) {
             continue;
         }
@@ -136,9 +135,8 @@ fn forward(transaction: &Transaction, steps: &Steps, now: Micros) -> Next {
 
 fn must_abort(transaction: &Transaction, steps: &Steps, now: Micros) -> Option<String> {
     let global = &transaction.global;
-    let mut actions = steps.actions.iter();
-    let failed = actions.find_map(|&place| {
-        let branch = transaction.branches.get(place)?;
+    let failed = (0..steps.count).find_map(|step| {
+        let branch = transaction.branches.get(Steps::action(step))?;
         (branch.status == BranchStatus::Failed).then(|| branch.last_error.clone())
     });
     if failed.is_some() {
@@ -156,20 +154,24 @@ fn must_abort(transaction: &Transaction, steps: &Steps, now: Micros) -> Option<S
 
 fn backward(transaction: &Transaction, steps: &Steps) -> Next {
     // What is under way must have ended before it is undone.
-    let under_way = |place: &usize| transaction.calling.contains(place);
-    if steps.actions.iter().any(under_way) {
+    let is_action = |place: &usize| !place.is_multiple_of(2);
+    if transaction.calling.iter().any(is_action) {
         return Next::Call(Vec::new());
     }
-    let left: Vec<usize> = (0..steps.actions.len())
+    let left: Vec<usize> = (0..steps.count)
         .filter(|&step| steps.may_have_run(transaction, step))
-        .filter(|&step| !steps.is_compensated(transaction, step))
+        .filter(|&step| !transaction.has_succeeded(Steps::compensation(step)))
         .collect();
     if left.is_empty() {
         return Next::Become(Status::Failed, String::new());
     }
     // What came before one of them waits for it.
-    let waiting: BTreeSet<usize> = left.iter().flat_map(|&step| steps.before(step)).collect();
-    let ready = left.iter().filter(|step| !waiting.contains(step));
-    let places = ready.filter_map(|&step| steps.compensations.get(step));
-    Next::Call(places.copied().collect())
+    let mut waits = vec![false; steps.count];
+    for before in left.iter().flat_map(|&step| steps.before(step)) {
+        if let Some(waits) = waits.get_mut(before) {
+            *waits = true;
+        }
+    }
+    let ready = left.into_iter().filter(|&step| !waits[step]);
+    Next::Call(ready.map(Steps::compensation).collect())
 }

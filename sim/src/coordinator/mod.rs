@@ -21,13 +21,16 @@
 //! | file | what is inside |
 //! |---|---|
 //! | `plan`, `client` | a transaction, what its client does, and what it is told |
-//! | `run` | what can happen, and what must hold |
+//! | `run`, `moves` | a run, and what can happen next in it |
+//! | `check` | what must hold in the end |
 //! | `choose` | by chance, or everything |
 //! | `process` | a coordinator: the real core in the model's world |
 //! | `world`, `services` | what is outside of it, with the tables of the core |
 
+mod check;
 mod choose;
 mod client;
+mod moves;
 mod plan;
 mod process;
 mod run;

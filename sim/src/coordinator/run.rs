@@ -4,6 +4,7 @@
 use super::{
     choose::Chooser,
     client::{Answer, Request},
+    moves::{Move, Operated, Taken},
     plan::{Do, GID, Plan, START},
     process::Running,
     services::Services,
@@ -12,9 +13,9 @@ use super::{
 use crate::figures::Figures;
 use cohort_coordinator_core::{
     Outside,
-    decide::{Branches, Operation, Rules},
+    decide::{Operation, Rules},
     lease,
-    model::{Pattern, Reply, Status},
+    model::{Pattern, Reply},
     operators,
     outside::Callee,
     tables::Tables,
@@ -24,130 +25,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Steps until all must have ended in the calm.
 pub const CALM_STEPS: usize = 3_000;
 
-/// How a service takes a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It does it and says so.
-    Success,
-    /// It says no for good; nothing is done.
-    Failure,
-    /// It says: later.
-    Ongoing,
-    /// It does it, and its answer is garbage or lost.
-    Garbage,
-    /// It is not there.
-    Unreached,
-    /// It does not answer in time, and does it later.
-    Late,
-}
-
-/// What an operator does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operated {
-    Pause,
-    Resume,
-    Retry,
-}
-
-/// What can happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Move {
-    /// The tables do what was asked first, or what is at this place.
-    Apply(usize),
-    /// They do it, and nobody hears of it.
-    ApplyUnheard(usize),
-    /// They cannot be used.
-    Refuse(usize),
-    /// A service takes a call.
-    Take(usize, Taken),
-    /// One that its caller has given up arrives.
-    Arrive(usize),
-    /// Time passes until something is due.
-    Advance,
-    /// A coordinator looks for what is due.
-    Tick(usize),
-    /// It hears what others tell it.
-    Hear(usize),
-    /// The client does what is next, asking this coordinator.
-    Client(usize),
-    /// It asks again for what it asked for.
-    Again(usize),
-    /// It is gone.
-    Vanish,
-    /// A coordinator is killed.
-    Crash(usize),
-    Restart(usize),
-    /// It is not executed for a while.
-    Pause(usize),
-    Resume(usize),
-    /// Its beats do not get through.
-    CutOff(usize),
-    /// They do again.
-    Heal(usize),
-    /// An operator pauses the transaction, has it go on, or has it retried.
-    Operate(usize, Operated),
-    /// The others declare this number dead.
-    Bury(u64),
-}
-
-impl Move {
-    /// Its name among the figures, and how likely it is.
-    fn kind(self) -> (&'static str, u64) {
-        match self {
-            Move::Apply(_) => ("tables used", 60),
-            Move::ApplyUnheard(_) => ("tables used, answer lost", 1),
-            Move::Refuse(_) => ("tables out of reach", 1),
-            Move::Take(_, Taken::Success) => ("calls that succeed", 30),
-            Move::Take(_, Taken::Failure) => ("calls that fail for good", 5),
-            Move::Take(_, Taken::Ongoing) => ("calls that are ongoing", 3),
-            Move::Take(_, Taken::Garbage) => ("calls answered with garbage", 3),
-            Move::Take(_, Taken::Unreached) => ("calls that do not arrive", 3),
-            Move::Take(_, Taken::Late) => ("calls that take too long", 3),
-            Move::Arrive(_) => ("calls that arrive late", 8),
-            Move::Advance => ("time passes", 20),
-            Move::Tick(_) => ("looks for what is due", 40),
-            Move::Hear(_) => ("news heard", 30),
-            Move::Client(_) => ("client's requests", 60),
-            Move::Again(_) => ("client's requests again", 2),
-            Move::Vanish => ("clients gone", 1),
-            Move::Crash(_) => ("crashes", 2),
-            Move::Restart(_) => ("restarts", 20),
-            Move::Pause(_) => ("pauses", 2),
-            Move::Resume(_) => ("ends of pauses", 12),
-            Move::CutOff(_) => ("cut off", 1),
-            Move::Heal(_) => ("cut off no more", 12),
-            Move::Operate(_, Operated::Pause) => ("transactions paused", 1),
-            Move::Operate(_, Operated::Resume) => ("transactions that go on", 12),
-            Move::Operate(_, Operated::Retry) => ("retries by hand", 1),
-            Move::Bury(_) => ("declared dead", 20),
-        }
-    }
-}
-
 /// See the module.
 pub struct Run<'a> {
-    plan: Plan,
-    chooser: &'a mut Chooser,
-    world: Arc<Mutex<World>>,
-    processes: Vec<Option<Running>>,
+    pub(super) plan: Plan,
+    pub(super) chooser: &'a mut Chooser,
+    pub(super) world: Arc<Mutex<World>>,
+    pub(super) processes: Vec<Option<Running>>,
     /// How far the client is in its script, or none if it is gone.
-    at: Option<usize>,
-    requests: Vec<Request>,
+    pub(super) at: Option<usize>,
+    pub(super) requests: Vec<Request>,
     /// Operators' orders: they are under way as long as somebody else has them.
-    orders: Vec<(Who, Arc<()>)>,
+    pub(super) orders: Vec<(Who, Arc<()>)>,
     /// Numbers of lives that have ended, and were not declared dead yet.
-    remains: Vec<u64>,
+    pub(super) remains: Vec<u64>,
     /// Moves that may still go wrong.
-    faults: usize,
-    again: usize,
+    pub(super) faults: usize,
+    pub(super) again: usize,
     /// How often the client asks again without an answer.
-    patience: usize,
+    pub(super) patience: usize,
     /// Branches that were registered, as far as the client knows.
-    registered: Vec<usize>,
-    has_submitted: bool,
-    has_aborted: bool,
+    pub(super) registered: Vec<usize>,
+    pub(super) has_submitted: bool,
+    pub(super) has_aborted: bool,
     /// A workflow's client was asked to run it again.
-    is_asked: bool,
+    pub(super) is_asked: bool,
     pub figures: Figures,
 }
 
@@ -201,7 +102,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    pub(super) fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -236,7 +137,7 @@ impl<'a> Run<'a> {
     }
 
     /// Nothing fails any more: all must end.
-    fn calm(&mut self) -> Result<(), String> {
+    pub(super) fn calm(&mut self) -> Result<(), String> {
         self.faults = 0;
         self.again = 0;
         self.world().tell(|_| "calm".to_owned());
@@ -285,7 +186,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets all coordinators do what they can, and takes in what the client was told.
-    fn settle(&mut self) -> Result<(), String> {
+    pub(super) fn settle(&mut self) -> Result<(), String> {
         loop {
             let mut has_moved = false;
             for (index, process) in self.processes.iter_mut().enumerate() {
@@ -345,143 +246,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// All that can happen, what goes well first.
-    fn moves(&self) -> Vec<Move> {
-        let world = self.world();
-        let (mut moves, mut faults) = (Vec::new(), Vec::new());
-        let may_fail = self.faults > 0;
-        for (place, asked) in world.asked.iter().enumerate() {
-            let before = &world.asked[..place];
-            let is_write = |other: &&super::world::Asked| !other.what.is_read();
-            let waits = before
-                .iter()
-                .filter(is_write)
-                .any(|other| other.who == asked.who);
-            if asked.what.is_read() || !waits {
-                moves.push(Move::Apply(place));
-                faults.push(Move::Refuse(place));
-                if world.is_shared() && !asked.what.is_read() {
-                    faults.push(Move::ApplyUnheard(place));
-                }
-            }
-        }
-        for (place, call) in world.calls.iter().enumerate() {
-            if call.is_answered {
-                moves.push(Move::Arrive(place));
-                continue;
-            }
-            moves.push(Move::Take(place, Taken::Success));
-            let others = [
-                Taken::Failure,
-                Taken::Ongoing,
-                Taken::Garbage,
-                Taken::Unreached,
-                Taken::Late,
-            ];
-            faults.extend(others.map(|taken| Move::Take(place, taken)));
-        }
-        let is_workflow = self.plan.pattern == Pattern::Workflow;
-        let asked_again = self.is_asked && is_workflow && self.requests.is_empty();
-        for (index, machine) in world.machines.iter().enumerate() {
-            let who = Who {
-                index,
-                life: machine.life,
-            };
-            if !machine.is_up {
-                moves.push(Move::Restart(index));
-                continue;
-            }
-            if machine.is_paused {
-                moves.push(Move::Resume(index));
-                continue;
-            }
-            if world
-                .tables
-                .news
-                .iter()
-                .any(|(owner, _)| *owner == machine.id)
-            {
-                moves.push(Move::Hear(index));
-            }
-            if machine.is_cut_off {
-                moves.push(Move::Heal(index));
-            } else if self.is_due(&world, who) {
-                moves.push(Move::Tick(index));
-            }
-            let is_free = self.requests.is_empty() && (may_fail || self.at.is_some());
-            if self.at.is_some_and(|at| at < self.plan.script.len()) && is_free || asked_again {
-                moves.push(Move::Client(index));
-            }
-            if self.again > 0 && self.at.is_some_and(|at| at + 1 >= self.plan.script.len()) {
-                faults.push(Move::Again(index));
-            }
-            faults.push(Move::Crash(index));
-            let is_open = world.tables.unfinished().next().is_some();
-            if world.tables.is_paused(GID) && is_open && !self.is_operated(&world) {
-                moves.push(Move::Operate(index, Operated::Resume));
-            } else if is_open && !self.is_operated(&world) {
-                faults.push(Move::Operate(index, Operated::Pause));
-                faults.push(Move::Operate(index, Operated::Retry));
-            }
-            if world.is_shared() {
-                faults.extend([Move::Pause(index), Move::CutOff(index)]);
-            }
-        }
-        if self.at.is_some_and(|at| at < self.plan.script.len()) {
-            faults.push(Move::Vanish);
-        }
-        self.burials(&world, &mut moves);
-        if moves.is_empty() && self.next_time(&world).is_some() {
-            moves.push(Move::Advance);
-        } else if self.next_time(&world).is_some() {
-            faults.push(Move::Advance);
-        }
-        if may_fail {
-            moves.extend(faults);
-        }
-        moves
-    }
-
-    /// Numbers that can be declared dead: whose beat stands still, if anybody looks.
-    fn burials(&self, world: &World, moves: &mut Vec<Move>) {
-        let is_looking =
-            |machine: &Machine| machine.is_up && !machine.is_paused && !machine.is_cut_off;
-        let is_seen = |id: u64| {
-            let mut others = world.machines.iter();
-            others.any(|other| other.id != id && is_looking(other))
-        };
-        let still = world.machines.iter().filter(|machine| !is_looking(machine));
-        let still = still.map(|machine| machine.id).filter(|id| *id != 0);
-        let all = still.chain(self.remains.iter().copied());
-        let left = all.filter(|id| !world.tables.is_dead(*id) && is_seen(*id));
-        moves.extend(left.map(Move::Bury));
-    }
-
-    /// Whether there is something due that this one may take and nobody here drives.
-    fn is_due(&self, world: &World, who: Who) -> bool {
-        let Some(process) = &self.processes[who.index] else {
-            return false;
-        };
-        let id = world.machines[who.index].id;
-        let mut unfinished = world.tables.unfinished();
-        unfinished.any(|(gid, owner, next_run)| {
-            let is_free = owner == 0 || owner == id || world.tables.is_dead(owner);
-            next_run <= world.now && is_free && !process.has(gid)
-        })
-    }
-
-    /// When the next thing is due.
-    fn next_time(&self, world: &World) -> Option<u64> {
-        let is_running = |who: Who| world.lives(who) && !world.machines[who.index].is_paused;
-        let timers = world.timers.iter();
-        let timers =
-            timers.filter(|timer| is_running(timer.who) && Arc::strong_count(&timer.slot) > 1);
-        let due = world.tables.unfinished().map(|(_, _, next_run)| next_run);
-        let due = due.filter(|next_run| *next_run > world.now && *next_run < u64::MAX - 1);
-        timers.map(|timer| timer.at).chain(due).min()
-    }
-
-    fn make(&mut self, chosen: Move) {
+    pub(super) fn make(&mut self, chosen: Move) {
         let (kind, _) = chosen.kind();
         self.figures.count(kind);
         match chosen {
@@ -695,7 +460,7 @@ impl<'a> Run<'a> {
     }
 
     /// Whether an operator's order is under way.
-    fn is_operated(&self, world: &World) -> bool {
+    pub(super) fn is_operated(&self, world: &World) -> bool {
         self.orders
             .iter()
             .any(|(who, order)| world.lives(*who) && Arc::strong_count(order) > 1)
@@ -812,76 +577,6 @@ impl<'a> Run<'a> {
         if let Some(running) = &self.processes[index] {
             running.process.leases().kick_all();
         }
-    }
-
-    /// What must hold in the end.
-    fn check(&mut self) -> Result<(), String> {
-        self.figures.count("runs");
-        let world = self.world();
-        let Some(found) = world.tables.load(GID) else {
-            return match self.has_submitted || self.has_aborted {
-                true => Err("what was acknowledged is not there".to_owned()),
-                false => Ok(()),
-            };
-        };
-        let status = found.global.status;
-        if !status.is_final() {
-            return Err(format!("it has not ended: {}", world.tables.shown(GID)));
-        }
-        let is_success = status == Status::Succeed;
-        let services = &world.services;
-        let ids = found
-            .branches
-            .iter()
-            .map(|branch| branch.branch_id.as_str());
-        for id in ids {
-            let has = |op: &str| services.has(GID, id, op);
-            let was_called = |op: &str| services.was_called(GID, id, op);
-            let why = match (self.plan.pattern, is_success) {
-                (Pattern::Saga, true) if !has("action") => "its action was not done",
-                (Pattern::Saga, true) if was_called("compensate") => "it was compensated",
-                (Pattern::Saga, false) if has("action") != has("compensate") => {
-                    "its action stays, or was undone without having been done"
-                }
-                (Pattern::Saga, false) if was_called("action") && !was_called("compensate") => {
-                    "it may have been done, and was not compensated"
-                }
-                (Pattern::Message, true) if !has("action") => "it was not delivered",
-                (Pattern::Message, false) if was_called("action") => "it was delivered",
-                (Pattern::Tcc, true) if !has("confirm") => "it was not confirmed",
-                (Pattern::Tcc, true) if was_called("cancel") => "it was cancelled",
-                (Pattern::Tcc, false) if has("try") != has("cancel") => "it was not cancelled",
-                (Pattern::Tcc, false) if was_called("confirm") => "it was confirmed",
-                (Pattern::Xa, true) if !has("commit") => "it was not committed",
-                (Pattern::Xa, true) if was_called("rollback") => "it was rolled back",
-                (Pattern::Xa, false) if has("try") != has("rollback") => "it was not rolled back",
-                (Pattern::Xa, false) if was_called("commit") => "it was committed",
-                _ => continue,
-            };
-            return Err(format!("{} branch {id}: {why}", status.name()));
-        }
-        let registers = matches!(
-            self.plan.pattern.rules().branches,
-            Branches::Registered | Branches::RegisteredWithUrl
-        );
-        let count = found.branches.len() / self.plan.pattern.rules().ops.len().max(1);
-        if registers && count < self.registered.len() {
-            return Err("a branch that was registered is not there".to_owned());
-        }
-        let was_committed = services.has(GID, "00", "msg");
-        let wrong = match self.plan.pattern {
-            Pattern::Message if self.plan.has_commit() => was_committed != is_success,
-            Pattern::Workflow => self.has_submitted && is_success != self.plan.succeeds,
-            Pattern::Saga => false,
-            _ => self.has_submitted && !is_success || self.has_aborted && is_success,
-        };
-        if wrong {
-            return Err(format!(
-                "it is {}, against what its client was told",
-                status.name()
-            ));
-        }
-        Ok(())
     }
 }
 
