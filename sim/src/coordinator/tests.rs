@@ -167,3 +167,27 @@ fn of_two_who_submit_at_once_nobody_is_told_that_it_failed() {
     ];
     assert_eq!(play(plan, &script), Ok(()));
 }
+
+#[test]
+fn what_somebody_else_drove_meanwhile_may_have_been_called() {
+    let plan = Plan::new(Pattern::Saga, 3, 2);
+    let script = [
+        "Client(0)",
+        "tables",
+        "CutOff(0)",
+        "Bury(1)", // 01 is being called by 0
+        "Tick(1)",
+        "tables",
+        "Take(1, Success)",
+        "Take(1, Success)", // 1 gets as far as 03
+        "Crash(1)",
+        "tables",
+        "Arrive(1)",
+        "Heal(0)",
+        "Bury(2)",
+        "Take(0, Success)",
+        "tables",
+        "Take(0, Failure)",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
+}
