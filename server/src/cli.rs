@@ -7,7 +7,7 @@ use crate::{
 };
 use clap::Parser;
 use cohort_coordinator as coordinator;
-use rustix::process::{Signal, set_parent_process_death_signal, setsid};
+use cohort_process::companion::accompany;
 use std::path::PathBuf;
 
 /// `cohort`'s command line.
@@ -79,12 +79,6 @@ pub fn run() -> Result<(), String> {
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
     }
-}
-
-/// Goes on in a session of its own, and ends with the process that started this one.
-pub(crate) fn accompany() -> rustix::io::Result<()> {
-    setsid()?;
-    set_parent_process_death_signal(Some(Signal::TERM))
 }
 
 #[cfg(test)]

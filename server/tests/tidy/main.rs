@@ -62,7 +62,10 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["session"],
         ],
     ),
-    ("process", &[&["limits", "notice"], &["service"]]),
+    (
+        "process",
+        &[&["companion", "limits", "notice"], &["service"]],
+    ),
     (
         "server",
         &[

@@ -137,7 +137,7 @@ impl<'a> Run<'a> {
     }
 
     /// Nothing fails any more: all must end.
-    fn calm(&mut self) -> Result<(), String> {
+    pub(super) fn calm(&mut self) -> Result<(), String> {
         self.faults = 0;
         self.again = 0;
         self.world().tell(|_| "calm".to_owned());
@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets all coordinators do what they can, and takes in what the client was told.
-    fn settle(&mut self) -> Result<(), String> {
+    pub(super) fn settle(&mut self) -> Result<(), String> {
         loop {
             let mut has_moved = false;
             for (index, process) in self.processes.iter_mut().enumerate() {
@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn make(&mut self, chosen: Move) {
+    pub(super) fn make(&mut self, chosen: Move) {
         let (kind, _) = chosen.kind();
         self.figures.count(kind);
         match chosen {

@@ -1,6 +1,6 @@
 //! A few runs, and that they repeat themselves.
 
-use super::*;
+use super::{moves::Move, *};
 
 #[test]
 fn a_seed_decides_everything() {
@@ -57,4 +57,113 @@ fn the_documents_name_all_that_may_fail() {
         count += 1;
     }
     assert!(count >= 14, "{count} faults");
+}
+
+/// Has moves happen in this order, and then a calm; what is wrong. `tables`: all that was asked of
+/// the tables; `&`: before anybody can go on.
+fn play(plan: Plan, script: &[&str]) -> Result<(), String> {
+    let mut chooser = Chooser::Random(Noise::new(1));
+    let mut run = Run::new(plan, &mut chooser, 100, false);
+    for word in script {
+        let (word, is_sudden) = match word.strip_prefix('&') {
+            Some(word) => (word, true),
+            None => (*word, false),
+        };
+        loop {
+            if !is_sudden {
+                run.settle()?;
+            }
+            let moves = run.moves();
+            let is_wanted = |chosen: &&Move| match word {
+                "tables" => matches!(chosen, Move::Apply(_)),
+                word => format!("{chosen:?}") == word,
+            };
+            match moves.iter().find(is_wanted) {
+                Some(chosen) => run.make(*chosen),
+                None if word == "tables" => break,
+                None => panic!("{word} is not among {moves:?}"),
+            }
+            if word != "tables" {
+                break;
+            }
+        }
+    }
+    run.settle()?;
+    run.calm()
+}
+
+#[test]
+fn what_is_learned_while_rows_are_read_again_is_saved_before_what_it_allows() {
+    let plan = Plan::new(Pattern::Saga, 4, 1);
+    let script = [
+        "Client(0)",
+        "tables",
+        "Take(0, Garbage)",
+        "tables", // its rows are exact from now on
+        "Advance",
+        "Tick(0)",
+        "tables",
+        "Take(0, Success)",
+        "tables", // 02 is called
+        "Again(0)",
+        "tables",
+        "Take(0, Success)",
+        "tables", // and has succeeded: 03 is called
+        "Crash(0)",
+        "Arrive(0)",
+        "Restart(0)",
+        "Tick(0)",
+        "tables",
+        "Take(0, Failure)",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
+}
+
+#[test]
+fn a_coordinator_declared_dead_does_not_drive_on_what_it_made_known() {
+    let plan = Plan::new(Pattern::Saga, 2, 2);
+    let script = [
+        "Client(1)",
+        "Pause(1)",
+        "tables",
+        "Bury(2)",
+        "Tick(0)",
+        "tables", // 0 drives it
+        "Resume(1)",
+        "&Heal(1)",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
+}
+
+#[test]
+fn calls_under_way_are_waited_for_when_the_tables_fail() {
+    let mut plan = Plan::new(Pattern::Saga, 2, 1);
+    plan.custom_data = r#"{"concurrent":true}"#;
+    let script = [
+        "Client(0)",
+        "tables",
+        "Take(0, Failure)",
+        "Refuse(0)",
+        "Again(0)",
+        "tables",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
+}
+
+#[test]
+fn of_two_who_submit_at_once_nobody_is_told_that_it_failed() {
+    let plan = Plan::new(Pattern::Message, 1, 2);
+    let script = [
+        "Client(0)",
+        "tables",
+        "Client(0)", // prepared, and committed by its client
+        "Client(0)",
+        "Apply(0)",
+        "Apply(0)",
+        "Again(1)",
+        "Apply(1)",
+        "Apply(1)",
+        "tables",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
 }

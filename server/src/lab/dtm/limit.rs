@@ -12,15 +12,13 @@
 //! retries; what is no saga of the lab's ends the process.
 
 use super::{http::Http, hub::Hub};
-use crate::{
-    cli::accompany,
-    lab::own::{free_port, temporary},
-};
+use crate::lab::own::{free_port, temporary};
 use clap::Args;
 use cohort_engine::{
     env::Env,
     log::{Batch, InOrder, Known, Log, Options as LogOptions, Replayed},
 };
+use cohort_process::companion::accompany;
 use rustix::{
     event::{EventfdFlags, eventfd},
     fd::OwnedFd,
