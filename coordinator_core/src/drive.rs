@@ -309,12 +309,9 @@ impl<'a, O: Outside> Task<'a, O> {
         calls: &mut Calls<'a>,
         events: &mut Vec<Event>,
     ) -> Result<bool, O::Error> {
-        while let Some((event, attempt)) = calls.next().await {
-            self.attempts.extend(attempt);
-            // A client that was asked about what has changed is asked again, if need be.
-            if matches!(event, Event::Reply(..)) {
-                events.push(event);
-            }
+        let mut replies = Vec::new();
+        while let Some(reply) = calls.next().await {
+            replies.push(reply);
         }
         self.me = self.outside.me();
         match self.outside.claim(&self.transaction.global.gid).await? {
@@ -322,6 +319,13 @@ impl<'a, O: Outside> Task<'a, O> {
             Claimed::Kept(transaction) => self.replace(*transaction, Transaction::remember),
             Claimed::Ours(transaction) => self.replace(*transaction, Transaction::learn),
             Claimed::Missing | Claimed::Ended(_) | Claimed::Others(_) => return Ok(false),
+        }
+        for (event, attempt) in replies {
+            self.record(&event, attempt);
+            // A client that was asked about what has changed is asked again, if need be.
+            if matches!(event, Event::Reply(..)) {
+                events.push(event);
+            }
         }
         Ok(true)
     }
