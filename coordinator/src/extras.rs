@@ -66,8 +66,21 @@ pub(super) fn body(transaction: &Transaction, branch: &Branch) -> Vec<u8> {
     Value::Object(fields).to_string().into_bytes()
 }
 
+/// No transaction and no step has more headers of its own, nor more bytes in them.
+const HEADERS_MAX: usize = 256;
+const HEADER_BYTES_MAX: usize = 64 << 10;
+
 /// Whether calls can have these headers; why not.
 pub(super) fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), String> {
+    let bytes: usize = headers
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
+    if headers.len() > HEADERS_MAX || bytes > HEADER_BYTES_MAX {
+        return Err(format!(
+            "branch_headers: {HEADERS_MAX} with {HEADER_BYTES_MAX} bytes are allowed"
+        ));
+    }
     for (name, value) in headers {
         HeaderName::try_from(name).map_err(|error| format!("branch_headers: {name}: {error}"))?;
         HeaderValue::try_from(value).map_err(|error| format!("branch_headers: {name}: {error}"))?;

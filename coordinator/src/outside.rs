@@ -163,7 +163,10 @@ async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: 
     let clock = &coordinator.env;
     let span = coordinator.begin_span(&global, &mut call);
     let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
-    let reply = coordinator.caller.call(&global, &call).await;
+    let reply = match coordinator.caller.call(&global, &call).await {
+        Reply::Error(why) => Reply::Error(shortened(&why)),
+        reply => reply,
+    };
     let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
     let is_success = matches!(reply, Reply::Success(_));
     coordinator

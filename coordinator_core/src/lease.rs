@@ -110,7 +110,9 @@ impl<O: Outside> Drop for Lease<O> {
     fn drop(&mut self) {
         self.outside.leases().lock().remove(&self.gid);
         self.signal.ended.notify_waiters();
-        if self.signal.pending.load(Ordering::Relaxed) && !self.outside.is_halted() {
+        // Whoever waits for the lease has it driven on.
+        let is_free = !self.signal.is_lease_wanted() && !self.outside.is_halted();
+        if self.signal.pending.load(Ordering::Relaxed) && is_free {
             drive::take_up(&self.outside, &self.gid);
         }
     }
@@ -179,10 +181,11 @@ pub(crate) fn tell_driver<O: Outside>(outside: &Arc<O>, gid: &str) -> bool {
 
 /// Takes in what another coordinator has told this one.
 pub fn hear<O: Outside>(outside: &Arc<O>, news: &News) {
-    if news.is_wanted
-        && let Some(signal) = outside.leases().lock().get(&news.gid)
-    {
+    if !news.is_wanted {
+        return kick(outside, &news.gid);
+    }
+    // Who wants it takes it up afterwards, here nobody does.
+    if let Some(signal) = outside.leases().lock().get(&news.gid) {
         signal.want();
     }
-    kick(outside, &news.gid);
 }

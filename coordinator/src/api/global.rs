@@ -97,17 +97,25 @@ pub(crate) async fn submit(
 ) -> Result<Option<Value>> {
     let now = coordinator.now();
     let pattern = submission.pattern()?;
-    let mut transaction = submission
-        .transaction(coordinator, Status::Submitted, now)
-        .await?;
-    transaction.global.next_run = now + HEAD_START;
     let about = about(&submission, submission.options.wait_result)?;
+    let described = submission
+        .transaction(coordinator, Status::Submitted, now)
+        .await;
     check_end_webhook(coordinator, &submission).await?;
     let outcome = match pattern.rules().branches {
         Branches::Told => Some(outcome(&submission)?),
         _ => None,
     };
-    let told = clients::submit(coordinator, about, transaction, outcome).await;
+    let told = match described {
+        Ok(mut transaction) => {
+            transaction.global.next_run = now + HEAD_START;
+            clients::submit(coordinator, about, transaction, outcome).await
+        }
+        Err(wrong @ Refusal::Bad(_)) => return Err(wrong),
+        // What is known needs no receivers any more: its topic may be gone since.
+        Err(refusal) if coordinator.store.load(about.gid).await?.is_none() => return Err(refusal),
+        Err(_) => clients::change(coordinator, about, Wish::Submit(outcome)).await,
+    };
     let told = told.map_err(|refused| Refusal::of(&submission.gid, refused))?;
     Ok(results(&told))
 }

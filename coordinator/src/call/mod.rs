@@ -44,6 +44,8 @@ use std::{collections::BTreeMap, path::Path, pin::pin, sync::Arc, time::Duration
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 use turns::Turns;
 
+/// No address of a branch or a client is longer.
+const URL_BYTES_MAX: usize = 8_192;
 /// No more of an answer is read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// No more of it is kept as an error's text.
@@ -185,6 +187,9 @@ impl Caller {
     pub fn check(&self, url: &str) -> Result<(), String> {
         if url.is_empty() {
             return Ok(());
+        }
+        if url.len() > URL_BYTES_MAX {
+            return Err(format!("url: {URL_BYTES_MAX} bytes are allowed"));
         }
         self.target(url).map(drop)
     }

@@ -22,7 +22,8 @@ pub(super) fn of_one(link: &Link, name: &str, mut fields: Value, how: &How) -> R
 pub(super) fn of_some(link: &Link, name: &str, change: &Change) -> Result<(), String> {
     let mut fields = change.which.json();
     if let Some(gid) = &change.gid {
-        return of_one(link, name, json!({ "gid": gid }), &change.how);
+        fields["gid"] = json!(gid);
+        return of_one(link, name, fields, &change.how);
     }
     fields["dry_run"] = true.into();
     let preview = link.ask(name, fields)?;

@@ -399,9 +399,7 @@ pub(crate) fn load(
     gid: &str,
 ) -> Result<Option<Transaction>, SqlError> {
     static GLOBAL: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT payloads, is_exact, calls, {COLUMNS} FROM global_transactions WHERE gid = ?"
-        )
+        format!("SELECT payloads, calls, {COLUMNS} FROM global_transactions WHERE gid = ?")
     });
     static BRANCHES: LazyLock<String> = LazyLock::new(|| {
         format!("SELECT {BRANCH_COLUMNS} FROM branches WHERE gid = ? ORDER BY position")
@@ -410,9 +408,9 @@ pub(crate) fn load(
         return Ok(None);
     };
     let mut row = Row(row.into_iter());
-    let (payloads, is_exact, calls) = (row.text(), row.number() != 0, row.text());
+    let (payloads, calls) = (row.text(), row.text());
     let mut global = read_global(gid.to_owned(), &mut row)?;
-    (global.payloads, global.is_exact) = (payloads, is_exact);
+    global.payloads = payloads;
     let mut branches = Vec::new();
     if global.is_planned() {
         branches = plan::read(global.pattern, &global.steps, &global.payloads)
@@ -443,7 +441,7 @@ pub(super) fn apply_calls(calls: &str, branches: &mut [Branch]) -> Result<(), Sq
 pub(super) const COLUMNS: &str = "trans_type, status, query_prepared, protocol, steps, \
      custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
      next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, submit_time, \
-     failing_time, pause_time, paused_us, id";
+     failing_time, pause_time, paused_us, is_exact, id";
 /// A branch's position, and what [`read_branch`] reads.
 pub(super) const BRANCH_COLUMNS: &str = "position, branch_id, op, url, body, status, attempts, \
      errors, last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us, \
@@ -479,7 +477,7 @@ pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError
         failing_since: row.moment(),
         paused_since: row.moment(),
         paused_us: row.number(),
-        is_exact: false,
+        is_exact: row.number() != 0,
         id: row.number(),
     })
 }

@@ -11,6 +11,7 @@ mod ledger;
 mod operators;
 pub(crate) mod participant;
 mod play;
+mod refusals;
 mod shared;
 mod spans;
 mod webhook;

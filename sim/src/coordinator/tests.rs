@@ -191,3 +191,24 @@ fn what_somebody_else_drove_meanwhile_may_have_been_called() {
     ];
     assert_eq!(play(plan, &script), Ok(()));
 }
+
+#[test]
+fn an_operator_elsewhere_gets_the_lease_after_the_call_under_way() {
+    let plan = Plan::new(Pattern::Saga, 3, 2);
+    let script = [
+        "Client(0)",
+        "tables",
+        "Operate(1, Pause)",
+        "tables",
+        "Hear(0)",
+        "Advance",
+        "tables",
+        "Hear(0)",
+        "Take(0, Success)",
+        "tables", // 0 lets go, and does not take it up again
+        "Advance",
+        "tables",
+        "Operate(0, Resume)",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
+}

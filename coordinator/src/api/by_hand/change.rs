@@ -1,6 +1,6 @@
 //! Changes by hand.
 
-use super::{Coordinator, LIMIT_MAX, Refusal, Result, filter, text};
+use super::{Coordinator, LIMIT_MAX, Refusal, Result, filter, only_gid, text};
 use crate::{
     decide::Operation,
     model::{Micros, Status},
@@ -89,6 +89,9 @@ pub(super) async fn change(
     fields: &Map<String, Value>,
 ) -> Result<Value> {
     let order = Order::parse(name, fields)?;
+    if !text(fields, "gid").is_empty() {
+        only_gid(fields)?;
+    }
     if order.is_dry {
         return would_change(coordinator, &order, fields).await;
     }

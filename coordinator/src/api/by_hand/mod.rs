@@ -29,10 +29,63 @@ pub(super) async fn handle(
         return Err(Refusal::Unknown);
     }
     let fields = object(&request.body)?;
+    check_fields(&fields)?;
     match name {
         "list" => list::list(coordinator, &fields).await,
         "show" => show::show(coordinator, &fields).await,
         _ => change::change(coordinator, name, &fields).await,
+    }
+}
+
+/// What filters say.
+const FILTERS: [&str; 11] = [
+    "prefix",
+    "status",
+    "trans_type",
+    "unfinished",
+    "dead",
+    "paused",
+    "since",
+    "until",
+    "older_than",
+    "host",
+    "url",
+];
+
+/// Refuses fields that nobody knows, or of another type than they have: what is not obeyed must not
+/// look as if it were. Null is as good as absent.
+fn check_fields(fields: &Map<String, Value>) -> Result {
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        let (is_right, wanted) = match name.as_str() {
+            "unfinished" | "dead" | "paused" | "dry_run" | "payloads" => {
+                (value.is_boolean(), "true or false")
+            }
+            "older_than" | "limit" => (value.is_u64(), "a number"),
+            "transactions" => (value.is_array(), "a list"),
+            "gid" | "prefix" | "status" | "trans_type" | "since" | "until" | "host" | "url"
+            | "group_by" | "operator" | "reason" | "branch_id" | "op" | "to" => {
+                (value.is_string(), "a text")
+            }
+            _ => return Err(Refusal::Bad(format!("{name}: there is no such field"))),
+        };
+        if !is_right {
+            return Err(Refusal::Bad(format!("{name}: {wanted} is expected")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a filter beside a gid, which would have to be obeyed, too.
+fn only_gid(fields: &Map<String, Value>) -> Result {
+    let is_said = |name: &&&str| {
+        let value = fields.get(**name).unwrap_or(&Value::Null);
+        !(value.is_null() || *value == Value::Bool(false))
+    };
+    match FILTERS.iter().find(is_said) {
+        Some(name) => Err(Refusal::Bad(format!(
+            "{name}: a gid needs no filter beside it"
+        ))),
+        None => Ok(()),
     }
 }
 
