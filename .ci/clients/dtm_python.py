@@ -136,14 +136,16 @@ def operate(port):
         command = [BINARY, "tx", "--url", f"http://127.0.0.1:{port}", "--operator", "ci", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
     listed = tx("list", "--status", "succeed", "--trans-type", "saga")
-    gid = listed.split()[0]
+    # Below the names of the columns.
+    gid = listed.splitlines()[1].split()[0]
     assert "success" in tx("show", gid), "a timeline has calls"
     assert tx("compensate", gid, "--why", "a test") == f"done     {gid}\n"
     until = time.monotonic() + 30
     while gid not in tx("list", "--status", "failed", "--trans-type", "saga"):
         assert time.monotonic() < until, f"{gid} is never undone"
         time.sleep(0.1)
-    assert "compensate  by ci: succeed -> aborting: a test" in tx("show", gid)
+    timeline = [line.split()[1:] for line in tx("show", gid).splitlines()]
+    assert ["compensate", "by", "ci", "succeed", "->", "aborting", "a", "test"] in timeline
     metrics = requests.get(f"http://127.0.0.1:{port}/api/metrics", timeout=5).text
     assert 'dtm_transaction_process_total{model="saga",status="fail"}' in metrics
 
