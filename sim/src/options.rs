@@ -41,6 +41,7 @@ pub const HELP: &str = "\
 Runs random histories on the engine over a disk that fails, and checks what is left.
 
 Usage: cohort-sim [OPTIONS]
+       cohort-sim coordinator [OPTIONS]   the coordinator's model; its --help says more
 
   --seed N          the first history's seed (default 1); the next one is N + 1
   --points N        end after so many crash points (default 20000)
