@@ -166,7 +166,8 @@ pub(super) fn history(
     }
     if let Some(row) = connection.run(CALLS, &[text(gid)])?.rows.pop() {
         let calls = plan::read_calls(&Row(row.into_iter()).text());
-        attempts.extend(calls.unwrap_or_default().into_iter().map(succeeded));
+        let calls = calls.ok_or_else(|| rows::corrupt("calls"))?;
+        attempts.extend(calls.into_iter().map(succeeded));
     }
     attempts.sort_by(|a, b| order(a).cmp(&order(b)));
     // A branch that the transaction's row told of has got a row of its own since then.
