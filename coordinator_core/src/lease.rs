@@ -184,8 +184,11 @@ pub fn hear<O: Outside>(outside: &Arc<O>, news: &News) {
     if !news.is_wanted {
         return kick(outside, &news.gid);
     }
-    // Who wants it takes it up afterwards, here nobody does.
+    // Who wants it takes it up afterwards.
     if let Some(signal) = outside.leases().lock().get(&news.gid) {
-        signal.want();
+        return signal.want();
     }
+    // The row says that this one has it, and nobody here does: an operator's change that failed
+    // left it so. Whoever takes it up gives it back.
+    drive::take_up(outside, &news.gid);
 }
