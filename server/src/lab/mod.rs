@@ -19,6 +19,7 @@ mod rounds;
 mod server;
 mod table;
 mod target;
+mod temporary;
 mod thread_pool;
 mod workload;
 

@@ -1,13 +1,15 @@
 //! This program's own server, started to be measured.
 
-use super::target::{Address, Endpoint};
+use super::{
+    target::{Address, Endpoint},
+    temporary::Temporary,
+};
 use cohort_mysql::client::login::Account;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::{
     fs::File,
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -23,7 +25,8 @@ pub struct Own {
     child: Child,
     /// Where to log in.
     pub endpoint: Endpoint,
-    temporary: Option<PathBuf>,
+    /// Its data, if that is wanted only for as long as it runs.
+    _temporary: Option<Temporary>,
 }
 
 impl Own {
@@ -39,8 +42,12 @@ impl Own {
         flags: &[String],
     ) -> Result<Own, String> {
         let port = free_port().map_err(|error| format!("no free port: {error}"))?;
-        let own = temporary("server");
-        let root = directory.unwrap_or(&own);
+        let made = match directory {
+            Some(_) => None,
+            None => Some(Temporary::make("server").map_err(|error| error.to_string())?),
+        };
+        let kept = directory.or_else(|| made.as_ref().map(Temporary::path));
+        let root = kept.expect("given or made");
         std::fs::create_dir_all(root).map_err(|e| format!("{}: {e}", root.display()))?;
         let log = root.join("cohort.log");
         let child = spawn(port, &root.join("data"), &log, connections, flags)?;
@@ -54,9 +61,8 @@ impl Own {
                     ..Account::default()
                 },
             },
-            temporary: directory.is_none().then(|| own.clone()),
+            _temporary: made,
         };
-        clean_up_on_signal(server.temporary.clone());
         server.wait(&log)?;
         Ok(server)
     }
@@ -109,16 +115,7 @@ impl Drop for Own {
         // It may have ended by itself; its data is not wanted any more.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if let Some(directory) = &self.temporary {
-            let _ = std::fs::remove_dir_all(directory);
-        }
     }
-}
-
-/// A directory for what this process keeps only for as long as it runs.
-pub(super) fn temporary(what: &str) -> PathBuf {
-    let name = format!("cohort-lab-{what}-{}", std::process::id());
-    std::env::temp_dir().join(name)
 }
 
 /// A port nobody listens on; somebody may come before the server, which then says so.
@@ -152,18 +149,4 @@ fn spawn(
         .stderr(errors)
         .spawn()
         .map_err(|error| format!("starting the server: {error}"))
-}
-
-/// The server ends with us by itself, but its directory would stay.
-fn clean_up_on_signal(temporary: Option<PathBuf>) {
-    let Some(directory) = temporary else { return };
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else {
-        return;
-    };
-    thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            let _ = std::fs::remove_dir_all(&directory);
-            std::process::exit(130);
-        }
-    });
 }

@@ -12,7 +12,7 @@
 //! retries; what is no saga of the lab's ends the process.
 
 use super::{http::Http, hub::Hub};
-use crate::lab::own::{free_port, temporary};
+use crate::lab::{own::free_port, temporary::Temporary};
 use clap::Args;
 use cohort_engine::{
     env::Env,
@@ -63,7 +63,7 @@ pub struct Running {
     child: Child,
     /// Where it takes sagas.
     pub address: SocketAddr,
-    directory: PathBuf,
+    directory: Temporary,
 }
 
 impl Running {
@@ -71,13 +71,12 @@ impl Running {
     pub fn start() -> Result<Running, String> {
         let failed = |error: io::Error| format!("the null coordinator: {error}");
         let port = free_port().map_err(failed)?;
-        let directory = temporary("limit");
-        std::fs::create_dir_all(&directory).map_err(failed)?;
+        let directory = Temporary::make("limit").map_err(failed)?;
         let program = std::env::current_exe().map_err(failed)?;
-        let errors = File::create(directory.join("errors")).map_err(failed)?;
+        let errors = File::create(directory.path().join("errors")).map_err(failed)?;
         let child = Command::new(program)
             .args(["lab", "limit", &format!("--port={port}"), "--datadir"])
-            .arg(directory.join("log"))
+            .arg(directory.path().join("log"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(errors)
@@ -101,7 +100,7 @@ impl Running {
         let until = Instant::now() + START;
         while let Err(error) = TcpStream::connect(self.address) {
             if self.child.try_wait().ok().flatten().is_some() || Instant::now() > until {
-                let said = std::fs::read_to_string(self.directory.join("errors"));
+                let said = std::fs::read_to_string(self.directory.path().join("errors"));
                 let said = said.unwrap_or_default();
                 return Err(format!("the null coordinator ({error}) says:\n{said}"));
             }
@@ -113,10 +112,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself; its log is not wanted any more.
+        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
@@ -383,9 +381,10 @@ mod tests {
             }
             io::Result::Ok(())
         });
+        let directory = Temporary::make("limit-test").expect("a directory");
         let options = Options {
             port: free_port().expect("a port"),
-            datadir: temporary("limit-test"),
+            datadir: directory.path().join("log"),
         };
         let limit = Limit::open(&options).expect("a null coordinator");
         thread::spawn(move || limit.serve());
@@ -399,6 +398,5 @@ mod tests {
         }
         let called = called.lock().expect("no panic").join(" ");
         assert_eq!(called, "/a /b /a /b");
-        let _ = std::fs::remove_dir_all(&options.datadir);
     }
 }
