@@ -89,7 +89,7 @@ fn wire_type(meta: &ColumnMeta) -> u8 {
         Some(ColumnType::Float) => column::FLOAT,
         Some(ColumnType::Double) => column::DOUBLE,
         Some(ColumnType::Decimal { .. }) => column::NEWDECIMAL,
-        Some(ColumnType::Char(_)) => column::STRING,
+        Some(ColumnType::Char(_) | ColumnType::Enum(_) | ColumnType::Set(_)) => column::STRING,
         Some(ColumnType::VarChar(_)) => column::VAR_STRING,
         Some(ColumnType::Text(3)) if computed => column::MEDIUM_BLOB,
         Some(ColumnType::Text(4)) if computed => column::LONG_BLOB,

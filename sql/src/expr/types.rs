@@ -180,6 +180,14 @@ impl ExprType {
                 // As MySQL counts, in whose eyes each byte may be a character.
                 ExprType::string(column.max_bytes(), column.collation, coercibility::IMPLICIT)
             }
+            ColumnType::Enum(_) => {
+                let length = column.members.longest();
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
+            ColumnType::Set(_) => {
+                let length = column.members.together();
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
             ColumnType::Float => ExprType::numeric(column.ty, false, 12, NOT_FIXED),
             ColumnType::Double => ExprType::numeric(column.ty, false, 22, NOT_FIXED),
             ColumnType::Decimal { precision, scale } => {
@@ -192,7 +200,11 @@ impl ExprType {
             | ColumnType::DateTime(_)
             | ColumnType::Timestamp(_)
             | ColumnType::Year => ExprType::temporal(column.ty),
-            _ => {
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt => {
                 let width = column
                     .display_width
                     .unwrap_or_else(|| column.default_width());
@@ -202,7 +214,7 @@ impl ExprType {
         ty.ty = Some(column.ty);
         ty.unsigned = column.unsigned || column.ty == ColumnType::Year;
         ty.nullable = column.nullable;
-        if column.ty.is_string() {
+        if column.ty.has_collation() {
             ty.decimals = 0;
         }
         ty
@@ -219,6 +231,17 @@ impl ExprType {
             Some(ColumnType::Float | ColumnType::Double) => self.length = 23,
             Some(ty) if ty.is_string() => self.decimals = NOT_FIXED,
             _ => {}
+        }
+        self
+    }
+
+    /// The type of what has been computed of members of an ENUM or SET: it is a text.
+    #[must_use]
+    pub fn without_members(mut self) -> ExprType {
+        if self.ty.is_some_and(ColumnType::has_members) {
+            let length = u16::try_from(self.length).unwrap_or(u16::MAX);
+            self.ty = Some(ColumnType::Char(length));
+            self.decimals = NOT_FIXED;
         }
         self
     }
@@ -251,7 +274,7 @@ impl ExprType {
     /// Whether it yields strings.
     #[must_use]
     pub fn is_string(&self) -> bool {
-        self.ty.is_some_and(ColumnType::is_string)
+        self.ty.is_some_and(ColumnType::has_collation)
     }
 
     /// Whether it yields binary strings.
@@ -285,7 +308,7 @@ impl ExprType {
         match self.ty {
             Some(ColumnType::Year) => FOUR_DIGITS,
             None => NOT_FIXED,
-            Some(ty) if ty.is_string() => NOT_FIXED,
+            Some(ty) if ty.has_collation() => NOT_FIXED,
             Some(_) => self.decimals,
         }
     }
@@ -295,11 +318,16 @@ impl ExprType {
     #[must_use]
     pub fn meta(&self, name: &str) -> ColumnMeta {
         const BINARY: u16 = 128;
-        let flags = if self.collation.is_binary() {
-            BINARY
-        } else {
-            0
+        const ENUM: u16 = 256;
+        const SET: u16 = 2048;
+        let mut flags = match self.ty {
+            Some(ColumnType::Enum(_)) => ENUM,
+            Some(ColumnType::Set(_)) => SET,
+            _ => 0,
         };
+        if self.collation.is_binary() {
+            flags |= BINARY;
+        }
         ColumnMeta {
             database: String::new(),
             table: String::new(),
@@ -353,9 +381,25 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
         return ExprType::null();
     };
     known
-        .fold(*first, |a, b| common_of_two(&a, b))
+        .fold(first.of_several(), |a, b| {
+            common_of_two(&a, &b.of_several())
+        })
         .computed()
         .nullable_if(nullable)
+}
+
+impl ExprType {
+    /// A type where others are beside it: what is chosen of members and other texts is a text.
+    fn of_several(&self) -> ExprType {
+        if self.ty.is_some_and(ColumnType::has_members) {
+            ExprType {
+                nullable: self.nullable,
+                ..ExprType::string(self.length, self.collation, self.coercibility)
+            }
+        } else {
+            *self
+        }
+    }
 }
 
 fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {

@@ -39,8 +39,8 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
                 .max_bytes()
                 .saturating_mul(column.collation.max_char_bytes());
         }
-        ty if ty.is_string() && is_by_code(column.collation) => meta.flags |= BINARY,
-        ty if !ty.is_string() && !ty.is_temporal() => meta.flags &= !BINARY,
+        ty if ty.has_collation() && is_by_code(column.collation) => meta.flags |= BINARY,
+        ty if !ty.has_collation() && !ty.is_temporal() => meta.flags &= !BINARY,
         _ => {}
     }
     if column.auto_increment {
