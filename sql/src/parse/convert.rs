@@ -139,6 +139,10 @@ impl Converter<'_> {
                     self.push(Token { kind, ..token }, Out::make_word(&name, quote));
                     continue;
                 }
+                if let Some(rest) = self.take_from_first(token, &lexer)? {
+                    lexer = rest;
+                    continue;
+                }
                 if let Some(rest) = self.take_charset(token, &lexer) {
                     lexer = rest;
                     continue;
@@ -383,6 +387,12 @@ impl Converter<'_> {
 
     /// Refuses what MySQL has here and sqlparser does not.
     fn refuse_missing(&self, token: Token, text: &[u8], after: &Lexer) -> Result<(), SqlError> {
+        if token.kind == Kind::Word && is_one_of(text, &["EXCLUDE"]) {
+            let ends = ["PRECEDING", "FOLLOWING", "ROW"];
+            if ends.iter().any(|word| self.follows(&[word])) {
+                return Err(SqlError::not_supported("EXCLUDE"));
+            }
+        }
         if token.kind != Kind::Word || !self.last_is(")") && !self.last_is("(") {
             return Ok(());
         }
@@ -487,6 +497,28 @@ impl Converter<'_> {
         self.push(token, Out::make_word("FORMAT", None));
         self.push(token, Out::DoubleQuotedString(name));
         Some(lexer)
+    }
+
+    /// NTH_VALUE(…) FROM FIRST, which is what it does anyway: then the lexer behind it.
+    fn take_from_first<'l>(
+        &self,
+        token: Token,
+        after: &Lexer<'l>,
+    ) -> Result<Option<Lexer<'l>>, SqlError> {
+        if !token.is_word(self.source, "FROM") || !self.last_is(")") {
+            return Ok(None);
+        }
+        let mut lexer = after.clone();
+        let which = lexer.next_token();
+        let next = lexer.clone().next_token();
+        let goes_on = ["OVER", "RESPECT", "IGNORE"];
+        if !goes_on.iter().any(|word| next.is_word(self.source, word)) {
+            return Ok(None);
+        }
+        if which.is_word(self.source, "LAST") {
+            return Err(SqlError::not_supported("FROM LAST"));
+        }
+        Ok(which.is_word(self.source, "FIRST").then_some(lexer))
     }
 
     /// The last words so far, newest first, are these (upper case)?

@@ -281,7 +281,7 @@ fn check_part(part: &Query, number: usize, name: &str) -> Result<(), SqlError> {
         if outer {
             return Err(SqlError::recursive_left_join(name));
         }
-        if block.grouping.is_some() {
+        if block.grouping.is_some() || block.windowing.is_some() {
             return Err(SqlError::recursive_aggregation(name));
         }
         if block.distinct || !block.order.is_empty() || block.limit.is_some() {

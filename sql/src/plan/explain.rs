@@ -186,7 +186,9 @@ impl Explainer {
                 if block.grouping.as_ref().is_some_and(|g| !g.keys.is_empty()) || block.distinct {
                     row.extra.push("Using temporary");
                 }
-                if !block.order.is_empty() && !block.presorted {
+                let windows = block.windowing.iter().flat_map(|w| &w.windows);
+                let sorts = windows.into_iter().any(|window| !window.keys.is_empty());
+                if sorts || !block.order.is_empty() && !block.presorted {
                     row.extra.push("Using filesort");
                 }
             }

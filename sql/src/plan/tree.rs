@@ -1,5 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
+use super::window::Windowing;
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -106,7 +107,10 @@ impl Query {
         let [block] = self.blocks.as_slice() else {
             return false;
         };
-        let plain = block.grouping.is_none() && !block.distinct && block.limit.is_none();
+        let plain = block.grouping.is_none()
+            && block.windowing.is_none()
+            && !block.distinct
+            && block.limit.is_none();
         plain && !block.sources.is_empty()
     }
     /// A single block.
@@ -180,6 +184,8 @@ pub struct Block {
     pub grouping: Option<Grouping>,
     /// HAVING.
     pub having: Option<Condition>,
+    /// What is computed of the rows that HAVING admits, before DISTINCT and ORDER BY.
+    pub windowing: Option<Windowing>,
     /// The select list.
     pub output: Vec<Computed>,
     /// DISTINCT.

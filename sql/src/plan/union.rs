@@ -140,6 +140,7 @@ impl Planner<'_> {
         let names = self.names();
         names.clause = "order clause";
         names.aggregates_allowed = true;
+        names.windows_allowed = true;
         let mut keys = Vec::new();
         for (i, key) in order.iter().enumerate() {
             let (expr, desc) = self.sort_key_parts(key)?;
@@ -154,7 +155,8 @@ impl Planner<'_> {
                 }
                 _ => self.computed(expr)?,
             };
-            if !self.names().aggregates.is_empty() {
+            let names = self.names();
+            if !names.aggregates.is_empty() || !names.windows.is_empty() {
                 return Err(SqlError::aggregate_order_of_union(i + 1));
             }
             keys.push(SortKey { value, desc });
@@ -187,7 +189,7 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
     Ok(types)
 }
 
-fn cast_to(expr: &mut Expr, ty: &ExprType) {
+pub(super) fn cast_to(expr: &mut Expr, ty: &ExprType) {
     expr.keep_all_digits();
     let own = infer(expr);
     if own.ty == ty.ty && own.unsigned == ty.unsigned || own.ty.is_none() {
