@@ -131,9 +131,17 @@ pub enum FrameBound {
     },
 }
 
-/// The type of a value that waits in a slot, and is put out from there.
+/// The type of a result: as in MySQL, it is that of a column of a temporary table.
 fn stored_type(ty: ExprType) -> ExprType {
+    /// So many characters and more are those of a BIGINT.
+    const BIGINT_LENGTH: u32 = 10;
     let mut stored = ty.computed();
+    if ty.is_integer() {
+        stored.ty = Some(match ty.length {
+            ..BIGINT_LENGTH => ColumnType::Int,
+            _ => ColumnType::BigInt,
+        });
+    }
     stored.length = ty.length;
     if stored.is_string() {
         stored.decimals = 0;
