@@ -299,11 +299,14 @@ errors! {
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
+    3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
+    3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4114 b"HY000" recursive_in_set_operation() "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";
     6432 b"HY000" window_outer_reference(column) "Outer reference {column} in window's ORDER BY or PARTITION BY clause not allowed.";
     6527 b"22008" out_of_range_in(kind, expression) "{kind} value is out of range in '{expression}'";

@@ -15,6 +15,7 @@ mod key;
 pub(crate) mod memory;
 mod patience;
 mod scan;
+mod set_operation;
 mod sort;
 mod subquery;
 mod tail;

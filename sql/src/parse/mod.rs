@@ -234,6 +234,21 @@ impl Text<'_> {
         self.error_at(first)
     }
 
+    /// 1064 at the row of a VALUES clause, whose first expression this is, if it stands there without
+    /// the word ROW.
+    pub fn refuse_row_without_word(&self, first: Span) -> Result<(), SqlError> {
+        let mut open = index_of(first).min(self.tokens.len());
+        let token = |at: usize| self.tokens.get(at);
+        let is_open = |at: usize| token(at).is_some_and(|t| t.is_symbol(self.source, "("));
+        while open > 0 && is_open(open - 1) {
+            open -= 1;
+        }
+        match open.checked_sub(1).and_then(token) {
+            Some(before) if before.is_word(self.source, "ROW") => Ok(()),
+            _ => Err(self.error_at(open)),
+        }
+    }
+
     /// 1064 behind a call of the function whose name this is.
     #[must_use]
     pub fn error_behind_call(&self, name: Span) -> SqlError {
@@ -359,13 +374,6 @@ pub fn parse<R>(
         mode,
         tokens,
     };
-    if text
-        .tokens
-        .first()
-        .is_some_and(|t| t.is_word(source, "TABLE"))
-    {
-        return Err(SqlError::not_supported("TABLE"));
-    }
     if depth > DEPTH_MAX {
         return Err(SqlError::nesting_too_deep());
     }

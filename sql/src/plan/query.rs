@@ -137,7 +137,7 @@ impl Planner<'_> {
         around: Around,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         match body {
-            ast::SetExpr::SetOperation { .. } => self.union(body, around),
+            ast::SetExpr::SetOperation { .. } | ast::SetExpr::Values(_) => self.union(body, around),
             ast::SetExpr::Query(inner) if around.is_plain() && around.locks.is_empty() => {
                 self.query(inner)
             }
