@@ -24,6 +24,7 @@ mod joined;
 mod known;
 mod place;
 mod query;
+mod relations;
 mod scope;
 mod tree;
 mod union;
@@ -32,6 +33,7 @@ mod window;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
+pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use tree::*;
 pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
 
@@ -174,6 +176,8 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
+    let relations = Relations::of(&body, context.dictionary);
+    planner.tables.extend(relations.table_uses());
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -181,6 +185,7 @@ pub fn compile(
         columns: columns.into(),
         dictionary: context.dictionary.version(),
         tables: planner.tables,
+        relations,
         sizes: planner.sizes,
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,
