@@ -288,6 +288,23 @@ errors! {
     3575 b"HY000" recursive_aggregation(name) "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions in recursive query block";
     3576 b"HY000" recursive_left_join(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
     3577 b"HY000" recursive_reference(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced only once, and not in any subquery";
+    3579 b"HY000" no_such_window(name) "Window name '{name}' is not defined.";
+    3580 b"HY000" window_circularity() "There is a circularity in the window dependency graph.";
+    3581 b"HY000" window_partitioned_twice() "A window which depends on another cannot define partitioning.";
+    3582 b"HY000" window_with_frame_inherited(name) "Window '{name}' has a frame definition, so cannot be referenced by another window.";
+    3583 b"HY000" window_ordered_twice(name, parent) "Window '{name}' cannot inherit '{parent}' since both contain an ORDER BY clause.";
+    3584 b"HY000" window_frame_start(name) "Window '{name}': frame start cannot be UNBOUNDED FOLLOWING.";
+    3585 b"HY000" window_frame_end(name) "Window '{name}': frame end cannot be UNBOUNDED PRECEDING.";
+    3586 b"HY000" window_frame(name) "Window '{name}': frame start or end is negative, NULL or of non-integral type";
+    3587 b"HY000" window_range_order(name) "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one deterministic ORDER BY expression, of numeric or temporal type";
+    3588 b"HY000" window_range_temporal(name) "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.";
+    3589 b"HY000" window_range_numeric(name) "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.";
+    3591 b"HY000" window_defined_twice(name) "Window '{name}' is defined twice.";
+    3592 b"HY000" window_position(name) "Window '{name}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use expression.";
+    3593 b"HY000" window_not_allowed(function) "You cannot use the window function '{function}' in this context.'";
+    3594 b"HY000" window_alias(alias) "You cannot use the alias '{alias}' of an expression containing a window function in this context.'";
+    3595 b"HY000" window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
+    3596 b"HY000" window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
@@ -306,14 +323,18 @@ errors! {
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
+    3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
+    3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4114 b"HY000" recursive_in_set_operation() "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";
     4166 b"HY000" unsafe_parents() "'restrict_fk_on_non_standard_key' is deprecated and will be removed in a future release. Foreign key referring to non-unique or partial keys is unsafe and may break replication.";
     6124 b"HY000" foreign_key_to_non_unique(name) "Foreign key '{name}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
     6125 b"HY000" foreign_key_without_unique_key(name, parent) "Failed to add the foreign key constraint. Missing unique key for constraint '{name}' in the referenced table '{parent}'";
+    6432 b"HY000" window_outer_reference(column) "Outer reference {column} in window's ORDER BY or PARTITION BY clause not allowed.";
     6527 b"22008" out_of_range_in(kind, expression) "{kind} value is out of range in '{expression}'";
 }
 

@@ -118,6 +118,8 @@ pub(super) fn is_query(sql: &[u8]) -> bool {
         Some(b'D') => is(b"DELETE"),
         Some(b'R') => is(b"REPLACE"),
         Some(b'W') => is(b"WITH"),
+        Some(b'V') => is(b"VALUES"),
+        Some(b'T') => is(b"TABLE"),
         Some(b'(') => true,
         _ => false,
     }
