@@ -11,7 +11,7 @@ pub mod temporal;
 pub mod value;
 pub mod xid;
 
-pub use collation::Collation;
+pub use collation::{Charset, Collation};
 pub use id::IdMap;
 pub use schema::{Column, ColumnType, Index, IndexPart, Table, TableId, TreeId};
 pub use temporal::{Date, DateTime, Time};

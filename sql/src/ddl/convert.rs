@@ -281,6 +281,7 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
     };
     fits && old.unsigned == new.unsigned
         && old.is_binary() == new.is_binary()
+        && new.collation.charset().includes(old.collation.charset())
         && (new.nullable || !old.nullable)
 }
 

@@ -18,7 +18,7 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{Isolation, Spacing},
-    types::{Collation, Value},
+    types::{Charset, Collation, Value},
 };
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -359,6 +359,8 @@ pub struct Settings {
     pub auto_increment: Spacing,
     /// collation_connection: of literals.
     pub collation: Collation,
+    /// character_set_results: none if results are sent as they are.
+    pub results: Option<Charset>,
     /// sql_safe_updates.
     pub safe_updates: bool,
     /// sql_big_selects is off: max_join_size.
@@ -431,6 +433,8 @@ impl Settings {
             },
             collation: Collation::from_name(values.text("collation_connection"))
                 .unwrap_or(Collation::Utf8mb40900AiCi),
+            results: Charset::from_name(values.text("character_set_results"))
+                .filter(|charset| *charset != Charset::Binary),
             safe_updates: on("sql_safe_updates"),
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
             primary_key_required: on("sql_require_primary_key"),
