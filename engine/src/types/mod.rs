@@ -13,7 +13,9 @@ pub mod xid;
 
 pub use collation::{Charset, Collation};
 pub use id::IdMap;
-pub use schema::{Column, ColumnType, Index, IndexPart, Table, TableId, TreeId};
+pub use schema::{
+    Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,
+};
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Value};
 pub use xid::Xid;

@@ -24,6 +24,7 @@ mod joined;
 mod known;
 mod place;
 mod query;
+mod relations;
 mod scope;
 mod tree;
 mod union;
@@ -31,6 +32,7 @@ mod walk;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
+pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use tree::*;
 
 use crate::{
@@ -172,6 +174,8 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
+    let relations = Relations::of(&body, context.dictionary);
+    planner.tables.extend(relations.table_uses());
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -179,6 +183,7 @@ pub fn compile(
         columns: columns.into(),
         dictionary: context.dictionary.version(),
         tables: planner.tables,
+        relations,
         sizes: planner.sizes,
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,

@@ -803,6 +803,23 @@ impl Plan {
     pub fn is_select(&self) -> bool {
         self.returns_rows() || matches!(self.body, super::Body::SelectInto(..))
     }
+    /// Whether it inserts, updates or deletes rows.
+    #[must_use]
+    pub fn changes_rows(&self) -> bool {
+        !self.is_select() && !matches!(self.body, super::Body::Explain(_))
+    }
+    /// INSERT IGNORE and the like.
+    #[must_use]
+    pub fn ignores(&self) -> bool {
+        use super::Body;
+        match &self.body {
+            Body::Insert(insert) => insert.ignore,
+            Body::Update(update) => update.ignore,
+            Body::Delete(delete) => delete.ignore,
+            Body::UpdateJoined(joined) | Body::DeleteJoined(joined) => joined.ignore,
+            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => false,
+        }
+    }
     /// Whether it is a SELECT … FOR UPDATE, which a read-only transaction refuses.
     #[must_use]
     pub fn locks_exclusively(&self) -> bool {

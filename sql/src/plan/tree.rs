@@ -1,5 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
+use super::Relations;
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -25,8 +26,11 @@ pub struct Plan {
     pub columns: Arc<[ColumnMeta]>,
     /// The version of the dictionary it is valid for.
     pub dictionary: u64,
-    /// The stored tables it uses, once for each time it names them.
+    /// The stored tables it uses, once for each time it names them; then those that foreign keys
+    /// lead to.
     pub tables: Vec<TableUse>,
+    /// The foreign keys that it meets.
+    pub relations: Relations,
     /// The stored tables whose size its access paths and join orders were chosen by, with about
     /// how many rows they had then.
     pub sizes: Vec<(Arc<Table>, u64)>,
@@ -59,6 +63,8 @@ pub struct TableUse {
     pub alias: String,
     /// Whether it writes it, or locks its rows to write them.
     pub writes: bool,
+    /// The statement does not name it: a foreign key leads there.
+    pub implied: bool,
 }
 
 /// What a plan does.

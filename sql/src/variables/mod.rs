@@ -361,6 +361,10 @@ pub struct Settings {
     pub collation: Collation,
     /// character_set_results: none if results are sent as they are.
     pub results: Option<Charset>,
+    /// foreign_key_checks.
+    pub foreign_key_checks: bool,
+    /// restrict_fk_on_non_standard_key.
+    pub parents_unique: bool,
     /// sql_safe_updates.
     pub safe_updates: bool,
     /// sql_big_selects is off: max_join_size.
@@ -435,6 +439,8 @@ impl Settings {
                 .unwrap_or(Collation::Utf8mb40900AiCi),
             results: Charset::from_name(values.text("character_set_results"))
                 .filter(|charset| *charset != Charset::Binary),
+            foreign_key_checks: on("foreign_key_checks"),
+            parents_unique: on("restrict_fk_on_non_standard_key"),
             safe_updates: on("sql_safe_updates"),
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
             primary_key_required: on("sql_require_primary_key"),
