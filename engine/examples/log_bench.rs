@@ -31,6 +31,7 @@ fn table() -> Table {
         comment: String::new(),
         auto_increment_min: 0,
         map: Default::default(),
+        foreign_keys: Vec::new(),
         options: String::new(),
         created: 0,
     }

@@ -10,7 +10,7 @@
 use cohort_engine::{
     env::Env,
     txn::{
-        DdlStatement, Engine, EngineOptions, Isolation, LockMode, OnConflict, Owner, Read,
+        DdlStatement, Engine, EngineOptions, Isolation, LockMode, OnConflict, Owner, Read, Related,
         SchemaChange, Txn, TxnOptions, Unattended,
     },
     types::{
@@ -46,6 +46,7 @@ fn table(engine: &Engine) -> Table {
         comment: String::new(),
         visible: true,
         using_btree: false,
+        generated: false,
     };
     let rows = engine.new_id();
     Table {
@@ -66,6 +67,7 @@ fn table(engine: &Engine) -> Table {
         comment: String::new(),
         auto_increment_min: 0,
         map: Default::default(),
+        foreign_keys: Vec::new(),
         created: 0,
         options: String::new(),
     }
@@ -203,9 +205,10 @@ fn load(engine: &Engine, rows: i64) -> Arc<Table> {
         let statement = DdlStatement {
             database: "bench".to_owned(),
             text: "CREATE".to_owned(),
+            foreign_key_checks: true,
         };
         engine
-            .change_schema(&owner, change, &statement, 1000, None)
+            .change_schema(&owner, change, &Related::default(), &statement, 1000, None)
             .expect("ddl");
     };
     ddl(SchemaChange::PutDatabase(Database {

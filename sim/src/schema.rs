@@ -7,7 +7,7 @@ use crate::{
     world::World,
 };
 use cohort_engine::{
-    txn::{DdlStatement, Dictionary, Engine, SchemaChange, TxnError},
+    txn::{DdlStatement, Dictionary, Engine, Related, SchemaChange, TxnError},
     types::{Collation, Table, TableId, schema::Database},
 };
 use std::{
@@ -28,8 +28,16 @@ pub fn change(engine: &Engine, session: u64, change: SchemaChange<'_>) -> Result
     let statement = DdlStatement {
         database: DATABASES[0].to_owned(),
         text: "a schema change".to_owned(),
+        foreign_key_checks: true,
     };
-    engine.change_schema(&access::owner(session), change, &statement, 0, None)
+    engine.change_schema(
+        &access::owner(session),
+        change,
+        &Related::default(),
+        &statement,
+        0,
+        None,
+    )
 }
 
 /// CREATE DATABASE.

@@ -74,6 +74,7 @@ pub fn index(engine: &Engine, name: &str, unique: bool, parts: Vec<IndexPart>) -
         comment: String::new(),
         visible: true,
         using_btree: false,
+        generated: false,
     }
 }
 
@@ -177,6 +178,7 @@ impl Shape {
             options: String::new(),
             created: 0,
             map: Default::default(),
+            foreign_keys: Vec::new(),
         }
     }
     /// One more index on a column that is there.

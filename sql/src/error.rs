@@ -141,6 +141,7 @@ errors! {
     1210 b"HY000" wrong_arguments(to) "Incorrect arguments to {to}";
     1213 b"40001" deadlock() "Deadlock found when trying to get lock; try restarting transaction";
     1214 b"HY000" no_fulltext_support() "The used table type doesn't support FULLTEXT indexes";
+    1215 b"HY000" cannot_add_foreign_key() "Cannot add foreign key constraint";
     1220 b"HY000" command_failed(command, why) "Error when executing command {command}: {why}";
     1221 b"HY000" wrong_usage(one, other) "Incorrect usage of {one} and {other}";
     1222 b"21000" select_column_counts_differ() "The used SELECT statements have a different number of columns";
@@ -154,6 +155,7 @@ errors! {
     1234 b"42000" wrong_placement(what) "Incorrect usage/placement of '{what}'";
     1235 b"42000" not_supported(what) "This version of MySQL doesn't yet support '{what}'";
     1238 b"HY000" variable_is(name, kind) "Variable '{name}' is a {kind} variable";
+    1239 b"42000" wrong_foreign_key(name) "Incorrect foreign key definition for '{name}': Key reference and table reference don't match";
     1241 b"21000" operand_columns(columns) "Operand should contain {columns} column(s)";
     1242 b"21000" subquery_rows() "Subquery returns more than 1 row";
     1243 b"HY000" unknown_statement(name, command) "Unknown prepared statement handler ({name}) given to {command}";
@@ -218,6 +220,8 @@ errors! {
     1439 b"42000" display_width_too_big(column, max) "Display width out of range for column '{column}' (max = {max})";
     1440 b"XAE08" xa_duplicate() "XAER_DUPID: The XID already exists";
     1441 b"22008" datetime_overflow(function) "Datetime function: {function} field overflow";
+    1451 b"23000" row_is_referenced(database, table, clause) "Cannot delete or update a parent row: a foreign key constraint fails (`{database}`.`{table}`, {clause})";
+    1452 b"23000" no_referenced_row(database, table, clause) "Cannot add or update a child row: a foreign key constraint fails (`{database}`.`{table}`, {clause})";
     1461 b"42000" too_many_prepared(current) "Can't create more than max_prepared_stmt_count statements (current value: {current})";
     1467 b"HY000" auto_increment_failed() "Failed to read auto-increment value from storage engine";
     1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
@@ -226,6 +230,7 @@ errors! {
     1524 b"HY000" plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 b"HY000" incorrect_value(kind, value) "Incorrect {kind} value: '{value}'";
     1539 b"HY000" unknown_event(name) "Unknown event '{name}'";
+    1553 b"HY000" index_needed_by_foreign_key(index) "Cannot drop index '{index}': needed in a foreign key constraint";
     1568 b"25001" transaction_in_progress() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 b"42000" wrong_native_argument_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
@@ -239,15 +244,24 @@ errors! {
     1681 b"HY000" deprecated_unsigned() "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     1681 b"HY000" deprecated_zerofill() "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     1690 b"22003" value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
+    1701 b"42000" truncate_referenced(child) "Cannot truncate a table referenced in a foreign key constraint ({child})";
     1706 b"HY000" key_update_twice(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
+    1761 b"23000" duplicate_by_cascade(parent, entry, child, index) "Foreign key constraint for table '{parent}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{index}'";
     1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 b"HY000" internal(why) "Internal error: {why}";
     1818 b"HY000" invalid_year_width() "Invalid display width. Use YEAR instead.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
+    1822 b"HY000" foreign_key_without_parent_index(name, parent) "Failed to add the foreign key constraint. Missing index for constraint '{name}' in the referenced table '{parent}'";
+    1824 b"HY000" referenced_table_missing(table) "Failed to open the referenced table '{table}'";
+    1826 b"HY000" duplicate_foreign_key(name) "Duplicate foreign key constraint name '{name}'";
     1827 b"HY000" wrong_password_hash() "The password hash doesn't have the expected format.";
+    1828 b"HY000" column_needed_by_foreign_key(column, name) "Cannot drop column '{column}': needed in a foreign key constraint '{name}'";
+    1829 b"HY000" column_needed_by_child(column, name, child) "Cannot drop column '{column}': needed in a foreign key constraint '{name}' of table '{child}'";
+    1830 b"HY000" foreign_key_not_null(column, name) "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{name}' SET NULL";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
     1877 b"HY000" table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3005 b"HY000" converted_to_insert(command) "{command} DELAYED is no longer supported. The statement was converted to {command}.";
+    3008 b"HY000" foreign_key_depth(max) "Foreign key cascade delete/update exceeds max depth of {max}.";
     3013 b"HY000" invalid_size(column) "Invalid size for column '{column}'.";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
@@ -275,25 +289,53 @@ errors! {
     3575 b"HY000" recursive_aggregation(name) "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions in recursive query block";
     3576 b"HY000" recursive_left_join(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
     3577 b"HY000" recursive_reference(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced only once, and not in any subquery";
+    3579 b"HY000" no_such_window(name) "Window name '{name}' is not defined.";
+    3580 b"HY000" window_circularity() "There is a circularity in the window dependency graph.";
+    3581 b"HY000" window_partitioned_twice() "A window which depends on another cannot define partitioning.";
+    3582 b"HY000" window_with_frame_inherited(name) "Window '{name}' has a frame definition, so cannot be referenced by another window.";
+    3583 b"HY000" window_ordered_twice(name, parent) "Window '{name}' cannot inherit '{parent}' since both contain an ORDER BY clause.";
+    3584 b"HY000" window_frame_start(name) "Window '{name}': frame start cannot be UNBOUNDED FOLLOWING.";
+    3585 b"HY000" window_frame_end(name) "Window '{name}': frame end cannot be UNBOUNDED PRECEDING.";
+    3586 b"HY000" window_frame(name) "Window '{name}': frame start or end is negative, NULL or of non-integral type";
+    3587 b"HY000" window_range_order(name) "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one deterministic ORDER BY expression, of numeric or temporal type";
+    3588 b"HY000" window_range_temporal(name) "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.";
+    3589 b"HY000" window_range_numeric(name) "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.";
+    3591 b"HY000" window_defined_twice(name) "Window '{name}' is defined twice.";
+    3592 b"HY000" window_position(name) "Window '{name}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use expression.";
+    3593 b"HY000" window_not_allowed(function) "You cannot use the window function '{function}' in this context.'";
+    3594 b"HY000" window_alias(alias) "You cannot use the alias '{alias}' of an expression containing a window function in this context.'";
+    3595 b"HY000" window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
+    3596 b"HY000" window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
+    3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
+    3734 b"HY000" referenced_column_missing(column, name, parent) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{parent}'";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3769 b"HY000" default_with_disallowed(column) "Default value expression of column '{column}' contains a disallowed function.";
     3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
     3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";
     3773 b"HY000" default_of_expression() "DEFAULT function cannot be used with default value expressions";
+    3780 b"HY000" foreign_key_incompatible(column, parent_column, name) "Referencing column '{column}' and referenced column '{parent_column}' in foreign key constraint '{name}' are incompatible.";
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
+    3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
+    3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
+    3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4114 b"HY000" recursive_in_set_operation() "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";
+    4166 b"HY000" unsafe_parents() "'restrict_fk_on_non_standard_key' is deprecated and will be removed in a future release. Foreign key referring to non-unique or partial keys is unsafe and may break replication.";
+    6124 b"HY000" foreign_key_to_non_unique(name) "Foreign key '{name}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
+    6125 b"HY000" foreign_key_without_unique_key(name, parent) "Failed to add the foreign key constraint. Missing unique key for constraint '{name}' in the referenced table '{parent}'";
+    6432 b"HY000" window_outer_reference(column) "Outer reference {column} in window's ORDER BY or PARTITION BY clause not allowed.";
     6527 b"22008" out_of_range_in(kind, expression) "{kind} value is out of range in '{expression}'";
 }
 
@@ -380,7 +422,7 @@ impl From<Broken> for SqlError {
     }
 }
 
-/// What becomes of a transaction's error, except `DuplicateKey`, which only the statement that
+/// What becomes of a transaction's error, except `DuplicateKey` and `ForeignKey`, which only the statement that
 /// met it can word (it knows the row and the table).
 impl From<TxnError> for SqlError {
     fn from(error: TxnError) -> SqlError {
@@ -395,6 +437,7 @@ impl From<TxnError> for SqlError {
             TxnError::LockTableFull => SqlError::lock_table_full(),
             TxnError::Nowait => SqlError::lock_nowait(),
             TxnError::DuplicateKey { index } => SqlError::duplicate_entry("", index),
+            TxnError::ForeignKey { name } => SqlError::no_referenced_row("", "", name),
             TxnError::TooLarge => SqlError::transaction_too_large(),
             TxnError::ReadOnly => SqlError::read_only_transaction(),
             TxnError::TableChanged => SqlError::table_definition_changed(),

@@ -9,7 +9,7 @@
 
 use crate::error::SqlError;
 use cohort_engine::{
-    txn::{DdlStatement, Dictionary, Engine, Owner, SchemaChange, Unattended},
+    txn::{DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, Unattended},
     types::{Collation, collation},
 };
 use std::{net::Ipv4Addr, sync::Arc};
@@ -235,11 +235,13 @@ pub fn make_first(engine: &Engine) -> Result<bool, SqlError> {
     let statement = DdlStatement {
         database: String::new(),
         text: "CREATE USER IF NOT EXISTS 'root'@'localhost'".into(),
+        foreign_key_checks: true,
     };
     let owner = Owner::new(0, Arc::new(Unattended));
     engine.change_schema(
         &owner,
         SchemaChange::Records(records),
+        &Related::default(),
         &statement,
         1000,
         None,

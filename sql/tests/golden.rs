@@ -28,8 +28,7 @@ fn show(value: &Value, decimals: u8, is_bytes: bool) -> String {
     }
     let mut bytes = Vec::new();
     text::put(value, decimals, &mut bytes);
-    let is_odd = |byte: &u8| *byte >= 0x80 || *byte < 0x20;
-    if is_bytes && bytes.iter().any(is_odd) {
+    if is_bytes && bytes.iter().any(|byte| *byte < 0x20) {
         return in_hex(&bytes);
     }
     match String::from_utf8(bytes) {
@@ -49,6 +48,7 @@ fn in_hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Whether the script of the answers shows odd bytes of a column in hexadecimal.
 fn is_bytes(column: &ColumnMeta) -> bool {
     let is_bit = |ty| matches!(ty, ColumnType::Bit(_));
     let bytes = |ty: ColumnType| ty.is_string() && column.collation.is_binary();

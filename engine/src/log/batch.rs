@@ -15,7 +15,10 @@
 
 use super::{
     LogError,
-    event::{self, HEADER, RowsKind, SIZE_MAX, STATEMENT_END, begin, finish, kind, lenenc, offset},
+    event::{
+        self, FLAGS2_NO_FOREIGN_KEY_CHECKS, HEADER, NO_FOREIGN_KEY_CHECKS, RowsKind, SIZE_MAX,
+        STATEMENT_END, begin, finish, kind, lenenc, offset,
+    },
 };
 use crate::{
     Seq,
@@ -56,6 +59,8 @@ pub struct Batch {
     database: Box<str>,
     session: u32,
     form: Form,
+    /// Whoever applies it need not look at foreign keys: see `foreign_keys_done`.
+    foreign_keys_done: bool,
     /// Nothing can be added any more.
     closed: bool,
     /// Size of the largest event.
@@ -78,6 +83,7 @@ impl Batch {
             database: database.into(),
             session,
             form: Form::Rows,
+            foreign_keys_done: false,
             closed: false,
             largest: 0,
             start: 0,
@@ -102,6 +108,12 @@ impl Batch {
             form: Form::Outcome(format!("XA {verb} {xid}")),
             ..Batch::new(database, session)
         }
+    }
+
+    /// Says that whoever applies these events must not look at foreign keys: what they demand
+    /// stands among the changes, or the session had turned them off.
+    pub fn foreign_keys_done(&mut self) {
+        self.foreign_keys_done = true;
     }
 
     /// Records one inserted row.
@@ -154,7 +166,7 @@ impl Batch {
     }
 
     fn statement(&mut self, text: &str) {
-        event::query_event(&mut self.bytes, self.session, &self.database, text, false);
+        event::query_event(&mut self.bytes, self.session, &self.database, text);
     }
 
     fn open_rows(&mut self, table: &Table, kind: RowsKind) {
@@ -178,6 +190,12 @@ impl Batch {
 
     fn close_rows(&mut self, flags: u16) {
         if let Some(open) = self.open.take() {
+            let unchecked = if self.foreign_keys_done {
+                NO_FOREIGN_KEY_CHECKS
+            } else {
+                0
+            };
+            let flags = flags | unchecked;
             let at = open.event + HEADER + 6;
             if let Some(field) = self.bytes.get_mut(at..at + 2) {
                 field.copy_from_slice(&flags.to_le_bytes());
@@ -240,15 +258,20 @@ impl Batch {
                 finish(out, start);
             }
             Form::Ddl(text) => {
-                self.number_at = event::query_event(out, session, database, text, true);
+                let flags = if self.foreign_keys_done {
+                    FLAGS2_NO_FOREIGN_KEY_CHECKS
+                } else {
+                    0
+                };
+                self.number_at = event::ddl_event(out, session, database, text, flags);
             }
             Form::Prepared(xid) => {
                 let end = format!("XA END {xid}");
-                event::query_event(out, session, database, &end, false);
+                event::query_event(out, session, database, &end);
                 event::xa_prepare(out, xid);
             }
             Form::Outcome(text) => {
-                event::query_event(out, session, database, text, false);
+                event::query_event(out, session, database, text);
             }
         }
         self.largest = self.largest.max(self.bytes.len() - start);

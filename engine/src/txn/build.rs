@@ -14,12 +14,12 @@ use super::{
     descriptor::Descriptor,
     dictionary::table_trees,
     engine::Inner,
-    entry::{Entry, hidden_key, primary_key},
+    entry::{Entry, hidden_key, malformed, primary_key, successor},
     meta,
 };
 use crate::{
     store::base::{BaseItem, BaseRange},
-    types::{Index, Table, TreeId},
+    types::{Index, Table, TreeId, key},
 };
 use std::sync::atomic::Ordering;
 
@@ -230,6 +230,75 @@ pub(super) fn rebuild(
         builders.iter_mut().try_for_each(TreeBuilder::flush)
     })?;
     Ok((next_row, number))
+}
+
+/// Looks for the parent of each row of `new`, which is built: `ForeignKey` for one without. `names`:
+/// the foreign keys that are looked at. Nobody changes the rows of any of these tables meanwhile.
+pub(super) fn check_references(
+    inner: &Inner,
+    (old, new): (&Table, &Table),
+    names: &[String],
+    descriptor: &Descriptor,
+) -> Result<(), TxnError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let checked = find_orphan(inner, new, names, descriptor);
+    if checked.is_err() {
+        let known: Vec<TreeId> = table_trees(old).collect();
+        let built = table_trees(new).filter(|tree| !known.contains(tree));
+        inner.checkpointer.doom(0, built.collect());
+    }
+    checked
+}
+
+fn find_orphan(
+    inner: &Inner,
+    new: &Table,
+    names: &[String],
+    descriptor: &Descriptor,
+) -> Result<(), TxnError> {
+    inner.checkpoint_now()?;
+    let snapshot = inner.base.snapshot()?;
+    let dictionary = inner.dictionary.load_full();
+    let mut references = Vec::new();
+    for key in new
+        .foreign_keys
+        .iter()
+        .filter(|key| names.contains(&key.name))
+    {
+        let parent = if key.refers_to(&new.database, &new.name) {
+            new
+        } else {
+            let parent = dictionary.table(&key.parent_database, &key.parent);
+            parent.ok_or(TxnError::TableChanged)?
+        };
+        let index = key.parent_index(parent).ok_or(TxnError::TableChanged)?;
+        references.push((key, parent, index));
+    }
+    let mut rows = Rows {
+        inner,
+        range: snapshot.range(new.rows, &[], None)?,
+        item: None,
+        count: 0,
+        descriptor,
+    };
+    while let Some(row) = rows.next()? {
+        for (key, parent, index) in &references {
+            let child = (new, key.columns.as_slice());
+            let found = key::encode_reference(child, row.value(), (parent, index));
+            let Some(low) = found.map_err(|_| malformed(new))? else {
+                continue;
+            };
+            let high = successor(&low);
+            let mut range = snapshot.range(index.tree, &low, high.as_deref())?;
+            if range.next(false)?.is_none() {
+                let name = key.name.clone();
+                return Err(TxnError::ForeignKey { name });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The rows of a table, in order, from the Base.

@@ -35,6 +35,47 @@ pub struct DdlStatement {
     pub database: String,
     /// The statement's text.
     pub text: String,
+    /// @@foreign_key_checks of the session.
+    pub foreign_key_checks: bool,
+}
+
+/// What a change has to do with tables that it does not change for itself: those at the other end
+/// of foreign keys.
+#[derive(Default)]
+pub struct Related {
+    /// Tables whose definitions change with it, as they are and as they will be; their rows stay.
+    pub changed: Vec<(Arc<Table>, Table)>,
+    /// Tables that stay as they are, and whose rows nobody changes, until it is done.
+    pub kept: Vec<Arc<Table>>,
+    /// Names of foreign keys of the altered table: each of its rows must find its parent.
+    pub checked: Vec<String>,
+    /// What `concerned_children` said when the change was worked out.
+    pub children: BTreeSet<TableId>,
+}
+
+/// The tables whose foreign keys refer to what a change takes, makes or changes. If they are others
+/// when it is made, it fails with `TableChanged`.
+#[must_use]
+pub fn concerned_children(dictionary: &Dictionary, change: &SchemaChange<'_>) -> BTreeSet<TableId> {
+    let tables = own_tables(dictionary, change);
+    let before = tables.iter().filter_map(|id| dictionary.table_by_id(*id));
+    let mut names: Vec<(&str, &str)> = before.map(|table| table.full_name()).collect();
+    match change {
+        SchemaChange::CreateTable(new)
+        | SchemaChange::AlterInPlace { new, .. }
+        | SchemaChange::Rebuild { new, .. } => names.push(new.full_name()),
+        SchemaChange::Rename(renames) => {
+            names.extend(renames.iter().map(|(_, d, t)| (d.as_str(), t.as_str())));
+        }
+        SchemaChange::PutDatabase(_)
+        | SchemaChange::DropDatabase(_)
+        | SchemaChange::DropTables(_)
+        | SchemaChange::Truncate(_)
+        | SchemaChange::Records(_) => {}
+    }
+    let children = |(database, name)| dictionary.children(database, name);
+    let children = names.into_iter().flat_map(children);
+    children.map(|table| table.id).collect()
 }
 
 /// One schema change; several of them in one DDL statement are one commit.
@@ -108,12 +149,13 @@ impl Engine {
         &self,
         owner: &Arc<Owner>,
         change: SchemaChange<'_>,
+        related: &Related,
         statement: &DdlStatement,
         lock_wait_ms: u64,
         locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
         let inner = &self.inner;
-        let barred = inner.bar(owner, &change, statement, lock_wait_ms)?;
+        let barred = inner.bar(owner, (&change, related), statement, lock_wait_ms)?;
         let descriptor = barred.held.descriptor();
         let mut change = change;
         let mut built = Built::default();
@@ -122,6 +164,7 @@ impl Engine {
             SchemaChange::AlterInPlace { old, new } => {
                 let (before, _) = unchanged(&dictionary, old)?;
                 built.build = build::new_indexes(inner, before, new, descriptor)?;
+                build::check_references(inner, (before, new), &related.checked, descriptor)?;
             }
             SchemaChange::Rebuild {
                 old,
@@ -136,6 +179,7 @@ impl Engine {
                     build,
                     next_row: Some((new.id, next)),
                 };
+                build::check_references(inner, (before, new), &related.checked, descriptor)?;
                 // A table that had such a column goes on with its numbers.
                 let had = before.auto_increment_column().is_some();
                 let next = if had {
@@ -151,7 +195,7 @@ impl Engine {
             }
             _ => {}
         }
-        inner.commit_change(owner, &barred, change, built, statement, locks)
+        inner.commit_change(owner, &barred, (change, related), built, statement, locks)
     }
 }
 
@@ -160,7 +204,7 @@ impl Inner {
     fn bar(
         self: &Arc<Inner>,
         owner: &Arc<Owner>,
-        change: &SchemaChange<'_>,
+        (change, related): (&SchemaChange<'_>, &Related),
         statement: &DdlStatement,
         lock_wait_ms: u64,
     ) -> Result<Barred, TxnError> {
@@ -169,7 +213,7 @@ impl Inner {
         held.take_for_change(&request)?;
         held.take(&self.backup_lock, TableLock::Write, &request)?;
         let dictionary = self.dictionary.load_full();
-        let tables = affected(&dictionary, change);
+        let tables = affected(&dictionary, change, related);
         for id in &tables {
             let (_, state) = dictionary.entry(*id).ok_or(TxnError::TableChanged)?;
             held.take(state, TableLock::Exclusive, &request)?;
@@ -181,17 +225,18 @@ impl Inner {
         &self,
         owner: &Owner,
         barred: &Barred,
-        change: SchemaChange<'_>,
+        (change, related): (SchemaChange<'_>, &Related),
         built: Built,
         statement: &DdlStatement,
         locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
         let _one_at_a_time = self.ddl.lock();
         let before = Arc::clone(&self.placed.lock());
-        if affected(&before, &change) != barred.tables {
+        let expected = concerned_children(&before, &change) == related.children;
+        if !expected || affected(&before, &change, related) != barred.tables {
             return Err(TxnError::TableChanged);
         }
-        let Records { records, replaced } = self.records(&before, change)?;
+        let Records { records, replaced } = self.records(&before, change, related)?;
         let mut after = Dictionary::clone(&before);
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::new(&statement.database, session);
@@ -212,6 +257,9 @@ impl Inner {
             batch.internal(&row_numbers_key(id), Some(&last));
         }
         batch.query(&statement.text);
+        if !statement.foreign_key_checks {
+            batch.foreign_keys_done();
+        }
         let (mut ticket, after) = self.log.commit(batch, |seq| {
             after.stamp(seq);
             let after = Arc::new(after);
@@ -241,6 +289,7 @@ impl Inner {
         &self,
         dictionary: &Dictionary,
         change: SchemaChange<'_>,
+        related: &Related,
     ) -> Result<Records, TxnError> {
         let table = |id| dictionary.table_by_id(id).ok_or(TxnError::TableChanged);
         let free = |database: &str, name: &str| {
@@ -252,6 +301,13 @@ impl Inner {
         };
         let mut records = Vec::new();
         let mut replaced = None;
+        for kept in &related.kept {
+            unchanged(dictionary, kept)?;
+        }
+        for (old, new) in &related.changed {
+            unchanged(dictionary, old)?;
+            records.push(dictionary::put_table(new));
+        }
         match change {
             SchemaChange::PutDatabase(database) => {
                 records.push(dictionary::put_database(&database))
@@ -282,7 +338,13 @@ impl Inner {
                 // Names can be swapped: a name is free if its table is renamed as well.
                 let renamed: BTreeSet<TableId> = renames.iter().map(|(id, _, _)| *id).collect();
                 for (id, database, name) in renames {
-                    let mut new = Table::clone(table(id)?);
+                    // Its own foreign keys may refer to others that are renamed.
+                    let mut changed = related.changed.iter();
+                    let changed = changed.find(|(old, _)| old.id == id);
+                    let mut new = match changed {
+                        Some((_, new)) => new.clone(),
+                        None => Table::clone(table(id)?),
+                    };
                     let other = dictionary.table(&database, &name);
                     let moves = other.is_none_or(|other| renamed.contains(&other.id));
                     if dictionary.database(&database).is_none() || !moves {
@@ -369,8 +431,20 @@ fn unchanged<'d>(
     entry.ok_or(TxnError::TableChanged)
 }
 
-/// The tables that a change needs for itself, by number.
-fn affected(dictionary: &Dictionary, change: &SchemaChange<'_>) -> BTreeSet<TableId> {
+/// The tables that nobody else may use during a change, by number.
+fn affected(
+    dictionary: &Dictionary,
+    change: &SchemaChange<'_>,
+    related: &Related,
+) -> BTreeSet<TableId> {
+    let mut tables = own_tables(dictionary, change);
+    tables.extend(related.changed.iter().map(|(old, _)| old.id));
+    tables.extend(related.kept.iter().map(|table| table.id));
+    tables
+}
+
+/// The tables that a change takes away or changes for itself, by number.
+fn own_tables(dictionary: &Dictionary, change: &SchemaChange<'_>) -> BTreeSet<TableId> {
     match change {
         SchemaChange::PutDatabase(_) | SchemaChange::CreateTable(_) | SchemaChange::Records(_) => {
             BTreeSet::new()

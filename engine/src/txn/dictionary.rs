@@ -16,7 +16,7 @@ use crate::{
     types::{IdMap, Table, TableId, TreeId, schema::Database},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::Bound,
     sync::{Arc, atomic::Ordering},
 };
@@ -47,6 +47,9 @@ pub struct Dictionary {
     databases: BTreeMap<String, Arc<DatabaseEntry>>,
     by_id: IdMap<Entry>,
     records: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// By database and name of a parent, which may not be there: the tables whose foreign keys
+    /// refer to it.
+    children: BTreeMap<(String, String), BTreeSet<TableId>>,
     /// Tables whose records were applied before their Seq was known.
     unstamped: Vec<TableId>,
     /// The highest number that a table or tree ever had: those of dropped ones, too.
@@ -77,6 +80,16 @@ impl Dictionary {
     #[must_use]
     pub fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
         self.databases.get(database)?.tables.get(name)
+    }
+    /// The tables with foreign keys that refer to a table of this name, oldest first; itself among
+    /// them, if one of its own does.
+    pub fn children(&self, database: &str, name: &str) -> impl Iterator<Item = &Arc<Table>> {
+        let ids = match self.children.is_empty() {
+            true => None,
+            false => self.children.get(&(database.to_owned(), name.to_owned())),
+        };
+        let ids = ids.into_iter().flatten();
+        ids.filter_map(|id| self.table_by_id(*id))
     }
     /// A table by its number.
     #[must_use]
@@ -183,6 +196,9 @@ impl Dictionary {
             .map(TableId::from_be_bytes)
             .map_err(|_| TxnError::Corrupt("a table record without number".to_owned()))?;
         let old = self.by_id.remove(&id);
+        if let Some(old) = &old {
+            self.forget_parents(&old.table);
+        }
         if let Some(old) = &old
             && let Some(entry) = self.databases.get_mut(&old.table.database)
             && entry
@@ -216,8 +232,24 @@ impl Dictionary {
         };
         let tables = &mut Arc::make_mut(entry).tables;
         tables.insert(table.name.clone(), Arc::clone(&table));
+        for key in &table.foreign_keys {
+            let parent = (key.parent_database.clone(), key.parent.clone());
+            self.children.entry(parent).or_default().insert(id);
+        }
         self.by_id.insert(id, Entry { table, state });
         Ok(())
+    }
+    /// A table that goes, or changes, is nobody's child any more.
+    fn forget_parents(&mut self, child: &Table) {
+        for key in &child.foreign_keys {
+            let parent = (key.parent_database.clone(), key.parent.clone());
+            if let Some(children) = self.children.get_mut(&parent) {
+                children.remove(&child.id);
+                if children.is_empty() {
+                    self.children.remove(&parent);
+                }
+            }
+        }
     }
     /// Sets `since` of the tables whose records were applied before their Seq was known.
     pub(super) fn stamp(&mut self, seq: Seq) {

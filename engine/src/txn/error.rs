@@ -22,6 +22,11 @@ pub enum TxnError {
         /// The index, `PRIMARY` or its name.
         index: String,
     },
+    /// 1452: a foreign key that is added has a row without parent.
+    ForeignKey {
+        /// The foreign key.
+        name: String,
+    },
     /// The write set is larger than max_binlog_cache_size: 1197.
     TooLarge,
     /// A read-only transaction wrote: 1792.
@@ -62,6 +67,9 @@ impl fmt::Display for TxnError {
             }
             TxnError::Nowait => f.write_str("a lock is held by another transaction"),
             TxnError::DuplicateKey { index } => write!(f, "a duplicate in index {index}"),
+            TxnError::ForeignKey { name } => {
+                write!(f, "a row without parent for the foreign key {name}")
+            }
             TxnError::TooLarge => {
                 f.write_str("the transaction is larger than max_binlog_cache_size")
             }

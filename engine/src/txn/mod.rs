@@ -73,7 +73,7 @@ pub use auto_increment::Spacing;
 pub use build::RowConversion;
 pub use check::TableReport;
 pub use compact::{Compacted, compact};
-pub use ddl::{DdlStatement, SchemaChange};
+pub use ddl::{DdlStatement, Related, SchemaChange, concerned_children};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions, Step};
 pub use error::{OpenError, TxnError};

@@ -279,6 +279,11 @@ impl Txn {
         self.note_changes();
         self.release_vacant(mark.locks);
     }
+    /// Says that whoever applies this transaction from the log must not look at foreign keys: their
+    /// consequences are changes of it, or the session had turned the checks off.
+    pub fn note_foreign_keys_done(&mut self) {
+        self.writes.foreign_keys_done = true;
+    }
     pub(super) fn note_changes(&self) {
         let changes = self.writes.len() as u64;
         self.descriptor.changes.store(changes, Ordering::Relaxed);

@@ -39,6 +39,8 @@ pub(super) struct WriteSet {
     changes: Vec<Change>,
     images: Vec<u8>,
     statement: u32,
+    /// What foreign keys demand is among the changes, or was not wanted.
+    pub foreign_keys_done: bool,
 }
 
 /// A mark in a transaction's changes.
@@ -146,6 +148,9 @@ impl WriteSet {
         table_at: impl Fn(usize) -> Option<&'a Table>,
     ) -> Result<(), TxnError> {
         self.encode_row_numbers(batch, &table_at);
+        if self.foreign_keys_done {
+            batch.foreign_keys_done();
+        }
         let mut statement = None;
         for change in &self.changes {
             if statement.is_some_and(|statement| statement != change.statement) {

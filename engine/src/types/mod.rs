@@ -15,7 +15,9 @@ pub mod xid;
 pub use collation::Collation;
 pub use id::IdMap;
 pub use member::{Member, Members};
-pub use schema::{Column, ColumnType, Index, IndexPart, Table, TableId, TreeId};
+pub use schema::{
+    Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,
+};
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Value};
 pub use xid::Xid;

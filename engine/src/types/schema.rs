@@ -169,6 +169,80 @@ pub struct Index {
     pub visible: bool,
     /// USING BTREE was written: SHOW CREATE TABLE repeats it.
     pub using_btree: bool,
+    /// It was made for a foreign key, nobody asked for it: it goes when another one serves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub generated: bool,
+}
+
+/// What happens to rows when the row that they refer to goes, or gets another key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReferentialAction {
+    /// NO ACTION: the same as RESTRICT, for nothing is checked later.
+    #[default]
+    NoAction,
+    /// RESTRICT: the statement fails.
+    Restrict,
+    /// CASCADE: they go, too, or get the new key.
+    Cascade,
+    /// SET NULL.
+    SetNull,
+    /// SET DEFAULT: known and shown, and as RESTRICT (InnoDB has no other).
+    SetDefault,
+}
+
+/// A foreign key: rows whose columns have values refer to a row of another table, the parent, or
+/// of the same. The parent is known by its names: it may be made later, and made anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    /// Its name; no two in a database are the same in any case.
+    pub name: String,
+    /// Positions of its columns.
+    pub columns: Vec<u16>,
+    /// The database of the parent.
+    pub parent_database: String,
+    /// The parent's name.
+    pub parent: String,
+    /// The names of the parent's columns, one for each of its own.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+}
+
+impl ForeignKey {
+    /// Whether it refers to the table of this name.
+    #[must_use]
+    pub fn refers_to(&self, database: &str, table: &str) -> bool {
+        self.parent_database == database && self.parent == table
+    }
+    /// Where its columns are in the parent; `None` if one is not there.
+    #[must_use]
+    pub fn parent_positions(&self, parent: &Table) -> Option<Vec<u16>> {
+        let position = |name: &String| {
+            let position = parent.column_position(name)?;
+            u16::try_from(position).ok()
+        };
+        self.parent_columns.iter().map(position).collect()
+    }
+    /// The index of its table that finds the rows which refer to a key of the parent.
+    #[must_use]
+    pub fn child_index<'t>(&self, child: &'t Table) -> Option<&'t Index> {
+        child.index_beginning_with(&self.columns)
+    }
+    /// Whether an index that begins with its columns has no others, and is unique.
+    #[must_use]
+    pub fn is_whole(&self, index: &Index) -> bool {
+        index.unique && index.parts.len() == self.columns.len()
+    }
+    /// The index of the parent that finds the row of a key. Whole unique ones first.
+    #[must_use]
+    pub fn parent_index<'t>(&self, parent: &'t Table) -> Option<&'t Index> {
+        let columns = self.parent_positions(parent)?;
+        let whole = |index: &&Index| self.is_whole(index) && index.begins_with(&columns);
+        let unique = parent.keys().find(whole);
+        unique.or_else(|| parent.index_beginning_with(&columns))
+    }
 }
 
 /// A table. Its rows live in the tree `rows`, ordered by primary key; a table without a
@@ -201,6 +275,9 @@ pub struct Table {
     pub options: String,
     /// When it was created, in seconds since 1970.
     pub created: u64,
+    /// Its foreign keys, in the order in which they were added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys: Vec<ForeignKey>,
     /// Its TABLE_MAP event.
     #[serde(skip)]
     pub map: Memo,
@@ -295,6 +372,19 @@ impl ColumnType {
             ColumnType::BigInt => 8,
             _ => 0,
         }
+    }
+}
+
+impl Index {
+    /// Whether its first parts are these columns, whole.
+    #[must_use]
+    pub fn begins_with(&self, columns: &[u16]) -> bool {
+        let mut pairs = self.parts.iter().zip(columns);
+        let same = |(part, column): (&IndexPart, &u16)| part.column == *column;
+        let whole = |part: &IndexPart| part.prefix.is_none();
+        self.parts.len() >= columns.len()
+            && pairs.all(same)
+            && self.parts.iter().take(columns.len()).all(whole)
     }
 }
 
@@ -544,6 +634,12 @@ fn escaped(text: &str) -> String {
 }
 
 impl Table {
+    /// Its database and its name.
+    #[must_use]
+    pub fn full_name(&self) -> (&str, &str) {
+        (&self.database, &self.name)
+    }
+
     /// The position of the column with this name, in any case.
     #[must_use]
     pub fn column_position(&self, name: &str) -> Option<usize> {
@@ -566,6 +662,32 @@ impl Table {
             .iter()
             .chain(&self.indexes)
             .find(|index| index.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Its primary key, if it has one, and its other indexes.
+    pub fn keys(&self) -> impl Iterator<Item = &Index> {
+        self.primary.iter().chain(&self.indexes)
+    }
+
+    /// The foreign key of this name, in any case.
+    #[must_use]
+    pub fn foreign_key_named(&self, name: &str) -> Option<&ForeignKey> {
+        let mut keys = self.foreign_keys.iter();
+        keys.find(|key| key.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Its foreign keys in the order of their names, as MySQL lists them.
+    #[must_use]
+    pub fn foreign_keys_by_name(&self) -> Vec<&ForeignKey> {
+        let mut keys: Vec<&ForeignKey> = self.foreign_keys.iter().collect();
+        keys.sort_by_key(|key| key.name.to_lowercase());
+        keys
+    }
+
+    /// The first index that begins with these columns.
+    #[must_use]
+    pub fn index_beginning_with(&self, columns: &[u16]) -> Option<&Index> {
+        self.keys().find(|index| index.begins_with(columns))
     }
 
     /// The AUTO_INCREMENT column, if there is one.

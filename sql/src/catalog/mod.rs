@@ -169,7 +169,7 @@ const ENTRIES: [Entry; 44] = [
         INFORMATION,
         "REFERENTIAL_CONSTRAINTS",
         def::REFERENTIAL_CONSTRAINTS,
-        nothing,
+        objects::referential_constraints,
     ),
     (INFORMATION, "ROUTINES", def::ROUTINES, nothing),
     (INFORMATION, "SCHEMATA", def::SCHEMATA, objects::schemata),
@@ -312,6 +312,7 @@ fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
         comment: String::new(),
         auto_increment_min: 0,
         map: Default::default(),
+        foreign_keys: Vec::new(),
         options: String::new(),
         created: 0,
     }

@@ -1,7 +1,7 @@
 //! Databases, tables, columns and keys as information_schema shows them.
 
 use super::{Rows, VIRTUAL_DATABASES, number, text, yes_no};
-use crate::state::State;
+use crate::{ddl::action_words, state::State};
 use cohort_engine::{
     txn::Dictionary,
     types::{
@@ -393,6 +393,43 @@ pub(super) fn table_constraints(session: &State) -> Rows {
                 text("YES"),
             ]);
         }
+        for key in table.foreign_keys_by_name() {
+            rows.push(vec![
+                text("def"),
+                text(&table.database),
+                text(&key.name),
+                text(&table.database),
+                text(&table.name),
+                text("FOREIGN KEY"),
+                text("YES"),
+            ]);
+        }
+    }
+    rows
+}
+
+pub(super) fn referential_constraints(session: &State) -> Rows {
+    let dictionary = session.instance.engine.dictionary();
+    let mut rows = Rows::new();
+    for (table, _) in visible_tables(session) {
+        for key in table.foreign_keys_by_name() {
+            let parent = dictionary.table(&key.parent_database, &key.parent);
+            let index = parent.and_then(|parent| key.parent_index(parent));
+            let unique = index.filter(|index| index.unique);
+            rows.push(vec![
+                text("def"),
+                text(&table.database),
+                text(&key.name),
+                text("def"),
+                text(&key.parent_database),
+                unique.map_or(Value::Null, |index| text(&index.name)),
+                text("NONE"),
+                text(action_words(key.on_update)),
+                text(action_words(key.on_delete)),
+                text(&table.name),
+                text(&key.parent),
+            ]);
+        }
     }
     rows
 }
@@ -416,6 +453,26 @@ pub(super) fn key_column_usage(session: &State) -> Rows {
             ];
             row.resize(12, Value::Null);
             rows.push(row);
+        }
+        for key in table.foreign_keys_by_name() {
+            let pairs = key.columns.iter().zip(&key.parent_columns);
+            for (at, (own, of_parent)) in pairs.enumerate() {
+                let column = table.columns.get(usize::from(*own));
+                rows.push(vec![
+                    text("def"),
+                    text(&table.database),
+                    text(&key.name),
+                    text("def"),
+                    text(&table.database),
+                    text(&table.name),
+                    text(column.map_or("", |column| &column.name)),
+                    number(at as u64 + 1),
+                    number(at as u64 + 1),
+                    text(&key.parent_database),
+                    text(&key.parent),
+                    text(of_parent),
+                ]);
+            }
         }
     }
     rows

@@ -7,15 +7,20 @@
 use super::{
     DdlContext,
     column::{self, Draft, check_length, is_proper},
+    foreign_key::{self, NewKeys},
     key,
-    syntax::{Action, ColumnSyntax, DefaultSyntax, KeySyntax, Place},
+    syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
 };
 use crate::{error::SqlError, expr::SqlMode};
-use cohort_engine::types::{
-    Collation, Index, Table,
-    schema::{DefaultValue, TreeId},
+use cohort_engine::{
+    txn::{Dictionary, Related},
+    types::{
+        Collation, Index, Table,
+        schema::{DefaultValue, TreeId},
+    },
 };
+use std::sync::Arc;
 
 /// What becomes of a table.
 pub(super) struct Altered {
@@ -27,15 +32,18 @@ pub(super) struct Altered {
     pub rebuild: bool,
     /// Whether MySQL would copy the rows, and counts them as affected.
     pub copies: bool,
+    /// The tables that its foreign keys, and those of others, lead to.
+    pub related: Related,
 }
 
 /// The table after the actions. Its name is left as it is: see `RenameTo`.
 pub(super) fn alter(
-    old: &Table,
+    old: &Arc<Table>,
     actions: &[Action],
+    dictionary: &Dictionary,
     ctx: &mut DdlContext,
 ) -> Result<Altered, SqlError> {
-    let mut new = old.clone();
+    let mut new = Table::clone(old);
     let convert = options(&mut new, actions, ctx)?;
     let mut columns = columns(old, actions, new.collation, ctx)?;
     if let Some(collation) = convert {
@@ -50,11 +58,11 @@ pub(super) fn alter(
         return Err(SqlError::cannot_remove_all_columns());
     }
     table::check_columns(&columns)?;
-    let (keys, origins) = keys(old, actions, &columns)?;
-    let added = actions
-        .iter()
-        .filter(|action| matches!(action, Action::AddKey(_)));
-    let known = keys.len() - added.count();
+    let Keys {
+        keys,
+        origins,
+        known,
+    } = keys(old, actions, &columns)?;
     let name = (old.database.as_str(), old.name.as_str());
     let defined = key::define(&keys, known, &mut columns, name, ctx.warnings)?;
     table::check(&columns, &defined)?;
@@ -90,12 +98,54 @@ pub(super) fn alter(
         };
         kept.unwrap_or_else(|| ctx.engine.new_id())
     });
+    let related = foreign_keys(old, &mut new, actions, &sources, dictionary, ctx)?;
     Ok(Altered {
         table: new,
         sources,
         rebuild,
         copies,
+        related,
     })
+}
+
+/// Gives the new table, complete but for them, its foreign keys.
+fn foreign_keys(
+    old: &Arc<Table>,
+    new: &mut Table,
+    actions: &[Action],
+    sources: &[Option<usize>],
+    dictionary: &Dictionary,
+    ctx: &mut DdlContext,
+) -> Result<Related, SqlError> {
+    let mut related = Related::default();
+    new.foreign_keys = foreign_key::kept(old, &dropped_foreign_keys(old, actions), sources)?;
+    let to_add = NewKeys {
+        table: new,
+        dictionary,
+        old: Some(old.id),
+    };
+    let added = added_foreign_keys(actions);
+    foreign_key::add(to_add, &added, &mut related, ctx)?;
+    foreign_key::altered(old, new, sources, dictionary, &mut related)?;
+    Ok(related)
+}
+
+fn added_foreign_keys(actions: &[Action]) -> Vec<ForeignKeySyntax> {
+    let added = actions.iter().filter_map(|action| match action {
+        Action::AddForeignKey(key) => Some(key.clone()),
+        _ => None,
+    });
+    added.collect()
+}
+
+/// The names of the foreign keys that actions drop, by whichever of their words.
+fn dropped_foreign_keys(old: &Table, actions: &[Action]) -> Vec<String> {
+    let dropped = actions.iter().filter_map(|action| match action {
+        Action::DropForeignKey(name) => Some(name.clone()),
+        Action::DropConstraint(name) if old.foreign_key_named(name).is_some() => Some(name.clone()),
+        _ => None,
+    });
+    dropped.collect()
 }
 
 /// Applies the table's options; returns the collation that all columns are converted to.
@@ -239,21 +289,28 @@ fn set_default(
     Ok(())
 }
 
-/// The keys of the new table, and for each the position of the index it was.
-fn keys(
-    old: &Table,
-    actions: &[Action],
-    columns: &[Draft],
-) -> Result<(Vec<KeySyntax>, Vec<Option<usize>>), SqlError> {
+/// The keys of the new table.
+struct Keys {
+    keys: Vec<KeySyntax>,
+    /// For each the position of the index it was.
+    origins: Vec<Option<usize>>,
+    /// How many of them, the first, were there before.
+    known: usize,
+}
+
+fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlError> {
     for action in actions {
         match action {
             Action::DropKey(name) if old.index_named(name).is_none() => {
                 return Err(SqlError::cannot_drop(name));
             }
-            Action::DropConstraint(name)
-                if old.index_named(name).is_none_or(|index| !index.unique) =>
-            {
-                return Err(SqlError::constraint_not_found(name));
+            Action::DropConstraint(name) => {
+                let unique = old.index_named(name).is_some_and(|index| index.unique);
+                match (unique, old.foreign_key_named(name).is_some()) {
+                    (false, false) => return Err(SqlError::constraint_not_found(name)),
+                    (true, true) => return Err(SqlError::several_constraints(name)),
+                    _ => {}
+                }
             }
             Action::RenameKey(name, _) | Action::SetVisible(name, _)
                 if old.index_named(name).is_none() =>
@@ -284,7 +341,26 @@ fn keys(
             origins.push(None);
         }
     }
-    Ok((keys, origins))
+    let known = origins.len()
+        - actions
+            .iter()
+            .filter(|a| matches!(a, Action::AddKey(_)))
+            .count();
+    for key in foreign_key::generated_keys(&added_foreign_keys(actions)) {
+        keys.push(key);
+        origins.push(None);
+    }
+    let needed = foreign_key::needed(&keys);
+    let known = needed.iter().take(known).filter(|needed| **needed).count();
+    let mut kept = needed.iter();
+    keys.retain(|_| *kept.next().unwrap_or(&true));
+    let mut kept = needed.iter();
+    origins.retain(|_| *kept.next().unwrap_or(&true));
+    Ok(Keys {
+        keys,
+        origins,
+        known,
+    })
 }
 
 /// An index of before as the actions leave it; `None` if nothing is left of it.
@@ -299,7 +375,10 @@ fn kept_key(
     for action in actions {
         match action {
             Action::DropKey(name) | Action::DropConstraint(name) if is_it(name) => return None,
-            Action::RenameKey(name, new) if is_it(name) => key.name = Some(new.clone()),
+            Action::RenameKey(name, new) if is_it(name) => {
+                key.name = Some(new.clone());
+                key.generated = false;
+            }
             Action::SetVisible(name, visible) if is_it(name) => key.visible = *visible,
             _ => {}
         }

@@ -3,10 +3,14 @@
 use super::{
     DdlContext, Outcome,
     column::{check_length, is_proper},
+    foreign_key,
     syntax::CharsetSyntax,
 };
 use crate::{error::SqlError, output::Done};
-use cohort_engine::{txn::SchemaChange, types::schema::Database};
+use cohort_engine::{
+    txn::{Related, SchemaChange},
+    types::{TableId, schema::Database},
+};
 
 pub(super) fn create(
     name: &str,
@@ -24,7 +28,8 @@ pub(super) fn create(
     if charset.is_utf8mb3() {
         ctx.warnings.warn(SqlError::utf8_alias());
     }
-    if ctx.engine.dictionary().database(name).is_some() {
+    let dictionary = ctx.engine.dictionary();
+    if dictionary.database(name).is_some() {
         let error = SqlError::database_exists(name);
         if !if_not_exists {
             return Err(error.into());
@@ -36,7 +41,8 @@ pub(super) fn create(
         name: name.to_string(),
         collation,
     };
-    ctx.change(SchemaChange::PutDatabase(database), text)?;
+    let change = SchemaChange::PutDatabase(database);
+    ctx.change(&dictionary, change, Related::default(), text)?;
     Ok(one())
 }
 
@@ -67,7 +73,8 @@ pub(super) fn alter(
         name: old.name.clone(),
         collation: charset.resolve()?.unwrap_or(old.collation),
     };
-    ctx.change(SchemaChange::PutDatabase(database), text)?;
+    let change = SchemaChange::PutDatabase(database);
+    ctx.change(&dictionary, change, Related::default(), text)?;
     Ok(one())
 }
 
@@ -83,10 +90,12 @@ pub(super) fn drop(name: &str, if_exists: bool, text: &str, ctx: &mut DdlContext
         return Ok(Done::default());
     }
     // MySQL counts the tables as rows.
-    let tables = dictionary.tables(name).count();
-    ctx.change(SchemaChange::DropDatabase(name.to_string()), text)?;
+    let tables: Vec<TableId> = dictionary.tables(name).map(|table| table.id).collect();
+    foreign_key::dropped(&tables, &dictionary, ctx)?;
+    let change = SchemaChange::DropDatabase(name.to_string());
+    ctx.change(&dictionary, change, Related::default(), text)?;
     Ok(Done {
-        affected_rows: tables as u64,
+        affected_rows: tables.len() as u64,
         ..Done::default()
     })
 }

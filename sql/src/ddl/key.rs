@@ -109,6 +109,7 @@ fn index(key: &KeySyntax, columns: &mut [Draft], before: &[Defined]) -> Result<I
         comment: key.comment.clone(),
         visible: key.visible,
         using_btree: key.using == Some(IndexType::Btree),
+        generated: key.generated,
     })
 }
 
@@ -246,5 +247,6 @@ pub(super) fn syntax_of(index: &Index, columns: &[Column]) -> KeySyntax {
         comment: index.comment.clone(),
         visible: index.visible,
         using: index.using_btree.then_some(IndexType::Btree),
+        generated: index.generated,
     }
 }

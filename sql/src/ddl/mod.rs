@@ -25,6 +25,7 @@ mod column;
 mod convert;
 mod database;
 mod duplicate;
+mod foreign_key;
 mod key;
 mod parse;
 mod show;
@@ -32,13 +33,17 @@ mod syntax;
 mod table;
 mod tables;
 
+pub use foreign_key::{action_words, foreign_key_clause};
 pub use parse::parse;
 pub use show::{show_create_database, show_create_table};
 pub use syntax::{Action, Statement};
 
 use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};
 use cohort_engine::{
-    txn::{DdlStatement, Dictionary, Engine, Owner, SchemaChange, TableLocks, TxnError},
+    txn::{
+        DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, TableLocks, TxnError,
+        concerned_children,
+    },
     types::{Collation, Table},
 };
 use std::sync::Arc;
@@ -59,6 +64,10 @@ pub struct DdlContext<'a> {
     pub collation: Collation,
     /// @@sql_require_primary_key
     pub primary_key_required: bool,
+    /// @@foreign_key_checks
+    pub foreign_key_checks: bool,
+    /// @@restrict_fk_on_non_standard_key: foreign keys refer to whole unique keys only.
+    pub parents_unique: bool,
     /// @@lock_wait_timeout, in milliseconds.
     pub lock_wait_ms: u64,
     /// What the session holds by LOCK TABLES.
@@ -145,15 +154,29 @@ fn execute_once(statement: &Statement, text: &str, ctx: &mut DdlContext<'_>) -> 
 }
 
 impl DdlContext<'_> {
-    /// Hands a change to the engine.
-    fn change(&self, change: SchemaChange, text: &str) -> Result<(), TxnError> {
+    /// Hands a change to the engine that was worked out from this version of the dictionary.
+    fn change(
+        &self,
+        dictionary: &Dictionary,
+        change: SchemaChange,
+        mut related: Related,
+        text: &str,
+    ) -> Result<(), TxnError> {
+        related.children = concerned_children(dictionary, &change);
         let statement = DdlStatement {
             database: self.session.database.unwrap_or_default().to_string(),
             text: text.to_string(),
+            foreign_key_checks: self.foreign_key_checks,
         };
         let lock_wait_ms = self.lock_wait_ms;
-        self.engine
-            .change_schema(self.owner, change, &statement, lock_wait_ms, self.locks)?;
+        self.engine.change_schema(
+            self.owner,
+            change,
+            &related,
+            &statement,
+            lock_wait_ms,
+            self.locks,
+        )?;
         Ok(())
     }
 

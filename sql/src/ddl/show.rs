@@ -1,5 +1,6 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE, in MySQL 9.7's words.
 
+use super::foreign_key::clause_in;
 use crate::expr::SqlMode;
 use cohort_engine::types::{
     Collation, Column, ColumnType, Index, Table,
@@ -61,8 +62,10 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
         .iter()
         .map(|column| self::column(column, table, style));
     let keys = table.primary.iter().chain(&table.indexes);
+    let foreign_keys = table.foreign_keys_by_name().into_iter();
     let lines: Vec<String> = columns
         .chain(keys.map(|key| index(key, table, style)))
+        .chain(foreign_keys.map(|key| clause_in(key, table, |name| style.name(name))))
         .collect();
     let mut text = format!(
         "CREATE TABLE {} (\n  {}\n)",

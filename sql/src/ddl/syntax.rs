@@ -1,7 +1,7 @@
 //! The syntax tree of schema changes.
 
 use crate::{command::TableName, error::SqlError};
-use cohort_engine::types::{Collation, ColumnType, Value};
+use cohort_engine::types::{Collation, ColumnType, ReferentialAction, Value};
 
 /// A schema change.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,6 +192,8 @@ pub struct CreateTable {
     pub columns: Vec<ColumnSyntax>,
     /// Its keys, those of columns' clauses included, in the order of the text.
     pub keys: Vec<KeySyntax>,
+    /// Its foreign keys, likewise.
+    pub foreign_keys: Vec<ForeignKeySyntax>,
     /// Its options.
     pub options: TableOptions,
 }
@@ -302,6 +304,36 @@ pub struct KeySyntax {
     pub visible: bool,
     /// USING.
     pub using: Option<IndexType>,
+    /// It is not written: a foreign key needs it.
+    pub generated: bool,
+}
+
+/// A foreign key as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKeySyntax {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The name for the key that may be made for it.
+    pub index_name: Option<String>,
+    /// Its columns.
+    pub columns: Vec<String>,
+    /// The table that it refers to.
+    pub parent: TableName,
+    /// The columns there; none: the primary key.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+}
+
+/// A constraint of a table or a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// PRIMARY KEY, UNIQUE, KEY.
+    Key(KeySyntax),
+    /// FOREIGN KEY, REFERENCES.
+    ForeignKey(ForeignKeySyntax),
 }
 
 /// USING.
@@ -351,9 +383,13 @@ pub enum Action {
     SetDefault(String, Option<DefaultSyntax>),
     /// ADD KEY and the like.
     AddKey(KeySyntax),
+    /// ADD FOREIGN KEY.
+    AddForeignKey(ForeignKeySyntax),
+    /// DROP FOREIGN KEY.
+    DropForeignKey(String),
     /// DROP INDEX; `PRIMARY` for DROP PRIMARY KEY.
     DropKey(String),
-    /// DROP CONSTRAINT: a primary or unique key.
+    /// DROP CONSTRAINT: a primary, unique or foreign key.
     DropConstraint(String),
     /// RENAME INDEX.
     RenameKey(String, String),

@@ -3,13 +3,17 @@
 use super::{
     DdlContext,
     column::{self, Draft, sizes},
+    foreign_key::{self, NewKeys},
     key::{self, Defined},
     syntax::{CreateTable, TableOptions},
 };
 use crate::error::SqlError;
-use cohort_engine::types::{
-    Index, Table,
-    schema::{Database, TreeId},
+use cohort_engine::{
+    txn::{Dictionary, Related},
+    types::{
+        Index, Table,
+        schema::{Database, TreeId},
+    },
 };
 
 /// The most bytes of a row, TEXT and BLOB values not counted.
@@ -34,7 +38,9 @@ const SHOWN: [&str; 11] = [
 /// The table that a CREATE TABLE makes, with new numbers.
 pub(super) fn define(
     create: &CreateTable,
+    dictionary: &Dictionary,
     database: &Database,
+    related: &mut Related,
     ctx: &mut DdlContext,
 ) -> Result<Table, SqlError> {
     check_engine(&create.options, ctx)?;
@@ -55,7 +61,10 @@ pub(super) fn define(
     check_columns(&drafts)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());
-    let keys = key::define(&create.keys, 0, &mut drafts, table, ctx.warnings)?;
+    let mut keys = create.keys.clone();
+    keys.extend(foreign_key::generated_keys(&create.foreign_keys));
+    foreign_key::drop_redundant(&mut keys);
+    let keys = key::define(&keys, 0, &mut drafts, table, ctx.warnings)?;
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
     let (primary, indexes) = with_trees(keys, rows, |_, _| ctx.engine.new_id());
@@ -72,10 +81,18 @@ pub(super) fn define(
         comment: String::new(),
         auto_increment_min: 0,
         map: Default::default(),
+        foreign_keys: Vec::new(),
         options: String::new(),
         created: created(ctx),
     };
     apply_options(&mut table, &create.options)?;
+    let new = NewKeys {
+        table: &mut table,
+        dictionary,
+        old: None,
+    };
+    foreign_key::add(new, &create.foreign_keys, related, ctx)?;
+    foreign_key::created(&table, dictionary, related, ctx)?;
     Ok(table)
 }
 

@@ -5,13 +5,13 @@ use super::{
     alter::{self, Altered},
     column::{check_length, is_proper},
     convert::{Conversion, Outcome as Converted},
-    duplicate,
+    duplicate, foreign_key,
     syntax::{Action, CreateTable},
     table,
 };
 use crate::{command::TableName, error::SqlError, output::Done};
 use cohort_engine::{
-    txn::{Dictionary, SchemaChange, TxnError},
+    txn::{Dictionary, Related, SchemaChange, TxnError},
     types::{Index, IndexPart, Table, TableId},
 };
 use parking_lot::Mutex;
@@ -54,13 +54,15 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
     let Some(database) = dictionary.database(database) else {
         return Err(SqlError::unknown_database(database).into());
     };
-    let table = table::define(create, database, ctx)?;
+    let mut related = Related::default();
+    let table = table::define(create, &dictionary, database, &mut related, ctx)?;
     if let Some(note) = note {
         ctx.warnings.note(note);
         return Ok(Done::default());
     }
     check_primary_key(&table, ctx)?;
-    ctx.change(SchemaChange::CreateTable(table), text)?;
+    let change = SchemaChange::CreateTable(table);
+    ctx.change(&dictionary, change, related, text)?;
     Ok(Done::default())
 }
 
@@ -96,10 +98,14 @@ pub(super) fn create_like(
     table.database = database.to_string();
     table.name = new_name.to_string();
     table.auto_increment_min = 0;
+    table.foreign_keys.clear();
     table.created = table::created(ctx);
     table::renumber(&mut table, ctx);
     check_primary_key(&table, ctx)?;
-    ctx.change(SchemaChange::CreateTable(table), text)?;
+    let mut related = Related::default();
+    foreign_key::created(&table, &dictionary, &mut related, ctx)?;
+    let change = SchemaChange::CreateTable(table);
+    ctx.change(&dictionary, change, related, text)?;
     Ok(Done::default())
 }
 
@@ -132,14 +138,19 @@ pub(super) fn drop(
         ctx.warnings.note(error);
     }
     if !found.is_empty() {
-        ctx.change(SchemaChange::DropTables(found), text)?;
+        foreign_key::dropped(&found, &dictionary, ctx)?;
+        let change = SchemaChange::DropTables(found);
+        ctx.change(&dictionary, change, Related::default(), text)?;
     }
     Ok(Done::default())
 }
 
 pub(super) fn truncate(name: &TableName, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
-    let table = ctx.table(&ctx.engine.dictionary(), name)?;
-    ctx.change(SchemaChange::Truncate(table.id), text)?;
+    let dictionary = ctx.engine.dictionary();
+    let table = ctx.table(&dictionary, name)?;
+    foreign_key::truncated(&table, &dictionary, ctx)?;
+    let change = SchemaChange::Truncate(table.id);
+    ctx.change(&dictionary, change, Related::default(), text)?;
     Ok(Done::default())
 }
 
@@ -166,8 +177,21 @@ pub(super) fn rename(
     }
     let moved = moved.into_iter();
     let moved = moved.map(|((database, name), id)| (id, database.into(), name.into()));
-    ctx.change(SchemaChange::Rename(moved.collect()), text)?;
+    move_tables(moved.collect(), &dictionary, text, ctx)?;
     Ok(Done::default())
+}
+
+/// Gives tables other names.
+fn move_tables(
+    moved: Vec<(TableId, String, String)>,
+    dictionary: &Dictionary,
+    text: &str,
+    ctx: &DdlContext<'_>,
+) -> Result<(), Failure> {
+    let mut related = Related::default();
+    foreign_key::renamed(&moved, dictionary, &mut related, ctx)?;
+    ctx.change(dictionary, SchemaChange::Rename(moved), related, text)?;
+    Ok(())
 }
 
 /// The table that has a name after some renames.
@@ -208,25 +232,27 @@ pub(super) fn alter(
             ctx.warnings.note(SqlError::illegal_alter_option(&old.name));
         }
         if let Some((database, name)) = place {
-            ctx.change(SchemaChange::Rename(vec![(old.id, database, name)]), text)?;
+            move_tables(vec![(old.id, database, name)], &dictionary, text, ctx)?;
         }
         return Ok(Done::default());
     }
-    let mut altered = alter::alter(&old, actions, ctx)?;
-    if let Some((database, name)) = place {
-        altered.table.database = database;
-        altered.table.name = name;
+    let mut altered = alter::alter(&old, actions, &dictionary, ctx)?;
+    if let Some((database, name)) = &place {
+        let Altered { table, related, .. } = &mut altered;
+        let place = (database.as_str(), name.as_str());
+        foreign_key::moved_and_altered(&old, table, place, &dictionary, related, ctx)?;
     }
     check_primary_key(&altered.table, ctx)?;
     if altered.rebuild {
-        return rebuild(&old, altered, text, ctx);
+        return rebuild(&old, altered, &dictionary, text, ctx);
     }
+    let related = std::mem::take(&mut altered.related);
     let change = SchemaChange::AlterInPlace {
         old: Arc::clone(&old),
         new: altered.table.clone(),
     };
-    ctx.change(change, text)
-        .map_err(|error| duplicate(error, &old, &altered, ctx))?;
+    ctx.change(&dictionary, change, related, text)
+        .map_err(|error| refused(error, &old, &altered, ctx))?;
     Ok(records(0, ctx.warnings.count()))
 }
 
@@ -258,7 +284,14 @@ fn new_place(
     Ok(Some((database.to_string(), name.to_string())))
 }
 
-fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
+fn rebuild(
+    old: &Arc<Table>,
+    mut altered: Altered,
+    dictionary: &Dictionary,
+    text: &str,
+    ctx: &mut DdlContext<'_>,
+) -> Outcome {
+    let related = std::mem::take(&mut altered.related);
     let outcome = Arc::new(Mutex::new(Converted::default()));
     let new = altered.table.clone();
     let mut conversion = Conversion::new(old, &new, &altered, ctx.session, &outcome)?;
@@ -268,12 +301,12 @@ fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<
         auto_increment_used: conversion.auto_increment_used(),
         convert: Box::new(move |image, out| conversion.convert(image, out)),
     };
-    let result = ctx.change(change, text);
+    let result = ctx.change(dictionary, change, related, text);
     let mut converted = outcome.lock();
     if let (Err(TxnError::Conversion(_)), Some(error)) = (&result, converted.error.take()) {
         return Err(error.into());
     }
-    result.map_err(|error| duplicate(error, old, &altered, ctx))?;
+    result.map_err(|error| refused(error, old, &altered, ctx))?;
     for condition in converted.warnings.list() {
         ctx.warnings.push(condition.level, condition.error.clone());
     }
@@ -281,15 +314,17 @@ fn rebuild(old: &Arc<Table>, altered: Altered, text: &str, ctx: &mut DdlContext<
     Ok(records(rows, ctx.warnings.count()))
 }
 
-/// 1062 for rows that a new unique key does not take.
-fn duplicate(
-    error: TxnError,
-    old: &Arc<Table>,
-    altered: &Altered,
-    ctx: &DdlContext<'_>,
-) -> Failure {
+/// 1062 for rows that a new unique key does not take, 1452 for those without a parent.
+fn refused(error: TxnError, old: &Arc<Table>, altered: &Altered, ctx: &DdlContext<'_>) -> Failure {
     match error {
         TxnError::DuplicateKey { index } => duplicate::error(&index, old, altered, ctx).into(),
+        TxnError::ForeignKey { name } => {
+            let table = &altered.table;
+            let key = table.foreign_keys.iter().find(|key| key.name == name);
+            let clause = key.map(|key| foreign_key::foreign_key_clause(key, table));
+            let clause = clause.unwrap_or_default();
+            SqlError::no_referenced_row(&table.database, &table.name, clause).into()
+        }
         other => other.into(),
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
+    change::{Changed, delete_row, insert_row, update_row},
     subquery::{collect, run_query},
 };
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
-    txn::{LockMode, OnConflict, Read, TxnError},
+    txn::{LockMode, OnConflict, Read},
     types::{Column, ColumnType, Table, Value, row},
 };
 use std::sync::Arc;
@@ -106,6 +107,8 @@ struct Inserter<'p> {
     /// IGNORE counts the rows that came to nothing, otherwise those that were changed or replaced
     /// count.
     duplicates: u64,
+    /// Rows that break a constraint count as if they had not been there.
+    ignored: u64,
     /// The value that the row itself gives its AUTO_INCREMENT column, if it is more than 0.
     given: u64,
 }
@@ -136,6 +139,7 @@ impl<'p> Inserter<'p> {
             affected: 0,
             records: 0,
             duplicates: 0,
+            ignored: 0,
             given: 0,
         }
     }
@@ -147,7 +151,8 @@ impl<'p> Inserter<'p> {
         } else {
             format!(
                 "Records: {}  Duplicates: {}  Warnings: {warnings}",
-                self.records, self.duplicates
+                self.records - self.ignored,
+                self.duplicates
             )
         };
         Outcome {
@@ -397,9 +402,8 @@ impl<'p> Inserter<'p> {
             false => LockMode::Shared,
         };
         loop {
-            match context.txn.insert(self.table, &self.image, duplicates) {
-                Ok(()) => {
-                    context.handler.write += 1;
+            let index = match insert_row(self.table, &self.image, duplicates, context)? {
+                Changed::Done => {
                     self.affected += 1;
                     self.note_given(context);
                     if self.first_generated == 0 {
@@ -407,21 +411,26 @@ impl<'p> Inserter<'p> {
                     }
                     return Ok(());
                 }
-                Err(TxnError::DuplicateKey { index }) => {
-                    if self.duplicate(&index, context)? {
-                        // The value of a row that does not come goes to the next one.
-                        if !reserved.is_empty() || self.generated == 0 {
-                            self.reserved = reserved;
-                        } else if self.reserved.start
-                            == context.auto_increment.after(self.generated)
-                        {
-                            self.reserved.start = self.generated;
-                        }
-                        return Ok(());
-                    }
+                Changed::Ignored => {
+                    self.ignored += 1;
+                    self.give_back(reserved, context);
+                    return Ok(());
                 }
-                Err(error) => return Err(error.into()),
+                Changed::Duplicate(index) => index,
+            };
+            if self.duplicate(&index, context)? {
+                self.give_back(reserved, context);
+                return Ok(());
             }
+        }
+    }
+
+    /// The value of a row that does not come goes to the next one.
+    fn give_back(&mut self, reserved: std::ops::Range<u64>, context: &ExecContext) {
+        if !reserved.is_empty() || self.generated == 0 {
+            self.reserved = reserved;
+        } else if self.reserved.start == context.auto_increment.after(self.generated) {
+            self.reserved.start = self.generated;
         }
     }
 
@@ -463,9 +472,9 @@ impl<'p> Inserter<'p> {
                 self.affected += 1;
                 return Ok(true);
             }
-            context.txn.delete(self.table, &key, &old)?;
-            context.handler.delete += 1;
-            self.affected += 1;
+            if let Changed::Done = delete_row(self.table, &key, &old, Some(&self.image), context)? {
+                self.affected += 1;
+            }
             self.duplicates += 1;
             return Ok(false);
         }
@@ -513,9 +522,13 @@ impl<'p> Inserter<'p> {
             self.last_id = 0;
             return Ok(());
         }
-        match context.txn.update(self.table, key, old, &image) {
-            Ok(()) => {}
-            Err(TxnError::DuplicateKey { index }) => {
+        match update_row(self.table, key, old, &image, context)? {
+            Changed::Done => {}
+            Changed::Ignored => {
+                self.duplicates += 1;
+                return Ok(());
+            }
+            Changed::Duplicate(index) => {
                 let error = duplicate_error(self.table, &index, &self.run.row);
                 if !self.plan.ignore {
                     return Err(error.into());
@@ -524,9 +537,7 @@ impl<'p> Inserter<'p> {
                 self.duplicates += 1;
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
         }
-        context.handler.update += 1;
         self.affected += 2;
         self.duplicates += u64::from(!self.plan.ignore);
         if let Some(auto) = self.auto {
@@ -617,6 +628,12 @@ fn put_visible(byte: u8, out: &mut Vec<u8>) {
 
 /// 1062 with the values of the key.
 pub(crate) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlError {
+    let entry = duplicate_entry(table, name, row);
+    SqlError::duplicate_entry(entry, format_args!("{}.{name}", table.name))
+}
+
+/// The values of a row's key, as errors show them.
+pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> String {
     let index = table
         .primary
         .iter()
@@ -653,6 +670,5 @@ pub(crate) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlEr
             Some(value) => text(value, decimals, &mut entry),
         }
     }
-    let entry: String = String::from_utf8_lossy(&entry).chars().take(64).collect();
-    SqlError::duplicate_entry(entry, format_args!("{}.{name}", table.name))
+    String::from_utf8_lossy(&entry).chars().take(64).collect()
 }

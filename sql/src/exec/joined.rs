@@ -7,6 +7,7 @@
 use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
+    change::{self, Changed, delete_row},
     insert::{default_value, duplicate_error},
     memory::{self, Memory},
     write::{check_safe, encode_updated, note_auto_increment},
@@ -16,7 +17,7 @@ use crate::{
     plan::{Assigned, Joined, Target},
 };
 use cohort_engine::{
-    txn::{LockMode, OnConflict, Read, TxnError},
+    txn::{LockMode, OnConflict, Read},
     types::{Value, row},
 };
 use rustc_hash::FxHashSet;
@@ -68,9 +69,8 @@ pub(super) fn delete(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
             if context
                 .txn
                 .get(target.table.rows, &key, newest, &mut image)?
+                && let Changed::Done = delete_row(&target.table, &key, &image, None, context)?
             {
-                context.txn.delete(&target.table, &key, &image)?;
-                context.handler.delete += 1;
                 deleted += 1;
             }
         }
@@ -173,16 +173,16 @@ fn update_row(
     if after == before {
         return Ok(false);
     }
-    match context.txn.update(table, key, &before, &after) {
-        Ok(()) => {
+    match change::update_row(table, key, &before, &after, context)? {
+        Changed::Done => {
             let auto = table.auto_increment_column();
             if let Some(auto) = auto.filter(|auto| assigned.contains(auto)) {
                 note_auto_increment(table, row.get(auto), context);
             }
-            context.handler.update += 1;
             Ok(true)
         }
-        Err(TxnError::DuplicateKey { index }) => {
+        Changed::Ignored => Ok(false),
+        Changed::Duplicate(index) => {
             let error = duplicate_error(table, &index, &row);
             if !plan.ignore {
                 return Err(error.into());
@@ -190,6 +190,5 @@ fn update_row(
             context.eval.warnings.warn(error);
             Ok(false)
         }
-        Err(error) => Err(error.into()),
     }
 }

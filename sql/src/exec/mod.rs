@@ -1,25 +1,29 @@
 //! The executor: runs a plan with parameters in a transaction.
 //!
 //! Rows are pushed: reading a table calls, for each row that passes its conditions, the reading
-//! of the next table, and the last one the block's tail (grouping, HAVING, DISTINCT, ORDER BY,
-//! LIMIT) and then the output. A row is one array of slots per block; reading a table fills the
+//! of the next table, and the last one the block's later stages (grouping and HAVING; window
+//! functions; DISTINCT, ORDER BY and LIMIT) and then the output. A row is one array of slots per block; reading a table fills the
 //! slots of its columns, and only of those that are wanted.
 
 mod aggregate;
 mod block;
+mod change;
 mod derived;
 mod distinct;
+mod foreign_key;
 mod insert;
 mod joined;
 mod key;
 pub(crate) mod memory;
 mod patience;
 mod scan;
+mod set_operation;
 mod sort;
 mod subquery;
 mod tail;
 mod temporary;
 mod ways;
+mod window;
 mod write;
 
 pub use derived::Tables;
@@ -30,7 +34,7 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, for_variable},
     output::Output,
-    plan::{Body, Insert, Plan, Query, TableUse},
+    plan::{Body, Insert, Plan, Query, Relations, TableRelations, TableUse},
 };
 use cohort_engine::{
     invariant::Broken,
@@ -101,6 +105,10 @@ pub struct ExecContext<'a> {
     pub insert_id: u64,
     /// auto_increment_increment and auto_increment_offset.
     pub auto_increment: Spacing,
+    /// The foreign keys that it meets; `None`: foreign_key_checks is off.
+    pub relations: Option<&'a Relations>,
+    /// IGNORE: a row that breaks a constraint is left out, with a warning.
+    pub ignore: bool,
     /// sql_safe_updates: rows are changed only where a key finds them, or up to a LIMIT.
     pub safe_updates: bool,
     /// Counted while running.
@@ -172,7 +180,12 @@ enum Flow {
 
 type Flowing = Result<Flow, Stop>;
 
-impl ExecContext<'_> {
+impl<'a> ExecContext<'a> {
+    /// The foreign keys of a table, if it has some that the statement must look after.
+    fn relations_of(&self, table: &Table) -> Option<&'a TableRelations> {
+        self.relations?.of_table(table.id)
+    }
+
     /// To be called for every row: now and then lets others go first, and notices KILL and
     /// max_execution_time.
     #[inline]
@@ -232,6 +245,8 @@ impl ExecContext<'_> {
             select_limit: self.select_limit,
             insert_id: self.insert_id,
             auto_increment: self.auto_increment,
+            relations: self.relations,
+            ignore: self.ignore,
             safe_updates: self.safe_updates,
             handler: self.handler,
             tables: self.tables.clone(),
@@ -243,14 +258,16 @@ impl ExecContext<'_> {
 
 /// Takes the metadata locks of a plan's tables. `false`: a table was changed since, and the
 /// statement must be compiled again.
-pub fn use_tables(plan: &Plan, txn: &mut Txn) -> Result<bool, SqlError> {
+pub fn use_tables(plan: &Plan, engine: &Engine, txn: &mut Txn) -> Result<bool, SqlError> {
     for TableUse { table, writes, .. } in &plan.tables {
         match txn.use_table(table, *writes)? {
             Some(current) if current.id == table.id && current.since == table.since => {}
             _ => return Ok(false),
         }
     }
-    Ok(true)
+    // Foreign keys of others are no part of a table's definition. From now on they stay.
+    let dictionary = engine.dictionary();
+    Ok(dictionary.version() == plan.dictionary || plan.relations.hold_in(&dictionary))
 }
 
 /// Runs a plan. Rows go to `out`, without its `end`. A statement that fails leaves no changes.

@@ -290,7 +290,8 @@ fn merge(
     context: &mut ExecContext,
     each: &mut dyn FnMut(&mut ExecContext, Vec<Value>) -> Flowing,
 ) -> Flowing {
-    let mut readers: Vec<RowReader> = ranges.iter().map(|r| file.read(r.start, r.end)).collect();
+    let mut readers: Vec<RowReader<&RowFile>> =
+        ranges.iter().map(|r| file.read(r.start, r.end)).collect();
     let mut heads = BinaryHeap::with_capacity(readers.len());
     for (run, reader) in readers.iter_mut().enumerate() {
         if let Some(row) = reader.next()? {

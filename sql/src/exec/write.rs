@@ -7,6 +7,7 @@
 use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
+    change::{Changed, delete_row, update_row},
     insert::{default_value, duplicate_error, now},
     sort::Sorter,
     tail::limit_values,
@@ -18,7 +19,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::broken,
-    txn::TxnError,
+    txn::{LockMode, OnConflict, Read},
     types::{Table, Value, row},
 };
 use std::sync::Arc;
@@ -176,9 +177,10 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
             if !change {
                 return Ok(());
             }
-            match context.txn.update(&plan.table, key, before, &after) {
-                Ok(()) => {}
-                Err(TxnError::DuplicateKey { index }) => {
+            match update_row(&plan.table, key, before, &after, context)? {
+                Changed::Done => {}
+                Changed::Ignored => return Ok(()),
+                Changed::Duplicate(index) => {
                     let error = duplicate_error(&plan.table, &index, &run.row);
                     if !plan.ignore {
                         return Err(error.into());
@@ -186,12 +188,10 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
                     context.eval.warnings.warn(error);
                     return Ok(());
                 }
-                Err(error) => return Err(error.into()),
             }
             if let Some(auto) = auto {
                 note_auto_increment(&plan.table, run.row.get(auto), context);
             }
-            context.handler.update += 1;
             changed += 1;
             Ok(())
         },
@@ -326,6 +326,32 @@ pub(super) fn encode_updated(
     Ok(())
 }
 
+/// Reads a row that was found once more; false if it is gone, or not wanted any more.
+fn found_again(
+    plan: &Delete,
+    run: &mut BlockRun,
+    key: &[u8],
+    image: &mut Vec<u8>,
+    context: &mut ExecContext,
+) -> Result<bool, Stop> {
+    let read = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
+    if !context.txn.get(plan.table.rows, key, read, image)? {
+        return Ok(false);
+    }
+    let Some(source) = plan.block.sources.first() else {
+        return Err(broken("the rows to delete are of a table").into());
+    };
+    // Rows that are sorted first are all found before the first one is deleted.
+    if !plan.block.order.is_empty() {
+        return Ok(true);
+    }
+    let columns = row::decode(&plan.table, image)?;
+    for (slot, value) in run.row.iter_mut().zip(columns) {
+        *slot = value;
+    }
+    run.all_hold(&source.filter, context)
+}
+
 /// Runs a DELETE.
 pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome, Stop> {
     let mut deleted = 0;
@@ -336,15 +362,27 @@ pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome
         false,
         context,
         &mut |run, context, key, image| {
+            // An earlier row may have taken it along, or changed it.
+            let mut again = Vec::new();
+            let mut image = image;
+            if context
+                .relations
+                .is_some_and(|r| r.come_back_to(plan.table.id))
+            {
+                if !found_again(plan, run, key, &mut again, context)? {
+                    return Ok(());
+                }
+                image = &again;
+            }
             if plan.conditions_repeat && context.txn.read_newer() {
                 let (block, table) = (&plan.block, &plan.table);
                 if visible_alike(block, table, run, key, context, |_, _, _| Ok(true)) {
                     context.txn.disregard_read();
                 }
             }
-            context.txn.delete(&plan.table, key, image)?;
-            context.handler.delete += 1;
-            deleted += 1;
+            if let Changed::Done = delete_row(&plan.table, key, image, None, context)? {
+                deleted += 1;
+            }
             Ok(())
         },
     )?;

@@ -113,7 +113,7 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
-            self.refuse_missing(token, text, &lexer)?;
+            self.refuse_missing(token, text)?;
             if text == b"," && self.in_updated_tables() {
                 self.push(token, Out::make_word("CROSS", None));
                 self.push(token, Out::make_word("JOIN", None));
@@ -139,7 +139,10 @@ impl Converter<'_> {
                     self.push(Token { kind, ..token }, Out::make_word(&name, quote));
                     continue;
                 }
-                if let Some(rest) = self.take_charset(token, &lexer) {
+                if self.rewrite_table(token, &lexer)? {
+                    continue;
+                }
+                if let Some(rest) = self.take_words(token, &lexer)? {
                     lexer = rest;
                     continue;
                 }
@@ -302,7 +305,8 @@ impl Converter<'_> {
             || inside.kind == Inside::Tables && last.is_symbol(self.source, "(")
             || (inside.kind == Inside::Tables || inside.from) && last.is_symbol(self.source, ",");
         let next = after.clone().next_token();
-        let is_query = next.is_word(self.source, "SELECT") || next.is_word(self.source, "WITH");
+        let queries = ["SELECT", "WITH", "VALUES", "TABLE"];
+        let is_query = queries.iter().any(|word| next.is_word(self.source, word));
         match at_table && !is_query {
             true => Inside::Tables,
             false => Inside::Other,
@@ -346,7 +350,19 @@ impl Converter<'_> {
     fn note_locking(&mut self, token: Token, text: &[u8], after: &Lexer) {
         let of = |kind: &str| self.follows(&[kind, "FOR"]);
         if !is_one_of(text, &["OF"]) || !of("UPDATE") && !of("SHARE") {
-            if is_one_of(text, &["FOR", "NOWAIT", "SKIP", "ON", "INTO", "UNION"]) {
+            if is_one_of(
+                text,
+                &[
+                    "FOR",
+                    "NOWAIT",
+                    "SKIP",
+                    "ON",
+                    "INTO",
+                    "UNION",
+                    "EXCEPT",
+                    "INTERSECT",
+                ],
+            ) {
                 self.locking = None;
             }
             return;
@@ -382,17 +398,17 @@ impl Converter<'_> {
     }
 
     /// Refuses what MySQL has here and sqlparser does not.
-    fn refuse_missing(&self, token: Token, text: &[u8], after: &Lexer) -> Result<(), SqlError> {
+    fn refuse_missing(&self, token: Token, text: &[u8]) -> Result<(), SqlError> {
+        if token.kind == Kind::Word && is_one_of(text, &["EXCLUDE"]) {
+            let ends = ["PRECEDING", "FOLLOWING", "ROW"];
+            if ends.iter().any(|word| self.follows(&[word])) {
+                return Err(SqlError::not_supported("EXCLUDE"));
+            }
+        }
         if token.kind != Kind::Word || !self.last_is(")") && !self.last_is("(") {
             return Ok(());
         }
-        let rows = is_one_of(text, &["VALUES"])
-            && after.clone().next_token().is_word(self.source, "ROW")
-            && self.last_is("(");
         let writes = is_one_of(text, &["UPDATE", "DELETE"]) && self.last_is(")");
-        if rows {
-            return Err(SqlError::not_supported("VALUES"));
-        }
         if writes && self.begins_with("WITH") {
             return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
         }
@@ -487,6 +503,98 @@ impl Converter<'_> {
         self.push(token, Out::make_word("FORMAT", None));
         self.push(token, Out::DoubleQuotedString(name));
         Some(lexer)
+    }
+
+    /// TABLE t as a query: SELECT * FROM t. True if the word is done with.
+    fn rewrite_table(&mut self, token: Token, after: &Lexer) -> Result<bool, SqlError> {
+        if !token.is_word(self.source, "TABLE") || !self.begins_query() {
+            return Ok(false);
+        }
+        let mut lexer = after.clone();
+        lexer.next_token();
+        let mut next = lexer.next_token();
+        if next.is_symbol(self.source, ".") {
+            lexer.next_token();
+            next = lexer.next_token();
+        }
+        let ends = [
+            "ORDER",
+            "LIMIT",
+            "INTO",
+            "UNION",
+            "EXCEPT",
+            "INTERSECT",
+            "ON",
+            "FOR",
+            "LOCK",
+        ];
+        let goes_on = next.kind == Kind::End
+            || [")", ";"]
+                .iter()
+                .any(|symbol| next.is_symbol(self.source, symbol))
+            || ends.iter().any(|word| next.is_word(self.source, word));
+        if !goes_on {
+            self.tokens.push(next);
+            return Err(self.error_here());
+        }
+        self.push(token, Out::make_word("SELECT", None));
+        self.push(token, Out::Mul);
+        self.push(token, Out::make_word("FROM", None));
+        self.open.last_mut().unwrap_or(&mut self.outside).from = true;
+        Ok(true)
+    }
+
+    /// Whether a query can begin behind the tokens so far.
+    fn begins_query(&self) -> bool {
+        let Some(last) = self.tokens.last() else {
+            return true;
+        };
+        let operators = ["UNION", "EXCEPT", "INTERSECT"];
+        let is = |token: &Token, words: &[&str]| {
+            words.iter().any(|word| token.is_word(self.source, word))
+        };
+        let before = self.tokens.iter().rev().nth(1);
+        let combines = is(last, &operators)
+            || is(last, &["ALL", "DISTINCT"]) && before.is_some_and(|t| is(t, &operators));
+        let inserts = self.begins_with("INSERT") || self.begins_with("REPLACE");
+        let into = inserts && !is(last, &["INSERT", "REPLACE", "INTO", "IGNORE"]);
+        let explains = self.tokens.len() == 1 && self.begins_with("EXPLAIN");
+        let follows_with = self.begins_with("WITH") && self.last_is(")");
+        combines || into || explains || follows_with || self.last_is("(")
+    }
+
+    /// Words that are taken together: then the lexer behind them.
+    fn take_words<'l>(
+        &mut self,
+        token: Token,
+        after: &Lexer<'l>,
+    ) -> Result<Option<Lexer<'l>>, SqlError> {
+        match self.take_from_first(token, after)? {
+            None => Ok(self.take_charset(token, after)),
+            rest => Ok(rest),
+        }
+    }
+
+    /// NTH_VALUE(…) FROM FIRST, which is what it does anyway: then the lexer behind it.
+    fn take_from_first<'l>(
+        &self,
+        token: Token,
+        after: &Lexer<'l>,
+    ) -> Result<Option<Lexer<'l>>, SqlError> {
+        if !token.is_word(self.source, "FROM") || !self.last_is(")") {
+            return Ok(None);
+        }
+        let mut lexer = after.clone();
+        let which = lexer.next_token();
+        let next = lexer.clone().next_token();
+        let goes_on = ["OVER", "RESPECT", "IGNORE"];
+        if !goes_on.iter().any(|word| next.is_word(self.source, word)) {
+            return Ok(None);
+        }
+        if which.is_word(self.source, "LAST") {
+            return Err(SqlError::not_supported("FROM LAST"));
+        }
+        Ok(which.is_word(self.source, "FIRST").then_some(lexer))
     }
 
     /// The last words so far, newest first, are these (upper case)?

@@ -75,7 +75,36 @@ impl Planner<'_> {
         self.names().in_aggregate = true;
         let args = self.aggregate_args(list);
         self.names().in_aggregate = false;
-        let (mut args, order) = args?;
+        self.aggregate_of(name, list, function, args?)
+    }
+
+    /// The same with OVER: other aggregates may be in its arguments.
+    pub(super) fn aggregate_over(
+        &mut self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+    ) -> Result<Aggregate, SqlError> {
+        let function = self.aggregate_function(name, list)?;
+        if let AggregateFunction::GroupConcat(_) = function {
+            return Err(SqlError::not_supported("group_concat as window function"));
+        }
+        if is_distinct(list) && function.can_be_distinct() {
+            return Err(SqlError::not_supported("<window function>(DISTINCT ..)"));
+        }
+        let args = self.aggregate_args(list)?;
+        if args.0.len() > 1 {
+            return Err(self.text.error_at_word(","));
+        }
+        self.aggregate_of(name, list, function, args)
+    }
+
+    fn aggregate_of(
+        &self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+        function: AggregateFunction,
+        (mut args, order): (Vec<Computed>, Vec<SortKey>),
+    ) -> Result<Aggregate, SqlError> {
         as_numbers(&function, &mut args);
         if function == AggregateFunction::Count && !is_distinct(list) && is_never_null(&args) {
             return Ok(self.count_rows());

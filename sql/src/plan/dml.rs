@@ -109,14 +109,14 @@ impl Planner<'_> {
     }
 
     /// Brings the tables that a SELECT reads into the scope of ON DUPLICATE KEY UPDATE: their
-    /// columns are in the slots after those of the new row. Of groups and of a UNION there are
-    /// none.
+    /// columns are in the slots after those of the new row. Of groups, of a UNION and of what window
+    /// functions were computed for there are none.
     fn name_sources(&mut self, select: &ast::Query, query: &Query) -> Result<Sources, SqlError> {
         let (ast::SetExpr::Select(select), [block]) = (body_of(select), query.blocks.as_slice())
         else {
             return Ok(Sources::default());
         };
-        if block.grouping.is_some() {
+        if block.grouping.is_some() || block.windowing.is_some() {
             return Ok(Sources::default());
         }
         let mark = self.mark();

@@ -1,6 +1,8 @@
 //! EXPLAIN: the tabular form, from the plan that would be executed.
 
-use super::{Access, Block, Bound, Derived, Input, Planner, Query, Source, access, dml, walk};
+use super::{
+    Access, Block, Bound, Combined, Derived, Input, Planner, Query, Source, access, dml, walk,
+};
 use crate::{
     error::SqlError,
     expr::{ExprType, coercibility},
@@ -151,14 +153,24 @@ impl Explainer {
             let kind = match (i, union || nested) {
                 (0, false) => alone,
                 (0, true) => first,
-                _ => "UNION",
+                _ => match query.combined {
+                    Combined::Union { .. } => "UNION",
+                    Combined::Intersect { .. } => "INTERSECT",
+                    Combined::Except { .. } => "EXCEPT",
+                },
             };
             self.block(block, kind, id);
         }
-        if union && query.distinct > 0 {
+        let result = match query.combined {
+            Combined::Union { distinct: 0 } => None,
+            Combined::Union { .. } => Some(("UNION RESULT", "union")),
+            Combined::Intersect { .. } => Some(("INTERSECT RESULT", "intersect")),
+            Combined::Except { .. } => Some(("EXCEPT RESULT", "except")),
+        };
+        if union && let Some((select_type, name)) = result {
             self.rows.push(Row {
-                select_type: "UNION RESULT",
-                table: Some(format!("<union{}>", ids.join(","))),
+                select_type,
+                table: Some(format!("<{name}{}>", ids.join(","))),
                 access: Some("ALL"),
                 extra: vec!["Using temporary"],
                 ..Row::default()
@@ -186,7 +198,9 @@ impl Explainer {
                 if block.grouping.as_ref().is_some_and(|g| !g.keys.is_empty()) || block.distinct {
                     row.extra.push("Using temporary");
                 }
-                if !block.order.is_empty() && !block.presorted {
+                let windows = block.windowing.iter().flat_map(|w| &w.windows);
+                let sorts = windows.into_iter().any(|window| !window.keys.is_empty());
+                if sorts || !block.order.is_empty() && !block.presorted {
                     row.extra.push("Using filesort");
                 }
             }

@@ -542,6 +542,7 @@ impl Planner<'_> {
                 table: Arc::clone(table),
                 alias: alias.unwrap_or(&table.name).to_string(),
                 writes: false,
+                implied: false,
             });
             return Ok(LeafInput::Stored(Arc::clone(table)));
         }

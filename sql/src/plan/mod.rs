@@ -1,8 +1,8 @@
 //! Plans: how a statement is executed, independent of its parameters.
 //!
 //! A query is one or several blocks (UNION). A block evaluates everything on one row of slots:
-//! the columns of its tables, values of the enclosing query that it refers to, and aggregates
-//! each have a slot of their own. Its tables are read in order, each for every row of those
+//! the columns of its tables, values of the enclosing query that it refers to, aggregates and
+//! window functions each have a slot of their own. Its tables are read in order, each for every row of those
 //! before it, as nested loops; an access path looks up what it needs with the values that are
 //! already in the row. So a lookup by a constant, by a column of a table before and by a column
 //! of the enclosing query are one thing, and so are a point lookup and a join.
@@ -24,14 +24,18 @@ mod joined;
 mod known;
 mod place;
 mod query;
+mod relations;
 mod scope;
 mod tree;
 mod union;
 mod walk;
+mod window;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
+pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use tree::*;
+pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
 
 use crate::{
     error::SqlError,
@@ -172,6 +176,8 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
+    let relations = Relations::of(&body, context.dictionary);
+    planner.tables.extend(relations.table_uses());
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -179,6 +185,7 @@ pub fn compile(
         columns: columns.into(),
         dictionary: context.dictionary.version(),
         tables: planner.tables,
+        relations,
         sizes: planner.sizes,
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,

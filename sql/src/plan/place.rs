@@ -11,7 +11,7 @@ use super::{
     from::{From, Group, Leaf, LeafInput},
     known,
     scope::{NamedTable, Names},
-    walk,
+    walk, window,
 };
 use crate::{
     error::SqlError,
@@ -65,6 +65,7 @@ impl Planner<'_> {
         let order = self.join_order(&from, &top, &wanted)?;
         self.sources(block, from, top, &order, &wanted)?;
         let names = self.names();
+        window::keep_slots(block, names);
         block.slots = names.slots;
         block.outer = names
             .outer
@@ -88,6 +89,8 @@ impl Planner<'_> {
         from.groups.iter().flat_map(|g| &g.on).for_each(&mut add);
         block.output.iter().for_each(|o| add(&o.expr));
         block.order.iter().for_each(|o| add(&o.value.expr));
+        let windowing = block.windowing.iter().flat_map(|w| &w.inputs);
+        windowing.for_each(|input| add(&input.value.expr));
         block.having.iter().for_each(|h| add(&h.expr));
         if let Some(grouping) = &block.grouping {
             grouping.keys.iter().for_each(|k| add(&k.expr));
@@ -95,6 +98,11 @@ impl Planner<'_> {
                 aggregate.args.iter().for_each(|a| add(&a.expr));
                 aggregate.order.iter().for_each(|o| add(&o.value.expr));
             }
+        }
+        if let Some(windowing) = &block.windowing {
+            windowing.slots(&mut |slot| {
+                slots.insert(slot);
+            });
         }
         slots
     }
@@ -181,7 +189,7 @@ impl Planner<'_> {
             let before = order.get(..position).unwrap_or_default();
             let conditions = usable(&from, &top, leaf).to_vec();
             let sort = sort.as_deref().filter(|_| position == 0);
-            let limit = block.limit.is_some() && order.len() == 1;
+            let limit = block.limit.is_some() && block.windowing.is_none() && order.len() == 1;
             let choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
             if choice.as_ref().is_some_and(|c| c.ordered) {
                 block.presorted = true;
@@ -494,7 +502,7 @@ fn wanted_columns(wanted: &BTreeSet<usize>, first: usize, columns: usize) -> Vec
 /// ORDER BY as columns of the first table, if it is nothing else and rows come out as read.
 fn sort_columns(block: &Block, order: &[usize], names: &Names) -> Option<Vec<(usize, bool)>> {
     let first = names.tables.get(*order.first()?)?;
-    if block.order.is_empty() || block.grouping.is_some() {
+    if block.order.is_empty() || block.grouping.is_some() || block.windowing.is_some() {
         return None;
     }
     block

@@ -137,7 +137,7 @@ impl Planner<'_> {
         around: Around,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         match body {
-            ast::SetExpr::SetOperation { .. } => self.union(body, around),
+            ast::SetExpr::SetOperation { .. } | ast::SetExpr::Values(_) => self.union(body, around),
             ast::SetExpr::Query(inner) if around.is_plain() && around.locks.is_empty() => {
                 self.query(inner)
             }
@@ -281,7 +281,10 @@ impl Planner<'_> {
         self.lock_leaves(&mut from, &around.locks)?;
         from.straight |= straight;
         let conditions = self.conditions(select.selection.as_ref())?;
+        self.name_windows(&select.named_window)?;
+        self.names().windows_allowed = true;
         let (output, columns) = self.projection(&select.select_token, &select.projection, &from)?;
+        self.names().windows_allowed = false;
         let keys = self.group_by(&select.group_by, &output)?;
         let having = match &select.having {
             None => None,
@@ -295,7 +298,9 @@ impl Planner<'_> {
         };
         let explicit = !keys.is_empty();
         let one_group = !explicit && !self.names().aggregates.is_empty();
+        self.names().windows_allowed = true;
         let mut order = self.order_by(around.order, &output, explicit)?;
+        self.check_named_windows()?;
         if one_group {
             // There is one row, whatever orders it.
             order.clear();
@@ -343,6 +348,7 @@ impl Planner<'_> {
         {
             grouping::check(&block, &conditions, &from, self.names())?;
         }
+        self.complete_windows(&mut block);
         grouping::keep_volatile(&mut block, self.names());
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
@@ -372,15 +378,12 @@ impl Planner<'_> {
             distribute_by,
             sort_by,
             having: _,
-            named_window,
+            named_window: _,
             qualify,
             window_before_qualify: _,
             value_table_mode,
             flavor,
         } = select;
-        if !named_window.is_empty() {
-            return Err(SqlError::not_supported("WINDOW"));
-        }
         if qualify.is_some() {
             return Err(SqlError::not_supported("QUALIFY"));
         }
@@ -631,7 +634,7 @@ impl Planner<'_> {
                 None => self.group_key(expr)?,
             };
             let names = self.names();
-            if names.aggregates_in(&key.expr) {
+            if names.aggregates_in(&key.expr) || names.windows_in(&key.expr) {
                 let mut items = names.select.items.iter();
                 let item = items.find(|(_, selected)| *selected == key.expr);
                 return Err(
@@ -802,6 +805,23 @@ impl Plan {
     #[must_use]
     pub fn is_select(&self) -> bool {
         self.returns_rows() || matches!(self.body, super::Body::SelectInto(..))
+    }
+    /// Whether it inserts, updates or deletes rows.
+    #[must_use]
+    pub fn changes_rows(&self) -> bool {
+        !self.is_select() && !matches!(self.body, super::Body::Explain(_))
+    }
+    /// INSERT IGNORE and the like.
+    #[must_use]
+    pub fn ignores(&self) -> bool {
+        use super::Body;
+        match &self.body {
+            Body::Insert(insert) => insert.ignore,
+            Body::Update(update) => update.ignore,
+            Body::Delete(delete) => delete.ignore,
+            Body::UpdateJoined(joined) | Body::DeleteJoined(joined) => joined.ignore,
+            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => false,
+        }
     }
     /// Whether it is a SELECT … FOR UPDATE, which a read-only transaction refuses.
     #[must_use]

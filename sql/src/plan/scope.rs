@@ -1,6 +1,9 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
-use super::{Aggregate, Computed, Planner, Subquery, Usage, walk};
+use super::{
+    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput, walk,
+    window::{NamedWindow, is_window_function},
+};
 use crate::{
     error::SqlError,
     expr::{
@@ -79,6 +82,11 @@ pub(super) struct Names {
     pub outer: Vec<(usize, usize, ExprType)>,
     pub subqueries: Vec<Subquery>,
     pub aggregates: Vec<Aggregate>,
+    pub windows: Vec<Window>,
+    pub window_inputs: Vec<WindowInput>,
+    /// The keys of each window that was resolved, with its name: for error 1055.
+    pub window_keys: Vec<(String, Vec<Expr>)>,
+    pub named_windows: Vec<NamedWindow>,
     pub select: Selected,
     /// The columns that are grouped by, and how GROUP BY calls them.
     pub grouped: Vec<(String, Expr)>,
@@ -86,6 +94,9 @@ pub(super) struct Names {
     /// For error texts.
     pub clause: &'static str,
     pub aggregates_allowed: bool,
+    pub windows_allowed: bool,
+    /// The window whose specification is being resolved.
+    pub in_window: Option<String>,
     pub outside: Outside,
     /// Only these tables are seen (ON sees those joined so far).
     pub visible: std::ops::Range<usize>,
@@ -104,6 +115,10 @@ impl Names {
             outer: Vec::new(),
             subqueries: Vec::new(),
             aggregates: Vec::new(),
+            windows: Vec::new(),
+            window_inputs: Vec::new(),
+            window_keys: Vec::new(),
+            named_windows: Vec::new(),
             select: Selected {
                 items: Vec::new(),
                 later: Vec::new(),
@@ -112,6 +127,8 @@ impl Names {
             aliases: Aliases::No,
             clause: "field list",
             aggregates_allowed: false,
+            windows_allowed: false,
+            in_window: None,
             outside,
             visible: 0..usize::MAX,
             inserted: None,
@@ -267,6 +284,9 @@ impl Names {
                 expr: key.clone(),
                 ambiguous: true,
             }),
+            (Some(selected), None) if self.windows_in(&selected) => {
+                return Err(SqlError::window_alias(dotted(path)));
+            }
             (selected, grouped) => selected.or(grouped.cloned()).map(Meaning::only),
         })
     }
@@ -294,6 +314,9 @@ impl Names {
         let Some(expr) = self.find_selected(path)? else {
             return Ok(None);
         };
+        if !direct && self.windows_in(&expr) {
+            return Err(SqlError::window_alias(dotted(path)));
+        }
         if !direct_alone && self.aggregates_in(&expr) {
             return Err(if direct {
                 SqlError::invalid_group_function()
@@ -678,6 +701,9 @@ impl Scope for Planner<'_> {
 
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {
         let name = function.name.to_string();
+        if is_window_function(&name) || function.over.is_some() && is_aggregate(&name) {
+            return self.window_call(function, &name).map(Some);
+        }
         if is_aggregate(&name) {
             return self.aggregate(function, &name).map(Some);
         }

@@ -1,5 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
+use super::{Relations, window::Windowing};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -25,8 +26,11 @@ pub struct Plan {
     pub columns: Arc<[ColumnMeta]>,
     /// The version of the dictionary it is valid for.
     pub dictionary: u64,
-    /// The stored tables it uses, once for each time it names them.
+    /// The stored tables it uses, once for each time it names them; then those that foreign keys
+    /// lead to.
     pub tables: Vec<TableUse>,
+    /// The foreign keys that it meets.
+    pub relations: Relations,
     /// The stored tables whose size its access paths and join orders were chosen by, with about
     /// how many rows they had then.
     pub sizes: Vec<(Arc<Table>, u64)>,
@@ -59,6 +63,8 @@ pub struct TableUse {
     pub alias: String,
     /// Whether it writes it, or locks its rows to write them.
     pub writes: bool,
+    /// The statement does not name it: a foreign key leads there.
+    pub implied: bool,
 }
 
 /// What a plan does.
@@ -85,13 +91,13 @@ pub enum Body {
 /// A query expression.
 #[derive(Debug)]
 pub struct Query {
-    /// One block, or those of a UNION.
+    /// One block, or the operands of UNION, INTERSECT or EXCEPT.
     pub blocks: Vec<Block>,
-    /// Of a UNION: the rows of the first `distinct` blocks are made distinct.
-    pub distinct: usize,
-    /// ORDER BY of a UNION, on its result rows. (A single block sorts for itself.)
+    /// How the rows of several blocks make the result.
+    pub combined: Combined,
+    /// ORDER BY of several blocks, on the result rows. (A single one sorts for itself.)
     pub order: Vec<SortKey>,
-    /// LIMIT of a UNION.
+    /// LIMIT of several blocks.
     pub limit: Option<Limit>,
     /// The types of the result.
     pub types: Vec<ExprType>,
@@ -106,14 +112,17 @@ impl Query {
         let [block] = self.blocks.as_slice() else {
             return false;
         };
-        let plain = block.grouping.is_none() && !block.distinct && block.limit.is_none();
+        let plain = block.grouping.is_none()
+            && block.windowing.is_none()
+            && !block.distinct
+            && block.limit.is_none();
         plain && !block.sources.is_empty()
     }
     /// A single block.
     #[must_use]
     pub fn of_block(block: Block) -> Query {
         Query {
-            distinct: 0,
+            combined: Combined::Union { distinct: 0 },
             order: Vec::new(),
             limit: None,
             types: block.output.iter().map(|o| infer(&o.expr)).collect(),
@@ -165,6 +174,26 @@ impl Query {
     }
 }
 
+/// How the rows of the blocks of a query make its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Combined {
+    /// Those of all blocks; the rows of the first `distinct` blocks are made distinct.
+    Union {
+        /// How many blocks.
+        distinct: usize,
+    },
+    /// Those of the first block that are in all others; without `all` each once.
+    Intersect {
+        /// As often as in the block that has the fewest.
+        all: bool,
+    },
+    /// Those of the first block that are in no other; without `all` each once.
+    Except {
+        /// As often as the first block has more than all others together.
+        all: bool,
+    },
+}
+
 /// SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT.
 #[derive(Debug, Default)]
 pub struct Block {
@@ -180,6 +209,8 @@ pub struct Block {
     pub grouping: Option<Grouping>,
     /// HAVING.
     pub having: Option<Condition>,
+    /// What is computed of the rows that HAVING admits, before DISTINCT and ORDER BY.
+    pub windowing: Option<Windowing>,
     /// The select list.
     pub output: Vec<Computed>,
     /// DISTINCT.

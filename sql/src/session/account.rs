@@ -7,7 +7,7 @@ use crate::{
     password,
     users::{self, Account, CACHING_SHA2, NATIVE, Users},
 };
-use cohort_engine::txn::DdlStatement;
+use cohort_engine::txn::{DdlStatement, Related};
 
 impl Session {
     /// SET PASSWORD, for oneself or another.
@@ -258,11 +258,13 @@ impl Session {
         let statement = DdlStatement {
             database: self.state.database.to_string(),
             text: format!("/* {what} {} */", names.join(", ")),
+            foreign_key_checks: true,
         };
+        let related = Related::default();
         let wait = self.state.settings().table_lock_wait_ms;
         let change = users::change(put, remove);
         let engine = &self.state.instance.engine;
-        engine.change_schema(&self.state.owner, change, &statement, wait, None)?;
+        engine.change_schema(&self.state.owner, change, &related, &statement, wait, None)?;
         Ok(())
     }
 }

@@ -73,7 +73,7 @@ impl LockedTables {
     pub fn check(&self, uses: &[TableUse]) -> Result<(), SqlError> {
         let mut free: Vec<&Name> = self.names.iter().collect();
         let mut read_only = None;
-        for used in uses {
+        for used in uses.iter().filter(|used| !used.implied) {
             let Some(place) = free.iter().position(|name| name.is_used_by(used)) else {
                 return Err(SqlError::table_not_locked(&used.alias));
             };

@@ -118,6 +118,8 @@ pub(super) fn is_query(sql: &[u8]) -> bool {
         Some(b'D') => is(b"DELETE"),
         Some(b'R') => is(b"REPLACE"),
         Some(b'W') => is(b"WITH"),
+        Some(b'V') => is(b"VALUES"),
+        Some(b'T') => is(b"TABLE"),
         Some(b'(') => true,
         _ => false,
     }
@@ -531,7 +533,7 @@ impl Session {
         let settings = self.state.settings();
         txn.set_lock_wait_ms(settings.row_lock_wait_ms, settings.table_lock_wait_ms);
         txn.start_statement(text);
-        match exec::use_tables(plan, &mut txn) {
+        match exec::use_tables(plan, &self.state.instance.engine, &mut txn) {
             Ok(true) => {}
             result => {
                 self.leave(txn, alone, result.as_ref().err());
@@ -606,6 +608,10 @@ impl Session {
             let setting = state.settings().execution_ms_max;
             changes.limit_time(plan.execution_ms_max.unwrap_or(setting));
         }
+        let checks = state.settings().foreign_key_checks;
+        if !checks && plan.changes_rows() {
+            txn.note_foreign_keys_done();
+        }
         let mut context = ExecContext {
             txn,
             engine: &state.instance.engine,
@@ -620,6 +626,8 @@ impl Session {
             select_limit: state.settings().select_limit,
             insert_id: state.insert_id,
             auto_increment: state.settings().auto_increment,
+            relations: checks.then_some(&plan.relations),
+            ignore: plan.ignores(),
             safe_updates: state.settings().safe_updates,
             handler: Handler::default(),
             tables: exec::Tables::default(),

@@ -159,11 +159,19 @@ impl Session {
         if let Some(warning) = warning {
             self.state.warnings.warn(warning);
         }
-        if matches!(
-            variable.name,
-            "character_set_database" | "collation_database"
-        ) {
-            let warning = SqlError::updating_deprecated(variable.name);
+        let deprecated = match variable.name {
+            name @ ("character_set_database" | "collation_database") => {
+                Some(SqlError::updating_deprecated(name))
+            }
+            "restrict_fk_on_non_standard_key" if value == Value::Int(0) => {
+                Some(SqlError::unsafe_parents())
+            }
+            name @ "restrict_fk_on_non_standard_key" => {
+                Some(SqlError::deprecated_without_replacement(name))
+            }
+            _ => None,
+        };
+        if let Some(warning) = deprecated {
             self.state.warnings.warn(warning);
         }
         if global {

@@ -359,6 +359,10 @@ pub struct Settings {
     pub auto_increment: Spacing,
     /// collation_connection: of literals.
     pub collation: Collation,
+    /// foreign_key_checks.
+    pub foreign_key_checks: bool,
+    /// restrict_fk_on_non_standard_key.
+    pub parents_unique: bool,
     /// sql_safe_updates.
     pub safe_updates: bool,
     /// sql_big_selects is off: max_join_size.
@@ -431,6 +435,8 @@ impl Settings {
             },
             collation: Collation::from_name(values.text("collation_connection"))
                 .unwrap_or(Collation::Utf8mb40900AiCi),
+            foreign_key_checks: on("foreign_key_checks"),
+            parents_unique: on("restrict_fk_on_non_standard_key"),
             safe_updates: on("sql_safe_updates"),
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
             primary_key_required: on("sql_require_primary_key"),

@@ -47,15 +47,31 @@ pub(in crate::log) fn lenenc(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends a QUERY event: BEGIN or one of XA (`ddl` false), or a DDL statement, whose commit number will have
-/// to be put at the returned offset.
-pub(in crate::log) fn query_event(
+/// Appends a QUERY event: BEGIN or one of XA.
+pub(in crate::log) fn query_event(out: &mut Vec<u8>, session: u32, database: &str, text: &str) {
+    query(out, session, database, text, None);
+}
+
+/// Appends the QUERY event of a DDL statement, of a session with these `flags2`. Its commit number
+/// will have to be put at the returned offset.
+pub(in crate::log) fn ddl_event(
     out: &mut Vec<u8>,
     session: u32,
     database: &str,
     text: &str,
-    ddl: bool,
+    flags2: u32,
 ) -> Option<usize> {
+    query(out, session, database, text, Some(flags2))
+}
+
+fn query(
+    out: &mut Vec<u8>,
+    session: u32,
+    database: &str,
+    text: &str,
+    ddl_flags: Option<u32>,
+) -> Option<usize> {
+    let ddl = ddl_flags.is_some();
     let start = begin(out, kind::QUERY, if ddl { 0 } else { SUPPRESS_USE });
     out.extend_from_slice(&session.to_le_bytes());
     out.extend_from_slice(&[0; 4]); // execution time in seconds
@@ -64,7 +80,8 @@ pub(in crate::log) fn query_event(
     let variables_length = out.len();
     out.extend_from_slice(&[0; 2]);
     let variables = out.len();
-    out.extend_from_slice(&[0, 0, 0, 0, 0]); // Q_FLAGS2: all checks on
+    out.push(0); // Q_FLAGS2: none, all checks are on
+    out.extend_from_slice(&ddl_flags.unwrap_or(0).to_le_bytes());
     out.push(1); // Q_SQL_MODE
     out.extend_from_slice(&SQL_MODE.to_le_bytes());
     out.extend_from_slice(b"\x06\x03std"); // Q_CATALOG_NZ

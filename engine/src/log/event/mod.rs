@@ -27,7 +27,7 @@ mod xa;
 pub(super) use cursor::Cursor;
 pub(super) use decode::{Event, Flaw, Gtid, checksum, previous_gtids, query, rows};
 pub(super) use describe::{describe, uuid};
-pub(super) use encode::{begin, finish, lenenc, query_event, rotate, stop};
+pub(super) use encode::{begin, ddl_event, finish, lenenc, query_event, rotate, stop};
 pub(super) use header::{FileHeader, FileHeaderFlaw, UNWRITTEN};
 pub(super) use table_map::table_map;
 pub(super) use xa::{XaStatement, prepared_xid, xa_prepare, xa_statement};
@@ -67,6 +67,11 @@ pub(super) const SUPPRESS_USE: u16 = 0x8;
 pub(super) const IGNORABLE: u16 = 0x80;
 /// Flag of a rows event: the last one of its statement.
 pub(super) const STATEMENT_END: u16 = 0x1;
+
+/// Flag of a rows event: it is applied without a look at foreign keys.
+pub(super) const NO_FOREIGN_KEY_CHECKS: u16 = 0x2;
+/// The same of a statement, in its event's `flags2`: OPTION_NO_FOREIGN_KEY_CHECKS.
+pub(super) const FLAGS2_NO_FOREIGN_KEY_CHECKS: u32 = 1 << 26;
 
 /// Where the position-dependent fields are.
 pub(super) mod offset {

@@ -53,6 +53,7 @@ fn table(id: u32) -> Table {
             comment: String::new(),
             visible: true,
             using_btree: false,
+            generated: false,
         }),
         indexes: Vec::new(),
         since: 0,
@@ -60,6 +61,7 @@ fn table(id: u32) -> Table {
         comment: String::new(),
         auto_increment_min: 0,
         map: Default::default(),
+        foreign_keys: Vec::new(),
         options: String::new(),
         created: 0,
     }

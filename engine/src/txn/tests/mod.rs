@@ -74,6 +74,7 @@ pub(super) fn index(engine: &Engine, name: &str, column: u16, unique: bool) -> I
         comment: String::new(),
         visible: true,
         using_btree: false,
+        generated: false,
     }
 }
 
@@ -105,6 +106,7 @@ pub(super) fn table(engine: &Engine, name: &str, primary: bool) -> Table {
         comment: String::new(),
         auto_increment_min: 0,
         map: Default::default(),
+        foreign_keys: Vec::new(),
         created: 0,
         options: String::new(),
     }
@@ -114,8 +116,16 @@ pub(super) fn change(engine: &Engine, change: SchemaChange<'_>) -> Result<crate:
     let statement = DdlStatement {
         database: "test".to_owned(),
         text: "DDL".to_owned(),
+        foreign_key_checks: true,
     };
-    engine.change_schema(&owner(99), change, &statement, 10_000, None)
+    engine.change_schema(
+        &owner(99),
+        change,
+        &super::Related::default(),
+        &statement,
+        10_000,
+        None,
+    )
 }
 
 /// The database `test` with the table `t`.

@@ -210,9 +210,17 @@ fn a_schema_change_waits_for_it_after_a_restart_too() {
         let statement = DdlStatement {
             database: "test".to_owned(),
             text: "DROP TABLE t".to_owned(),
+            foreign_key_checks: true,
         };
         let change = SchemaChange::DropTables(vec![t.id]);
-        engine.change_schema(&owner(9), change, &statement, 0, None)
+        engine.change_schema(
+            &owner(9),
+            change,
+            &super::Related::default(),
+            &statement,
+            0,
+            None,
+        )
     };
     let refused = drop_table(&engine);
     assert!(

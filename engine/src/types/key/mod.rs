@@ -201,6 +201,32 @@ pub fn encode_index(
     Ok(any_null)
 }
 
+/// The first parts of a key of `index`, a part for each of `columns`: the values that a row of
+/// another table, `from`, has in these. Columns of strings may be of other lengths, else types are
+/// the same. `None`: one of the values is NULL.
+pub fn encode_reference(
+    (from, columns): (&Table, &[u16]),
+    image: &[u8],
+    (to, index): (&Table, &Index),
+) -> Result<Option<Vec<u8>>, Malformed> {
+    let raw = row::raw_values(from, image, columns.iter().copied())?;
+    let mut key = Vec::with_capacity(16);
+    for ((part, column), bytes) in index.parts.iter().zip(columns).zip(&raw) {
+        let Some(bytes) = bytes else { return Ok(None) };
+        let source = from.columns.get(usize::from(*column)).ok_or(Malformed)?;
+        let target = to.columns.get(usize::from(part.column)).ok_or(Malformed)?;
+        if target.ty.is_string() {
+            let start = key.len();
+            mark_value(target, &mut key);
+            push_string(target, *part, bytes, &mut key);
+            invert(*part, &mut key, start);
+        } else {
+            encode_part(target, *part, &row::raw_value(source, bytes)?, &mut key);
+        }
+    }
+    Ok(Some(key))
+}
+
 /// Whether rows with these images have the same bytes in the columns of `index`, and so the same
 /// key.
 pub fn same_columns(

@@ -26,6 +26,7 @@ pub(crate) fn table(columns: Vec<Column>) -> Table {
         comment: String::new(),
         auto_increment_min: 0,
         map: Default::default(),
+        foreign_keys: Vec::new(),
         options: String::new(),
         created: 0,
     }
@@ -269,6 +270,7 @@ fn index_keys_from_images_are_those_from_values() {
         comment: String::new(),
         visible: true,
         using_btree: false,
+        generated: false,
     };
     for step in 0..8 {
         let pick = |values: &Vec<Value>| values[step % values.len()].clone();

@@ -443,7 +443,7 @@ pub fn length(table: &Table, bytes: &[u8]) -> Result<usize, Malformed> {
 
 /// The bytes of the values at `positions` in an image, without their length prefixes; `None` for
 /// NULL. For making keys without decoding rows.
-pub(super) fn raw_values<'a>(
+pub fn raw_values<'a>(
     table: &Table,
     image: &'a [u8],
     positions: impl Iterator<Item = u16> + Clone,

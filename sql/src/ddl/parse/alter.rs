@@ -3,7 +3,7 @@
 use super::{column, key, options};
 use crate::{
     command::{Cursor, Parsed},
-    ddl::syntax::{Action, CharsetSyntax, Place, TableOptions},
+    ddl::syntax::{Action, CharsetSyntax, Constraint, Place, TableOptions},
     error::SqlError,
     lexer::Kind,
 };
@@ -74,10 +74,10 @@ fn action(c: &mut Cursor, actions: &mut Vec<Action>) -> Parsed<()> {
 
 /// What follows MODIFY, or CHANGE and the old name.
 fn change(c: &mut Cursor, old: Option<String>, actions: &mut Vec<Action>) -> Parsed<()> {
-    let (column, keys) = column::column(c)?;
+    let (column, constraints) = column::column(c)?;
     let old = old.unwrap_or_else(|| column.name.clone());
     actions.push(Action::ChangeColumn(old, Box::new(column), place(c)?));
-    actions.extend(keys.into_iter().map(Action::AddKey));
+    actions.extend(constraints.into_iter().map(added));
     Ok(())
 }
 
@@ -85,28 +85,35 @@ fn add(c: &mut Cursor, actions: &mut Vec<Action>) -> Parsed<()> {
     if c.is("PARTITION") {
         return Err(partitions());
     }
-    if let Some(key) = key::key(c)? {
-        actions.push(Action::AddKey(key));
+    if let Some(constraint) = key::constraint(c)? {
+        actions.push(added(constraint));
         return Ok(());
     }
     c.eat("COLUMN");
     if !c.eat_symbol("(") {
-        let (column, keys) = column::column(c)?;
+        let (column, constraints) = column::column(c)?;
         actions.push(Action::AddColumn(Box::new(column), place(c)?));
-        actions.extend(keys.into_iter().map(Action::AddKey));
+        actions.extend(constraints.into_iter().map(added));
         return Ok(());
     }
     c.list(|c| {
-        if let Some(key) = key::key(c)? {
-            actions.push(Action::AddKey(key));
+        if let Some(constraint) = key::constraint(c)? {
+            actions.push(added(constraint));
             return Ok(());
         }
-        let (column, keys) = column::column(c)?;
+        let (column, constraints) = column::column(c)?;
         actions.push(Action::AddColumn(Box::new(column), Place::Same));
-        actions.extend(keys.into_iter().map(Action::AddKey));
+        actions.extend(constraints.into_iter().map(added));
         Ok(())
     })?;
     c.expect_symbol(")")
+}
+
+fn added(constraint: Constraint) -> Action {
+    match constraint {
+        Constraint::Key(key) => Action::AddKey(key),
+        Constraint::ForeignKey(key) => Action::AddForeignKey(key),
+    }
 }
 
 fn place(c: &mut Cursor) -> Parsed<Place> {
@@ -130,8 +137,7 @@ fn drop(c: &mut Cursor) -> Parsed<Action> {
         return Err(partitions());
     }
     if c.eat_all(&["FOREIGN", "KEY"]) {
-        // There are none, so there is none of this name.
-        return Err(SqlError::cannot_drop(c.name()?));
+        return Ok(Action::DropForeignKey(c.name()?));
     }
     if c.eat("CHECK") {
         return Err(SqlError::check_constraint_not_found(c.name()?));

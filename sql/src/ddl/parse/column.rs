@@ -4,15 +4,16 @@ use super::options::charset_clause;
 use crate::{
     command::{Cursor, Parsed},
     ddl::syntax::{
-        CharsetSyntax, ColumnSyntax, DefaultSyntax, KeyKind, KeySyntax, PartSyntax, TypeSyntax,
+        CharsetSyntax, ColumnSyntax, Constraint, DefaultSyntax, KeyKind, KeySyntax, PartSyntax,
+        TypeSyntax,
     },
     error::SqlError,
     lexer::{self, Kind},
 };
 use cohort_engine::types::{ColumnType, Value};
 
-/// A column and the keys that its clauses ask for.
-pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<KeySyntax>)> {
+/// A column and the constraints that its clauses ask for.
+pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> {
     let name = c.name()?;
     let mut column = ColumnSyntax {
         name,
@@ -44,15 +45,16 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<KeySyntax>)> {
     Ok((column, keys))
 }
 
-fn serial(column: &mut ColumnSyntax, keys: &mut Vec<KeySyntax>) {
+fn serial(column: &mut ColumnSyntax, keys: &mut Vec<Constraint>) {
     column.nullable = Some(false);
     column.auto_increment = true;
     add_key(column, KeyKind::Unique, keys);
 }
 
 /// The key that a column's own clause asks for; asking twice makes one.
-fn add_key(column: &ColumnSyntax, kind: KeyKind, keys: &mut Vec<KeySyntax>) {
-    if keys.iter().any(|key| key.kind == kind) {
+fn add_key(column: &ColumnSyntax, kind: KeyKind, keys: &mut Vec<Constraint>) {
+    let same = |other: &Constraint| matches!(other, Constraint::Key(key) if key.kind == kind);
+    if keys.iter().any(same) {
         return;
     }
     let part = PartSyntax {
@@ -60,14 +62,15 @@ fn add_key(column: &ColumnSyntax, kind: KeyKind, keys: &mut Vec<KeySyntax>) {
         prefix: None,
         desc: false,
     };
-    keys.push(KeySyntax {
+    keys.push(Constraint::Key(KeySyntax {
         kind,
         name: None,
         parts: vec![part],
         comment: String::new(),
         visible: true,
         using: None,
-    });
+        generated: false,
+    }));
 }
 
 /// `(n)`, if it is here.
@@ -395,7 +398,11 @@ fn string_attributes(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
 }
 
 /// One clause behind the type, if one is here.
-fn attribute(c: &mut Cursor, column: &mut ColumnSyntax, keys: &mut Vec<KeySyntax>) -> Parsed<bool> {
+fn attribute(
+    c: &mut Cursor,
+    column: &mut ColumnSyntax,
+    keys: &mut Vec<Constraint>,
+) -> Parsed<bool> {
     if c.eat_all(&["NOT", "NULL"]) {
         column.nullable = Some(false);
     } else if c.eat("NULL") {
@@ -411,6 +418,9 @@ fn attribute(c: &mut Cursor, column: &mut ColumnSyntax, keys: &mut Vec<KeySyntax
     } else if c.eat("UNIQUE") {
         c.eat("KEY");
         add_key(column, KeyKind::Unique, keys);
+    } else if c.is("REFERENCES") {
+        let key = super::key::references(c, vec![column.name.clone()])?;
+        keys.push(Constraint::ForeignKey(key));
     } else if c.eat_all(&["PRIMARY", "KEY"]) || c.eat("KEY") {
         add_key(column, KeyKind::Primary, keys);
     } else if c.eat("COMMENT") {
@@ -436,11 +446,10 @@ fn attribute(c: &mut Cursor, column: &mut ColumnSyntax, keys: &mut Vec<KeySyntax
 }
 
 fn unsupported_attribute(c: &Cursor) -> Option<&'static str> {
-    const CLAUSES: [(&str, &str); 8] = [
+    const CLAUSES: [(&str, &str); 7] = [
         ("INVISIBLE", "INVISIBLE columns"),
         ("GENERATED", "generated columns"),
         ("AS", "generated columns"),
-        ("REFERENCES", "FOREIGN KEY"),
         ("CHECK", "CHECK constraints"),
         ("CONSTRAINT", "CHECK constraints"),
         ("SRID", "spatial columns"),

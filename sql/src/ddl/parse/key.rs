@@ -2,12 +2,13 @@
 
 use crate::{
     command::{Cursor, Parsed},
-    ddl::syntax::{IndexType, KeyKind, KeySyntax, PartSyntax},
+    ddl::syntax::{Constraint, ForeignKeySyntax, IndexType, KeyKind, KeySyntax, PartSyntax},
     error::SqlError,
 };
+use cohort_engine::types::ReferentialAction;
 
 /// A key or another constraint of CREATE TABLE or ADD, if one is here.
-pub(super) fn key(c: &mut Cursor) -> Parsed<Option<KeySyntax>> {
+pub(super) fn constraint(c: &mut Cursor) -> Parsed<Option<Constraint>> {
     let mut name = None;
     let constraint = c.eat("CONSTRAINT");
     let kinds = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"];
@@ -17,15 +18,15 @@ pub(super) fn key(c: &mut Cursor) -> Parsed<Option<KeySyntax>> {
     if c.eat_all(&["PRIMARY", "KEY"]) {
         // MySQL takes a name here, too, and forgets it.
         key_name(c)?;
-        return typed(c, KeyKind::Primary, None).map(Some);
+        return typed(c, KeyKind::Primary, None).map(some_key);
     }
     if c.eat("UNIQUE") {
         c.eat_any(&["KEY", "INDEX"]);
         let name = key_name(c)?.or(name);
-        return typed(c, KeyKind::Unique, name).map(Some);
+        return typed(c, KeyKind::Unique, name).map(some_key);
     }
-    if c.is("FOREIGN") {
-        return Err(SqlError::not_supported("FOREIGN KEY"));
+    if c.eat_all(&["FOREIGN", "KEY"]) {
+        return foreign_key(c, name).map(|key| Some(Constraint::ForeignKey(key)));
     }
     if c.is("CHECK") {
         return Err(SqlError::not_supported("CHECK constraints"));
@@ -40,7 +41,83 @@ pub(super) fn key(c: &mut Cursor) -> Parsed<Option<KeySyntax>> {
         return Ok(None);
     }
     let name = key_name(c)?;
-    typed(c, KeyKind::Plain, name).map(Some)
+    typed(c, KeyKind::Plain, name).map(some_key)
+}
+
+fn some_key(key: KeySyntax) -> Option<Constraint> {
+    Some(Constraint::Key(key))
+}
+
+/// `[index] (columns) REFERENCES …`
+fn foreign_key(c: &mut Cursor, name: Option<String>) -> Parsed<ForeignKeySyntax> {
+    let index_name = key_name(c)?;
+    c.expect_symbol("(")?;
+    let columns = c.list(Cursor::name)?;
+    c.expect_symbol(")")?;
+    if !c.is("REFERENCES") {
+        return Err(c.error());
+    }
+    let mut key = references(c, columns)?;
+    key.name = name;
+    key.index_name = index_name;
+    Ok(key)
+}
+
+/// `REFERENCES parent [(columns)] [MATCH …] [ON DELETE …] [ON UPDATE …]`, here at its first word.
+pub(super) fn references(c: &mut Cursor, columns: Vec<String>) -> Parsed<ForeignKeySyntax> {
+    c.expect("REFERENCES")?;
+    let parent = c.table()?;
+    let mut parent_columns = Vec::new();
+    if c.eat_symbol("(") {
+        parent_columns = c.list(Cursor::name)?;
+        c.expect_symbol(")")?;
+    }
+    // Whatever is said, a NULL in one column is enough: MySQL, too, takes these words only.
+    if c.eat("MATCH") && c.eat_any(&["FULL", "PARTIAL", "SIMPLE"]).is_none() {
+        return Err(c.error());
+    }
+    let (mut on_delete, mut on_update) = (None, None);
+    while c.is("ON") {
+        let of = if c.are(&["ON", "DELETE"]) {
+            &mut on_delete
+        } else if c.are(&["ON", "UPDATE"]) {
+            &mut on_update
+        } else {
+            break;
+        };
+        c.eat("ON");
+        if of.is_some() {
+            return Err(c.error());
+        }
+        c.eat_any(&["DELETE", "UPDATE"]);
+        *of = Some(action(c)?);
+    }
+    Ok(ForeignKeySyntax {
+        name: None,
+        index_name: None,
+        columns,
+        parent,
+        parent_columns,
+        on_delete: on_delete.unwrap_or_default(),
+        on_update: on_update.unwrap_or_default(),
+    })
+}
+
+fn action(c: &mut Cursor) -> Parsed<ReferentialAction> {
+    if c.eat_all(&["NO", "ACTION"]) {
+        return Ok(ReferentialAction::NoAction);
+    }
+    if c.eat_all(&["SET", "NULL"]) {
+        return Ok(ReferentialAction::SetNull);
+    }
+    if c.eat_all(&["SET", "DEFAULT"]) {
+        return Ok(ReferentialAction::SetDefault);
+    }
+    match c.eat_any(&["RESTRICT", "CASCADE"]) {
+        Some(0) => Ok(ReferentialAction::Restrict),
+        Some(_) => Ok(ReferentialAction::Cascade),
+        None => Err(c.error()),
+    }
 }
 
 fn key_name(c: &mut Cursor) -> Parsed<Option<String>> {
@@ -81,6 +158,7 @@ pub(super) fn definition(c: &mut Cursor, kind: KeyKind, name: Option<String>) ->
         comment: String::new(),
         visible: true,
         using: None,
+        generated: false,
     };
     loop {
         if let Some(using) = index_type(c)? {

@@ -9,7 +9,7 @@ mod column;
 mod key;
 mod options;
 
-use super::syntax::{Absent, Action, CreateTable, KeyKind, Statement, TableOptions};
+use super::syntax::{Absent, Action, Constraint, CreateTable, KeyKind, Statement, TableOptions};
 use crate::{
     command::{Cursor, Parsed},
     error::SqlError,
@@ -180,15 +180,22 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
         if_not_exists,
         columns: Vec::new(),
         keys: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
     };
     c.list(|c| {
-        if let Some(key) = key::key(c)? {
-            table.keys.push(key);
+        let constraints = if let Some(constraint) = key::constraint(c)? {
+            vec![constraint]
         } else {
-            let (column, keys) = column::column(c)?;
+            let (column, constraints) = column::column(c)?;
             table.columns.push(column);
-            table.keys.extend(keys);
+            constraints
+        };
+        for constraint in constraints {
+            match constraint {
+                Constraint::Key(key) => table.keys.push(key),
+                Constraint::ForeignKey(key) => table.foreign_keys.push(key),
+            }
         }
         Ok(())
     })?;

@@ -528,13 +528,12 @@ fn in_bases(
     let number = match args.args.first().and_then(literal::digits_number) {
         Some(number) => Some(Cow::Owned(number.to_string().into_bytes())),
         // Of a BIT, too, and not its bytes.
-        None => match args.value(0, context)? {
-            value if is_bit(args.args.first()) => {
-                let number = convert::string(&value, 0);
-                number.map(|text| Cow::Owned(text.into_owned()))
-            }
-            _ => args.string(0, context)?,
-        },
+        None if is_bit(args.args.first()) => {
+            let value = args.value(0, context)?;
+            let number = convert::string(&value, 0);
+            number.map(|text| Cow::Owned(text.into_owned()))
+        }
+        None => args.string(0, context)?,
     };
     let Some(text) = number.filter(|text| !text.is_empty()) else {
         return Ok(Value::Null);

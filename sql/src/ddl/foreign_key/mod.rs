@@ -1,0 +1,151 @@
+//! Foreign keys in schema changes.
+//!
+//! A foreign key is part of the definition of its table, the child. The parent is known by name:
+//! with foreign_key_checks off it may come later, and a parent that is made anew, emptied or
+//! rebuilt stays the parent. So a change of one table can concern others:
+//!
+//! * `define` makes the foreign keys that a statement adds, by MySQL's rules.
+//! * `others` says what a statement may not do because of others' foreign keys, and how these
+//!   change with it (a parent or its column gets another name).
+//! * The engine is told with each change which tables it took to be concerned (`Related`), and
+//!   refuses it if they are others by then.
+
+mod define;
+mod others;
+
+pub(super) use define::{NewKeys, add, drop_redundant, generated_keys, kept, needed};
+pub(super) use others::{altered, created, dropped, moved_and_altered, renamed, truncated};
+
+use crate::error::SqlError;
+use cohort_engine::types::{Column, ColumnType, ForeignKey, ReferentialAction, Table};
+use std::fmt::Write;
+
+/// A name as SHOW CREATE TABLE quotes it.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// The foreign key as SHOW CREATE TABLE and errors write it: ``CONSTRAINT `f` FOREIGN KEY (`a`)
+/// REFERENCES `p` (`id`) ON DELETE CASCADE``.
+#[must_use]
+pub fn foreign_key_clause(key: &ForeignKey, child: &Table) -> String {
+    clause_in(key, child, quoted)
+}
+
+/// The same, with names quoted otherwise.
+pub(super) fn clause_in(
+    key: &ForeignKey,
+    child: &Table,
+    quoted: impl Fn(&str) -> String,
+) -> String {
+    let columns = key.columns.iter().map(|position| {
+        let column = child.columns.get(usize::from(*position));
+        quoted(column.map_or("", |column| &column.name))
+    });
+    let columns: Vec<String> = columns.collect();
+    let parent_columns = key.parent_columns.iter().map(|name| quoted(name));
+    let parent_columns: Vec<String> = parent_columns.collect();
+    let mut parent = quoted(&key.parent);
+    if key.parent_database != child.database {
+        parent = format!("{}.{parent}", quoted(&key.parent_database));
+    }
+    let mut text = format!(
+        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {parent} ({})",
+        quoted(&key.name),
+        columns.join(", "),
+        parent_columns.join(", "),
+    );
+    for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
+        if action != ReferentialAction::NoAction {
+            let _ = write!(text, " ON {event} {}", action_words(action));
+        }
+    }
+    text
+}
+
+/// How an action is written.
+#[must_use]
+pub fn action_words(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "NO ACTION",
+        ReferentialAction::Restrict => "RESTRICT",
+        ReferentialAction::Cascade => "CASCADE",
+        ReferentialAction::SetNull => "SET NULL",
+        ReferentialAction::SetDefault => "SET DEFAULT",
+    }
+}
+
+/// Checks a foreign key against its parent: 3734, 3780, 6125, 1822. `unique`:
+/// restrict_fk_on_non_standard_key.
+fn check_parent(
+    key: &ForeignKey,
+    child: &Table,
+    parent: &Table,
+    unique: bool,
+) -> Result<(), SqlError> {
+    let name = &key.name;
+    for (position, parent_column) in key.columns.iter().zip(&key.parent_columns) {
+        let Some(found) = parent.column_position(parent_column) else {
+            return Err(SqlError::referenced_column_missing(
+                parent_column,
+                name,
+                &parent.name,
+            ));
+        };
+        let pair = child
+            .columns
+            .get(usize::from(*position))
+            .zip(parent.columns.get(found));
+        if let Some((column, referenced)) = pair {
+            check_types(name, column, referenced)?;
+        }
+    }
+    let itself = key.refers_to(&child.database, &child.name)
+        && key.parent_positions(child).is_some_and(|positions| {
+            let mut pairs = positions.iter().zip(&key.columns);
+            pairs.any(|(a, b)| a == b)
+        });
+    let index = key.parent_index(parent).filter(|_| !itself);
+    let whole = index.filter(|index| key.is_whole(index));
+    match (unique, index, whole) {
+        (true, _, None) => Err(SqlError::foreign_key_without_unique_key(name, &parent.name)),
+        (false, None, _) => Err(SqlError::foreign_key_without_parent_index(
+            name,
+            &parent.name,
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// 3780 for columns whose values cannot be compared; 1235 for those that MySQL compares although
+/// they are not quite of the same type.
+fn check_types(name: &str, column: &Column, referenced: &Column) -> Result<(), SqlError> {
+    let texts = |column: &Column| column.ty.is_string() && !column.is_binary();
+    let same = if texts(column) && texts(referenced) {
+        column.collation == referenced.collation
+    } else {
+        let same_kind =
+            std::mem::discriminant(&column.ty) == std::mem::discriminant(&referenced.ty);
+        let bytes = column.is_binary() && referenced.is_binary();
+        let both_bytes = bytes && column.ty.is_string() && referenced.ty.is_string();
+        let near = same_kind && column.unsigned == referenced.unsigned || both_bytes;
+        let lengths_free = matches!(
+            (column.ty, referenced.ty),
+            (ColumnType::VarChar(_), ColumnType::VarChar(_))
+        );
+        if near && column.ty != referenced.ty && !lengths_free {
+            return Err(SqlError::not_supported(
+                "FOREIGN KEY between columns of different precision or length",
+            ));
+        }
+        near
+    };
+    if same {
+        return Ok(());
+    }
+    Err(SqlError::foreign_key_incompatible(
+        &column.name,
+        &referenced.name,
+        name,
+    ))
+}

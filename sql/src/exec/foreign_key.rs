@@ -1,0 +1,421 @@
+//! Foreign keys while rows change: parents that must be there, children that go along.
+//!
+//! Why it is hard: several transactions change both ends at once, and a row's change can change
+//! further rows, of the same table, too.
+//!
+//! * A child's parent is read with a shared lock, which the child's transaction keeps. So the
+//!   parent stays until the child is committed or gone; nothing but the parent's row is locked.
+//! * Who deletes a parent, or changes its key, has it locked exclusively before children are looked
+//!   for. So a child that comes later has to wait, and then finds no parent.
+//! * Children are dealt with before the parent's own change, as MySQL 9.7 does: a row that refers
+//!   to itself by a RESTRICT cannot be deleted.
+//! * An ON UPDATE that comes back to a table which is being updated acts as RESTRICT, and no chain
+//!   is longer than `DEPTH_MAX`: both are InnoDB's rules, and make sure that it ends.
+//!
+//! Every row that is changed on the way is a row of the transaction like any other, in the log, too:
+//! who applies the log need not know of foreign keys.
+//!
+//! Example: `city.country` refers to `country.id` ON DELETE CASCADE, `person.city` to `city.id` ON
+//! DELETE SET NULL. `DELETE FROM country WHERE id = 1` locks country 1, finds and locks its cities,
+//! sets to NULL the city of each person of each of them, deletes the cities, deletes country 1.
+
+use super::{ExecContext, Stop, insert::duplicate_entry, key::prefix_range};
+use crate::{
+    ddl,
+    error::SqlError,
+    plan::{Parent, Reference, TableRelations},
+};
+use cohort_engine::{
+    invariant::broken,
+    txn::{Batch, LockMode, OnConflict, Read, TxnError},
+    types::{Column, ReferentialAction, Table, Value, key, row},
+};
+use std::sync::Arc;
+
+/// The longest chain of rows that change because the one before does, with the first one.
+const DEPTH_MAX: usize = 15;
+/// How many children are found at once.
+const BATCH: usize = 64;
+
+/// The rows whose changes led to a change, the nearest first.
+struct Chain<'c> {
+    table: &'c Table,
+    key: &'c [u8],
+    /// It is updated, not deleted.
+    updates: bool,
+    above: Option<&'c Chain<'c>>,
+}
+
+impl Chain<'_> {
+    fn links(&self) -> impl Iterator<Item = &Chain<'_>> {
+        std::iter::successors(Some(self), |link| link.above)
+    }
+    /// 3008 if it is too long.
+    fn check_depth(&self) -> Result<(), SqlError> {
+        match self.links().count() >= DEPTH_MAX {
+            true => Err(SqlError::foreign_key_depth(DEPTH_MAX)),
+            false => Ok(()),
+        }
+    }
+    fn deletes(&self, table: &Table, key: &[u8]) -> bool {
+        let same = |link: &Chain<'_>| link.table.id == table.id && link.key == key;
+        self.links().any(|link| !link.updates && same(link))
+    }
+    fn updates(&self, table: &Table) -> bool {
+        self.links()
+            .any(|link| link.updates && link.table.id == table.id)
+    }
+}
+
+/// 1452 unless the row has all its parents; of a row that was `before`, those of the columns that
+/// have changed.
+pub(super) fn check_parents(
+    table: &Arc<Table>,
+    before: Option<&[u8]>,
+    image: &[u8],
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    let Some(relations) = context.relations_of(table) else {
+        return Ok(());
+    };
+    check_parents_of(relations, before, image, None, context)
+}
+
+fn check_parents_of(
+    relations: &TableRelations,
+    before: Option<&[u8]>,
+    image: &[u8],
+    cause: Option<&Reference>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    for reference in &relations.parents {
+        // The parent that the change comes from is there.
+        if cause.is_some_and(|cause| cause.key.name == reference.key.name) {
+            continue;
+        }
+        let (child, key) = (&reference.child, &reference.key);
+        if let Some(before) = before
+            && same_values(child, &key.columns, before, image)?
+        {
+            continue;
+        }
+        if !has_parent(reference, image, context)? {
+            let (database, _) = child.full_name();
+            let clause = ddl::foreign_key_clause(key, child);
+            return Err(SqlError::no_referenced_row(database, &child.name, clause).into());
+        }
+    }
+    Ok(())
+}
+
+fn same_values(
+    table: &Table,
+    columns: &[u16],
+    image: &[u8],
+    other: &[u8],
+) -> Result<bool, row::Malformed> {
+    let columns = columns.iter().copied();
+    let values = row::raw_values(table, image, columns.clone())?;
+    Ok(values == row::raw_values(table, other, columns)?)
+}
+
+/// Whether the parent of a child's row is there, or need not be, because the child has NULL. It is
+/// locked then.
+fn has_parent(
+    reference: &Reference,
+    image: &[u8],
+    context: &mut ExecContext,
+) -> Result<bool, Stop> {
+    let child = (&*reference.child, reference.key.columns.as_slice());
+    let Some(Parent { table, index, .. }) = &reference.parent else {
+        let raw = row::raw_values(child.0, image, child.1.iter().copied())?;
+        return Ok(raw.iter().any(Option::is_none));
+    };
+    let Some(low) = key::encode_reference(child, image, (table, index))? else {
+        return Ok(true);
+    };
+    let read = Read::Locking(LockMode::Shared, OnConflict::Wait);
+    context.handler.read_key += 1;
+    let whole = index.parts.len() == reference.key.columns.len();
+    if index.tree == table.rows && whole {
+        return Ok(context.txn.get(index.tree, &low, read, &mut Vec::new())?);
+    }
+    let mut batch = Batch::default();
+    let mut scan = context.txn.scan(index.tree, prefix_range(low), false, read);
+    scan.next(context.txn, &mut batch, 1)?;
+    Ok(!batch.is_empty())
+}
+
+/// What a row's children need before it is deleted. Those stay whose key the row has, too, that
+/// comes in its place, `by`, if one does.
+pub(super) fn before_delete(
+    table: &Arc<Table>,
+    (key, image): (&[u8], &[u8]),
+    by: Option<&[u8]>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    let Some(relations) = context.relations_of(table) else {
+        return Ok(());
+    };
+    let chain = Chain {
+        table,
+        key,
+        updates: false,
+        above: None,
+    };
+    children_before_delete(relations, (image, by), &chain, context)
+}
+
+fn children_before_delete(
+    relations: &TableRelations,
+    (image, by): (&[u8], Option<&[u8]>),
+    chain: &Chain<'_>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    for reference in &relations.children {
+        let child = &reference.child;
+        let parent = parent(reference)?;
+        if let Some(by) = by
+            && same_values(&parent.table, &parent.columns, image, by)?
+        {
+            continue;
+        }
+        each_child(
+            reference,
+            image,
+            reference.key.on_delete,
+            context,
+            |context, key, found| {
+                match reference.key.on_delete {
+                    ReferentialAction::NoAction
+                    | ReferentialAction::Restrict
+                    | ReferentialAction::SetDefault => Err(is_referenced(reference).into()),
+                    // It goes already.
+                    _ if chain.deletes(child, key) => Ok(()),
+                    ReferentialAction::Cascade => delete_child(child, (key, found), chain, context),
+                    ReferentialAction::SetNull => {
+                        let nulls = reference.key.columns.iter().map(|_| Value::Null);
+                        update_child(reference, (key, found), nulls.collect(), chain, context)
+                    }
+                }
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn delete_child(
+    child: &Arc<Table>,
+    (key, image): (&[u8], &[u8]),
+    above: &Chain<'_>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    above.check_depth()?;
+    if let Some(relations) = context.relations_of(child) {
+        let chain = Chain {
+            table: child,
+            key,
+            updates: false,
+            above: Some(above),
+        };
+        children_before_delete(relations, (image, None), &chain, context)?;
+    }
+    context.txn.delete(child, key, image)?;
+    context.handler.delete += 1;
+    Ok(())
+}
+
+/// What a row's children need before its key changes.
+pub(super) fn before_update(
+    table: &Arc<Table>,
+    (key, before): (&[u8], &[u8]),
+    after: &[u8],
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    let Some(relations) = context.relations_of(table) else {
+        return Ok(());
+    };
+    let chain = Chain {
+        table,
+        key,
+        updates: true,
+        above: None,
+    };
+    children_before_update(relations, before, after, &chain, context)
+}
+
+fn children_before_update(
+    relations: &TableRelations,
+    before: &[u8],
+    after: &[u8],
+    chain: &Chain<'_>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    for reference in &relations.children {
+        let parent = parent(reference)?;
+        if same_values(&parent.table, &parent.columns, before, after)? {
+            continue;
+        }
+        let action = match reference.key.on_update {
+            // It would go round in circles.
+            ReferentialAction::Cascade | ReferentialAction::SetNull
+                if chain.updates(&reference.child) =>
+            {
+                ReferentialAction::Restrict
+            }
+            action => action,
+        };
+        each_child(reference, before, action, context, |context, key, found| {
+            let values = match action {
+                ReferentialAction::NoAction
+                | ReferentialAction::Restrict
+                | ReferentialAction::SetDefault => return Err(is_referenced(reference).into()),
+                ReferentialAction::SetNull => {
+                    reference.key.columns.iter().map(|_| Value::Null).collect()
+                }
+                ReferentialAction::Cascade => new_key(reference, after)?,
+            };
+            update_child(reference, (key, found), values, chain, context)
+        })?;
+    }
+    Ok(())
+}
+
+fn parent(reference: &Reference) -> Result<&Parent, Stop> {
+    let parent = reference.parent.as_ref();
+    parent.ok_or_else(|| broken("who is referred to is there").into())
+}
+
+/// What children get in their columns; 1451 if a text is too long for its column.
+fn new_key(reference: &Reference, after: &[u8]) -> Result<Vec<Value>, Stop> {
+    let parent = parent(reference)?;
+    let row = row::decode(&parent.table, after)?;
+    let mut values = Vec::with_capacity(parent.columns.len());
+    for (from, to) in parent.columns.iter().zip(&reference.key.columns) {
+        let value = row.get(usize::from(*from)).cloned().unwrap_or(Value::Null);
+        let column = reference.child.columns.get(usize::from(*to));
+        let column = column.ok_or_else(|| broken("a foreign key's column is there"))?;
+        let too_long = matches!(&value, Value::Bytes(text) if is_too_long(column, text));
+        if too_long || value.is_null() && !column.nullable {
+            return Err(is_referenced(reference).into());
+        }
+        values.push(value);
+    }
+    Ok(values)
+}
+
+fn is_too_long(column: &Column, text: &[u8]) -> bool {
+    let characters = column.collation.char_count(text) as u64;
+    characters * u64::from(column.collation.max_char_bytes()) > u64::from(column.max_bytes())
+}
+
+/// Gives a child other values in the columns of its foreign key.
+fn update_child(
+    reference: &Reference,
+    (key, before): (&[u8], &[u8]),
+    values: Vec<Value>,
+    above: &Chain<'_>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    above.check_depth()?;
+    let child = &reference.child;
+    let mut row = row::decode(child, before)?;
+    for (position, value) in reference.key.columns.iter().zip(values) {
+        if let Some(slot) = row.get_mut(usize::from(*position)) {
+            *slot = value;
+        }
+    }
+    let mut after = Vec::with_capacity(before.len());
+    row::encode(child, &row, &mut after);
+    if after == before {
+        return Ok(());
+    }
+    let relations = context.relations_of(child);
+    if let Some(relations) = relations {
+        let chain = Chain {
+            table: child,
+            key,
+            updates: true,
+            above: Some(above),
+        };
+        children_before_update(relations, before, &after, &chain, context)?;
+    }
+    match context.txn.update(child, key, before, &after) {
+        Ok(()) => {}
+        Err(TxnError::DuplicateKey { index }) => {
+            let entry = duplicate_entry(child, &index, &row);
+            let parent = &parent(reference)?.table.name;
+            let error = SqlError::duplicate_by_cascade(parent, entry, &child.name, index);
+            return Err(error.into());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    context.handler.update += 1;
+    match relations {
+        Some(relations) => {
+            check_parents_of(relations, Some(before), &after, Some(reference), context)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Calls `change` with key and image of each child of a parent's row. For actions that change
+/// children they are locked exclusively, else shared, one at a time.
+fn each_child(
+    reference: &Reference,
+    image: &[u8],
+    action: ReferentialAction,
+    context: &mut ExecContext,
+    mut change: impl FnMut(&mut ExecContext, &[u8], &[u8]) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let Reference {
+        child, child_index, ..
+    } = reference;
+    let parent = parent(reference)?;
+    let from = (&*parent.table, parent.columns.as_slice());
+    let Some(low) = key::encode_reference(from, image, (child, child_index))? else {
+        return Ok(());
+    };
+    let (mode, limit) = match action {
+        ReferentialAction::Cascade | ReferentialAction::SetNull => (LockMode::Exclusive, BATCH),
+        ReferentialAction::NoAction
+        | ReferentialAction::Restrict
+        | ReferentialAction::SetDefault => (LockMode::Shared, 1),
+    };
+    let read = Read::Locking(mode, OnConflict::Wait);
+    let tree = child_index.tree;
+    let mut scan = context.txn.scan(tree, prefix_range(low), false, read);
+    let (mut batch, mut found) = (Batch::default(), Vec::new());
+    context.handler.read_key += 1;
+    loop {
+        scan.next(context.txn, &mut batch, limit)?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        for at in 0..batch.len() {
+            context.tick()?;
+            let (entry, _) = batch.get(at);
+            let key = match tree == child.rows {
+                true => entry,
+                false => {
+                    let parts = child_index.parts.len();
+                    let start = key::parts_length(child, child_index, parts, entry)?;
+                    entry.get(start..).unwrap_or_default()
+                }
+            };
+            context.handler.read_next += 1;
+            // One before it may have changed it.
+            if context.txn.get(child.rows, key, read, &mut found)? {
+                context.txn.note_foreign_keys_done();
+                change(context, key, &found)?;
+            }
+        }
+    }
+}
+
+/// 1451
+fn is_referenced(reference: &Reference) -> SqlError {
+    let (database, name) = reference.child.full_name();
+    let clause = ddl::foreign_key_clause(&reference.key, &reference.child);
+    SqlError::row_is_referenced(database, name, clause)
+}
