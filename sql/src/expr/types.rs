@@ -405,7 +405,8 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
 
 impl ExprType {
     /// A type where others are beside it: what is chosen of members and other texts is a text.
-    fn of_several(&self) -> ExprType {
+    #[must_use]
+    pub fn of_several(&self) -> ExprType {
         if self.ty.is_some_and(ColumnType::has_members) {
             ExprType {
                 nullable: self.nullable,
