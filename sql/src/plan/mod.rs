@@ -25,6 +25,7 @@ mod known;
 mod place;
 mod query;
 mod relations;
+mod rollup;
 mod scope;
 mod tree;
 mod union;
@@ -34,6 +35,7 @@ mod window;
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
 pub use relations::{Parent, Reference, Relations, TableRelations};
+pub use rollup::Rollup;
 pub use tree::*;
 pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
 
