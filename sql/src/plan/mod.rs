@@ -137,7 +137,8 @@ pub fn compile(
         user_variables: Vec::new(),
     };
     let mut writes = true;
-    let (body, columns) = match &parsed.statement {
+    let statement = planner.behind_with(&parsed.statement)?;
+    let (body, columns) = match statement {
         ast::Statement::Query(query) => {
             let (query, columns) = planner.top_query(query)?;
             writes = false;
@@ -195,6 +196,26 @@ pub fn compile(
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
     })
+}
+
+impl Planner<'_> {
+    /// The UPDATE or DELETE behind WITH, whose tables come into scope; else the statement itself.
+    fn behind_with<'p>(
+        &mut self,
+        statement: &'p ast::Statement,
+    ) -> Result<&'p ast::Statement, SqlError> {
+        let ast::Statement::Query(query) = statement else {
+            return Ok(statement);
+        };
+        let (ast::SetExpr::Update(writes) | ast::SetExpr::Delete(writes)) = query.body.as_ref()
+        else {
+            return Ok(statement);
+        };
+        if let Some(with) = &query.with {
+            self.with(with)?;
+        }
+        Ok(writes)
+    }
 }
 
 /// How deep the execution of a statement recurses whose queries nest so deep and whose deepest
