@@ -93,6 +93,7 @@ errors! {
     1094 b"HY000" unknown_thread(id) "Unknown thread id: {id}";
     1095 b"HY000" kill_denied(id) "You are not owner of thread {id}";
     1096 b"HY000" no_tables_used() "No tables used";
+    1097 b"HY000" too_many_set_members(column) "Too many strings for column {column} and SET";
     1099 b"HY000" table_locked_for_reading(table) "Table '{table}' was locked with a READ lock and can't be updated";
     1100 b"HY000" table_not_locked(table) "Table '{table}' was not locked with LOCK TABLES";
     1101 b"42000" blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
@@ -177,6 +178,7 @@ errors! {
     1287 b"HY000" deprecated_found_rows() "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.";
     1287 b"HY000" deprecated_calc_found_rows() "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two separate queries instead.";
     1288 b"HY000" not_updatable(table, statement) "The target table {table} of the {statement} is not updatable";
+    1291 b"HY000" duplicated_member(column, text, kind) "Column '{column}' has duplicated value '{text}' in {kind}";
     1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
@@ -194,6 +196,7 @@ errors! {
     1353 b"HY000" column_names_differ() "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     1364 b"HY000" no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 b"22012" division_by_zero() "Division by 0";
+    1367 b"22007" illegal_set_member(text) "Illegal set '{text}' value found during parsing";
     1366 b"HY000" incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
     1367 b"22007" illegal_value(kind, value) "Illegal {kind} '{value}' value found during parsing";
     1373 b"HY000" unknown_binary_log() "Target log not found in binlog index";
@@ -271,6 +274,8 @@ errors! {
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
     3502 b"HY000" hash_not_supported() "This storage engine does not support the HASH index algorithm, storage engine default was used instead.";
     3503 b"42Y07" no_such_database(name) "Database '{name}' doesn't exist";
+    3504 b"HY000" too_many_enum_members(column) "Too many enumeration values for column {column}.";
+    3505 b"HY000" member_too_long(column) "Too long enumeration/set value for column {column}.";
     3513 b"HY000" bitwise_operand_sizes() "Binary operands of bitwise operators must be of equal length";
     3514 b"HY000" bitwise_aggregate_operand_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3522 b"HY000" invisible_primary_key() "A primary key index cannot be invisible";
@@ -306,6 +311,7 @@ errors! {
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
+    3720 b"HY000" national_is_utf8mb3() "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
     3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
     3734 b"HY000" referenced_column_missing(column, name, parent) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{parent}'";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
@@ -313,6 +319,7 @@ errors! {
     3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
     3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";
     3773 b"HY000" default_of_expression() "DEFAULT function cannot be used with default value expressions";
+    3778 b"HY000" utf8mb3_collation(name) "'{name}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an appropriate collation instead.";
     3780 b"HY000" foreign_key_incompatible(column, parent_column, name) "Referencing column '{column}' and referenced column '{parent_column}' in foreign key constraint '{name}' are incompatible.";
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";

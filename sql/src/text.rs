@@ -20,6 +20,7 @@ pub fn put(value: &Value, decimals: u8, out: &mut Vec<u8>) {
         // Writing to a Vec cannot fail, here and below.
         Value::Decimal(d) => out.extend_from_slice(d.to_plain_string().as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
+        Value::Member(member) => out.extend_from_slice(member.bytes()),
         Value::Date(date) => put_date(*date, out),
         Value::Time(time) => put_time(*time, decimals, out),
         Value::DateTime(moment) => put_datetime(*moment, decimals, out),

@@ -5,14 +5,16 @@ pub mod collation;
 pub mod decimal;
 pub mod id;
 pub mod key;
+pub mod member;
 pub mod row;
 pub mod schema;
 pub mod temporal;
 pub mod value;
 pub mod xid;
 
-pub use collation::Collation;
+pub use collation::{Charset, Collation};
 pub use id::IdMap;
+pub use member::{Member, Members};
 pub use schema::{
     Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,
 };

@@ -53,7 +53,7 @@ pub(super) fn schemata(session: &State) -> Rows {
         vec![
             text("def"),
             text(name),
-            text(collation.charset()),
+            text(collation.charset().name()),
             text(collation.name()),
             Value::Null,
             text("NO"),
@@ -218,9 +218,6 @@ fn default_text(column: &Column) -> Value {
 
 /// Characters and bytes at most, for strings.
 fn lengths(column: &Column) -> Option<(u64, u64)> {
-    if !column.ty.is_string() {
-        return None;
-    }
     let char_bytes = u64::from(column.collation.max_char_bytes());
     Some(match column.ty {
         ColumnType::Char(n) => (u64::from(n), u64::from(n) * char_bytes),
@@ -229,7 +226,23 @@ fn lengths(column: &Column) -> Option<(u64, u64)> {
             let max = (1_u64 << (8 * u32::from(bytes))) - 1;
             (max, max)
         }
-        _ => return None,
+        ColumnType::Enum(_) | ColumnType::Set(_) => {
+            let bytes = u64::from(column.max_bytes());
+            (bytes / char_bytes, bytes)
+        }
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt
+        | ColumnType::Float
+        | ColumnType::Double
+        | ColumnType::Decimal { .. }
+        | ColumnType::Date
+        | ColumnType::Time(_)
+        | ColumnType::DateTime(_)
+        | ColumnType::Timestamp(_)
+        | ColumnType::Year => return None,
     })
 }
 
@@ -246,7 +259,16 @@ fn digits(column: &Column) -> (Value, Value) {
         ColumnType::Decimal { precision, scale } => {
             return (number(precision.into()), number(scale.into()));
         }
-        _ => return (Value::Null, Value::Null),
+        ColumnType::Char(_)
+        | ColumnType::VarChar(_)
+        | ColumnType::Text(_)
+        | ColumnType::Date
+        | ColumnType::Time(_)
+        | ColumnType::DateTime(_)
+        | ColumnType::Timestamp(_)
+        | ColumnType::Year
+        | ColumnType::Enum(_)
+        | ColumnType::Set(_) => return (Value::Null, Value::Null),
     };
     (number(precision), number(0))
 }
@@ -266,7 +288,7 @@ pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
     let column = table.columns.get(position)?;
     let lengths = lengths(column);
     let (precision, scale) = digits(column);
-    let has_charset = column.ty.is_string() && !column.collation.is_binary();
+    let has_charset = column.has_charset();
     let charset = |name: &str| if has_charset { text(name) } else { Value::Null };
     Some(vec![
         text("def"),
@@ -286,7 +308,7 @@ pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
         precision,
         scale,
         time_digits(column.ty).map_or(Value::Null, |digits| number(digits.into())),
-        charset(column.collation.charset()),
+        charset(column.collation.charset().name()),
         charset(column.collation.name()),
         text(column.type_text()),
         text(column_key(table, position)),

@@ -263,7 +263,7 @@ fn as_seen(old: &Column, new: &Column, value: Value, session: &Statement<'_>) ->
         (value, ColumnType::DateTime(digits) | ColumnType::Time(digits)) => (value, digits),
         (value, _) => return value,
     };
-    if !new.ty.is_string() || value.is_null() {
+    if !new.ty.has_collation() || value.is_null() {
         return value;
     }
     // As text it has all digits of its column.
@@ -280,7 +280,9 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
         (old, new) => old == new,
     };
     fits && old.unsigned == new.unsigned
+        && old.members.begin(&new.members)
         && old.is_binary() == new.is_binary()
+        && new.collation.charset().includes(old.collation.charset())
         && (new.nullable || !old.nullable)
 }
 

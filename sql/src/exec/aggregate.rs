@@ -217,12 +217,15 @@ pub(super) fn argument(
             let value = eval(expr, row, context)?;
             Ok(kept(value, &infer(expr), context))
         }
+        // Members are compared as texts.
+        AggregateFunction::Min | AggregateFunction::Max => Ok(match eval(expr, row, context)? {
+            Value::Member(member) => member.text.clone(),
+            value => value,
+        }),
         AggregateFunction::CountRows
         | AggregateFunction::Count
         | AggregateFunction::Sum
         | AggregateFunction::Avg
-        | AggregateFunction::Min
-        | AggregateFunction::Max
         | AggregateFunction::BitAnd
         | AggregateFunction::BitOr
         | AggregateFunction::BitXor

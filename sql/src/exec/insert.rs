@@ -8,7 +8,9 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{ExprType, SqlMode, assign, assign_shown, assigned_digits, eval, text},
+    expr::{
+        ExprType, SqlMode, assign, assign_shown, assigned_digits, eval, implicit_default, text,
+    },
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
@@ -579,6 +581,9 @@ pub(super) fn default_value(
             if column.auto_increment {
                 return Ok(Value::Null);
             }
+            if matches!(column.ty, ColumnType::Enum(_)) && !column.nullable {
+                return Ok(zero(column));
+            }
             let error = SqlError::no_default_for_field(&column.name);
             if context.eval.is_strict() {
                 return Err(error.into());
@@ -606,22 +611,10 @@ pub(super) fn now(column: &Column, context: &mut ExecContext) -> Result<Value, S
 
 /// What a column without a default gets outside strict mode.
 pub(crate) fn zero(column: &Column) -> Value {
-    match column.ty {
-        ty if ty.is_string() => Value::Bytes(Vec::new()),
-        ColumnType::Float => Value::Float(0.0),
-        ColumnType::Double => Value::Double(0.0),
-        ColumnType::Decimal { scale, .. } => Value::Decimal(Box::new(bigdecimal::BigDecimal::new(
-            0.into(),
-            i64::from(scale),
-        ))),
-        ColumnType::Date => Value::Date(cohort_engine::types::Date::default()),
-        ColumnType::Time(_) => Value::Time(cohort_engine::types::Time::default()),
-        ColumnType::DateTime(_) | ColumnType::Timestamp(_) => {
-            Value::DateTime(cohort_engine::types::DateTime::default())
-        }
-        _ if column.unsigned || column.ty == ColumnType::Year => Value::UInt(0),
-        _ => Value::Int(0),
-    }
+    // Of an ENUM the first member, which is not what NULL becomes.
+    let first = column.members.one(1);
+    let first = first.filter(|_| matches!(column.ty, ColumnType::Enum(_)));
+    first.unwrap_or_else(|| implicit_default(column))
 }
 
 /// 1062 with the values of the key.

@@ -11,6 +11,7 @@ use crate::error::SqlError;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
     Column, ColumnType, Date, DateTime, Decimal, Time, Value,
+    member::without_end_spaces,
     temporal::{self, Parsed, SECOND},
 };
 
@@ -59,7 +60,7 @@ pub fn assign_shown(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     match value {
-        Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.is_string() => {
+        Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.has_collation() => {
             let mut shown = Vec::new();
             convert::text(&value, digits(), &mut shown);
             assign(column, Value::Bytes(shown), context)
@@ -81,7 +82,7 @@ pub fn assigned_digits(expr: &Expr) -> u8 {
 /// The expression of a value for a column: numbers take a hexadecimal or bit literal as one.
 #[must_use]
 pub fn for_column(column: &Column, expr: Expr) -> Expr {
-    if column.ty.is_string() || column.ty.is_temporal() && column.ty != ColumnType::Year {
+    if column.ty.has_collation() || column.ty.is_temporal() && column.ty != ColumnType::Year {
         expr
     } else {
         as_number(expr)
@@ -105,9 +106,24 @@ pub fn implicit_default(column: &Column) -> Value {
         ColumnType::Time(_) => Value::Time(Time::default()),
         ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Value::DateTime(DateTime::default()),
         ColumnType::Year => Value::UInt(0),
-        _ if column.unsigned => Value::UInt(0),
-        _ => Value::Int(0),
+        ColumnType::Enum(_) | ColumnType::Set(_) => member(column, 0),
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt => {
+            if column.unsigned {
+                Value::UInt(0)
+            } else {
+                Value::Int(0)
+            }
+        }
     }
+}
+
+/// The value of an ENUM or SET with a number that it has.
+fn member(column: &Column, number: u64) -> Value {
+    column.member(number).unwrap_or_default()
 }
 
 impl Target<'_, '_> {
@@ -115,6 +131,15 @@ impl Target<'_, '_> {
         if value.is_null() {
             return self.null();
         }
+        let value = match value {
+            // As a number only where one is kept.
+            Value::Member(member)
+                if self.column.ty.has_collation() || self.column.ty.is_temporal() =>
+            {
+                member.text.clone()
+            }
+            value => value,
+        };
         match self.column.ty {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
             ColumnType::Decimal { precision, scale } => self.decimal(&value, precision, scale),
@@ -125,7 +150,13 @@ impl Target<'_, '_> {
             ColumnType::Time(fsp) => self.time(&value, fsp),
             ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => self.datetime(&value, fsp),
             ColumnType::Year => self.year(&value),
-            _ => self.integer(&value),
+            ColumnType::Enum(_) => self.one(&value),
+            ColumnType::Set(_) => self.several(&value),
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt => self.integer(&value),
         }
     }
 
@@ -309,6 +340,83 @@ impl Target<'_, '_> {
         Ok(Value::Decimal(Box::new(rounded)))
     }
 
+    /// 1265 in strict mode, else a warning.
+    fn cut(&mut self) -> Result<(), SqlError> {
+        let error = self.truncated();
+        self.lossy(error)
+    }
+
+    /// The member of an ENUM: its text, a text that is its number, or its number.
+    fn one(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let members = &self.column.members;
+        let count = members.texts().len() as u64;
+        let (number, fits) = match value {
+            Value::Bytes(text) => {
+                /// What is longer is no number.
+                const DIGITS_MAX: usize = 5;
+                let text = without_end_spaces(text);
+                match members.position(text, self.column.collation) {
+                    Some(position) => (position as u64 + 1, true),
+                    None if text.len() > DIGITS_MAX => (0, false),
+                    None => match whole_number(text).filter(|number| *number <= count) {
+                        Some(number) => (number, true),
+                        None => (0, false),
+                    },
+                }
+            }
+            other => match self.wide_number(other)? {
+                Some(number) if (1..=count).contains(&number) => (number, true),
+                _ => (0, false),
+            },
+        };
+        if !fits {
+            self.cut()?;
+        }
+        Ok(member(self.column, number))
+    }
+
+    /// The members of a SET: their texts with commas between them, a text that is its number, or
+    /// its number.
+    fn several(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let all = self.column.members.all();
+        let (bits, fits) = match value {
+            Value::Bytes(text) => {
+                let (bits, found) = self.column.members.bits(text, self.column.collation);
+                match whole_number(text).filter(|number| number & !all == 0) {
+                    _ if found => (bits, true),
+                    Some(number) => (number, true),
+                    None => (bits, false),
+                }
+            }
+            other => {
+                let number = self.wide_number(other)?.unwrap_or(0);
+                (number & all, number & !all == 0)
+            }
+        };
+        if !fits {
+            self.cut()?;
+        }
+        Ok(member(self.column, bits))
+    }
+
+    /// A number as 64 bits, its fraction cut off; `None` if it is none of the kind.
+    fn wide_number(&mut self, value: &Value) -> Result<Option<u64>, SqlError> {
+        Ok(match value {
+            Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+                let mut text = Vec::new();
+                convert::text(value, NOT_FIXED, &mut text);
+                whole_number(&text)
+            }
+            other => match convert::number(other, self.context) {
+                Some(Number::Int(number)) => Some(number.cast_unsigned()),
+                Some(Number::UInt(number)) => Some(number),
+                Some(Number::Double(x)) => Some((x as i64).cast_unsigned()),
+                Some(number @ Number::Decimal(_)) => Some((number.to_f64() as i64).cast_unsigned()),
+                None => None,
+            },
+        })
+    }
+
     fn string(&mut self, value: Value) -> Result<Value, SqlError> {
         let mut bytes = match value {
             Value::Bytes(bytes) => bytes,
@@ -325,19 +433,15 @@ impl Target<'_, '_> {
             }
         };
         let binary = self.column.is_binary();
-        if !binary && let Err(error) = std::str::from_utf8(&bytes) {
-            let valid = error.valid_up_to();
-            let escaped: String = bytes[valid..]
-                .iter()
-                .take(6)
-                .map(|byte| match byte {
-                    0x20..=0x7E => char::from(*byte).to_string(),
-                    _ => format!("\\x{byte:02X}"),
-                })
-                .collect();
+        let charset = self.column.collation.charset();
+        if let Some(foreign) = charset.foreign_at(&bytes) {
+            let escaped = convert::printable(&bytes[foreign..]);
             let error = self.incorrect("string", escaped.as_bytes());
             self.lossy(error)?;
-            bytes.truncate(valid);
+            match std::str::from_utf8(&bytes) {
+                Ok(text) => bytes = charset.without_foreign(text).into(),
+                Err(_) => bytes.truncate(foreign),
+            }
         }
         let end = match self.column.ty {
             ColumnType::Char(length) => self.column.collation.char_offset(&bytes, length.into()),
@@ -577,6 +681,16 @@ impl Target<'_, '_> {
         }
         Ok(Value::UInt(year as u64))
     }
+}
+
+/// The number that a text is: digits, with spaces and a plus before them, and nothing else.
+fn whole_number(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn whole(value: DateTime, has_time: bool) -> Parsed {

@@ -1,7 +1,7 @@
 //! The static type of an expression, and how it is told to a client.
 
 use crate::output::ColumnMeta;
-use cohort_engine::types::{Collation, Column, ColumnType};
+use cohort_engine::types::{Charset, Collation, Column, ColumnType};
 
 /// COERCIBILITY(): how strongly a string holds to its collation; the smaller number wins.
 pub mod coercibility {
@@ -180,6 +180,14 @@ impl ExprType {
                 // As MySQL counts, in whose eyes each byte may be a character.
                 ExprType::string(column.max_bytes(), column.collation, coercibility::IMPLICIT)
             }
+            ColumnType::Enum(_) => {
+                let length = column.members.longest();
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
+            ColumnType::Set(_) => {
+                let length = column.members.together();
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
             ColumnType::Float => ExprType::numeric(column.ty, false, 12, NOT_FIXED),
             ColumnType::Double => ExprType::numeric(column.ty, false, 22, NOT_FIXED),
             ColumnType::Decimal { precision, scale } => {
@@ -192,7 +200,11 @@ impl ExprType {
             | ColumnType::DateTime(_)
             | ColumnType::Timestamp(_)
             | ColumnType::Year => ExprType::temporal(column.ty),
-            _ => {
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt => {
                 let width = column
                     .display_width
                     .unwrap_or_else(|| column.default_width());
@@ -202,7 +214,7 @@ impl ExprType {
         ty.ty = Some(column.ty);
         ty.unsigned = column.unsigned || column.ty == ColumnType::Year;
         ty.nullable = column.nullable;
-        if column.ty.is_string() {
+        if column.ty.has_collation() {
             ty.decimals = 0;
         }
         ty
@@ -223,6 +235,17 @@ impl ExprType {
         self
     }
 
+    /// The type of what has been computed of members of an ENUM or SET: it is a text.
+    #[must_use]
+    pub fn without_members(mut self) -> ExprType {
+        if self.ty.is_some_and(ColumnType::has_members) {
+            let length = u16::try_from(self.length).unwrap_or(u16::MAX);
+            self.ty = Some(ColumnType::Char(length));
+            self.decimals = NOT_FIXED;
+        }
+        self
+    }
+
     /// The same, possibly NULL.
     #[must_use]
     pub fn or_null(mut self) -> ExprType {
@@ -238,11 +261,11 @@ impl ExprType {
     }
 
     /// The length that a text of it has in another character set: as bytes, a character may be
-    /// four.
+    /// several.
     #[must_use]
     pub fn length_in(&self, collation: Collation) -> u32 {
         if collation.is_binary() && self.is_string() && !self.collation.is_binary() {
-            self.length.saturating_mul(4)
+            self.length.saturating_mul(self.collation.max_char_bytes())
         } else {
             self.length
         }
@@ -251,7 +274,7 @@ impl ExprType {
     /// Whether it yields strings.
     #[must_use]
     pub fn is_string(&self) -> bool {
-        self.ty.is_some_and(ColumnType::is_string)
+        self.ty.is_some_and(ColumnType::has_collation)
     }
 
     /// Whether it yields binary strings.
@@ -285,7 +308,7 @@ impl ExprType {
         match self.ty {
             Some(ColumnType::Year) => FOUR_DIGITS,
             None => NOT_FIXED,
-            Some(ty) if ty.is_string() => NOT_FIXED,
+            Some(ty) if ty.has_collation() => NOT_FIXED,
             Some(_) => self.decimals,
         }
     }
@@ -295,11 +318,16 @@ impl ExprType {
     #[must_use]
     pub fn meta(&self, name: &str) -> ColumnMeta {
         const BINARY: u16 = 128;
-        let flags = if self.collation.is_binary() {
-            BINARY
-        } else {
-            0
+        const ENUM: u16 = 256;
+        const SET: u16 = 2048;
+        let mut flags = match self.ty {
+            Some(ColumnType::Enum(_)) => ENUM,
+            Some(ColumnType::Set(_)) => SET,
+            _ => 0,
         };
+        if self.collation.is_binary() {
+            flags |= BINARY;
+        }
         ColumnMeta {
             database: String::new(),
             table: String::new(),
@@ -325,6 +353,37 @@ impl ExprType {
 /// The collation of an operation on two strings; `None` if they cannot be mixed.
 #[must_use]
 pub fn mix_collations(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
+    let (one, other) = (a.collation.charset(), b.collation.charset());
+    if one == other || one == Charset::Binary || other == Charset::Binary {
+        return mix_of_one_charset(a, b);
+    }
+    let winner = if takes_all(a, b) {
+        a
+    } else if takes_all(b, a) {
+        b
+    } else if a.coercibility < b.coercibility && b.coercibility >= coercibility::SYSTEM {
+        // A constant is converted, if it can be.
+        a
+    } else if b.coercibility < a.coercibility && a.coercibility >= coercibility::SYSTEM {
+        b
+    } else {
+        return None;
+    };
+    Some((winner.collation, winner.coercibility))
+}
+
+/// Whether the character set of `a` is the one to convert to, as it has all characters of `b`'s.
+fn takes_all(a: &ExprType, b: &ExprType) -> bool {
+    let (one, other) = (a.collation.charset(), b.collation.charset());
+    if !one.is_unicode() {
+        return false;
+    }
+    let is_larger = !other.is_unicode() || one.includes(other);
+    let is_explicit = a.coercibility == coercibility::EXPLICIT;
+    a.coercibility < b.coercibility || a.coercibility == b.coercibility && is_larger && !is_explicit
+}
+
+fn mix_of_one_charset(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
     match a.coercibility.cmp(&b.coercibility) {
         std::cmp::Ordering::Less => Some((a.collation, a.coercibility)),
         std::cmp::Ordering::Greater => Some((b.collation, b.coercibility)),
@@ -333,15 +392,19 @@ pub fn mix_collations(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
         }
         std::cmp::Ordering::Equal if a.coercibility == coercibility::EXPLICIT => None,
         // Bytes win over characters, and order by code point over any other order.
-        std::cmp::Ordering::Equal => [
-            Collation::Binary,
-            Collation::Utf8mb4Bin,
-            Collation::Utf8mb40900Bin,
-        ]
-        .into_iter()
-        .find(|&bin| a.collation == bin || b.collation == bin)
-        .map(|bin| (bin, a.coercibility)),
+        std::cmp::Ordering::Equal => [a.collation, b.collation]
+            .into_iter()
+            .filter(|collation| collation.is_by_code())
+            .min_by_key(|collation| !collation.is_binary())
+            .map(|bin| (bin, a.coercibility)),
     }
+}
+
+/// The same for the results of CASE and the like, which may be of no collation.
+#[must_use]
+pub fn mix_results(a: &ExprType, b: &ExprType) -> (Collation, u8) {
+    let by_code = a.collation.charset().bin_collation();
+    mix_collations(a, b).unwrap_or((by_code, coercibility::NONE))
 }
 
 /// The common type of the branches of CASE, IF, COALESCE, UNION and the like.
@@ -353,14 +416,30 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
         return ExprType::null();
     };
     known
-        .fold(*first, |a, b| common_of_two(&a, b))
+        .fold(first.of_several(), |a, b| {
+            common_of_two(&a, &b.of_several())
+        })
         .computed()
         .nullable_if(nullable)
 }
 
+impl ExprType {
+    /// A type where others are beside it: what is chosen of members and other texts is a text.
+    fn of_several(&self) -> ExprType {
+        if self.ty.is_some_and(ColumnType::has_members) {
+            ExprType {
+                nullable: self.nullable,
+                ..ExprType::string(self.length, self.collation, self.coercibility)
+            }
+        } else {
+            *self
+        }
+    }
+}
+
 fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
     if a.is_string() || b.is_string() || a.is_temporal() != b.is_temporal() {
-        let mixed = mix_collations(a, b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
+        let mixed = mix_results(a, b);
         let length = match (a.is_string(), b.is_string()) {
             (true, true) => a.length_in(mixed.0).max(b.length_in(mixed.0)),
             _ => a.length.max(b.length),

@@ -3,6 +3,7 @@
 use super::{Depth, Text, is_one_of};
 
 use crate::{
+    collations::NamedCharset,
     command::reserved,
     error::SqlError,
     interrupt,
@@ -122,6 +123,7 @@ impl Converter<'_> {
                 continue;
             }
             self.warn(token, text, &lexer);
+            self.warn_of_charset(token, text, &lexer);
             if self.convert_symbol(token, text, &lexer) {
                 continue;
             }
@@ -198,6 +200,27 @@ impl Converter<'_> {
             }
             lexer = ahead;
         }
+    }
+
+    /// Notes that a character set is deprecated, if this is the name of one.
+    fn warn_of_charset(&mut self, token: Token, text: &[u8], after: &Lexer) {
+        let name = match (token.kind, text) {
+            (Kind::String, [b'n' | b'N', ..]) => {
+                self.warnings.extend(NamedCharset::NATIONAL.warning());
+                return;
+            }
+            (Kind::Word, [b'_', name @ ..]) => {
+                let next = after.clone().next_token().kind;
+                match next {
+                    Kind::String | Kind::Hex | Kind::Bit => name,
+                    _ => return,
+                }
+            }
+            (Kind::Word, name) if self.follows(&["USING"]) => name,
+            _ => return,
+        };
+        let named = NamedCharset::find(&String::from_utf8_lossy(name)).ok();
+        self.warnings.extend(named.and_then(NamedCharset::warning));
     }
 
     /// Notes what MySQL calls deprecated.
@@ -508,6 +531,8 @@ impl Converter<'_> {
             Kind::String => String::from_utf8_lossy(&lexer::string(text, self.mode)).into_owned(),
             _ => return None,
         };
+        let named = NamedCharset::find(&name).ok();
+        self.warnings.extend(named.and_then(NamedCharset::warning));
         self.push(token, Out::make_word("FORMAT", None));
         self.push(token, Out::DoubleQuotedString(name));
         Some(lexer)
@@ -814,8 +839,10 @@ impl Converter<'_> {
             Kind::SystemVariable => Out::make_word(&format!("@@{}", lexer::name(text)), None),
             Kind::Integer | Kind::Decimal | Kind::Float => Out::Number(string(), false),
             Kind::String => {
+                let is_national = matches!(text, [b'n' | b'N', ..]);
                 let bytes = lexer::string(text, self.mode).into_owned();
                 match String::from_utf8(bytes) {
+                    Ok(string) if is_national => Out::NationalStringLiteral(string),
                     Ok(string) => Out::SingleQuotedString(string),
                     // Only a binary string holds such bytes, and hexadecimal ones are binary.
                     Err(error) => Out::HexStringLiteral(hex(error.as_bytes())),

@@ -356,7 +356,7 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
         let own = infer(&arg.expr);
         let (whole, scale) = own.digits();
         let ty = match own.ty {
-            Some(from) if !from.is_string() && !from.is_temporal() => continue,
+            Some(from) if !from.has_collation() && !from.is_temporal() => continue,
             // Dates and times are summed exactly.
             Some(from) if from.is_temporal() && ty.ty == Some(ColumnType::Double) => {
                 ExprType::decimal(whole + scale, scale)
@@ -416,7 +416,7 @@ fn aggregate_type(
         AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
             ExprType::bigint(true)
         }
-        AggregateFunction::Min | AggregateFunction::Max => arg.or_null(),
+        AggregateFunction::Min | AggregateFunction::Max => arg.without_members().or_null(),
         AggregateFunction::Sum => match arg.ty {
             Some(ColumnType::Decimal { precision, scale }) => {
                 ExprType::decimal(u32::from(precision) + 22, scale.into()).or_null()

@@ -8,7 +8,7 @@ use crate::{
     expr::{ExprType, coercibility},
     output::ColumnMeta,
 };
-use cohort_engine::types::{Collation, Column, ColumnType, Decimal, Index, Table, Value};
+use cohort_engine::types::{Collation, ColumnType, Decimal, Index, Table, Value};
 use rustc_hash::FxHashMap;
 use sqlparser::ast;
 use std::sync::Arc;
@@ -325,30 +325,10 @@ fn key_length(table: &Table, index: &Index, parts: usize) -> u32 {
             let column = table.columns.get(usize::from(part.column))?;
             let bytes = match part.prefix {
                 Some(chars) => u32::from(chars) * column.collation.max_char_bytes(),
-                None => stored_bytes(column),
+                None => column.value_bytes(),
             };
             let variable = matches!(column.ty, ColumnType::VarChar(_) | ColumnType::Text(_));
             Some(bytes + 2 * u32::from(variable) + u32::from(column.nullable))
         })
         .sum()
-}
-
-/// How many bytes a value of a column takes in a key of MySQL's.
-fn stored_bytes(column: &Column) -> u32 {
-    let fraction = |fsp: u8| u32::from(fsp).div_ceil(2);
-    match column.ty {
-        ColumnType::Float => 4,
-        ColumnType::Double => 8,
-        ColumnType::Decimal { precision, scale } => {
-            let bytes = |digits: u8| u32::from(digits / 9) * 4 + u32::from(digits % 9).div_ceil(2);
-            bytes(precision - scale) + bytes(scale)
-        }
-        ColumnType::Date => 3,
-        ColumnType::Year => 1,
-        ColumnType::Time(fsp) => 3 + fraction(fsp),
-        ColumnType::Timestamp(fsp) => 4 + fraction(fsp),
-        ColumnType::DateTime(fsp) => 5 + fraction(fsp),
-        ty if ty.is_integer() => ty.integer_bytes(),
-        _ => column.max_bytes(),
-    }
 }

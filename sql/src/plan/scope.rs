@@ -557,6 +557,10 @@ impl Planner<'_> {
         };
         match &column.default {
             DefaultValue::Null => Ok(Expr::null()),
+            DefaultValue::Literal(text) if column.ty.has_members() => {
+                let value = column.named(text.as_bytes()).unwrap_or_default();
+                Ok(Expr::Literal(value, ExprType::of_column(&column)))
+            }
             DefaultValue::Literal(text) => Ok(Expr::Cast {
                 expr: Box::new(Expr::Literal(
                     Value::Bytes(text.clone().into_bytes()),
@@ -647,7 +651,8 @@ impl Scope for Planner<'_> {
         let truth = ExprType::boolean().or_null();
         let (usage, types) = match usage {
             SubqueryUse::Row => {
-                let types = plan.types.iter().map(|ty| ty.computed().or_null());
+                let types = plan.types.iter();
+                let types = types.map(|ty| ty.without_members().computed().or_null());
                 (Usage::Scalar, types.collect())
             }
             SubqueryUse::Exists => (Usage::Exists, vec![ExprType::boolean()]),

@@ -380,7 +380,7 @@ impl Session {
                 let typed = row.into_iter().zip(columns.iter());
                 Ok(typed
                     .map(|(value, column)| {
-                        let is_text = column.ty.is_some_and(ColumnType::is_string);
+                        let is_text = column.ty.is_some_and(ColumnType::has_collation);
                         let own = if is_text { column.collation } else { collation };
                         (for_variable(value, column.decimals), own)
                     })

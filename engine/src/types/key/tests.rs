@@ -150,6 +150,19 @@ pub(crate) fn samples() -> Vec<(Column, Vec<Value>)> {
         strings(&["\0\0\0", "\0\0a", "a\0\0", "ab\0", "abc"]),
     );
     plain(Text(2), strings(&["", "a", "b"]));
+    for (ty, numbers) in [
+        (ColumnType::Enum(1), vec![0, 1, 2, 9]),
+        (ColumnType::Set(2), vec![0, 1, 2, 255, 256, 511]),
+    ] {
+        let members = (b'a'..=b'i').map(|letter| char::from(letter).to_string());
+        let column = Column {
+            members: crate::types::Members::new(members.collect()),
+            ..column(ty, false, Collation::Utf8mb4GeneralCi)
+        };
+        let values = numbers.iter().map(|&number| column.member(number).unwrap());
+        let values = values.collect();
+        samples.push((column, values));
+    }
     let ci = Collation::Utf8mb40900AiCi;
     samples.push((
         column(VarChar(70), false, ci),

@@ -14,7 +14,13 @@
 //! DATE                   3 bytes little-endian: year << 9 | month << 5 | day
 //! TIME, DATETIME, TIMESTAMP   see `temporal`
 //! YEAR                   1 byte: year - 1900, or 0
+//! ENUM                   the member's number, from 1, in 1 byte, or 2 if there are over 255
+//! SET                    a bit for each member, the first the least, in 1–4 or 8 bytes
 //! ```
+
+mod kind;
+
+pub use kind::column_type;
 
 use super::{
     decimal,
@@ -91,6 +97,9 @@ fn encode_value(column: &Column, value: &Value, image: &mut Vec<u8>) {
         ColumnType::DateTime(fsp) => pack_datetime(datetime_of(value), fsp, image),
         ColumnType::Timestamp(fsp) => pack_timestamp(datetime_of(value), fsp, image),
         ColumnType::Year => image.push(year_byte(value)),
+        ColumnType::Enum(width) | ColumnType::Set(width) => {
+            image.extend_from_slice(&number(value).to_le_bytes()[..usize::from(width.min(8))]);
+        }
     }
 }
 
@@ -101,6 +110,14 @@ pub(super) fn integer(value: &Value) -> i64 {
     match *value {
         Value::Int(n) => n,
         Value::UInt(n) => n.cast_signed(),
+        _ => 0,
+    }
+}
+
+/// The number of a value of an ENUM or SET.
+pub(super) fn number(value: &Value) -> u64 {
+    match value {
+        Value::Member(member) => member.number,
         _ => 0,
     }
 }
@@ -173,6 +190,12 @@ fn length_bytes(column: &Column) -> usize {
     }
 }
 
+/// The number that some bytes are, the least one first.
+fn little_endian(bytes: &[u8]) -> u64 {
+    let digits = bytes.iter().rev();
+    digits.fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
 /// What follows in an image that is being read.
 struct Reader<'a> {
     bytes: &'a [u8],
@@ -191,12 +214,8 @@ impl<'a> Reader<'a> {
     }
     /// The bytes of a string column, after its length prefix.
     fn string(&mut self, column: &Column) -> Result<&'a [u8], Malformed> {
-        let prefix = self.take(length_bytes(column))?;
-        let length = prefix
-            .iter()
-            .rev()
-            .fold(0, |length, &byte| length << 8 | usize::from(byte));
-        self.take(length)
+        let length = little_endian(self.take(length_bytes(column))?);
+        self.take(usize::try_from(length).map_err(|_| Malformed)?)
     }
     fn skip(&mut self, column: &Column) -> Result<(), Malformed> {
         match fixed_length(column.ty) {
@@ -275,6 +294,11 @@ impl<'a> Reader<'a> {
                 let [byte] = self.array()?;
                 Value::UInt(year_of(byte))
             }
+            ColumnType::Enum(width) | ColumnType::Set(width) => {
+                let bytes = self.take(usize::from(width))?;
+                let number = little_endian(bytes);
+                column.member(number).ok_or(Malformed)?
+            }
         };
         Ok(())
     }
@@ -317,6 +341,7 @@ fn fixed_length(ty: ColumnType) -> Option<usize> {
         ColumnType::Time(fsp) => 3 + fraction_bytes(fsp),
         ColumnType::DateTime(fsp) => 5 + fraction_bytes(fsp),
         ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
+        ColumnType::Enum(width) | ColumnType::Set(width) => usize::from(width),
     })
 }
 
@@ -436,60 +461,6 @@ pub(super) fn raw_value(column: &Column, bytes: &[u8]) -> Result<Value, Malforme
         string_value(column, bytes, &mut value)?;
     }
     Ok(value)
-}
-
-/// The column's type code in a table map event, and its metadata there.
-#[must_use]
-pub fn column_type_and_metadata(column: &Column) -> (u8, SmallVec<[u8; 2]>) {
-    let mut metadata = SmallVec::new();
-    let code = match column.ty {
-        ColumnType::TinyInt => 1,
-        ColumnType::SmallInt => 2,
-        ColumnType::MediumInt => 9,
-        ColumnType::Int => 3,
-        ColumnType::BigInt => 8,
-        ColumnType::Float => {
-            metadata.push(4);
-            4
-        }
-        ColumnType::Double => {
-            metadata.push(8);
-            5
-        }
-        ColumnType::Decimal { precision, scale } => {
-            metadata.extend_from_slice(&[precision, scale]);
-            246
-        }
-        ColumnType::Char(_) => {
-            // Two bits of the length hide, inverted, in the type code 254 of the first byte.
-            let length = column.max_bytes() as u16;
-            metadata.extend_from_slice(&[254 ^ ((length & 0x300) >> 4) as u8, length as u8]);
-            254
-        }
-        ColumnType::VarChar(_) => {
-            metadata.extend_from_slice(&(column.max_bytes() as u16).to_le_bytes());
-            15
-        }
-        ColumnType::Text(width) => {
-            metadata.push(width);
-            252
-        }
-        ColumnType::Date => 10,
-        ColumnType::Time(fsp) => {
-            metadata.push(fsp);
-            19
-        }
-        ColumnType::DateTime(fsp) => {
-            metadata.push(fsp);
-            18
-        }
-        ColumnType::Timestamp(fsp) => {
-            metadata.push(fsp);
-            17
-        }
-        ColumnType::Year => 13,
-    };
-    (code, metadata)
 }
 
 #[cfg(test)]

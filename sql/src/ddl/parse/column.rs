@@ -2,6 +2,7 @@
 
 use super::options::charset_clause;
 use crate::{
+    collations::NamedCharset,
     command::{Cursor, Parsed},
     ddl::syntax::{
         CharsetSyntax, ColumnSyntax, Constraint, DefaultSyntax, KeyKind, KeySyntax, PartSyntax,
@@ -18,6 +19,7 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> 
     let mut column = ColumnSyntax {
         name,
         ty: TypeSyntax::Complete(ColumnType::Int),
+        members: Vec::new(),
         unsigned: false,
         zerofill: false,
         display_width: None,
@@ -87,14 +89,13 @@ fn data_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
         || real_type(c, column)?
         || time_type(c, column)?
         || text_type(c, column)?
-        || string_type(c, column)?;
+        || string_type(c, column)?
+        || member_type(c, column)?;
     if known {
         return Ok(());
     }
-    const UNSUPPORTED: [&str; 13] = [
+    const UNSUPPORTED: [&str; 11] = [
         "BIT",
-        "ENUM",
-        "SET",
         "JSON",
         "GEOMETRY",
         "POINT",
@@ -314,7 +315,7 @@ fn string_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
         _ => false,
     };
     if national || which == 1 || which == 5 {
-        column.charset.charset = Some("utf8mb3");
+        column.charset.charset = Some(NamedCharset::NATIONAL);
     }
     column.bytes = matches!(which, 2 | 7);
     let length = width(c)?;
@@ -330,6 +331,29 @@ fn string_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
             None => return Err(SqlError::column_too_long(&column.name, 255)),
         }
     });
+    string_attributes(c, column)?;
+    Ok(true)
+}
+
+/// `ENUM('a', 'b')`, `SET('a', 'b')`
+fn member_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
+    column.ty = match c.eat_any(&["ENUM", "SET"]) {
+        None => return Ok(false),
+        Some(0) => TypeSyntax::Enum,
+        Some(_) => TypeSyntax::Set,
+    };
+    c.expect_symbol("(")?;
+    loop {
+        // Spaces at the end do not count.
+        let member = c.string()?;
+        column
+            .members
+            .push(member.trim_end_matches(' ').to_string());
+        if !c.eat_symbol(",") {
+            break;
+        }
+    }
+    c.expect_symbol(")")?;
     string_attributes(c, column)?;
     Ok(true)
 }

@@ -36,7 +36,8 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     let ty = (function.infer)(&Typing {
         args: &args,
         collation: scope.collation(),
-    });
+    })
+    .without_members();
     if function.name == "regexp_like" {
         check_regexp(&args)?;
     }
