@@ -306,6 +306,7 @@ errors! {
     3594 b"HY000" window_alias(alias) "You cannot use the alias '{alias}' of an expression containing a window function in this context.'";
     3595 b"HY000" window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
     3596 b"HY000" window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
+    3602 b"HY000" grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";

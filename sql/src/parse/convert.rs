@@ -25,6 +25,8 @@ pub(super) struct Converter<'a> {
     pub points: usize,
     /// How far `in_updated_tables` has looked, and what it has seen.
     pub updated: UpdatedTables,
+    /// Where the word is that says what the statement does: behind WITH, if it has that.
+    pub verb: usize,
     /// The parentheses that are open now.
     pub open: Vec<Parenthesis>,
     /// Outside all of them.
@@ -148,6 +150,7 @@ impl Converter<'_> {
                     lexer = rest;
                     continue;
                 }
+                self.note_verb(text);
                 self.note_clause(text);
                 self.note_locking(token, text, &lexer);
                 if self.rewrite_word(token, text, next) || self.rewrite_call(token, text, &lexer) {
@@ -336,6 +339,18 @@ impl Converter<'_> {
         }
     }
 
+    /// Notes the UPDATE or DELETE behind WITH.
+    fn note_verb(&mut self, text: &[u8]) {
+        let writes = is_one_of(text, &["UPDATE", "DELETE"]);
+        if writes && self.begins_with("WITH") && self.open.is_empty() && self.last_is(")") {
+            self.verb = self.tokens.len();
+            self.updated = UpdatedTables {
+                seen: self.verb,
+                ..UpdatedTables::default()
+            };
+        }
+    }
+
     /// Notes which clause of a query begins with a word.
     fn note_clause(&mut self, text: &[u8]) {
         const OTHERS: [&str; 9] = [
@@ -428,13 +443,6 @@ impl Converter<'_> {
                 return Err(SqlError::not_supported("EXCLUDE"));
             }
         }
-        if token.kind != Kind::Word || !self.last_is(")") && !self.last_is("(") {
-            return Ok(());
-        }
-        let writes = is_one_of(text, &["UPDATE", "DELETE"]) && self.last_is(")");
-        if writes && self.begins_with("WITH") {
-            return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
-        }
         Ok(())
     }
 
@@ -447,7 +455,7 @@ impl Converter<'_> {
     /// Whether the tokens so far name the tables that DELETE deletes from.
     fn deletes_from_tables(&self) -> bool {
         let is = |token: &Token, word: &str| token.is_word(self.source, word);
-        let mut tokens = self.tokens.iter();
+        let mut tokens = self.tokens.iter().skip(self.verb);
         tokens.next().is_some_and(|first| is(first, "DELETE"))
             && !tokens.any(|token| is(token, "SELECT") || is(token, "WHERE"))
     }
@@ -655,8 +663,8 @@ impl Converter<'_> {
             }
         }
         *seen = self.tokens.len();
-        let first = self.tokens.first();
-        let updates = first.is_some_and(|token| token.is_word(self.source, "UPDATE"));
+        let verb = self.tokens.get(self.verb);
+        let updates = verb.is_some_and(|token| token.is_word(self.source, "UPDATE"));
         updates && !*over && *depth == 0
     }
 
@@ -704,9 +712,9 @@ impl Converter<'_> {
             self.push(token, Out::make_word("SHARE", None));
             return true;
         }
-        let first = self.tokens.first().map(|t| t.text(self.source));
+        let first = self.tokens.get(self.verb).map(|t| t.text(self.source));
         let of = |word: &str| first.is_some_and(|f| f.eq_ignore_ascii_case(word.as_bytes()));
-        let leading = self.tokens.len() == 1;
+        let leading = self.tokens.len() == self.verb + 1;
         if leading && (of("UPDATE") || of("DELETE")) {
             if is("IGNORE") {
                 self.ignore = true;
