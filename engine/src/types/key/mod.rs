@@ -182,7 +182,8 @@ pub fn encode_index(
             Some(bytes) if column.ty.is_string() => {
                 let start = key.len();
                 mark_value(column, key);
-                push_string(column, part, bytes, key);
+                let text = column.collation.charset().decode(bytes);
+                push_string(column, part, &text, key);
                 invert(part, key, start);
             }
             Some(bytes) => encode_part(column, part, &row::raw_value(column, bytes)?, key),
