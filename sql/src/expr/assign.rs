@@ -41,7 +41,9 @@ pub fn assign(
         (ColumnType::Int, Value::Int(n)) if !column.unsigned && i32::try_from(*n).is_ok() => {
             return Ok(value);
         }
-        (ColumnType::Double, Value::Double(x)) if !column.unsigned && x.is_finite() => {
+        (ColumnType::Double, Value::Double(x))
+            if !column.unsigned && x.is_finite() && column.real_digits.is_none() =>
+        {
             return Ok(value);
         }
         (_, Value::Null) if column.nullable => return Ok(value),
@@ -66,6 +68,10 @@ pub fn assign_shown(
             let mut shown = Vec::new();
             convert::text(&value, digits.unwrap_or(NOT_FIXED), &mut shown);
             assign(column, Value::Bytes(shown), context)
+        }
+        // Of a FLOAT(M,D) the number that it is, with all its digits.
+        Value::Float(x) if column.ty.has_collation() && digits() < NOT_FIXED => {
+            assign(column, Value::Double(x.into()), context)
         }
         value => assign(column, value, context),
     }
@@ -296,6 +302,9 @@ impl Target<'_, '_> {
             self.out_of_range()?;
             x = 0.0;
         }
+        if let Some((digits, scale)) = self.column.real_digits {
+            x = self.fixed(x, digits, scale)?;
+        }
         if self.column.ty == ColumnType::Double {
             if x.is_infinite() {
                 self.out_of_range()?;
@@ -309,6 +318,27 @@ impl Target<'_, '_> {
             narrow = f32::MAX.copysign(narrow);
         }
         Ok(Value::Float(narrow))
+    }
+
+    /// The nearest number with so many digits after the point; the greatest with so many digits if
+    /// it is beyond it. Computed as MySQL does, so that the bits are the same.
+    fn fixed(&mut self, x: f64, digits: u8, scale: u8) -> Result<f64, SqlError> {
+        let unit = 10_f64.powi(scale.into());
+        let max = 10_f64.powi((digits - scale).into()) - 1.0 / unit;
+        let max = max.min(match self.column.ty {
+            ColumnType::Float => f64::from(f32::MAX),
+            _ => f64::MAX,
+        });
+        let x = if x.is_finite() {
+            let whole = x.floor();
+            whole + ((x - whole) * unit).round_ties_even() / unit
+        } else {
+            x
+        };
+        if x.abs() > max {
+            self.out_of_range()?;
+        }
+        Ok(x.clamp(-max, max))
     }
 
     fn decimal(&mut self, value: &Value, precision: u8, scale: u8) -> Result<Value, SqlError> {

@@ -15,7 +15,7 @@ mod temporal;
 pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 pub(super) use cast::PADDED;
 pub(super) use control::branch;
-pub(super) use numeric::{EXACT_NUMBER, exact_literal};
+pub(super) use numeric::{EXACT_NUMBER, FIXED, exact_literal};
 pub(super) use string::AS_CHARACTERS;
 
 use super::{
