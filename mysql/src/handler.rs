@@ -69,6 +69,8 @@ pub trait Handler {
     fn use_database(&mut self, name: &str) -> Result<(), SqlError>;
     /// COM_RESET_CONNECTION, and COM_CHANGE_USER with the new user.
     fn reset(&mut self, who: Option<Identity>);
+    /// In which the client gets texts (character_set_results): none for each in its own.
+    fn results_collation(&self) -> Option<Collation>;
     /// The status flags now.
     fn status(&self) -> u16;
     /// What the last command has committed and nobody knows to be durable yet: its reply, one

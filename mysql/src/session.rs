@@ -3,7 +3,7 @@
 use crate::Handler;
 use cohort_engine::{
     txn::{Owner, Placed},
-    types::Value,
+    types::{Collation, Value},
 };
 use cohort_scheduler::Standing;
 use cohort_sql::{
@@ -36,6 +36,9 @@ impl Handler for Session {
     }
     fn reset(&mut self, who: Option<Identity>) {
         Session::reset(self, who);
+    }
+    fn results_collation(&self) -> Option<Collation> {
+        Session::results_collation(self)
     }
     fn status(&self) -> u16 {
         Session::status(self)

@@ -119,6 +119,9 @@ impl Handler for CannedSession {
         }
     }
     fn reset(&mut self, _: Option<Identity>) {}
+    fn results_collation(&self) -> Option<Collation> {
+        Some(Collation::Utf8mb40900AiCi)
+    }
     fn status(&self) -> u16 {
         2
     }

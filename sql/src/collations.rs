@@ -1,7 +1,68 @@
-//! The names of MySQL's collations, to tell those that are not there from those that are nowhere.
+//! The names of character sets and collations in statements: what they are, what MySQL says about
+//! the deprecated ones, and which are not there as opposed to nowhere.
 
 use crate::error::SqlError;
-use cohort_engine::types::Collation;
+use cohort_engine::types::{Charset, Collation};
+
+/// A character set as a statement names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedCharset {
+    /// The character set.
+    pub charset: Charset,
+    spelling: Spelling,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    /// By its own name.
+    Own,
+    /// `utf8`.
+    Utf8,
+    /// NATIONAL, NCHAR, `n'…'`.
+    National,
+}
+
+impl NamedCharset {
+    /// The character set of NATIONAL strings.
+    pub const NATIONAL: NamedCharset = NamedCharset {
+        charset: Charset::Utf8mb3,
+        spelling: Spelling::National,
+    };
+
+    /// The character set of a name: 1115 if there is none, 1235 if it is only not here.
+    pub fn find(name: &str) -> Result<NamedCharset, SqlError> {
+        let is_utf8 = name.eq_ignore_ascii_case("utf8");
+        match Charset::from_name(name) {
+            Some(charset) => Ok(NamedCharset {
+                charset,
+                spelling: if is_utf8 {
+                    Spelling::Utf8
+                } else {
+                    Spelling::Own
+                },
+            }),
+            None if is_known_charset(name) => Err(SqlError::not_supported(format_args!(
+                "character set {name}"
+            ))),
+            None => Err(SqlError::unknown_character_set(name)),
+        }
+    }
+
+    /// What MySQL notes where it is named.
+    pub fn warning(self) -> Option<SqlError> {
+        match (self.charset, self.spelling) {
+            (_, Spelling::Utf8) => Some(SqlError::utf8_alias()),
+            (_, Spelling::National) => Some(SqlError::national_is_utf8mb3()),
+            (Charset::Utf8mb3, Spelling::Own) => Some(SqlError::deprecated("utf8mb3", "utf8mb4")),
+            (Charset::Utf8mb4 | Charset::Binary, Spelling::Own) => None,
+        }
+    }
+}
+
+/// Whether MySQL has a character set of this name: each has a collation `…_bin`.
+fn is_known_charset(name: &str) -> bool {
+    is_known(&format!("{name}_bin"))
+}
 
 const NAMES: &str = "\
     armscii8_bin armscii8_general_ci ascii_bin ascii_general_ci big5_bin big5_chinese_ci binary \
@@ -80,4 +141,10 @@ pub fn find(name: &str) -> Result<Collation, SqlError> {
         true => SqlError::not_supported(format_args!("collation {name}")),
         false => SqlError::unknown_collation(name),
     })
+}
+
+/// What MySQL notes where a collation is named.
+pub fn warning(collation: Collation) -> Option<SqlError> {
+    let is_deprecated = collation.charset() == Charset::Utf8mb3;
+    is_deprecated.then(|| SqlError::utf8mb3_collation(collation.name()))
 }

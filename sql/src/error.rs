@@ -307,11 +307,13 @@ errors! {
     3594 b"HY000" window_alias(alias) "You cannot use the alias '{alias}' of an expression containing a window function in this context.'";
     3595 b"HY000" window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
     3596 b"HY000" window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
+    3602 b"HY000" grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
+    3720 b"HY000" national_is_utf8mb3() "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
     3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
     3734 b"HY000" referenced_column_missing(column, name, parent) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{parent}'";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
@@ -319,6 +321,7 @@ errors! {
     3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
     3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";
     3773 b"HY000" default_of_expression() "DEFAULT function cannot be used with default value expressions";
+    3778 b"HY000" utf8mb3_collation(name) "'{name}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an appropriate collation instead.";
     3780 b"HY000" foreign_key_incompatible(column, parent_column, name) "Referencing column '{column}' and referenced column '{parent_column}' in foreign key constraint '{name}' are incompatible.";
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";

@@ -12,7 +12,7 @@ pub mod temporal;
 pub mod value;
 pub mod xid;
 
-pub use collation::Collation;
+pub use collation::{Charset, Collation};
 pub use id::IdMap;
 pub use member::{Member, Members};
 pub use schema::{

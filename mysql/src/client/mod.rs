@@ -433,7 +433,7 @@ mod tests {
         let mut writer = Writer::new();
         let dialect = Dialect {
             capabilities: wire::CAPABILITIES,
-            collation: 45,
+            results: None,
         };
         put_columns(&mut writer, dialect, &[meta], 0);
         let (_, payload) = wire::Frames(&writer.buffer).next().unwrap();

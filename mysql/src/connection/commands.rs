@@ -206,7 +206,7 @@ impl<B: Backend> Connection<B> {
             late: self.late.as_deref(),
             owner: &commands.owner,
             patience: session.write_timeout(),
-            dialect: self.dialect,
+            dialect: self.dialect.with_results(session.results_collation()),
             kinds: &mut commands.kinds,
             binary,
             status: session.status(),
@@ -279,8 +279,11 @@ impl<B: Backend> Connection<B> {
         writer.buffer.extend_from_slice(&count.to_le_bytes());
         writer.buffer.extend_from_slice(&[0, 0, 0]); // filler, warnings
         writer.end();
-        reply::put_parameters(writer, self.dialect, count, status);
-        reply::put_columns(writer, self.dialect, &prepared.columns, status);
+        let dialect = self
+            .dialect
+            .with_results(commands.session.results_collation());
+        reply::put_parameters(writer, dialect, count, status);
+        reply::put_columns(writer, dialect, &prepared.columns, status);
     }
 
     fn reset_statement(&mut self, commands: &mut Commands<B::Session>) {

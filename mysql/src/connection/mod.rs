@@ -164,7 +164,7 @@ impl<B: Backend> Connection<B> {
             },
             dialect: Dialect {
                 capabilities: capability::SERVER,
-                collation: u16::from(handshake::DEFAULT_COLLATION),
+                results: Some(DEFAULT),
             },
             multi: false,
             admin,
@@ -354,7 +354,7 @@ impl<B: Backend> Connection<B> {
             found_rows: request.capabilities & capability::FOUND_ROWS != 0,
             interactive: request.capabilities & capability::INTERACTIVE != 0,
             admin: self.admin,
-            collation: Collation::from_id(self.dialect.collation).unwrap_or(DEFAULT),
+            collation: self.dialect.results.unwrap_or(DEFAULT),
         };
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
         self.use_first(&mut session, &request.database)?;
@@ -409,7 +409,7 @@ fn dialect(login: &handshake::Login<'_>) -> Dialect {
     let known = Collation::from_id(login.collation).filter(|c| !c.is_binary());
     Dialect {
         capabilities: login.capabilities,
-        collation: known.map_or(u16::from(handshake::DEFAULT_COLLATION), Collation::id),
+        results: Some(known.unwrap_or(DEFAULT)),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use cohort_engine::{
     txn::{Owner, WaitFor},
-    types::{Collation, ColumnType, Date, Time, Value},
+    types::{Charset, Collation, ColumnType, Date, Time, Value},
 };
 use cohort_sql::{
     ColumnMeta, Done, Output, SqlError,
@@ -31,6 +31,7 @@ const EOF: u8 = 0xfe;
 
 mod flag {
     pub const NOT_NULL: u16 = 1;
+    pub const BLOB: u16 = 16;
     pub const UNSIGNED: u16 = 32;
     pub const ZEROFILL: u16 = 64;
     pub const BINARY: u16 = 128;
@@ -41,11 +42,16 @@ mod flag {
 pub struct Dialect {
     /// The capabilities both sides have.
     pub capabilities: u32,
-    /// The number of the collation the client wants its strings in.
-    pub collation: u16,
+    /// In which the client gets texts: none for each in its own.
+    pub results: Option<Collation>,
 }
 
 impl Dialect {
+    /// The same for a client that gets texts in this collation.
+    #[must_use]
+    pub fn with_results(self, results: Option<Collation>) -> Dialect {
+        Dialect { results, ..self }
+    }
     fn deprecates_eof(self) -> bool {
         self.capabilities & capability::DEPRECATE_EOF != 0
     }
@@ -58,10 +64,14 @@ pub struct Kind {
     decimals: u8,
     /// Integers are filled up with zeros to this width; 0 for no filling.
     width: u32,
+    /// Texts are to be converted to this character set.
+    convert: Option<Charset>,
 }
 
 impl Kind {
-    fn of(meta: &ColumnMeta) -> Kind {
+    fn of(meta: &ColumnMeta, dialect: Dialect) -> Kind {
+        let own = meta.collation.charset();
+        let wanted = dialect.results.map(Collation::charset);
         let ty = wire_type(meta);
         let zerofill = meta.flags & flag::ZEROFILL != 0;
         Kind {
@@ -72,6 +82,7 @@ impl Kind {
                 _ if zerofill => meta.length,
                 _ => 0,
             },
+            convert: wanted.filter(|wanted| own != Charset::Binary && !wanted.includes(own)),
         }
     }
 }
@@ -168,9 +179,14 @@ fn put_column(writer: &mut Writer, dialect: Dialect, meta: &ColumnMeta) {
     if meta.unsigned {
         flags |= flag::UNSIGNED;
     }
-    let collation = match meta.collation {
-        Collation::Binary => BINARY_COLLATION,
-        _ => dialect.collation,
+    let collation = match dialect.results {
+        Some(results) if !meta.collation.is_binary() => results,
+        _ => meta.collation,
+    };
+    let length = match dialect.results {
+        // A TEXT column as it is: so many bytes.
+        None if flags & flag::BLOB != 0 => meta.length / collation.max_char_bytes(),
+        _ => length_in(collation, meta),
     };
     writer.begin();
     let out = &mut writer.buffer;
@@ -182,13 +198,22 @@ fn put_column(writer: &mut Writer, dialect: Dialect, meta: &ColumnMeta) {
     put_string(out, meta.original_name.as_bytes());
     put_definition(
         out,
-        collation,
-        meta.length,
+        collation.id(),
+        length,
         wire_type(meta),
         flags,
         meta.decimals,
     );
     writer.end();
+}
+
+/// The length of a column whose texts the client gets in a collation.
+fn length_in(collation: Collation, meta: &ColumnMeta) -> u32 {
+    if meta.length == u32::MAX {
+        return meta.length;
+    }
+    let characters = meta.length / meta.collation.max_char_bytes();
+    characters.saturating_mul(collation.max_char_bytes())
 }
 
 fn put_definition(
@@ -252,7 +277,8 @@ pub struct Reply<'a> {
 impl Output for Reply<'_> {
     fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
         self.kinds.clear();
-        self.kinds.extend(columns.iter().map(Kind::of));
+        self.kinds
+            .extend(columns.iter().map(|meta| Kind::of(meta, self.dialect)));
         self.in_rows = true;
         self.writer.begin();
         put_lenenc(&mut self.writer.buffer, columns.len() as u64);
@@ -331,7 +357,10 @@ impl Reply<'_> {
 fn put_text_value(out: &mut Vec<u8>, kind: Kind, value: &Value) {
     match value {
         Value::Null => out.push(NULL_TEXT),
-        Value::Bytes(bytes) => put_string(out, bytes),
+        Value::Bytes(bytes) => match kind.convert {
+            Some(charset) => put_string(out, &charset.encode(bytes)),
+            None => put_string(out, bytes),
+        },
         _ => {
             let at = out.len();
             out.push(0);

@@ -7,6 +7,7 @@ fn kind(ty: u8) -> Kind {
         ty,
         decimals: 6,
         width: 0,
+        convert: None,
     }
 }
 

@@ -350,9 +350,9 @@ fn column(text: &str) -> Option<Column> {
     }
     if ty.is_string() {
         column.collation = if binary {
-            Collation::Utf8mb4Bin
+            Collation::Utf8mb3Bin
         } else {
-            Collation::Utf8mb4GeneralCi
+            Collation::Utf8mb3GeneralCi
         };
     }
     Some(column)

@@ -53,7 +53,7 @@ pub(super) fn schemata(session: &State) -> Rows {
         vec![
             text("def"),
             text(name),
-            text(collation.charset()),
+            text(collation.charset().name()),
             text(collation.name()),
             Value::Null,
             text("NO"),
@@ -311,7 +311,7 @@ pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
         precision,
         scale,
         time_digits(column.ty).map_or(Value::Null, |digits| number(digits.into())),
-        charset(column.collation.charset()),
+        charset(column.collation.charset().name()),
         charset(column.collation.name()),
         text(column.type_text()),
         text(column_key(table, position)),

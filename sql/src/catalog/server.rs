@@ -9,24 +9,23 @@ use crate::{
 use cohort_engine::{
     env::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, OperationStats},
     txn::{LockKind, LockMode, LockScope, LockWait, WaitFor},
-    types::{Collation, DateTime, Table, TreeId, Value},
+    types::{Charset, Collation, DateTime, Table, TreeId, Value},
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub(super) fn character_sets(_: &State) -> Rows {
-    let row = |name: &str, collation: Collation, description: &str, bytes: u64| {
+    let mut all = Charset::ALL;
+    all.sort_by_key(|charset| charset.name());
+    let row = |charset: Charset| {
         vec![
-            text(name),
-            text(collation.name()),
-            text(description),
-            number(bytes),
+            text(charset.name()),
+            text(charset.default_collation().name()),
+            text(charset.description()),
+            number(charset.max_char_bytes().into()),
         ]
     };
-    vec![
-        row("binary", Collation::Binary, "Binary pseudo charset", 1),
-        row("utf8mb4", Collation::Utf8mb40900AiCi, "UTF-8 Unicode", 4),
-    ]
+    all.into_iter().map(row).collect()
 }
 
 /// The collations by name.
@@ -38,14 +37,13 @@ fn sorted_collations() -> Vec<Collation> {
 
 pub(super) fn collations(_: &State) -> Rows {
     let row = |collation: &Collation| {
-        let is_default = matches!(collation, Collation::Binary | Collation::Utf8mb40900AiCi);
         vec![
             text(collation.name()),
-            text(collation.charset()),
+            text(collation.charset().name()),
             number(collation.id().into()),
-            text(if is_default { "Yes" } else { "" }),
+            text(if collation.is_default() { "Yes" } else { "" }),
             text("Yes"),
-            number(u64::from(*collation != Collation::Utf8mb40900AiCi)),
+            number(collation.sort_length()),
             text(if collation.pads() {
                 "PAD SPACE"
             } else {
@@ -57,7 +55,8 @@ pub(super) fn collations(_: &State) -> Rows {
 }
 
 pub(super) fn collation_charsets(_: &State) -> Rows {
-    let row = |collation: &Collation| vec![text(collation.name()), text(collation.charset())];
+    let row =
+        |collation: &Collation| vec![text(collation.name()), text(collation.charset().name())];
     sorted_collations().iter().map(row).collect()
 }
 

@@ -49,8 +49,7 @@ pub(super) fn alter(
     if let Some(collation) = convert {
         for draft in columns.iter_mut().filter(|draft| draft.source.is_some()) {
             if draft.column.ty.has_collation() && !draft.column.is_binary() {
-                draft.column.collation = collation;
-                draft.column.explicit_collation = false;
+                column::convert(&mut draft.column, collation)?;
             }
         }
     }
@@ -159,15 +158,14 @@ fn options(
         match action {
             Action::Options(options) => {
                 table::check_engine(options, ctx)?;
+                options.charset.warn(ctx.warnings);
                 if let Some(collation) = options.charset.resolve()? {
                     new.collation = collation;
                 }
                 table::apply_options(new, options)?;
             }
             Action::Convert(charset) => {
-                if charset.is_utf8mb3() {
-                    ctx.warnings.warn(SqlError::utf8_alias());
-                }
+                charset.warn(ctx.warnings);
                 let collation = charset.resolve()?.unwrap_or(new.collation);
                 if collation.is_binary() {
                     return Err(SqlError::not_supported("CONVERT TO CHARACTER SET binary"));

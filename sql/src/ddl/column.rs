@@ -178,14 +178,12 @@ fn warn(syntax: &ColumnSyntax, warnings: &mut Warnings) {
     if syntax.year_width {
         warnings.warn(SqlError::deprecated("YEAR(4)", "YEAR"));
     }
+    syntax.charset.warn(warnings);
     if syntax.binary {
         warnings.warn(SqlError::deprecated(
             "BINARY as attribute of a type",
             "a CHARACTER SET clause with _bin collation",
         ));
-    }
-    if syntax.charset.is_utf8mb3() {
-        warnings.warn(SqlError::utf8_alias());
     }
 }
 
@@ -202,10 +200,7 @@ fn typed(
     let collation = if !is_string || syntax.bytes {
         Collation::Binary
     } else if syntax.binary {
-        match wanted.unwrap_or(table) {
-            Collation::Binary => Collation::Binary,
-            _ => Collation::Utf8mb4Bin,
-        }
+        wanted.unwrap_or(table).charset().bin_collation()
     } else {
         wanted.unwrap_or(table)
     };
@@ -215,13 +210,6 @@ fn typed(
     let char_bytes = collation.max_char_bytes();
     let ty = match syntax.ty {
         TypeSyntax::TextFor(length) => text_for(&syntax.name, length, char_bytes)?,
-        TypeSyntax::Complete(ColumnType::VarChar(length)) => {
-            let max = 65_535 / char_bytes;
-            if length > max {
-                return Err(SqlError::column_too_long(&syntax.name, max));
-            }
-            ColumnType::VarChar(length)
-        }
         TypeSyntax::Complete(ty) => ty,
         // 0 is the number of what is no member.
         TypeSyntax::Enum => ColumnType::Enum(if syntax.members.len() < 256 { 1 } else { 2 }),
@@ -230,7 +218,31 @@ fn typed(
             _ => 8,
         }),
     };
+    check_varchar(&syntax.name, ty, collation)?;
     Ok((ty, collation, explicit))
+}
+
+fn check_varchar(name: &str, ty: ColumnType, collation: Collation) -> Result<(), SqlError> {
+    let max = 65_535 / collation.max_char_bytes();
+    match ty {
+        ColumnType::VarChar(length) if length > max => Err(SqlError::column_too_long(name, max)),
+        _ => Ok(()),
+    }
+}
+
+/// CONVERT TO CHARACTER SET of a column of characters: a TEXT that might become too short for
+/// what it holds becomes a longer one.
+pub(super) fn convert(column: &mut Column, to: Collation) -> Result<(), SqlError> {
+    let (before, after) = (column.collation.max_char_bytes(), to.max_char_bytes());
+    check_varchar(&column.name, column.ty, to)?;
+    if let ColumnType::Text(width) = column.ty
+        && after > before
+        && width < 4
+    {
+        column.ty = text_for(&column.name, (column.max_bytes() / before).into(), after)?;
+    }
+    column.collation = to;
+    Ok(())
 }
 
 /// TEXT(n): the smallest type that takes so many characters.

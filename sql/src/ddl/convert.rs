@@ -291,6 +291,7 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
     fits && old.unsigned == new.unsigned
         && old.members.begin(&new.members)
         && old.is_binary() == new.is_binary()
+        && new.collation.charset().includes(old.collation.charset())
         && (new.nullable || !old.nullable)
 }
 

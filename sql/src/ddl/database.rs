@@ -25,9 +25,7 @@ pub(super) fn create(
     }
     ctx.check_database(name)?;
     let collation = charset.resolve()?.unwrap_or(ctx.collation);
-    if charset.is_utf8mb3() {
-        ctx.warnings.warn(SqlError::utf8_alias());
-    }
+    charset.warn(ctx.warnings);
     let dictionary = ctx.engine.dictionary();
     if dictionary.database(name).is_some() {
         let error = SqlError::database_exists(name);
@@ -65,6 +63,7 @@ pub(super) fn alter(
         return Err(SqlError::no_database().into());
     }
     ctx.check_database(name)?;
+    charset.warn(ctx.warnings);
     let dictionary = ctx.engine.dictionary();
     let Some(old) = dictionary.database(name) else {
         return Err(SqlError::no_such_database(name).into());

@@ -3,7 +3,7 @@
 use super::foreign_key::clause_in;
 use crate::expr::SqlMode;
 use cohort_engine::types::{
-    Collation, Column, ColumnType, Index, Table,
+    Charset, Column, ColumnType, Index, Table,
     schema::{Database, DefaultValue},
 };
 use std::fmt::Write;
@@ -80,8 +80,9 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
     if has_counter && next > 1 {
         let _ = write!(text, " AUTO_INCREMENT={next}");
     }
-    let _ = write!(text, " DEFAULT CHARSET={}", table.collation.charset());
-    if !table.collation.is_binary() {
+    let charset = table.collation.charset();
+    let _ = write!(text, " DEFAULT CHARSET={}", charset.name());
+    if charset == Charset::Utf8mb4 || !table.collation.is_default() {
         let _ = write!(text, " COLLATE={}", table.collation.name());
     }
     if !table.options.is_empty() {
@@ -118,12 +119,11 @@ fn column(column: &Column, table: &Table, style: Style) -> String {
 
 /// Character set and collation, as far as they are not the table's or were asked for.
 fn charset(column: &Column, table: &Table, text: &mut String) {
-    const DEFAULT: Collation = Collation::Utf8mb40900AiCi;
     let differs = column.collation != table.collation;
     if differs || column.explicit_collation {
-        let _ = write!(text, " CHARACTER SET {}", column.collation.charset());
+        let _ = write!(text, " CHARACTER SET {}", column.collation.charset().name());
     }
-    if differs || column.explicit_collation || column.collation != DEFAULT {
+    if differs || column.explicit_collation || !column.collation.is_default() {
         let _ = write!(text, " COLLATE {}", column.collation.name());
     }
 }
@@ -197,15 +197,16 @@ pub fn show_create_database(database: &Database, if_not_exists: bool, mode: SqlM
         ""
     };
     let collation = database.collation;
-    let collate = if collation.is_binary() {
-        String::new()
-    } else {
+    let charset = collation.charset();
+    let collate = if charset == Charset::Utf8mb4 || !collation.is_default() {
         format!(" COLLATE {}", collation.name())
+    } else {
+        String::new()
     };
     format!(
         "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ \
          /*!80016 DEFAULT ENCRYPTION='N' */",
         Style::of(mode).name(&database.name),
-        collation.charset(),
+        charset.name(),
     )
 }

@@ -1,6 +1,11 @@
 //! The syntax tree of schema changes.
 
-use crate::{command::TableName, error::SqlError};
+use crate::{
+    collations::{self, NamedCharset},
+    command::TableName,
+    error::SqlError,
+    warnings::Warnings,
+};
 use cohort_engine::types::{Collation, ColumnType, ReferentialAction, Value};
 
 /// A schema change.
@@ -153,8 +158,8 @@ impl Statement {
 /// CHARACTER SET and COLLATE clauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CharsetSyntax {
-    /// CHARACTER SET: its name (`utf8mb4`, `utf8mb3`, `binary`).
-    pub charset: Option<&'static str>,
+    /// CHARACTER SET.
+    pub charset: Option<NamedCharset>,
     /// COLLATE.
     pub collation: Option<Collation>,
 }
@@ -162,22 +167,24 @@ pub struct CharsetSyntax {
 impl CharsetSyntax {
     /// The collation that the clauses ask for: 1253 if they do not go together.
     pub fn resolve(&self) -> Result<Option<Collation>, SqlError> {
-        match (self.charset, self.collation) {
-            (Some(charset), Some(collation)) if charset != collation.charset() => {
-                Err(SqlError::collation_mismatch(collation.name(), charset))
-            }
+        let charset = self.charset.map(|named| named.charset);
+        match (charset, self.collation) {
+            (Some(charset), Some(collation)) if charset != collation.charset() => Err(
+                SqlError::collation_mismatch(collation.name(), charset.name()),
+            ),
             (_, Some(collation)) => Ok(Some(collation)),
-            (Some("binary"), None) => Ok(Some(Collation::Binary)),
-            // utf8mb3 is kept as utf8mb4, of which it is a part; its order is another one.
-            (Some("utf8mb3"), None) => Ok(Some(Collation::Utf8mb4GeneralCi)),
-            (Some(_), None) => Ok(Some(Collation::Utf8mb40900AiCi)),
+            (Some(charset), None) => Ok(Some(charset.default_collation())),
             (None, None) => Ok(None),
         }
     }
-    /// Whether utf8mb3 was asked for, which gets a warning.
-    #[must_use]
-    pub fn is_utf8mb3(&self) -> bool {
-        self.charset == Some("utf8mb3")
+    /// Notes that utf8mb3 was asked for, in MySQL's words for how it was.
+    pub fn warn(&self, warnings: &mut Warnings) {
+        if let Some(warning) = self.charset.and_then(|named| named.warning()) {
+            warnings.warn(warning);
+        }
+        if let Some(warning) = self.collation.and_then(collations::warning) {
+            warnings.warn(warning);
+        }
     }
 }
 

@@ -46,9 +46,6 @@ pub(super) fn define(
     check_engine(&create.options, ctx)?;
     let collation = create.options.charset.resolve()?;
     let collation = collation.unwrap_or(database.collation);
-    if create.options.charset.is_utf8mb3() {
-        ctx.warnings.warn(SqlError::utf8_alias());
-    }
     let mut drafts = Vec::with_capacity(create.columns.len());
     for syntax in &create.columns {
         drafts.push(column::define(
@@ -58,6 +55,7 @@ pub(super) fn define(
             ctx.warnings,
         )?);
     }
+    create.options.charset.warn(ctx.warnings);
     check_columns(&drafts)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());

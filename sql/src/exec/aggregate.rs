@@ -249,7 +249,8 @@ impl State {
         }
     }
 
-    fn add(
+    /// Adds the block's row.
+    pub fn add(
         &mut self,
         aggregate: &Aggregate,
         run: &mut BlockRun,

@@ -4,6 +4,7 @@
 use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::Groups,
+    rollup,
     scan::{SourceState, Way},
     subquery::{Kept, RowSink},
     tail::Tail,
@@ -221,6 +222,11 @@ impl<'b> BlockRun<'b> {
             (Some(_), _) => {}
             (None, true) => return self.each_row(context, each),
             (None, false) => return Ok(Flow::Continue),
+        }
+        if let Some(grouping) = &block.grouping
+            && let Some(rollup) = &grouping.rollup
+        {
+            return rollup::run(self, (grouping, rollup), possible, context, each);
         }
         let mut groups = Groups::new(block);
         if possible && block.ends.is_empty() {

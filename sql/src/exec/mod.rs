@@ -16,6 +16,7 @@ mod joined;
 mod key;
 pub(crate) mod memory;
 mod patience;
+mod rollup;
 mod scan;
 mod set_operation;
 mod sort;

@@ -507,19 +507,15 @@ impl Target<'_, '_> {
             }
         };
         let binary = self.column.is_binary();
-        if !binary && let Err(error) = std::str::from_utf8(&bytes) {
-            let valid = error.valid_up_to();
-            let escaped: String = bytes[valid..]
-                .iter()
-                .take(6)
-                .map(|byte| match byte {
-                    0x20..=0x7E => char::from(*byte).to_string(),
-                    _ => format!("\\x{byte:02X}"),
-                })
-                .collect();
+        let charset = self.column.collation.charset();
+        if let Some(foreign) = charset.foreign_at(&bytes) {
+            let escaped = convert::printable(&bytes[foreign..]);
             let error = self.incorrect("string", escaped.as_bytes());
             self.lossy(error)?;
-            bytes.truncate(valid);
+            match std::str::from_utf8(&bytes) {
+                Ok(text) => bytes = charset.without_foreign(text).into(),
+                Err(_) => bytes.truncate(foreign),
+            }
         }
         let end = match self.column.ty {
             ColumnType::Char(length) => self.column.collation.char_offset(&bytes, length.into()),

@@ -703,6 +703,23 @@ pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
     }
 }
 
+/// Bytes for an error: the first six, those that are no ASCII characters in hexadecimal digits.
+pub(super) fn printable(bytes: &[u8]) -> String {
+    const SHOWN: usize = 6;
+    let mut text = String::new();
+    for &byte in bytes.iter().take(SHOWN) {
+        if matches!(byte, b' '..=b'~') {
+            text.push(byte.into());
+        } else {
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    if bytes.len() > SHOWN {
+        text.push_str("...");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

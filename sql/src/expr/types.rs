@@ -1,7 +1,7 @@
 //! The static type of an expression, and how it is told to a client.
 
 use crate::{output::ColumnMeta, text::DECIMALS_BYTES};
-use cohort_engine::types::{Collation, Column, ColumnType};
+use cohort_engine::types::{Charset, Collation, Column, ColumnType};
 
 /// COERCIBILITY(): how strongly a string holds to its collation; the smaller number wins.
 pub mod coercibility {
@@ -296,11 +296,11 @@ impl ExprType {
     }
 
     /// The length that a text of it has in another character set: as bytes, a character may be
-    /// four.
+    /// several.
     #[must_use]
     pub fn length_in(&self, collation: Collation) -> u32 {
         if collation.is_binary() && self.is_string() && !self.collation.is_binary() {
-            self.length.saturating_mul(4)
+            self.length.saturating_mul(self.collation.max_char_bytes())
         } else {
             self.length
         }
@@ -397,6 +397,37 @@ impl ExprType {
 /// The collation of an operation on two strings; `None` if they cannot be mixed.
 #[must_use]
 pub fn mix_collations(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
+    let (one, other) = (a.collation.charset(), b.collation.charset());
+    if one == other || one == Charset::Binary || other == Charset::Binary {
+        return mix_of_one_charset(a, b);
+    }
+    let winner = if takes_all(a, b) {
+        a
+    } else if takes_all(b, a) {
+        b
+    } else if a.coercibility < b.coercibility && b.coercibility >= coercibility::SYSTEM {
+        // A constant is converted, if it can be.
+        a
+    } else if b.coercibility < a.coercibility && a.coercibility >= coercibility::SYSTEM {
+        b
+    } else {
+        return None;
+    };
+    Some((winner.collation, winner.coercibility))
+}
+
+/// Whether the character set of `a` is the one to convert to, as it has all characters of `b`'s.
+fn takes_all(a: &ExprType, b: &ExprType) -> bool {
+    let (one, other) = (a.collation.charset(), b.collation.charset());
+    if !one.is_unicode() {
+        return false;
+    }
+    let is_larger = !other.is_unicode() || one.includes(other);
+    let is_explicit = a.coercibility == coercibility::EXPLICIT;
+    a.coercibility < b.coercibility || a.coercibility == b.coercibility && is_larger && !is_explicit
+}
+
+fn mix_of_one_charset(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
     match a.coercibility.cmp(&b.coercibility) {
         std::cmp::Ordering::Less => Some((a.collation, a.coercibility)),
         std::cmp::Ordering::Greater => Some((b.collation, b.coercibility)),
@@ -405,15 +436,19 @@ pub fn mix_collations(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
         }
         std::cmp::Ordering::Equal if a.coercibility == coercibility::EXPLICIT => None,
         // Bytes win over characters, and order by code point over any other order.
-        std::cmp::Ordering::Equal => [
-            Collation::Binary,
-            Collation::Utf8mb4Bin,
-            Collation::Utf8mb40900Bin,
-        ]
-        .into_iter()
-        .find(|&bin| a.collation == bin || b.collation == bin)
-        .map(|bin| (bin, a.coercibility)),
+        std::cmp::Ordering::Equal => [a.collation, b.collation]
+            .into_iter()
+            .filter(|collation| collation.is_by_code())
+            .min_by_key(|collation| !collation.is_binary())
+            .map(|bin| (bin, a.coercibility)),
     }
+}
+
+/// The same for the results of CASE and the like, which may be of no collation.
+#[must_use]
+pub fn mix_results(a: &ExprType, b: &ExprType) -> (Collation, u8) {
+    let by_code = a.collation.charset().bin_collation();
+    mix_collations(a, b).unwrap_or((by_code, coercibility::NONE))
 }
 
 /// The common type of the branches of CASE, IF, COALESCE, UNION and the like.
@@ -457,7 +492,7 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
 
 fn common_of_unlike(a: &ExprType, b: &ExprType) -> ExprType {
     if a.is_string() || b.is_string() || a.is_temporal() != b.is_temporal() {
-        let mixed = mix_collations(a, b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
+        let mixed = mix_results(a, b);
         let length = match (a.is_string(), b.is_string()) {
             (true, true) => a.length_in(mixed.0).max(b.length_in(mixed.0)),
             _ => a.length.max(b.length),

@@ -219,7 +219,9 @@ impl<'a, 'l> Walk<'a, 'l> {
                 if self.previous.kind == Kind::String {
                     return Step::Stop(Outcome::No);
                 }
-                if !self.lifts() || self.literal_wanted() {
+                // n'text' has a character set of its own.
+                let is_national = matches!(text, [b'n' | b'N', ..]);
+                if !self.lifts() || self.literal_wanted() || is_national {
                     self.keep(token);
                 } else {
                     let value = string_value(text, self.mode);

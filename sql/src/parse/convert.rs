@@ -3,6 +3,7 @@
 use super::{Depth, Text, is_one_of};
 
 use crate::{
+    collations::NamedCharset,
     command::reserved,
     error::SqlError,
     interrupt,
@@ -24,6 +25,8 @@ pub(super) struct Converter<'a> {
     pub points: usize,
     /// How far `in_updated_tables` has looked, and what it has seen.
     pub updated: UpdatedTables,
+    /// Where the word is that says what the statement does: behind WITH, if it has that.
+    pub verb: usize,
     /// The parentheses that are open now.
     pub open: Vec<Parenthesis>,
     /// Outside all of them.
@@ -120,6 +123,7 @@ impl Converter<'_> {
                 continue;
             }
             self.warn(token, text, &lexer);
+            self.warn_of_charset(token, text, &lexer);
             if self.convert_symbol(token, text, &lexer) {
                 continue;
             }
@@ -146,6 +150,7 @@ impl Converter<'_> {
                     lexer = rest;
                     continue;
                 }
+                self.note_verb(text);
                 self.note_clause(text);
                 self.note_locking(token, text, &lexer);
                 if self.rewrite_word(token, text, next) || self.rewrite_call(token, text, &lexer) {
@@ -195,6 +200,27 @@ impl Converter<'_> {
             }
             lexer = ahead;
         }
+    }
+
+    /// Notes that a character set is deprecated, if this is the name of one.
+    fn warn_of_charset(&mut self, token: Token, text: &[u8], after: &Lexer) {
+        let name = match (token.kind, text) {
+            (Kind::String, [b'n' | b'N', ..]) => {
+                self.warnings.extend(NamedCharset::NATIONAL.warning());
+                return;
+            }
+            (Kind::Word, [b'_', name @ ..]) => {
+                let next = after.clone().next_token().kind;
+                match next {
+                    Kind::String | Kind::Hex | Kind::Bit => name,
+                    _ => return,
+                }
+            }
+            (Kind::Word, name) if self.follows(&["USING"]) => name,
+            _ => return,
+        };
+        let named = NamedCharset::find(&String::from_utf8_lossy(name)).ok();
+        self.warnings.extend(named.and_then(NamedCharset::warning));
     }
 
     /// Notes what MySQL calls deprecated.
@@ -313,6 +339,18 @@ impl Converter<'_> {
         }
     }
 
+    /// Notes the UPDATE or DELETE behind WITH.
+    fn note_verb(&mut self, text: &[u8]) {
+        let writes = is_one_of(text, &["UPDATE", "DELETE"]);
+        if writes && self.begins_with("WITH") && self.open.is_empty() && self.last_is(")") {
+            self.verb = self.tokens.len();
+            self.updated = UpdatedTables {
+                seen: self.verb,
+                ..UpdatedTables::default()
+            };
+        }
+    }
+
     /// Notes which clause of a query begins with a word.
     fn note_clause(&mut self, text: &[u8]) {
         const OTHERS: [&str; 9] = [
@@ -405,13 +443,6 @@ impl Converter<'_> {
                 return Err(SqlError::not_supported("EXCLUDE"));
             }
         }
-        if token.kind != Kind::Word || !self.last_is(")") && !self.last_is("(") {
-            return Ok(());
-        }
-        let writes = is_one_of(text, &["UPDATE", "DELETE"]) && self.last_is(")");
-        if writes && self.begins_with("WITH") {
-            return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
-        }
         Ok(())
     }
 
@@ -424,7 +455,7 @@ impl Converter<'_> {
     /// Whether the tokens so far name the tables that DELETE deletes from.
     fn deletes_from_tables(&self) -> bool {
         let is = |token: &Token, word: &str| token.is_word(self.source, word);
-        let mut tokens = self.tokens.iter();
+        let mut tokens = self.tokens.iter().skip(self.verb);
         tokens.next().is_some_and(|first| is(first, "DELETE"))
             && !tokens.any(|token| is(token, "SELECT") || is(token, "WHERE"))
     }
@@ -500,6 +531,8 @@ impl Converter<'_> {
             Kind::String => String::from_utf8_lossy(&lexer::string(text, self.mode)).into_owned(),
             _ => return None,
         };
+        let named = NamedCharset::find(&name).ok();
+        self.warnings.extend(named.and_then(NamedCharset::warning));
         self.push(token, Out::make_word("FORMAT", None));
         self.push(token, Out::DoubleQuotedString(name));
         Some(lexer)
@@ -630,8 +663,8 @@ impl Converter<'_> {
             }
         }
         *seen = self.tokens.len();
-        let first = self.tokens.first();
-        let updates = first.is_some_and(|token| token.is_word(self.source, "UPDATE"));
+        let verb = self.tokens.get(self.verb);
+        let updates = verb.is_some_and(|token| token.is_word(self.source, "UPDATE"));
         updates && !*over && *depth == 0
     }
 
@@ -679,9 +712,9 @@ impl Converter<'_> {
             self.push(token, Out::make_word("SHARE", None));
             return true;
         }
-        let first = self.tokens.first().map(|t| t.text(self.source));
+        let first = self.tokens.get(self.verb).map(|t| t.text(self.source));
         let of = |word: &str| first.is_some_and(|f| f.eq_ignore_ascii_case(word.as_bytes()));
-        let leading = self.tokens.len() == 1;
+        let leading = self.tokens.len() == self.verb + 1;
         if leading && (of("UPDATE") || of("DELETE")) {
             if is("IGNORE") {
                 self.ignore = true;
@@ -806,8 +839,10 @@ impl Converter<'_> {
             Kind::SystemVariable => Out::make_word(&format!("@@{}", lexer::name(text)), None),
             Kind::Integer | Kind::Decimal | Kind::Float => Out::Number(string(), false),
             Kind::String => {
+                let is_national = matches!(text, [b'n' | b'N', ..]);
                 let bytes = lexer::string(text, self.mode).into_owned();
                 match String::from_utf8(bytes) {
+                    Ok(string) if is_national => Out::NationalStringLiteral(string),
                     Ok(string) => Out::SingleQuotedString(string),
                     // Only a binary string holds such bytes, and hexadecimal ones are binary.
                     Err(error) => Out::HexStringLiteral(hex(error.as_bytes())),

@@ -355,6 +355,7 @@ pub fn parse<R>(
         warnings: Vec::new(),
         points: 0,
         updated: convert::UpdatedTables::default(),
+        verb: 0,
         open: Vec::new(),
         outside: convert::Parenthesis::default(),
         locking: None,

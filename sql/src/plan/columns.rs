@@ -1,7 +1,7 @@
 //! The descriptions of result columns that come straight from a table's columns.
 
 use crate::output::ColumnMeta;
-use cohort_engine::types::{Collation, ColumnType, Table};
+use cohort_engine::types::{ColumnType, Table};
 
 const NOT_NULL: u16 = 1;
 const PRI_KEY: u16 = 2;
@@ -41,8 +41,11 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
             meta.length = column
                 .max_bytes()
                 .saturating_mul(column.collation.max_char_bytes());
+            if column.collation.is_by_code() {
+                meta.flags |= BINARY;
+            }
         }
-        ty if ty.has_collation() && is_by_code(column.collation) => meta.flags |= BINARY,
+        ty if ty.has_collation() && column.collation.is_by_code() => meta.flags |= BINARY,
         ty if !ty.has_collation() && !ty.is_temporal() => meta.flags &= !BINARY,
         _ => {}
     }
@@ -58,14 +61,6 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
     {
         meta.flags |= NO_DEFAULT;
     }
-}
-
-/// Whether a collation orders by code points, which MySQL flags as binary.
-fn is_by_code(collation: Collation) -> bool {
-    matches!(
-        collation,
-        Collation::Binary | Collation::Utf8mb4Bin | Collation::Utf8mb40900Bin
-    )
 }
 
 fn key_flags(table: &Table, position: usize) -> u16 {

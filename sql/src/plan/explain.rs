@@ -195,28 +195,34 @@ impl Explainer {
                 row.rows = Some(1);
             }
             if i == 0 {
-                if block.grouping.as_ref().is_some_and(|g| !g.keys.is_empty()) || block.distinct {
+                let grouping = block.grouping.as_ref().filter(|g| !g.keys.is_empty());
+                let rolls_up = grouping.is_some_and(|g| g.rollup.is_some());
+                if grouping.is_some() && !rolls_up || block.distinct {
                     row.extra.push("Using temporary");
                 }
                 let windows = block.windowing.iter().flat_map(|w| &w.windows);
                 let sorts = windows.into_iter().any(|window| !window.keys.is_empty());
-                if sorts || !block.order.is_empty() && !block.presorted {
+                if sorts || rolls_up || !block.order.is_empty() && !block.presorted {
                     row.extra.push("Using filesort");
                 }
             }
-            if let Input::Derived(derived, _) = &source.input {
+            if let Input::Derived(derived, given) = &source.input {
                 // Several may read it: it is shown once.
                 let new = self.last_id + 1 + queries.len() as u64;
                 let at = *self.derived.entry(Arc::as_ptr(derived)).or_insert(new);
                 row.table = Some(format!("<derived{at}>"));
                 if at == new {
-                    queries.push(&derived.query);
+                    let kind = match given.is_empty() {
+                        true => "DERIVED",
+                        false => "DEPENDENT DERIVED",
+                    };
+                    queries.push((&derived.query, kind));
                 }
             }
             self.rows.push(row);
         }
-        for query in queries {
-            self.query(query, "DERIVED", "DERIVED");
+        for (query, kind) in queries {
+            self.query(query, kind, kind);
         }
         for query in &block.subqueries {
             let query = &query.query;

@@ -215,6 +215,10 @@ pub(super) fn keep_volatile(block: &mut Block, names: &mut Names) {
     let Some(grouping) = &mut block.grouping else {
         return;
     };
+    // What refers to a key reads a slot already.
+    if grouping.rollup.is_some() {
+        return;
+    }
     for (number, key) in grouping.keys.iter().enumerate() {
         if !is_volatile(&key.expr) {
             continue;

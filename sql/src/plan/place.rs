@@ -99,6 +99,7 @@ impl Planner<'_> {
                 aggregate.order.iter().for_each(|o| add(&o.value.expr));
             }
         }
+        slots.extend(from.leaves.iter().flat_map(Leaf::given));
         if let Some(windowing) = &block.windowing {
             windowing.slots(&mut |slot| {
                 slots.insert(slot);
@@ -200,7 +201,11 @@ impl Planner<'_> {
             let bounded = choice
                 .as_ref()
                 .is_some_and(|c| !c.access.alternatives.is_empty());
-            let hash = if bounded || position == 0 || from.keyed {
+            let lateral = from
+                .leaves
+                .get(leaf)
+                .is_some_and(|l| l.is_lateral(self.names()));
+            let hash = if bounded || position == 0 || from.keyed || lateral {
                 Vec::new()
             } else {
                 hash_keys(&conditions, self.names(), leaf, before)
@@ -216,9 +221,9 @@ impl Planner<'_> {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
             let names = self.names();
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
-                block
-                    .sources
-                    .push(source(taken, table, choice, hash, wanted));
+                let lateral = taken.is_lateral(names);
+                let source = source(taken, table, choice, hash, wanted);
+                block.sources.push(Source { lateral, ..source });
             }
         }
         // From here on by position: the tables of a group stay together.
@@ -311,6 +316,7 @@ fn source(
         outer_join: None,
         hash,
         ways,
+        lateral: false,
         lock: leaf.lock,
         estimate,
     }
@@ -428,7 +434,7 @@ fn usable<'a>(from: &'a From, top: &'a [Expr], leaf: usize) -> &'a [Expr] {
 }
 
 /// The leaf that a slot belongs to.
-fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
+pub(super) fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
     names
         .tables
         .iter()

@@ -1,7 +1,9 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
 use super::{
-    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput, walk,
+    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput,
+    rollup::GroupingCall,
+    walk,
     window::{NamedWindow, is_window_function},
 };
 use crate::{
@@ -87,6 +89,7 @@ pub(super) struct Names {
     /// The keys of each window that was resolved, with its name: for error 1055.
     pub window_keys: Vec<(String, Vec<Expr>)>,
     pub named_windows: Vec<NamedWindow>,
+    pub groupings: Vec<GroupingCall>,
     pub select: Selected,
     /// The columns that are grouped by, and how GROUP BY calls them.
     pub grouped: Vec<(String, Expr)>,
@@ -119,6 +122,7 @@ impl Names {
             window_inputs: Vec::new(),
             window_keys: Vec::new(),
             named_windows: Vec::new(),
+            groupings: Vec::new(),
             select: Selected {
                 items: Vec::new(),
                 later: Vec::new(),
@@ -703,6 +707,9 @@ impl Scope for Planner<'_> {
         let name = function.name.to_string();
         if is_window_function(&name) || function.over.is_some() && is_aggregate(&name) {
             return self.window_call(function, &name).map(Some);
+        }
+        if name.eq_ignore_ascii_case("GROUPING") {
+            return self.grouping_call(function).map(Some);
         }
         if is_aggregate(&name) {
             return self.aggregate(function, &name).map(Some);

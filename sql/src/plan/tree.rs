@@ -1,6 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
-use super::{Relations, window::Windowing};
+use super::{Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -324,6 +324,8 @@ pub struct Source {
     /// If its path gives the order of ORDER BY up to LIMIT: ways to the rows that conditions leave,
     /// without that order.
     pub ways: Vec<Access>,
+    /// A computed table that sees the rows of tables before it: LATERAL.
+    pub lateral: bool,
     /// How its rows are locked.
     pub lock: Option<(LockMode, OnConflict)>,
     /// About how many rows are read each time, for EXPLAIN.
@@ -438,6 +440,8 @@ pub struct Grouping {
     pub kept: Vec<(usize, usize)>,
     /// Whether there was a GROUP BY.
     pub explicit: bool,
+    /// WITH ROLLUP.
+    pub rollup: Option<Rollup>,
     /// What is computed for each group.
     pub aggregates: Vec<Aggregate>,
 }

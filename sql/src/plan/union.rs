@@ -157,6 +157,7 @@ impl Planner<'_> {
             | ast::SetExpr::Query(_)
             | ast::SetExpr::SetOperation { .. }
             | ast::SetExpr::Values(_) => {}
+            ast::SetExpr::Insert(_) => return Err(self.text.error_at_word("INSERT")),
             _ => return Err(SqlError::not_supported("this query")),
         }
         let around = Around {

@@ -96,6 +96,8 @@ pub struct Session {
     placed: Option<Placed>,
     /// See `set_client_collation`.
     client_collation: Option<Collation>,
+    /// The same, until character_set_results is set.
+    results: Option<Collation>,
 }
 
 impl Session {
@@ -159,6 +161,7 @@ impl Session {
             leaves_commits: false,
             placed: None,
             client_collation: None,
+            results: None,
         }
     }
 
@@ -458,7 +461,7 @@ impl Session {
             variables.set_named("collation_database", Value::Bytes(collation.name().into()));
             variables.set_named(
                 "character_set_database",
-                Value::Bytes(collation.charset().into()),
+                Value::Bytes(collation.charset().name().into()),
             );
         }
         Ok(())
@@ -561,7 +564,8 @@ impl Session {
     /// The collation that the client has named when it came: its strings are in it.
     pub fn set_client_collation(&mut self, collation: Collation) {
         self.client_collation = Some(collation);
-        let charset = collation.charset();
+        self.results = Some(collation);
+        let charset = collation.charset().name();
         let variables = &mut self.state.variables;
         if variables.values().text("collation_connection") == collation.name() {
             return;
@@ -575,6 +579,13 @@ impl Session {
         }
         let collation = Value::Bytes(collation.name().into());
         variables.set_named("collation_connection", collation);
+    }
+
+    /// In which its client gets texts: none for each in its own.
+    #[must_use]
+    pub fn results_collation(&self) -> Option<Collation> {
+        let charset = self.state.settings().results?;
+        Some(self.results.unwrap_or(charset.default_collation()))
     }
 
     /// CLIENT_INTERACTIVE: the client's wait_timeout begins as interactive_timeout.

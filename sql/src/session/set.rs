@@ -2,12 +2,13 @@
 
 use super::Session;
 use crate::{
+    collations::{self, NamedCharset},
     command::{Assignment, SetScope},
     error::SqlError,
     lexer::{self, Kind, Lexer},
     variables::{self, Access, Scope, Variable},
 };
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::{Charset, Collation, Value};
 
 /// An assignment whose value is known.
 enum Ready {
@@ -61,6 +62,9 @@ impl Session {
                     self.state.set_user_variable(&name, value, collation);
                 }
                 Ready::System(scope, variable, value) => {
+                    if variable.name == "character_set_results" {
+                        self.results = None;
+                    }
                     self.assign(scope, &variable, value.as_ref())?;
                 }
                 Ready::Connection {
@@ -68,6 +72,7 @@ impl Session {
                     collation,
                     by_database,
                 } => {
+                    self.results = None;
                     self.set_connection(charset.as_deref(), collation.as_deref(), by_database)?;
                 }
             }
@@ -263,15 +268,22 @@ impl Session {
         collation: Option<&str>,
         by_database: bool,
     ) -> Result<(), SqlError> {
-        let charset = variables::character_set(charset.unwrap_or("utf8mb4"))?;
+        let name = charset.unwrap_or("utf8mb4");
+        let charset = variables::character_set(name)?;
+        if let Some(warning) = NamedCharset::find(name)
+            .ok()
+            .and_then(NamedCharset::warning)
+        {
+            self.state.warnings.warn(warning);
+        }
         let collation = match collation {
             Some(name) => {
-                let collation =
-                    Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-                let fits = collation.charset() == charset
-                    || charset == "utf8mb3" && collation.charset() == "utf8mb4";
-                if !fits {
-                    return Err(SqlError::collation_mismatch(name, charset));
+                let collation = collations::find(name)?;
+                if collation.charset().name() != charset {
+                    return Err(SqlError::collation_mismatch(collation.name(), charset));
+                }
+                if let Some(warning) = collations::warning(collation) {
+                    self.state.warnings.warn(warning);
                 }
                 collation
             }
@@ -284,7 +296,7 @@ impl Session {
         let (connection, collation) = if by_database {
             let database = self.state.variables.values().text("collation_database");
             let collation = Collation::from_name(database).unwrap_or(Collation::Utf8mb40900AiCi);
-            (collation.charset(), collation)
+            (collation.charset().name(), collation)
         } else {
             (charset, collation)
         };
@@ -332,14 +344,15 @@ fn charset_of(collation: &Value) -> &'static str {
         return "utf8mb4";
     };
     let name = std::str::from_utf8(name).unwrap_or("");
-    Collation::from_name(name).map_or("utf8mb4", Collation::charset)
+    Collation::from_name(name).map_or("utf8mb4", |collation| collation.charset().name())
 }
 
 fn default_collation(charset: &Value) -> Collation {
-    match charset {
-        Value::Bytes(name) if name.as_slice() == b"binary" => Collation::Binary,
-        _ => Collation::Utf8mb40900AiCi,
-    }
+    let name = match charset {
+        Value::Bytes(name) => std::str::from_utf8(name).unwrap_or(""),
+        _ => "",
+    };
+    Charset::from_name(name).map_or(Collation::Utf8mb40900AiCi, Charset::default_collation)
 }
 
 /// Whether a variable can be set there.

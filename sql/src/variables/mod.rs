@@ -18,7 +18,7 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{Isolation, Spacing},
-    types::{Collation, Value},
+    types::{Charset, Collation, Value},
 };
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -359,6 +359,8 @@ pub struct Settings {
     pub auto_increment: Spacing,
     /// collation_connection: of literals.
     pub collation: Collation,
+    /// character_set_results: none if results are sent as they are.
+    pub results: Option<Charset>,
     /// foreign_key_checks.
     pub foreign_key_checks: bool,
     /// restrict_fk_on_non_standard_key.
@@ -435,6 +437,8 @@ impl Settings {
             },
             collation: Collation::from_name(values.text("collation_connection"))
                 .unwrap_or(Collation::Utf8mb40900AiCi),
+            results: Charset::from_name(values.text("character_set_results"))
+                .filter(|charset| *charset != Charset::Binary),
             foreign_key_checks: on("foreign_key_checks"),
             parents_unique: on("restrict_fk_on_non_standard_key"),
             safe_updates: on("sql_safe_updates"),

@@ -1,7 +1,10 @@
 //! Which values a variable takes, and how they are shown.
 
 use super::{Kind, Variable, sql_mode::Modes, time_zone};
-use crate::error::SqlError;
+use crate::{
+    collations::{self, NamedCharset},
+    error::SqlError,
+};
 use cohort_engine::types::{Collation, Value};
 
 /// The value of a text in the table of variables.
@@ -34,9 +37,16 @@ pub(super) fn convert(
         Kind::NullText | Kind::NullCharacterSet if value.is_null() => Value::Null,
         Kind::Text | Kind::NullText => Value::Bytes(string(variable, value)?.into()),
         Kind::CharacterSet | Kind::NullCharacterSet => {
-            Value::Bytes(character_set(&string(variable, value)?)?.into())
+            let name = string(variable, value)?;
+            let plain = Value::Bytes(character_set(&name)?.into());
+            let named = NamedCharset::find(&name).ok();
+            return Ok((plain, named.and_then(NamedCharset::warning)));
         }
-        Kind::Collation => Value::Bytes(collation(variable, value)?.name().into()),
+        Kind::Collation => {
+            let collation = collation(variable, value)?;
+            let plain = Value::Bytes(collation.name().into());
+            return Ok((plain, collations::warning(collation)));
+        }
         Kind::SqlMode => {
             let mode = match integer(value) {
                 Some(bits) => Modes::from_bits(u64::try_from(bits).map_err(|_| refused())?)?,
@@ -50,28 +60,18 @@ pub(super) fn convert(
     Ok((plain, None))
 }
 
-/// The character set of this name, if it is one that needs no conversion from UTF-8.
+/// The character set of this name, if clients may use it: one that needs no conversion from UTF-8.
 pub(crate) fn character_set(name: &str) -> Result<&'static str, SqlError> {
-    match name.to_ascii_lowercase().as_str() {
-        "utf8mb4" => Ok("utf8mb4"),
-        "utf8" | "utf8mb3" => Ok("utf8mb3"),
-        "ascii" => Ok("ascii"),
-        "binary" => Ok("binary"),
-        "latin1" | "latin2" | "latin5" | "latin7" | "cp1250" | "cp1251" | "cp1256" | "cp1257"
-        | "cp850" | "cp852" | "cp866" | "gbk" | "gb2312" | "gb18030" | "big5" | "sjis"
-        | "cp932" | "ujis" | "eucjpms" | "euckr" | "koi8r" | "koi8u" | "greek" | "hebrew"
-        | "tis620" | "ucs2" | "utf16" | "utf16le" | "utf32" | "macce" | "macroman" | "keybcs2"
-        | "swe7" | "armscii8" | "geostd8" | "hp8" | "dec8" => Err(SqlError::not_supported(
-            format_args!("character set {name}"),
-        )),
-        _ => Err(SqlError::unknown_character_set(name)),
+    if name.eq_ignore_ascii_case("ascii") {
+        return Ok("ascii");
     }
+    NamedCharset::find(name).map(|named| named.charset.name())
 }
 
 fn collation(variable: &Variable, value: &Value) -> Result<Collation, SqlError> {
     let found = match integer(value) {
         Some(id) => u16::try_from(id).ok().and_then(Collation::from_id),
-        None => Collation::from_name(&string(variable, value)?),
+        None => return collations::find(&string(variable, value)?),
     };
     found.ok_or_else(|| SqlError::unknown_collation(text_of(value)))
 }

@@ -13,20 +13,39 @@ import sys
 
 # fmt: off
 BASE = ["","a","A","á","b","B","z","Z","ä","Ä","ae","æ","ss","ß","s","t","0","1","9","10"," ","a ","a b","ab","_","-","~","!",".",",","'","é","e","E","f","o","ö","ø","oe","œ","n","ñ","ll","ch","ž","z z","Ω","ω","α","ж","Ж","я","א","ب","日","本","日本","かな","カナ","가","각","한글","😀","😁","€","$","½","²","2","\t","a\t","Å","å","i","ı","İ","I","ﬁ","fi","𝒜","㍿","ﷺ","\u0301","e\u0301","\u00ad","a\u00adb","\u200b","ǆ","dž","ĳ","ij","þ","th","ð","d","đ"]
+# Spaces, cases and accents in every place.
+MORE = ["ab ", "aB", "Ab", "AB", "áb", "aá", "Áa", "\u00a0", "a\u00a0", "a\u00a0b", "a  b", "a \t", "a\t ", "a \u0301", "\u0301a", "E\u0301", "e\u0301\u0300", "\ue000", "\U00020000", "\U0002A700", "\u9fd0", "\ufa0e", "\u3400", "\U00017000", "か", "カ", "ｶ", "が", "ガ", "\u0e40\u0e01", "ﾊﾞ", "№", "ſ", "ẞ"]
+
 # fmt: on
+COLLATIONS = [
+    "utf8mb4_0900_ai_ci",
+    "utf8mb4_0900_as_ci",
+    "utf8mb4_0900_as_cs",
+    "utf8mb4_0900_bin",
+    "utf8mb4_bin",
+    "utf8mb4_general_ci",
+    "utf8mb4_unicode_ci",
+    "utf8mb4_unicode_520_ci",
+    "utf8mb3_bin",
+    "utf8mb3_general_ci",
+    "utf8mb3_unicode_ci",
+    "utf8mb3_unicode_520_ci",
+]
 
 
 def main():
     random.seed(7)
     letters = [word for word in BASE if len(word) == 1]
     mixed = ("".join(random.choice(letters) for _ in range(random.randint(2, 4))) for _ in range(140))
-    words = list(dict.fromkeys([*BASE, *mixed]))
-    rows = ",".join(f"ROW({i}, x'{word.encode().hex()}')" for i, word in enumerate(words))
+    everything = list(dict.fromkeys([*BASE, *MORE, *mixed]))
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "order.out"), "w", encoding="ascii") as file:
-        for collation in ["0900_ai_ci", "general_ci", "bin", "0900_bin"]:
-            collation = "utf8mb4_" + collation
-            text = f"CONVERT(column_1 USING utf8mb4) COLLATE {collation}"
+        for collation in COLLATIONS:
+            charset, words = collation.split("_")[0], everything
+            if charset == "utf8mb3":
+                words = [word for word in everything if max(word, default="") <= "\uffff"]
+            rows = ",".join(f"ROW({i}, x'{word.encode().hex()}')" for i, word in enumerate(words))
+            text = f"CONVERT(CONVERT(column_1 USING utf8mb4) USING {charset}) COLLATE {collation}"
             query = (
                 f"SELECT column_0, DENSE_RANK() OVER (ORDER BY {text}) "
                 f"FROM (VALUES {rows}) v ORDER BY 2, 1"

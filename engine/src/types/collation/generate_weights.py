@@ -5,7 +5,7 @@
 
 The arguments are the command that starts a MySQL client; the server must be MySQL 8.0 or later.
 For every code point it asks WEIGHT_STRING and keeps those that no formula gives (see
-`implicit`). The file is a list of runs, ascending, in LEB128 numbers:
+`implicit`); of utf8mb4_0900_as_ci the secondary ones, of utf8mb4_0900_as_cs the tertiary ones. The file is a list of runs, ascending, in LEB128 numbers:
 
     gap          code points between the end of the last run and the start of this one
     kind         (weights per code point) * 2 + (1 if the run is longer than one code point)
@@ -22,15 +22,60 @@ WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {last}
 SELECT i, HEX(WEIGHT_STRING(CONVERT(CHAR(i USING utf32) USING utf8mb4) COLLATE {collation}))
 FROM n WHERE i NOT BETWEEN 0xD800 AND 0xDFFF"""
 
+BYTES = """WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {last}),
+c (i, c) AS (SELECT i, CONVERT(UNHEX(LPAD(HEX(i), 2, '0')) USING {charset}) FROM n)
+SELECT CONV(HEX(CONVERT(c USING utf32)), 16, 10), HEX(WEIGHT_STRING(c COLLATE {collation})) FROM c"""
+
+# Collations of the character sets in which a character is a byte.
+BYTE_COLLATIONS = {
+    "ascii": ["ascii_general_ci"],
+    "latin1": [
+        "latin1_bin",
+        "latin1_danish_ci",
+        "latin1_general_ci",
+        "latin1_general_cs",
+        "latin1_german1_ci",
+        "latin1_spanish_ci",
+        "latin1_swedish_ci",
+    ],
+}
+
+
+def run(client, query):
+    return subprocess.run(
+        [*client, "-N", "-e", query], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def ask_bytes(client, charset, collation):
+    last = 127 if charset == "ascii" else 255
+    query = BYTES.format(last=last, charset=charset, collation=collation)
+    lines = (line.split("\t") for line in run(client, query).splitlines())
+    return {int(code): [int(weight, 16)] for code, weight in lines}
+
 
 def ask(client, collation, last):
     query = QUERY.format(collation=collation, last=last)
-    text = subprocess.run([*client, "-N", "-e", query], check=True, capture_output=True, text=True)
     weights = {}
-    for line in text.stdout.splitlines():
+    for line in run(client, query).splitlines():
         code, _, digits = line.partition("\t")
         weights[int(code)] = [int(digits[i : i + 4], 16) for i in range(0, len(digits), 4)]
     return weights
+
+
+def levels(weights):
+    """Of weights level by level, with zeros between the levels: primary, secondary, tertiary."""
+    by_level = [{}, {}, {}]
+    for code, all_levels in weights.items():
+        for level in by_level:
+            level[code] = []
+        level = 0
+        for weight in all_levels:
+            if weight:
+                by_level[level][code].append(weight)
+            else:
+                level += 1
+    return by_level
 
 
 def implicit(code):
@@ -57,6 +102,20 @@ def hangul(weights, code):
     syllable = code - 0xAC00
     letters = [0x1100 + syllable // 588, 0x1161 + syllable % 588 // 28, 0x11A7 + syllable % 28]
     return sum((weights[letter] for letter in letters if letter != 0x11A7), [])
+
+
+def implicit_520(code):
+    """The same in UCA 5.2, where MySQL takes ideographs beyond U+FFFF for unassigned ones."""
+    if 0x3400 <= code <= 0x4DB5:
+        base = 0xFB80
+    else:
+        base = 0xFB40 if 0x4E00 <= code <= 0x9FA5 else 0xFBC0
+    return [base + (code >> 15), (code & 0x7FFF) | 0x8000]
+
+
+def implicit_400(code):
+    """The same in UCA 4.0, in which MySQL knows no code point beyond U+FFFF."""
+    return [0xFFFD] if code > 0xFFFF else implicit_520(code)
 
 
 def varint(number):
@@ -99,16 +158,23 @@ def encode(weights, formula):
 
 def main():
     client, here = sys.argv[1:], os.path.dirname(os.path.abspath(__file__))
-    uca = ask(client, "utf8mb4_0900_ai_ci", 0x10FFFF)
-    general = ask(client, "utf8mb4_general_ci", 0xFFFF)
+    primary, secondary, tertiary = levels(ask(client, "utf8mb4_0900_as_cs", 0x10FFFF))
 
     def uca_formula(code):
-        return hangul(uca, code) if 0xAC00 <= code <= 0xD7A3 else implicit(code)
+        return hangul(primary, code) if 0xAC00 <= code <= 0xD7A3 else implicit(code)
 
-    for name, weights, formula in [
-        ("utf8mb4_0900_ai_ci", uca, uca_formula),
-        ("utf8mb4_general_ci", general, lambda code: [code]),
-    ]:
+    tables = [
+        ("utf8mb4_0900_ai_ci", primary, uca_formula),
+        ("utf8mb4_0900_as_ci", secondary, lambda code: [0x20] * len(primary[code])),
+        ("utf8mb4_0900_as_cs", tertiary, lambda code: [0x02] * len(primary[code])),
+        ("utf8mb4_unicode_ci", ask(client, "utf8mb4_unicode_ci", 0x10FFFF), implicit_400),
+        ("utf8mb4_unicode_520_ci", ask(client, "utf8mb4_unicode_520_ci", 0x10FFFF), implicit_520),
+        ("utf8mb4_general_ci", ask(client, "utf8mb4_general_ci", 0xFFFF), lambda code: [code]),
+    ]
+    for charset, collations in BYTE_COLLATIONS.items():
+        for collation in collations:
+            tables.append((collation, ask_bytes(client, charset, collation), lambda code: [code]))
+    for name, weights, formula in tables:
         with open(os.path.join(here, name + ".weights"), "wb") as file:
             file.write(encode(weights, formula))
 

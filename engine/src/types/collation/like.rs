@@ -2,9 +2,9 @@
 
 use super::{
     Collation,
-    weights::{general, next_char, uca},
+    order::{Order, table_weight},
+    weights::next_char,
 };
-use smallvec::SmallVec;
 
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,19 +140,14 @@ fn same(collation: Collation, a: u32, b: u32) -> bool {
     if a == b {
         return true;
     }
-    match collation {
-        Collation::Utf8mb40900AiCi => {
-            if a < 128 && b < 128 {
-                let ranks = &super::sort_key::RANKS.ascii;
-                return ranks[a as usize] == ranks[b as usize];
-            }
-            let (mut x, mut y) = (SmallVec::<[u16; 8]>::new(), SmallVec::<[u16; 8]>::new());
-            uca(a, |weight| x.push(weight));
-            uca(b, |weight| y.push(weight));
-            x == y
+    match collation.facts().order {
+        Order::Uca(uca, 1) if a < 128 && b < 128 => {
+            let ranks = &uca.ranks().ascii;
+            ranks[a as usize] == ranks[b as usize]
         }
-        Collation::Utf8mb4GeneralCi => general(a) == general(b),
-        _ => false,
+        Order::Uca(uca, levels) => uca.same(a, b, levels),
+        Order::Table(table) => table_weight(table, a) == table_weight(table, b),
+        Order::CodePoints | Order::Bytes => false,
     }
 }
 

@@ -7,7 +7,15 @@
 //! 0900_ai_ci   The weights that ASCII characters have, in order, get the odd bytes 3, 5, 7 …;
 //!              a weight between two of them gets the even byte between, then its own two
 //!              bytes. Terminator 00.
-//! general_ci, utf8mb4_bin (PAD SPACE)
+//! 0900_as_ci, 0900_as_cs
+//!              The same; then of each further level the weights in UTF-8 and 00.
+//! unicode_ci, unicode_520_ci (PAD SPACE)
+//!              As 0900_ai_ci, but the space gets the even byte after the weights below it, which
+//!              is the terminator, and the weights above it the bytes 3 further on. What has the
+//!              weight of a space is written as the byte below the terminator if something below
+//!              a space follows, as the byte above it if something above, and not at all at the
+//!              end.
+//! tables (general_ci) and code points with padding (utf8mb4_bin)
 //!              The weights (code points), without trailing spaces, in UTF-8, with ASCII moved:
 //!              below space +1, above space +3. A run of spaces is written as bytes 21 if it is
 //!              followed by something below a space, else as bytes 23. Terminator 22.
@@ -21,53 +29,27 @@
 
 use super::{
     Collation,
-    weights::{general, next_char, uca},
+    order::{Order, table_weight},
+    uca::Uca,
+    weights::next_char,
 };
-use smallvec::SmallVec;
-use std::sync::LazyLock;
 
 const SPACES_THEN_LOWER: u8 = 0x21;
 const PADDED_END: u8 = 0x22;
 const SPACES_THEN_HIGHER: u8 = 0x23;
 
-/// The one-byte forms of the weights that ASCII characters have.
-pub(super) struct Ranks {
-    /// By ASCII character: its byte in a sort key, 0 if it is ignored. No other byte has one.
-    pub ascii: [u8; 256],
-    /// The weights that have a byte of their own, ascending.
-    weights: SmallVec<[u16; 128]>,
-}
-
-pub(super) static RANKS: LazyLock<Ranks> = LazyLock::new(|| {
-    let mut weights = SmallVec::new();
-    for code in 0..128 {
-        uca(code, |weight| weights.push(weight));
-    }
-    weights.sort_unstable();
-    weights.dedup();
-    let mut ascii = [0; 256];
-    for (code, rank) in (0..128).zip(&mut ascii) {
-        uca(code, |weight| {
-            *rank = weights
-                .binary_search(&weight)
-                .map_or(0, |i| i as u8 * 2 + 3);
-        });
-    }
-    Ranks { ascii, weights }
-});
-
 /// Appends the sort key without its terminator: what the keys of all strings that begin with
 /// `text` begin with (for PAD SPACE collations, if `text` does not end in a space).
 pub(super) fn push_text(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
-    match collation {
-        Collation::Utf8mb40900AiCi => push_uca(text, out),
-        Collation::Utf8mb4GeneralCi => push_padded(text, general, out),
-        Collation::Utf8mb4Bin => push_padded(text, |code| code, out),
-        Collation::Utf8mb40900Bin => {
+    match collation.facts().order {
+        Order::Uca(uca, _) => push_uca(uca, text, out),
+        Order::Table(table) => push_padded(text, |code| table_weight(table, code), out),
+        Order::CodePoints if collation.pads() => push_padded(text, |code| code, out),
+        Order::CodePoints => {
             out.extend(text.iter().map(|byte| byte.saturating_add(1)));
         }
-        Collation::Binary => {
+        Order::Bytes => {
             for &byte in text {
                 out.push(byte);
                 if byte == 0 {
@@ -97,49 +79,106 @@ pub(super) fn head(collation: Collation, text: &[u8], scratch: &mut Vec<u8>) -> 
     }
     if scratch.len() < BYTES {
         scratch.clear();
-        push_text(collation, text, scratch);
-        push_end(collation, scratch);
+        push(collation, text, scratch);
     }
     let head = scratch.iter().chain(&[0; BYTES]).take(BYTES);
     head.fold(0, |head, byte| head << 8 | u64::from(*byte))
 }
 
-/// Appends the terminator.
-pub(super) fn push_end(collation: Collation, out: &mut Vec<u8>) {
-    match collation {
-        Collation::Utf8mb4GeneralCi | Collation::Utf8mb4Bin => out.push(PADDED_END),
-        Collation::Utf8mb40900AiCi | Collation::Utf8mb40900Bin => out.push(0),
-        Collation::Binary => out.extend_from_slice(&[0, 0]),
+/// Appends the whole sort key.
+pub(super) fn push(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
+    push_text(collation, text, out);
+    match collation.facts().order {
+        Order::Uca(uca, levels) => {
+            out.push(uca.ranks().end);
+            for level in 1..levels {
+                push_level(uca, level, text, out);
+            }
+        }
+        Order::CodePoints if !collation.pads() => out.push(0),
+        Order::Table(_) | Order::CodePoints => out.push(PADDED_END),
+        Order::Bytes => out.extend_from_slice(&[0, 0]),
     }
 }
 
-fn push_uca(text: &[u8], out: &mut Vec<u8>) {
-    let ranks = &*RANKS;
+/// Appends the weights of a further level, none of which is 0, and their end.
+fn push_level(uca: &Uca, level: usize, text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some((code, length)) = next_char(rest) {
+        rest = &rest[length..];
+        uca.weights(code, level, |weight| push_number(weight.into(), out));
+    }
+    out.push(0);
+}
+
+/// Appends a number in UTF-8, whose bytes have the order of the numbers.
+fn push_number(number: u32, out: &mut Vec<u8>) {
+    let c = char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER);
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+fn push_uca(uca: &Uca, text: &[u8], out: &mut Vec<u8>) {
+    let ranks = uca.ranks();
     let rank = |byte: &u8| ranks.ascii[usize::from(*byte)];
     let start = out.len();
     out.extend(text.iter().map(rank));
-    if !out[start..].contains(&0) {
+    // Something that is not ASCII, or does not count, or pads: each of them is rarer.
+    let is_special = |byte: &u8| *byte == 0 || *byte == ranks.end;
+    if !out[start..].iter().any(is_special) {
         return;
     }
-    // Something is not ASCII, or does not count, which is rarer.
     out.truncate(start);
+    let mut key = UcaKey {
+        end: ranks.end,
+        spaces: 0,
+        out,
+    };
     let mut rest = text;
     loop {
         let ascii = rest.iter().position(|byte| !byte.is_ascii());
         let (plain, beyond) = rest.split_at(ascii.unwrap_or(rest.len()));
-        out.extend(plain.iter().map(rank).filter(|rank| *rank != 0));
+        let ranked = plain.iter().map(rank).filter(|rank| *rank != 0);
+        ranked.for_each(|rank| key.push(rank));
         rest = beyond;
         let Some((code, length)) = next_char(rest) else {
             break;
         };
-        uca(code, |weight| match ranks.weights.binary_search(&weight) {
-            Ok(i) => out.push(i as u8 * 2 + 3),
-            Err(i) => {
-                let [high, low] = weight.to_be_bytes();
-                out.extend_from_slice(&[i as u8 * 2 + 2, high, low]);
+        uca.weights(code, 0, |weight| {
+            let (byte, is_own) = ranks.byte(weight);
+            key.push(byte);
+            if !is_own {
+                key.out.extend_from_slice(&weight.to_be_bytes());
             }
         });
         rest = &rest[length..];
+    }
+}
+
+/// The primary part of a sort key, while it is written.
+struct UcaKey<'a> {
+    /// With padding, the byte of a space; else 0, which nothing has.
+    end: u8,
+    /// How many spaces were met and not written yet.
+    spaces: usize,
+    out: &'a mut Vec<u8>,
+}
+
+impl UcaKey<'_> {
+    fn push(&mut self, byte: u8) {
+        if byte == self.end {
+            self.spaces += 1;
+            return;
+        }
+        if self.spaces > 0 {
+            let space = if byte < self.end {
+                self.end - 1
+            } else {
+                self.end + 1
+            };
+            self.out.extend(std::iter::repeat_n(space, self.spaces));
+            self.spaces = 0;
+        }
+        self.out.push(byte);
     }
 }
 
@@ -148,11 +187,11 @@ fn push_padded(text: &[u8], weight: impl Fn(u32) -> u32, out: &mut Vec<u8>) {
     let mut spaces = 0;
     while let Some((code, length)) = next_char(rest) {
         rest = &rest[length..];
-        if code == 0x20 {
+        let weight = weight(code);
+        if weight == 0x20 {
             spaces += 1;
             continue;
         }
-        let weight = weight(code);
         if spaces > 0 {
             let byte = if weight < 0x20 {
                 SPACES_THEN_LOWER
@@ -164,12 +203,8 @@ fn push_padded(text: &[u8], weight: impl Fn(u32) -> u32, out: &mut Vec<u8>) {
         }
         match weight {
             0..0x20 => out.push(weight as u8 + 1),
-            // A weight of 0x20 belongs to the space alone, which was counted above.
             0x20..0x80 => out.push(weight as u8 + 3),
-            _ => {
-                let c = char::from_u32(weight).unwrap_or(char::REPLACEMENT_CHARACTER);
-                out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            }
+            _ => push_number(weight, out),
         }
     }
 }
@@ -187,27 +222,34 @@ pub(super) fn trim_spaces(mut text: &[u8]) -> &[u8] {
 pub(super) fn length(collation: Collation, key: &[u8], mask: u8) -> Option<usize> {
     let at = |i: usize| key.get(i).map(|byte| byte ^ mask);
     let mut i = 0;
-    match collation {
-        Collation::Utf8mb40900AiCi => loop {
-            match at(i)? {
-                0 => return Some(i + 1),
-                byte if byte % 2 == 1 => i += 1,
-                _ => i += 3,
+    match collation.facts().order {
+        Order::Uca(uca, levels) => {
+            let end = uca.ranks().end;
+            loop {
+                let byte = at(i)?;
+                i += if byte % 2 == 1 || byte == end { 1 } else { 3 };
+                if byte == end {
+                    break;
+                }
             }
-        },
-        Collation::Utf8mb4GeneralCi | Collation::Utf8mb4Bin => loop {
-            if at(i)? == PADDED_END {
-                return Some(i + 1);
+            for _ in 1..levels {
+                while at(i)? != 0 {
+                    i += 1;
+                }
+                i += 1;
             }
-            i += 1;
-        },
-        Collation::Utf8mb40900Bin => loop {
-            if at(i)? == 0 {
-                return Some(i + 1);
+            Some(i)
+        }
+        Order::CodePoints | Order::Table(_) => {
+            let end = if collation.pads() { PADDED_END } else { 0 };
+            loop {
+                if at(i)? == end {
+                    return Some(i + 1);
+                }
+                i += 1;
             }
-            i += 1;
-        },
-        Collation::Binary => loop {
+        }
+        Order::Bytes => loop {
             match (at(i)?, at(i + 1)) {
                 (0, Some(0)) => return Some(i + 2),
                 (0, _) => i += 2,
@@ -222,14 +264,14 @@ pub(super) fn length(collation: Collation, key: &[u8], mask: u8) -> Option<usize
 pub(super) fn decode(collation: Collation, key: &[u8], mask: u8) -> Option<Vec<u8>> {
     let length = length(collation, key, mask)?;
     let bytes = key.get(..length)?.iter().map(|byte| byte ^ mask);
-    match collation {
-        Collation::Utf8mb40900Bin => Some(
+    match collation.facts().order {
+        Order::CodePoints if !collation.pads() => Some(
             bytes
                 .take(length - 1)
                 .map(|byte| byte.wrapping_sub(1))
                 .collect(),
         ),
-        Collation::Binary => {
+        Order::Bytes => {
             let mut text = Vec::with_capacity(length);
             let mut escaped = false;
             for byte in bytes.take(length - 2) {
@@ -240,6 +282,6 @@ pub(super) fn decode(collation: Collation, key: &[u8], mask: u8) -> Option<Vec<u
             }
             Some(text)
         }
-        _ => None,
+        Order::Uca(..) | Order::Table(_) | Order::CodePoints => None,
     }
 }

@@ -1,9 +1,8 @@
 //! The weight tables, unpacked from the files that `generate_weights.py` makes.
 //!
-//! utf8mb4_0900_ai_ci follows DUCET 9.0: a code point has any number of primary weights (none
-//! if it is ignored, several if it expands). Contractions (several code points with one weight,
-//! as in some Indic scripts) are left out: such sequences sort by their parts.
+//! A code point has any number of weights: none if it is ignored, several if it expands.
 
+use super::names::LazyTable;
 use std::sync::LazyLock;
 
 /// Code points in a page of a table.
@@ -23,7 +22,7 @@ pub struct Table {
 
 #[derive(Clone, Copy)]
 struct Entry {
-    start: u16,
+    start: u32,
     length: u8,
 }
 
@@ -34,12 +33,12 @@ impl Table {
         let code = code as usize;
         let page = (*self.pages.get(code / PAGE)?)?;
         let entry = self.entries.get(usize::from(page))?[code % PAGE]?;
-        let start = usize::from(entry.start);
+        let start = entry.start as usize;
         self.weights.get(start..start + usize::from(entry.length))
     }
 
     /// Unpacks a file. The files are part of the program, and a test reads them whole.
-    fn unpack(file: &[u8]) -> Table {
+    pub fn unpack(file: &[u8]) -> Table {
         let mut table = Table {
             pages: vec![None; 0x11_0000 / PAGE],
             entries: Vec::new(),
@@ -79,7 +78,7 @@ impl Table {
             (self.entries.len() - 1) as u16
         });
         let entry = Entry {
-            start: self.weights.len() as u16,
+            start: self.weights.len() as u32,
             length: weights.len() as u8,
         };
         self.entries[usize::from(*page)][code % PAGE] = Some(entry);
@@ -109,9 +108,8 @@ impl Numbers<'_> {
     }
 }
 
-static UCA: LazyLock<Table> =
-    LazyLock::new(|| Table::unpack(include_bytes!("utf8mb4_0900_ai_ci.weights")));
-static GENERAL: LazyLock<Table> =
+/// utf8mb4_general_ci.
+pub static GENERAL: LazyTable =
     LazyLock::new(|| Table::unpack(include_bytes!("utf8mb4_general_ci.weights")));
 
 /// The first code point of valid UTF-8, and how many bytes it has; a byte that begins none
@@ -138,66 +136,16 @@ pub fn next_char(bytes: &[u8]) -> Option<(u32, usize)> {
     Some(decoded.unwrap_or((REPLACEMENT, 1)))
 }
 
-/// The weight of a code point in utf8mb4_general_ci.
-#[inline]
-pub fn general(code: u32) -> u32 {
-    if code > 0xFFFF {
-        return REPLACEMENT;
-    }
-    match GENERAL.get(code) {
-        Some(&[weight]) => weight.into(),
-        _ => code,
-    }
-}
-
-/// Calls `each` with the weights of a code point in utf8mb4_0900_ai_ci.
-#[inline]
-pub fn uca(code: u32, mut each: impl FnMut(u16)) {
-    let table = &*UCA;
-    if let Some(weights) = table.get(code) {
-        weights.iter().copied().for_each(each);
-    } else if (0xAC00..=0xD7A3).contains(&code) {
-        let syllable = code - 0xAC00;
-        let (lead, vowel, tail) = (syllable / 588, syllable % 588 / 28, syllable % 28);
-        for letter in [0x1100 + lead, 0x1161 + vowel, 0x11A7 + tail] {
-            if letter != 0x11A7 {
-                table
-                    .get(letter)
-                    .unwrap_or_default()
-                    .iter()
-                    .copied()
-                    .for_each(&mut each);
-            }
-        }
-    } else {
-        let [base, rest] = implicit(code);
-        each(base);
-        each(rest);
-    }
-}
-
-/// The two weights of a code point that the table does not have (UCA 9.0, 10.1.3).
-fn implicit(code: u32) -> [u16; 2] {
-    let base = match code {
-        0x1_7000..=0x1_8AFF => return [0xFB00, (code - 0x1_7000) as u16 | 0x8000],
-        0x4E00..=0x9FD5 | 0xFA0E..=0xFA29 => 0xFB40,
-        0x3400..=0x4DB5
-        | 0x2_0000..=0x2_A6D6
-        | 0x2_A700..=0x2_B734
-        | 0x2_B740..=0x2_B81D
-        | 0x2_B820..=0x2_CEA1 => 0xFB80,
-        _ => 0xFBC0,
-    };
-    [base + (code >> 15) as u16, (code & 0x7FFF) as u16 | 0x8000]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{order::table_weight, uca::UCA_900},
+        *,
+    };
 
     fn weights(c: char) -> Vec<u16> {
         let mut out = Vec::new();
-        uca(c.into(), |weight| out.push(weight));
+        UCA_900.weights(c.into(), 0, |weight| out.push(weight));
         out
     }
 
@@ -218,6 +166,7 @@ mod tests {
                 0x2364, 0x239C, 0x23C5, 0x0209, 0x230B, 0x239C, 0x239C, 0x23B1
             ]
         );
+        let general = |code| table_weight(&GENERAL, code);
         assert_eq!(general('ß'.into()), 0x53);
         assert_eq!(general('é'.into()), 0x45);
         assert_eq!(general(0x1_F600), 0xFFFD);

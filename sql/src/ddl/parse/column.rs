@@ -2,6 +2,7 @@
 
 use super::options::charset_clause;
 use crate::{
+    collations::NamedCharset,
     command::{Cursor, Parsed},
     ddl::syntax::{
         CharsetSyntax, ColumnSyntax, Constraint, DefaultSyntax, KeyKind, KeySyntax, PartSyntax,
@@ -359,7 +360,7 @@ fn string_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
         _ => false,
     };
     if national || which == 1 || which == 5 {
-        column.charset.charset = Some("utf8mb3");
+        column.charset.charset = Some(NamedCharset::NATIONAL);
     }
     column.bytes = matches!(which, 2 | 7);
     let length = width(c)?;

@@ -1,12 +1,11 @@
 //! The parser of the options of databases and tables.
 
 use crate::{
-    collations,
+    collations::{self, NamedCharset},
     command::{Cursor, Parsed},
     ddl::syntax::{CharsetSyntax, TableOptions},
     error::SqlError,
     lexer::Kind,
-    variables,
 };
 
 pub(super) fn database_options(c: &mut Cursor) -> Parsed<CharsetSyntax> {
@@ -115,10 +114,7 @@ pub(super) fn charset_clause(c: &mut Cursor, into: &mut CharsetSyntax) -> Parsed
     if c.eat_all(&["CHARACTER", "SET"]) || c.eat("CHARSET") || c.eat_all(&["CHAR", "SET"]) {
         c.eat_symbol("=");
         let name = c.name_or_string()?;
-        into.charset = Some(match variables::character_set(&name)? {
-            "ascii" => return Err(SqlError::not_supported("character set ascii")),
-            known => known,
-        });
+        into.charset = Some(NamedCharset::find(&name)?);
         return Ok(true);
     }
     if c.eat("COLLATE") {

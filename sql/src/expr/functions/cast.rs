@@ -154,22 +154,27 @@ fn text(
             bytes.truncate(end);
         }
     }
-    if from.collation.is_binary()
-        && from.is_string()
-        && !collation.is_binary()
-        && std::str::from_utf8(&bytes).is_err()
-    {
-        let hex: String = bytes
-            .iter()
-            .take(6)
-            .map(|byte| format!("\\x{byte:02X}"))
-            .collect();
-        context
-            .warnings
-            .warn(SqlError::invalid_character_string("utf8mb4", hex));
-        return Value::Null;
+    let charset = collation.charset();
+    let Some(at) = charset.foreign_at(&bytes) else {
+        return Value::Bytes(bytes);
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) if !from.is_bytes() => Value::Bytes(charset.without_foreign(&text).into()),
+        other => {
+            let bytes = other.map_or_else(std::string::FromUtf8Error::into_bytes, Into::into);
+            let invalid =
+                SqlError::invalid_character_string(charset.name(), hex_digits(&bytes[at..]));
+            context.warnings.warn(invalid);
+            Value::Null
+        }
     }
-    Value::Bytes(bytes)
+}
+
+/// The first of some bytes as MySQL shows them where they are no characters.
+pub(in crate::expr) fn hex_digits(bytes: &[u8]) -> String {
+    const SHOWN: usize = 3;
+    let digits = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02X}"));
+    digits.collect()
 }
 
 fn decimal(value: &Value, precision: u8, scale: u8, context: &mut EvalContext<'_>) -> Value {

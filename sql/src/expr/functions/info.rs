@@ -87,7 +87,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |t| system(t, 64).or_null(),
         |args, _| {
             Ok(text(
-                string_collation(args).map_or("binary", Collation::charset),
+                string_collation(args).map_or("binary", |collation| collation.charset().name()),
             ))
         },
     ),
@@ -183,7 +183,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 /// A text that the system knows, of so many characters.
 fn system(_: &Typing<'_>, length: u32) -> ExprType {
-    ExprType::string(length, Collation::Utf8mb4GeneralCi, coercibility::SYSTEM)
+    ExprType::string(length, Collation::Utf8mb3GeneralCi, coercibility::SYSTEM)
 }
 
 fn text(text: &str) -> Value {

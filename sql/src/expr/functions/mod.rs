@@ -16,14 +16,14 @@ pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOM
 pub(super) use cast::PADDED;
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, FIXED, exact_literal};
-pub(super) use string::AS_CHARACTERS;
+pub(super) use string::{AS_CHARACTERS, CONVERTED};
 
 use super::{
     EvalContext, Expr, ExprType,
     convert::{self, Number, Takes},
     infer,
     resolve::literal,
-    types::{NOT_FIXED, coercibility, mix_collations},
+    types::{NOT_FIXED, coercibility, mix_results},
 };
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, ColumnType, Date, DateTime, Decimal, Time, Value};
@@ -156,8 +156,7 @@ impl Typing<'_> {
         let strings = strings.filter(ExprType::is_string);
         let (collation, coercibility) = strings
             .reduce(|a, b| {
-                let (collation, coercibility) =
-                    mix_collations(&a, &b).unwrap_or((a.collation, a.coercibility));
+                let (collation, coercibility) = mix_results(&a, &b);
                 ExprType::string(0, collation, coercibility)
             })
             .map_or((self.collation, coercibility::LITERAL), |ty| {
@@ -402,8 +401,7 @@ impl<'a> Args<'a> {
             .map(infer)
             .filter(ExprType::is_string)
             .reduce(|a, b| {
-                let (collation, coercibility) =
-                    mix_collations(&a, &b).unwrap_or((Collation::Utf8mb4Bin, coercibility::NONE));
+                let (collation, coercibility) = mix_results(&a, &b);
                 ExprType::string(0, collation, coercibility)
             })
             .map_or(Collation::Utf8mb40900AiCi, |ty| ty.collation)

@@ -4,7 +4,7 @@
 
 use super::Args;
 use crate::{error::SqlError, expr::EvalContext};
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::Value;
 use regex::bytes::{Regex, RegexBuilder};
 use std::cell::RefCell;
 
@@ -21,10 +21,7 @@ pub(super) fn like(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Val
     let (Some(text), Some(pattern)) = (args.string(0, context)?, args.string(1, context)?) else {
         return Ok(Value::Null);
     };
-    let mut ignore_case = matches!(
-        collation,
-        Collation::Utf8mb40900AiCi | Collation::Utf8mb4GeneralCi
-    );
+    let mut ignore_case = !collation.is_case_sensitive();
     let mut flags = String::new();
     if args.args.len() > 2 {
         let Some(letters) = args.string(2, context)? else {

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use bigdecimal::RoundingMode;
-use cohort_engine::types::{Collation, ColumnType, Date, Value, collation::next_char};
+use cohort_engine::types::{Charset, Collation, ColumnType, Date, Value, collation::next_char};
 use std::cmp::Ordering;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -172,7 +172,7 @@ pub(in crate::expr) static AS_CHARACTERS: Function = function(
         let value = args.value(0, context)?.into_owned();
         match &value {
             Value::Bytes(bytes) if std::str::from_utf8(bytes).is_err() => {
-                let shown = printable(bytes);
+                let shown = convert::printable(bytes);
                 Err(SqlError::cannot_convert_string(shown, "binary", "utf8mb4"))
             }
             _ => Ok(value),
@@ -180,22 +180,30 @@ pub(in crate::expr) static AS_CHARACTERS: Function = function(
     },
 );
 
-/// Bytes for an error: the first six, those that are no ASCII characters in hexadecimal digits.
-fn printable(bytes: &[u8]) -> String {
-    const SHOWN: usize = 6;
-    let mut text = String::new();
-    for &byte in bytes.iter().take(SHOWN) {
-        if matches!(byte, b' '..=b'~') {
-            text.push(byte.into());
-        } else {
-            text.push_str(&format!("\\x{byte:02X}"));
+/// Characters in another character set, which must have them all: 3854. It has no name in SQL.
+pub(in crate::expr) static CONVERTED: Function = function(
+    "converted",
+    (1, 1),
+    |t| t.ty(0),
+    |args, context| {
+        let value = args.value(0, context)?.into_owned();
+        let charset = args.ty.collation.charset();
+        match &value {
+            Value::Bytes(bytes) if charset.foreign_at(bytes).is_some() => {
+                let from = args
+                    .args
+                    .first()
+                    .map_or(Charset::Utf8mb4, |arg| infer(arg).collation.charset());
+                Err(SqlError::cannot_convert_string(
+                    convert::printable(bytes),
+                    from.name(),
+                    charset.name(),
+                ))
+            }
+            _ => Ok(value),
         }
-    }
-    if bytes.len() > SHOWN {
-        text.push_str("...");
-    }
-    text
-}
+    },
+);
 
 fn int_type(typing: &Typing<'_>) -> ExprType {
     ExprType::int(11).nullable_if(typing.nullable())

@@ -6,25 +6,37 @@ use crate::{
     error::SqlError,
     expr::{
         Expr, ExprType,
-        functions::{AS_CHARACTERS, Function},
+        functions::{AS_CHARACTERS, CONVERTED, Function},
         infer,
     },
 };
 use cohort_engine::types::{Collation, Value};
 
-/// Of what yields bytes, characters, if the collation is one of characters.
+/// Of what yields bytes, or characters of another character set, those of the collation's, if it
+/// is one of characters.
 pub(super) fn of(expr: Expr, collation: Collation) -> Expr {
     let ty = infer(&expr);
-    if collation.is_binary() || !ty.is_bytes() {
+    let charset = collation.charset();
+    let is_of_it = !ty.is_bytes() && charset.includes(ty.collation.charset());
+    if collation.is_binary() || !ty.is_string() || is_of_it {
         return expr;
     }
     if let Expr::Literal(Value::Bytes(bytes), _) = &expr
-        && std::str::from_utf8(bytes).is_ok()
+        && charset.foreign_at(bytes).is_none()
     {
         return expr;
     }
+    if ty.is_bytes() {
+        let function = &AS_CHARACTERS;
+        let args = vec![expr];
+        return Expr::Function { function, args, ty };
+    }
+    let ty = ExprType {
+        collation,
+        ..ty.computed()
+    };
     let args = vec![expr];
-    let function = &AS_CHARACTERS;
+    let function = &CONVERTED;
     Expr::Function { function, args, ty }
 }
 

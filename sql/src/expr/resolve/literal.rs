@@ -2,10 +2,14 @@
 
 use super::{Scope, SqlMode, resolve};
 use crate::{
+    collations::NamedCharset,
     error::SqlError,
     expr::{
         Expr, ExprType,
-        functions::{PADDED, cast::temporal_literal},
+        functions::{
+            PADDED,
+            cast::{hex_digits, temporal_literal},
+        },
         infer,
         types::coercibility,
     },
@@ -61,10 +65,13 @@ pub(super) fn literal(value: &ast::Value, scope: &mut dyn Scope) -> Result<Expr,
         Ast::Number(text, _) => number(text).map(|value| constant(value, collation)),
         Ast::SingleQuotedString(text)
         | Ast::DoubleQuotedString(text)
-        | Ast::NationalStringLiteral(text)
         | Ast::EscapedStringLiteral(text) => {
             Ok(constant(Value::Bytes(text.as_bytes().to_vec()), collation))
         }
+        Ast::NationalStringLiteral(text) => Ok(constant(
+            Value::Bytes(text.as_bytes().to_vec()),
+            NamedCharset::NATIONAL.charset.default_collation(),
+        )),
         Ast::HexStringLiteral(digits) => Ok(digits_literal(hex(digits)?)),
         Ast::SingleQuotedByteStringLiteral(digits) | Ast::DoubleQuotedByteStringLiteral(digits) => {
             Ok(digits_literal(bits(digits)?))
@@ -265,30 +272,23 @@ pub(super) fn prefixed(
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
     let charset = prefix.value.trim_start_matches('_').to_ascii_lowercase();
-    let collation = charset_collation(&charset, scope.collation())?;
+    let collation = charset_collation(&charset)?;
     let Expr::Literal(Value::Bytes(bytes), _) = resolve(value, scope)? else {
         return Err(SqlError::not_supported(
             "a character set before anything but a string",
         ));
     };
+    let charset = collation.charset();
+    if let Some(at) = charset.foreign_at(&bytes) {
+        let shown = hex_digits(&bytes[at..]);
+        return Err(SqlError::invalid_character_string(charset.name(), shown));
+    }
     Ok(constant(Value::Bytes(bytes), collation))
 }
 
-/// The collation of a character set's name.
-fn charset_collation(charset: &str, connection: Collation) -> Result<Collation, SqlError> {
-    match charset {
-        "binary" => Ok(Collation::Binary),
-        // All our text is UTF-8, of which these are parts.
-        "utf8mb4" | "utf8mb3" | "utf8" | "ascii" if connection.is_binary() => {
-            Ok(Collation::Utf8mb40900AiCi)
-        }
-        "utf8mb4" | "utf8mb3" | "utf8" | "ascii" => Ok(connection),
-        "latin1" | "ucs2" | "utf16" | "utf16le" | "utf32" | "gbk" | "big5" | "sjis" | "cp1251"
-        | "cp1252" | "cp850" | "latin2" | "gb18030" | "gb2312" | "euckr" | "ujis" | "koi8r" => {
-            Err(SqlError::not_supported(format!("character set {charset}")))
-        }
-        other => Err(SqlError::unknown_character_set(other)),
-    }
+/// The collation of strings of which only the character set's name is said.
+fn charset_collation(charset: &str) -> Result<Collation, SqlError> {
+    Ok(NamedCharset::find(charset)?.charset.default_collation())
 }
 
 /// CAST(expr AS type), of which a character set may be said.
@@ -301,7 +301,7 @@ pub(super) fn cast(
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
     let collation = match charset {
-        Some(name) => charset_collation(&name.to_ascii_lowercase(), scope.collation())?,
+        Some(name) => charset_collation(name)?,
         None => scope.collation(),
     };
     let ty = match data_type {
@@ -363,7 +363,7 @@ pub(super) fn convert(
         return cast(expr, data_type, charset, scope);
     }
     let charset = charset.unwrap_or_default().to_ascii_lowercase();
-    let collation = charset_collation(&charset, scope.collation())?;
+    let collation = charset_collation(&charset)?;
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
     let length = from.length_in(collation);

@@ -802,7 +802,10 @@ fn collate(
         return Err(SqlError::collation_mismatch(name, "binary"));
     }
     if from.is_string() && from.collation.charset() != collation.charset() {
-        return Err(SqlError::collation_mismatch(name, from.collation.charset()));
+        return Err(SqlError::collation_mismatch(
+            collation.name(),
+            from.collation.charset().name(),
+        ));
     }
     let ty = ExprType::string(from.length, collation, coercibility::EXPLICIT).or_null();
     Ok(Expr::Cast {

@@ -160,7 +160,10 @@ impl Names {
         };
         let is_stored = walk::slot(&value.expr).is_some_and(|slot| !passes(slot));
         let is_timestamp = matches!(own.ty, Some(ColumnType::Timestamp(_)));
-        if is_stored && !is_timestamp && !of.is_some_and(AggregateFunction::is_on_bits) {
+        // MIN and MAX compare members as texts.
+        let is_member = own.ty.is_some_and(ColumnType::has_members);
+        let read_otherwise = of.is_some_and(|of| is_member || of.is_on_bits());
+        if is_stored && !is_timestamp && !read_otherwise {
             return value.expr;
         }
         let known = self.window_inputs.iter();
