@@ -433,6 +433,7 @@ pub(super) fn unify<'v>(
 ) -> Result<Cow<'v, Value>, SqlError> {
     let fits = match (&*value, ty.ty) {
         (Value::Null, _) | (_, None) | (Value::Bytes(_), _) => true,
+        (Value::Member(_), Some(column_type)) => column_type.is_string(),
         (_, Some(column_type)) if column_type.is_string() => {
             let text = convert::string(&value, decimals)
                 .unwrap_or_default()
