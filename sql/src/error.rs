@@ -241,6 +241,7 @@ errors! {
     1681 b"HY000" updating_deprecated(name) "Updating '{name}' is deprecated. It will be made read-only in a future release.";
     1681 b"HY000" deprecated_without_replacement(what) "'{what}' is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_display_width() "Integer display width is deprecated and will be removed in a future release.";
+    1681 b"HY000" deprecated_real_digits() "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
     1681 b"HY000" deprecated_unsigned() "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     1681 b"HY000" deprecated_zerofill() "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     1690 b"22003" value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";

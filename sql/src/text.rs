@@ -99,7 +99,7 @@ fn shortest(x: f64) -> String {
 pub fn put_float(x: f32, decimals: u8, out: &mut Vec<u8>) {
     let x = f64::from(x);
     if decimals < DECIMALS_NOT_FIXED {
-        let _ = write!(out, "{x:.*}", usize::from(decimals));
+        put_double(x, decimals, out);
     } else {
         put_scientific(&format!("{x:.5e}"), out);
     }

@@ -139,6 +139,9 @@ pub struct Column {
     /// The members of an ENUM or SET. (Files written before there were any have no such field.)
     #[serde(default, skip_serializing_if = "Members::is_empty")]
     pub members: Members,
+    /// M and D of FLOAT(M,D) and DOUBLE(M,D): so many digits, so many of them after the point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_digits: Option<(u8, u8)>,
 }
 
 /// One column of an index.
@@ -420,6 +423,7 @@ impl Column {
             display_width: None,
             explicit_collation: false,
             members: Members::default(),
+            real_digits: None,
         }
     }
 
@@ -551,8 +555,8 @@ impl Column {
             ColumnType::MediumInt => self.integer_text("mediumint"),
             ColumnType::Int => self.integer_text("int"),
             ColumnType::BigInt => self.integer_text("bigint"),
-            ColumnType::Float => "float".to_string(),
-            ColumnType::Double => "double".to_string(),
+            ColumnType::Float => self.real_text("float"),
+            ColumnType::Double => self.real_text("double"),
             ColumnType::Decimal { precision, scale } => format!("decimal({precision},{scale})"),
             ColumnType::Char(length) => {
                 format!("{}({length})", if binary { "binary" } else { "char" })
@@ -581,6 +585,14 @@ impl Column {
             text.push_str(" zerofill");
         }
         text
+    }
+
+    /// `float`, `float(7,3)`
+    fn real_text(&self, name: &str) -> String {
+        match self.real_digits {
+            Some((digits, scale)) => format!("{name}({digits},{scale})"),
+            None => name.to_string(),
+        }
     }
 
     /// `enum('a','b')`

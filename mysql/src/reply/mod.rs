@@ -399,6 +399,13 @@ fn put_filled(out: &mut Vec<u8>, kind: Kind, value: &Value) {
     let digits = match value {
         Value::Int(n) if *n >= 0 => n.unsigned_abs(),
         Value::UInt(n) if kind.ty != column::BIT => *n,
+        Value::Float(_) | Value::Double(_) if kind.width > 0 => {
+            let start = out.len();
+            text::put(value, kind.decimals, out);
+            let missing = (kind.width as usize).saturating_sub(out.len() - start);
+            out.splice(start..start, std::iter::repeat_n(b'0', missing));
+            return;
+        }
         _ => return text::put(value, kind.decimals, out),
     };
     let start = out.len();

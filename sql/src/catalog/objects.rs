@@ -253,6 +253,10 @@ fn digits(column: &Column) -> (Value, Value) {
         ColumnType::Int => 10,
         ColumnType::BigInt => 19 + u64::from(column.unsigned),
         ColumnType::Bit(bits) => return (number(bits.into()), Value::Null),
+        ColumnType::Float | ColumnType::Double if column.real_digits.is_some() => {
+            let (digits, scale) = column.real_digits.unwrap_or_default();
+            return (number(digits.into()), number(scale.into()));
+        }
         ColumnType::Float => return (number(12), Value::Null),
         ColumnType::Double => return (number(22), Value::Null),
         ColumnType::Decimal { precision, scale } => {

@@ -74,7 +74,7 @@ pub(super) fn define(
     // AUTO_INCREMENT is NOT NULL, whatever is written.
     let nullable = !syntax.auto_increment && syntax.nullable.unwrap_or(true);
     let mut column = Column {
-        unsigned: syntax.unsigned,
+        unsigned: syntax.unsigned || syntax.zerofill,
         zerofill: syntax.zerofill,
         nullable,
         auto_increment: syntax.auto_increment,
@@ -84,6 +84,7 @@ pub(super) fn define(
         display_width: syntax.display_width,
         explicit_collation,
         members: Members::new(syntax.members.clone()),
+        real_digits: syntax.real_digits,
         ..Column::new(name, ty)
     };
     column.default = match &syntax.default {
@@ -165,6 +166,9 @@ fn warn(syntax: &ColumnSyntax, warnings: &mut Warnings) {
     }
     if syntax.display_width.is_some() && !syntax.bool {
         warnings.warn(SqlError::deprecated_display_width());
+    }
+    if syntax.real_digits.is_some() {
+        warnings.warn(SqlError::deprecated_real_digits());
     }
     let is_exact = |ty| matches!(ty, ColumnType::Decimal { .. });
     let is_real = |ty| is_exact(ty) || matches!(ty, ColumnType::Float | ColumnType::Double);
@@ -338,6 +342,9 @@ fn literal(
             decimals = digits;
         }
         ColumnType::DateTime(digits) | ColumnType::Time(digits) => decimals = digits,
+        ColumnType::Float | ColumnType::Double => {
+            decimals = column.real_digits.map_or(decimals, |(_, scale)| scale);
+        }
         _ => {}
     }
     // What a row of this column would refuse is an invalid default, in every sql_mode.

@@ -273,6 +273,10 @@ fn as_seen(old: &Column, new: &Column, value: Value, session: &Statement<'_>) ->
             (Value::DateTime(session.time_zone.to_local(moment)), digits)
         }
         (value, ColumnType::DateTime(digits) | ColumnType::Time(digits)) => (value, digits),
+        (value @ (Value::Float(_) | Value::Double(_)), _) => match old.real_digits {
+            Some((_, digits)) => (value, digits),
+            None => return value,
+        },
         (value, _) => return value,
     };
     if !new.ty.has_collation() || value.is_null() {

@@ -242,6 +242,8 @@ pub struct ColumnSyntax {
     pub ty: TypeSyntax,
     /// The members of an ENUM or SET.
     pub members: Vec<String>,
+    /// M and D of FLOAT(M,D) and DOUBLE(M,D).
+    pub real_digits: Option<(u8, u8)>,
     /// UNSIGNED.
     pub unsigned: bool,
     /// ZEROFILL.

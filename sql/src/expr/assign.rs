@@ -44,7 +44,9 @@ pub fn assign(
         (ColumnType::Int, Value::Int(n)) if !column.unsigned && i32::try_from(*n).is_ok() => {
             return Ok(value);
         }
-        (ColumnType::Double, Value::Double(x)) if !column.unsigned && x.is_finite() => {
+        (ColumnType::Double, Value::Double(x))
+            if !column.unsigned && x.is_finite() && column.real_digits.is_none() =>
+        {
             return Ok(value);
         }
         (_, Value::Null) if column.nullable => return Ok(value),
@@ -148,6 +150,16 @@ pub fn assign_from(
                 source,
             }
             .store(Value::Bytes(text))
+        }
+        // Of a FLOAT(M,D) the number that it is, with all its digits.
+        Value::Float(x) if column.ty.has_collation() => {
+            let fixed = origin().digits < NOT_FIXED;
+            let value = if fixed {
+                Value::Double(x.into())
+            } else {
+                value
+            };
+            assign(column, value, context)
         }
         value => assign(column, value, context),
     }
@@ -368,6 +380,9 @@ impl Target<'_, '_> {
             self.out_of_range()?;
             x = 0.0;
         }
+        if let Some((digits, scale)) = self.column.real_digits {
+            x = self.fixed(x, digits, scale)?;
+        }
         if self.column.ty == ColumnType::Double {
             if x.is_infinite() {
                 self.out_of_range()?;
@@ -381,6 +396,27 @@ impl Target<'_, '_> {
             narrow = f32::MAX.copysign(narrow);
         }
         Ok(Value::Float(narrow))
+    }
+
+    /// The nearest number with so many digits after the point; the greatest with so many digits if
+    /// it is beyond it. Computed as MySQL does, so that the bits are the same.
+    fn fixed(&mut self, x: f64, digits: u8, scale: u8) -> Result<f64, SqlError> {
+        let unit = 10_f64.powi(scale.into());
+        let max = 10_f64.powi((digits - scale).into()) - 1.0 / unit;
+        let max = max.min(match self.column.ty {
+            ColumnType::Float => f64::from(f32::MAX),
+            _ => f64::MAX,
+        });
+        let x = if x.is_finite() {
+            let whole = x.floor();
+            whole + ((x - whole) * unit).round_ties_even() / unit
+        } else {
+            x
+        };
+        if x.abs() > max {
+            self.out_of_range()?;
+        }
+        Ok(x.clamp(-max, max))
     }
 
     fn decimal(&mut self, value: &Value, precision: u8, scale: u8) -> Result<Value, SqlError> {

@@ -17,7 +17,13 @@ use std::{borrow::Cow, cmp::Ordering};
 /// Evaluates an expression on a row. A quotient has more digits than its type shows: see
 /// `convert::conform` for what a client sees.
 pub fn eval(expr: &Expr, row: &[Value], context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    expr.raw(row, context).map(Cow::into_owned)
+    Ok(match expr.raw(row, context)?.into_owned() {
+        // What IF and CASE choose of members is a text.
+        Value::Member(member) if !infer(expr).ty.is_some_and(ColumnType::has_members) => {
+            member.text.clone()
+        }
+        value => value,
+    })
 }
 
 /// Whether a condition holds: not for NULL. The fast way for predicates.
@@ -63,7 +69,8 @@ impl Expr {
         })
     }
 
-    /// The same, but a column of type ENUM or SET yields its number and text at once.
+    /// The same, but a column of type ENUM or SET yields its number and text at once, also as the
+    /// branch of an IF or CASE.
     pub(super) fn raw<'r, 'c: 'r>(
         &'r self,
         row: &'r [Value],
@@ -269,7 +276,7 @@ impl Expr {
         let Some(chosen) = self.branch(row, context)? else {
             return Ok(Cow::Owned(Value::Null));
         };
-        let value = chosen.value(row, context)?;
+        let value = chosen.raw(row, context)?;
         functions::unify(value, infer(chosen).shown_digits(), ty, context)
     }
 

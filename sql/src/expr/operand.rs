@@ -35,7 +35,8 @@ impl Expr {
     ) -> Result<Cow<'r, Value>, SqlError> {
         let value = self.raw(row, context)?;
         match &*value {
-            Value::Member(member) => Ok(Cow::Owned(Value::Int(member.signed()))),
+            // Floating point, as the type of what is computed of it says.
+            Value::Member(member) => Ok(Cow::Owned(Value::Double(member.signed() as f64))),
             Value::Bytes(text) if self.is_quiet() => {
                 let (x, _) = convert::finite_prefix_f64(text);
                 Ok(Cow::Owned(Value::Double(x)))
@@ -57,6 +58,9 @@ impl Expr {
         if self.is_text_column() {
             let value = self.value(row, context)?;
             return Ok(text_column_decimal(value, context));
+        }
+        if self.has_members() {
+            return self.integer_value(row, context);
         }
         if self.is_quiet() {
             let value = self.value(row, context)?;
@@ -197,7 +201,18 @@ impl Expr {
                 let value = self.value(row, context)?;
                 self.near_integer(value, context)
             }
+            Some(_) if to.is_integer() && self.has_branches() => {
+                match self.branch(row, context)? {
+                    // A member is a text by now.
+                    Some(branch) if branch.has_members() => branch.value(row, context),
+                    Some(branch) => branch.integer_value(row, context),
+                    None => Ok(Cow::Owned(Value::Null)),
+                }
+            }
             Some(_) if to.is_integer() => self.integer_value(row, context),
+            Some(ColumnType::Decimal { .. }) if self.has_members() => {
+                self.integer_value(row, context)
+            }
             Some(ColumnType::Decimal { .. }) if self.makes_text() => {
                 let value = self.number_value(row, context)?;
                 match &*value {
@@ -264,6 +279,11 @@ impl Expr {
             }
             _ => false,
         }
+    }
+
+    /// Whether its values are members of an ENUM or SET.
+    fn has_members(&self) -> bool {
+        matches!(self, Expr::Column { ty, .. } if ty.ty.is_some_and(ColumnType::has_members))
     }
 
     /// Whether it is IF or CASE.

@@ -101,6 +101,21 @@ impl ExprType {
         ExprType::numeric(ColumnType::Double, false, 23, NOT_FIXED)
     }
 
+    /// The DOUBLE that floating point numbers become: with as many digits after the point as they
+    /// have.
+    #[must_use]
+    pub fn double_of_real(from: &ExprType) -> ExprType {
+        let decimals = if from.is_fixed_real() {
+            from.decimals
+        } else {
+            NOT_FIXED
+        };
+        ExprType {
+            decimals,
+            ..ExprType::double()
+        }
+    }
+
     /// The DOUBLE that a date or time becomes.
     #[must_use]
     pub fn double_of_moment(from: &ExprType) -> ExprType {
@@ -189,6 +204,11 @@ impl ExprType {
                 let length = column.members.together();
                 ExprType::string(length, column.collation, coercibility::IMPLICIT)
             }
+            ColumnType::Float | ColumnType::Double if column.real_digits.is_some() => {
+                let (digits, scale) = column.real_digits.unwrap_or_default();
+                // Beside the digits there may be a sign and a point.
+                ExprType::numeric(column.ty, false, u32::from(digits) + 2, scale)
+            }
             ColumnType::Float => ExprType::numeric(column.ty, false, 12, NOT_FIXED),
             ColumnType::Double => ExprType::numeric(column.ty, false, 22, NOT_FIXED),
             ColumnType::Decimal { precision, scale } => {
@@ -229,7 +249,9 @@ impl ExprType {
                 self.ty = Some(ColumnType::DateTime(fsp));
                 self.was_timestamp = true;
             }
-            Some(ColumnType::Float | ColumnType::Double) => self.length = 23,
+            Some(ColumnType::Float | ColumnType::Double) if self.decimals == NOT_FIXED => {
+                self.length = 23;
+            }
             Some(ty) if ty.is_string() => self.decimals = NOT_FIXED,
             _ => {}
         }
@@ -282,6 +304,13 @@ impl ExprType {
         } else {
             self.length
         }
+    }
+
+    /// Whether it yields floating point numbers with fixed digits after the point.
+    #[must_use]
+    pub fn is_fixed_real(&self) -> bool {
+        let is_real = matches!(self.ty, Some(ColumnType::Float | ColumnType::Double));
+        is_real && self.decimals < NOT_FIXED
     }
 
     /// Whether it yields strings.
@@ -498,6 +527,11 @@ fn common_of_unlike(a: &ExprType, b: &ExprType) -> ExprType {
             return *a;
         }
         return match (fits_float(a), fits_float(b)) {
+            (true, true) if floating(a) && floating(b) => ExprType {
+                decimals: a.decimals.max(b.decimals),
+                length: a.length.max(b.length),
+                ..*a
+            },
             (true, true) if floating(a) => *a,
             (true, true) => *b,
             _ => ExprType {

@@ -389,6 +389,21 @@ fn is_distinct(list: &ast::FunctionArgumentList) -> bool {
 /// The longest binary strings that aggregates on bits take.
 const BITS_LENGTH_MAX: u32 = 511;
 
+/// The type of a sum of floating point numbers: as many digits after the point as they have, and
+/// some more.
+fn real_type(arg: &ExprType, more: u32) -> ExprType {
+    let is_real = matches!(arg.ty, Some(ColumnType::Float | ColumnType::Double));
+    let decimals = u32::from(arg.decimals) + more;
+    let decimals = match u8::try_from(decimals) {
+        Ok(decimals @ ..=30) if is_real => decimals,
+        _ => crate::text::DECIMALS_NOT_FIXED,
+    };
+    ExprType {
+        decimals,
+        ..ExprType::double().or_null()
+    }
+}
+
 /// The type of an aggregate's result.
 fn aggregate_type(
     function: &AggregateFunction,
@@ -422,7 +437,7 @@ fn aggregate_type(
                 ExprType::decimal(u32::from(precision) + 22, scale.into()).or_null()
             }
             Some(_) if arg.is_integer() => ExprType::decimal(arg.length + 21, 0).or_null(),
-            _ => ExprType::double().or_null(),
+            _ => real_type(&arg, 0),
         },
         AggregateFunction::Avg => match arg.ty {
             Some(ColumnType::Decimal { precision, scale }) => {
@@ -430,7 +445,7 @@ fn aggregate_type(
                     .or_null()
             }
             Some(_) if arg.is_integer() => ExprType::decimal(arg.length + digits, digits).or_null(),
-            _ => ExprType::double().or_null(),
+            _ => real_type(&arg, digits),
         },
         AggregateFunction::Variance { .. } => ExprType::double().or_null(),
         AggregateFunction::GroupConcat(_) => {

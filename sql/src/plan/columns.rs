@@ -31,6 +31,9 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
     if column.zerofill || column.ty == ColumnType::Year {
         meta.flags |= ZEROFILL;
     }
+    if let Some((digits, _)) = column.real_digits {
+        meta.length = digits.into();
+    }
     match column.ty {
         ColumnType::Text(_) => {
             meta.flags |= BLOB;

@@ -62,7 +62,9 @@ impl Finder<'_> {
         let position = walk::slot(expr)?.checked_sub(self.first)?;
         let column = self.table.columns.get(position)?;
         let comparable = !column.ty.has_collation() || column.collation == collation;
-        (comparable && !matches!(column.ty, ColumnType::Float)).then_some(position)
+        // What these hold is not quite the number that it stands for.
+        let is_near = matches!(column.ty, ColumnType::Float) || column.real_digits.is_some();
+        (comparable && !is_near).then_some(position)
     }
 
     /// What some conditions say together.

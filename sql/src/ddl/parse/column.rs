@@ -20,6 +20,7 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> 
         name,
         ty: TypeSyntax::Complete(ColumnType::Int),
         members: Vec::new(),
+        real_digits: None,
         unsigned: false,
         zerofill: false,
         display_width: None,
@@ -120,7 +121,6 @@ fn sign(c: &mut Cursor, column: &mut ColumnSyntax) {
             column.unsigned = true;
         } else if c.eat("ZEROFILL") {
             column.zerofill = true;
-            column.unsigned = true;
         } else if !c.eat("SIGNED") {
             return;
         }
@@ -200,12 +200,12 @@ fn real_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
         }
         decimal(&column.name, precision, scale)?
     } else if c.eat_any(&["FLOAT", "FLOAT4"]).is_some() {
-        float(c, &column.name)?
+        float(c, column)?
     } else if c.mode().real_as_float && c.eat("REAL") {
-        real(c, ColumnType::Float)?
+        real(c, column, ColumnType::Float)?
     } else if c.eat_any(&["DOUBLE", "REAL", "FLOAT8"]).is_some() {
         c.eat("PRECISION");
-        real(c, ColumnType::Double)?
+        real(c, column, ColumnType::Double)?
     } else {
         return Ok(false);
     };
@@ -214,27 +214,54 @@ fn real_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
     Ok(true)
 }
 
-/// A floating point type that has no digits after it.
-fn real(c: &mut Cursor, ty: ColumnType) -> Parsed<ColumnType> {
-    if c.is_symbol("(") {
-        return Err(SqlError::not_supported("DOUBLE(M,D)"));
+/// A floating point type, perhaps with `(M,D)` after it.
+fn real(c: &mut Cursor, column: &mut ColumnSyntax, ty: ColumnType) -> Parsed<ColumnType> {
+    if c.eat_symbol("(") {
+        let digits = c.unsigned()?;
+        if !c.is_symbol(",") {
+            return Err(c.error());
+        }
+        real_digits(c, column, digits)?;
     }
     Ok(ty)
 }
 
-fn float(c: &mut Cursor, name: &str) -> Parsed<ColumnType> {
+/// `,D)` behind M.
+fn real_digits(c: &mut Cursor, column: &mut ColumnSyntax, digits: u64) -> Parsed<()> {
+    const SCALE_MAX: u8 = 30;
+    let name = &column.name;
+    c.expect_symbol(",")?;
+    let scale = c.unsigned()?;
+    c.expect_symbol(")")?;
+    let small = u8::try_from(scale).ok().filter(|&small| small <= SCALE_MAX);
+    let Some(small) = small else {
+        return Err(SqlError::scale_too_big(scale, name, SCALE_MAX));
+    };
+    if digits < scale {
+        return Err(SqlError::precision_below_scale(name));
+    }
+    let digits = u8::try_from(digits).ok().filter(|&digits| digits > 0);
+    let Some(digits) = digits else {
+        return Err(SqlError::display_width_too_big(name, u8::MAX));
+    };
+    column.real_digits = Some((digits, small));
+    Ok(())
+}
+
+fn float(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<ColumnType> {
     if !c.eat_symbol("(") {
         return Ok(ColumnType::Float);
     }
     let precision = c.unsigned()?;
     if c.is_symbol(",") {
-        return Err(SqlError::not_supported("FLOAT(M,D)"));
+        real_digits(c, column, precision)?;
+        return Ok(ColumnType::Float);
     }
     c.expect_symbol(")")?;
     match precision {
         0..=24 => Ok(ColumnType::Float),
         25..=53 => Ok(ColumnType::Double),
-        _ => Err(SqlError::wrong_column_specifier(name)),
+        _ => Err(SqlError::wrong_column_specifier(&column.name)),
     }
 }
 

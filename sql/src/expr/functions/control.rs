@@ -120,7 +120,7 @@ fn if_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
     let Some(chosen) = branch(args.args, args.row, context)? else {
         return Ok(Value::Null);
     };
-    let value = chosen.value(args.row, context)?;
+    let value = chosen.raw(args.row, context)?;
     Ok(unify(value, infer(chosen).shown_digits(), args.ty, context)?.into_owned())
 }
 

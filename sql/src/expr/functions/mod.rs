@@ -15,7 +15,7 @@ mod temporal;
 pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 pub(super) use cast::PADDED;
 pub(super) use control::branch;
-pub(super) use numeric::{EXACT_NUMBER, exact_literal};
+pub(super) use numeric::{EXACT_NUMBER, FIXED, exact_literal};
 pub(super) use string::{AS_CHARACTERS, CONVERTED};
 
 use super::{
@@ -433,6 +433,7 @@ pub(super) fn unify<'v>(
 ) -> Result<Cow<'v, Value>, SqlError> {
     let fits = match (&*value, ty.ty) {
         (Value::Null, _) | (_, None) | (Value::Bytes(_), _) => true,
+        (Value::Member(_), Some(column_type)) => column_type.is_string(),
         (_, Some(column_type)) if column_type.is_string() => {
             let text = convert::string(&value, decimals)
                 .unwrap_or_default()

@@ -188,6 +188,9 @@ fn abs_type(typing: &Typing<'_>) -> ExprType {
     if ty.is_temporal() {
         return ExprType::double_of_moment(&ty).nullable_if(ty.nullable);
     }
+    if ty.is_fixed_real() {
+        return ExprType::double_of_real(&ty).nullable_if(ty.nullable);
+    }
     let length = match ty.ty {
         Some(_) if ty.is_integer() => ty.length,
         _ => same_type(typing).length,
@@ -593,6 +596,21 @@ pub(in crate::expr) static EXACT_NUMBER: Function = function(
     (1, 1),
     |_| ExprType::decimal(65, 30).or_null(),
     exact_number,
+);
+
+/// A floating point number as the one that its digits, as many as its type has, stand for. It has no
+/// name in SQL.
+pub(in crate::expr) static FIXED: Function = function(
+    "fixed",
+    (1, 1),
+    |t| t.ty(0),
+    |args, context| {
+        let value = args.value(0, context)?;
+        Ok(convert::double(&value, context).map_or(Value::Null, |x| {
+            let digits = format!("{x:.*}", usize::from(args.ty.decimals));
+            Value::Double(digits.parse().unwrap_or(x))
+        }))
+    },
 );
 
 fn exact_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

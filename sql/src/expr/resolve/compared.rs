@@ -5,10 +5,12 @@ use super::{is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
     functions::{
-        AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_NUMBER, FULL_YEAR,
+        AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_NUMBER, FIXED, FULL_YEAR,
         exact_literal,
     },
-    infer, is_volatile, visit_operands,
+    infer, is_volatile,
+    types::NOT_FIXED,
+    visit_operands,
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
 
@@ -18,6 +20,7 @@ pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
     let left = bound(left, &right);
     let right = with(right, &left);
     let left = with(left, &right);
+    let (left, right) = rounded(left, right);
     match (is_moment(&left), is_moment(&right)) {
         (true, false) => beside_moment(left, right),
         (false, true) => {
@@ -26,6 +29,27 @@ pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
         }
         _ => (left, right),
     }
+}
+
+/// Floating point numbers with fixed digits, compared with numbers of which the digits are known,
+/// count as the numbers with these digits: the FLOAT(7,3) nearest to 1.234 is equal to it.
+fn rounded(left: Expr, right: Expr) -> (Expr, Expr) {
+    let is_known = |ty: &ExprType| {
+        ty.ty.is_some() && !ty.is_string() && !ty.is_temporal() && ty.decimals < NOT_FIXED
+    };
+    let (a, b) = (infer(&left), infer(&right));
+    if !is_known(&a) || !is_known(&b) {
+        return (left, right);
+    }
+    let round = |expr: Expr, ty: ExprType| {
+        if !ty.is_fixed_real() {
+            return expr;
+        }
+        let args = vec![expr];
+        let function = &FIXED;
+        Expr::Function { function, args, ty }
+    };
+    (round(left, a), round(right, b))
 }
 
 /// A parameter that is compared with a date is made one beforehand, and NULL if it is none; with a

@@ -216,7 +216,7 @@ pub(super) fn negate(operand: Expr) -> Expr {
         operand
     };
     let mut ty = match from.ty {
-        _ if from.is_floating() => ExprType::double(),
+        _ if from.is_floating() => ExprType::double_of_real(&from),
         Some(ColumnType::Decimal { precision, scale }) => {
             ExprType::decimal(precision.into(), scale.into())
         }

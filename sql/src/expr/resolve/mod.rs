@@ -577,6 +577,31 @@ pub(super) fn type_beside(operand: &Expr, other: &Expr) -> ExprType {
     if other.is_floating() { ty } else { other }
 }
 
+/// The digits after the point of a floating point result.
+fn floating_decimals(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> u8 {
+    let is_known = |ty: &ExprType| !ty.is_string() && ty.decimals < NOT_FIXED;
+    let is_fixed = (a.is_fixed_real() || b.is_fixed_real()) && is_known(a) && is_known(b);
+    match op {
+        BinaryOp::Add | BinaryOp::Subtract if a.ty.is_some() && b.ty.is_some() => {
+            let decimals = |ty: &ExprType| {
+                if ty.is_string() {
+                    NOT_FIXED
+                } else {
+                    ty.decimals
+                }
+            };
+            decimals(a).max(decimals(b))
+        }
+        // Of a column with fixed digits, and what is computed of it.
+        BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo if is_fixed => {
+            let more = if op == BinaryOp::Divide { digits } else { 0 };
+            let decimals = u32::from(a.decimals.max(b.decimals)) + more;
+            u8::try_from(decimals).unwrap_or(NOT_FIXED).min(NOT_FIXED)
+        }
+        _ => NOT_FIXED,
+    }
+}
+
 /// The type of `+ - * / DIV %`; a quotient has so many digits more than its dividend.
 pub(super) fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: u32) -> ExprType {
     let unsigned = match op {
@@ -588,19 +613,7 @@ pub(super) fn arithmetic_type(op: BinaryOp, a: &ExprType, b: &ExprType, digits: 
     }
     let is_floating = |ty: &ExprType| ty.ty.is_some() && ty.is_floating();
     if is_floating(a) || is_floating(b) {
-        let decimals = match op {
-            BinaryOp::Add | BinaryOp::Subtract if a.ty.is_some() && b.ty.is_some() => {
-                let decimals = |ty: &ExprType| {
-                    if ty.is_string() {
-                        NOT_FIXED
-                    } else {
-                        ty.decimals
-                    }
-                };
-                decimals(a).max(decimals(b))
-            }
-            _ => NOT_FIXED,
-        };
+        let decimals = floating_decimals(op, a, b, digits);
         return ExprType {
             unsigned: op == BinaryOp::Modulo && unsigned,
             decimals,
