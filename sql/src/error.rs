@@ -262,6 +262,7 @@ errors! {
     1877 b"HY000" table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3005 b"HY000" converted_to_insert(command) "{command} DELAYED is no longer supported. The statement was converted to {command}.";
     3008 b"HY000" foreign_key_depth(max) "Foreign key cascade delete/update exceeds max depth of {max}.";
+    3013 b"HY000" invalid_size(column) "Invalid size for column '{column}'.";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3028 b"HY000" aggregate_order_of_union(position) "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT";

@@ -291,8 +291,8 @@ fn answer_as_one_after_the_other(world: World) {
             run(&mut alone, "BEGIN");
             for (sql, answer) in transaction {
                 let serial = run(&mut alone, sql);
-                // A row that has no parent is taken back, and with it the lock on its key: others
-                // may insert it, and then it is a duplicate as well.
+                // The rows before the one that has no parent are taken back, and with them the
+                // locks on their keys: others may insert them, and then they are duplicates.
                 let refused = [answer.error, serial.error];
                 if refused.contains(&NO_PARENT) && refused.contains(&DUPLICATE) {
                     continue;

@@ -60,6 +60,8 @@ pub enum ColumnType {
     Enum(u8),
     /// SET, a bit for each member in so many bytes (1–4 or 8).
     Set(u8),
+    /// BIT(n): so many bits (1–64), in as few bytes as hold them.
+    Bit(u8),
 }
 
 /// What a column gets when an INSERT does not name it.
@@ -84,10 +86,25 @@ impl DefaultValue {
         let digits = bytes.iter().map(|byte| format!("{byte:02X}"));
         DefaultValue::Expression(format!("0x{}", digits.collect::<String>()))
     }
+    /// The bits of a BIT: kept as an expression, the literal that they are.
+    #[must_use]
+    pub fn of_bits(bits: u64) -> DefaultValue {
+        DefaultValue::Expression(format!("b'{bits:b}'"))
+    }
+    /// The number of such a literal.
+    #[must_use]
+    pub fn bits(&self) -> Option<u64> {
+        let DefaultValue::Expression(text) = self else {
+            return None;
+        };
+        let digits = text.strip_prefix("b'")?.strip_suffix('\'')?;
+        u64::from_str_radix(digits, 2).ok()
+    }
     /// Whether it has to be computed: it is an expression, and not only kept as one.
     #[must_use]
     pub fn is_computed(&self) -> bool {
-        matches!(self, DefaultValue::Expression(text) if !text.starts_with("0x"))
+        let is_kept = |text: &str| text.starts_with("0x") || text.starts_with("b'");
+        matches!(self, DefaultValue::Expression(text) if !is_kept(text))
     }
 }
 
@@ -466,7 +483,8 @@ impl Column {
             | ColumnType::Time(_)
             | ColumnType::DateTime(_)
             | ColumnType::Timestamp(_)
-            | ColumnType::Year => 0,
+            | ColumnType::Year
+            | ColumnType::Bit(_) => 0,
         }
     }
 
@@ -493,6 +511,7 @@ impl Column {
             ColumnType::Timestamp(digits) => 4 + fraction(digits),
             ColumnType::Year => 1,
             ColumnType::Enum(width) | ColumnType::Set(width) => width.into(),
+            ColumnType::Bit(bits) => bits.div_ceil(8).into(),
         }
     }
 
@@ -553,6 +572,7 @@ impl Column {
             ColumnType::Year => "year".to_string(),
             ColumnType::Enum(_) => self.members_text("enum"),
             ColumnType::Set(_) => self.members_text("set"),
+            ColumnType::Bit(bits) => format!("bit({bits})"),
         };
         if self.unsigned {
             text.push_str(" unsigned");

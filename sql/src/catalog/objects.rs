@@ -194,10 +194,7 @@ fn column_extra(column: &Column) -> String {
     if column.auto_increment {
         words.push("auto_increment".to_string());
     }
-    if matches!(
-        column.default,
-        DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)
-    ) {
+    if matches!(column.default, DefaultValue::CurrentTimestamp) || column.default.is_computed() {
         words.push("DEFAULT_GENERATED".into());
     }
     if column.on_update_now {
@@ -242,7 +239,8 @@ fn lengths(column: &Column) -> Option<(u64, u64)> {
         | ColumnType::Time(_)
         | ColumnType::DateTime(_)
         | ColumnType::Timestamp(_)
-        | ColumnType::Year => return None,
+        | ColumnType::Year
+        | ColumnType::Bit(_) => return None,
     })
 }
 
@@ -254,6 +252,7 @@ fn digits(column: &Column) -> (Value, Value) {
         ColumnType::MediumInt => 7,
         ColumnType::Int => 10,
         ColumnType::BigInt => 19 + u64::from(column.unsigned),
+        ColumnType::Bit(bits) => return (number(bits.into()), Value::Null),
         ColumnType::Float => return (number(12), Value::Null),
         ColumnType::Double => return (number(22), Value::Null),
         ColumnType::Decimal { precision, scale } => {

@@ -343,6 +343,9 @@ fn literal(
     // What a row of this column would refuse is an invalid default, in every sql_mode.
     let value = convert::assign_strictly(&column, value, session)
         .map_err(|_| SqlError::invalid_default(&column.name))?;
+    if let (ColumnType::Bit(_), Value::UInt(bits)) = (column.ty, &value) {
+        return Ok(DefaultValue::of_bits(*bits));
+    }
     let mut text = Vec::new();
     crate::expr::text(&value, decimals, &mut text);
     if let (ColumnType::Char(length), true) = (column.ty, column.is_binary()) {
@@ -389,6 +392,7 @@ pub(super) fn sizes(column: &Column) -> (u32, u32) {
         | ColumnType::Timestamp(_)
         | ColumnType::Year
         | ColumnType::Enum(_)
-        | ColumnType::Set(_) => (bytes, bytes),
+        | ColumnType::Set(_)
+        | ColumnType::Bit(_) => (bytes, bytes),
     }
 }

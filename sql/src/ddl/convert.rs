@@ -211,7 +211,7 @@ impl<'a> Conversion<'a> {
                 let value = before.get_mut(position);
                 value.map(std::mem::take).unwrap_or_default()
             };
-            let mut assign = |value: Value| {
+            let mut assign = |column: &Column, value: Value| {
                 in_context(self.session, &mut outcome.warnings, |context| {
                     context.row_number = number;
                     let Source::Expression(expression) = source else {
@@ -225,9 +225,9 @@ impl<'a> Conversion<'a> {
             self.row.push(match source {
                 Source::Same(position) => take(*position),
                 Source::Value(value) => value.clone(),
-                Source::Numbers => assign(Value::UInt(number))?,
-                Source::Assigned(value) => assign(value.clone())?,
-                Source::Expression(_) => assign(Value::Null)?,
+                Source::Numbers => assign(column, Value::UInt(number))?,
+                Source::Assigned(value) => assign(column, value.clone())?,
+                Source::Expression(_) => assign(column, Value::Null)?,
                 Source::Converted(position) => {
                     let mut value = take(*position);
                     if let Some(old) = self.old.columns.get(*position) {
@@ -246,7 +246,12 @@ impl<'a> Conversion<'a> {
                             SqlError::invalid_use_of_null()
                         });
                     }
-                    assign(value)?
+                    if let (Value::Bytes(_), ColumnType::Bit(_)) = (&value, column.ty) {
+                        // The number that the text is, not its bytes.
+                        let whole = Column::new(&column.name, ColumnType::BigInt);
+                        value = assign(&whole, value)?;
+                    }
+                    assign(column, value)?
                 }
             });
         }

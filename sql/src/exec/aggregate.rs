@@ -217,15 +217,12 @@ pub(super) fn argument(
             let value = eval(expr, row, context)?;
             Ok(kept(value, &infer(expr), context))
         }
-        // Members are compared as texts.
-        AggregateFunction::Min | AggregateFunction::Max => Ok(match eval(expr, row, context)? {
-            Value::Member(member) => member.text.clone(),
-            value => value,
-        }),
         AggregateFunction::CountRows
         | AggregateFunction::Count
         | AggregateFunction::Sum
         | AggregateFunction::Avg
+        | AggregateFunction::Min
+        | AggregateFunction::Max
         | AggregateFunction::BitAnd
         | AggregateFunction::BitOr
         | AggregateFunction::BitXor
@@ -399,6 +396,11 @@ impl State {
     }
 
     fn extreme(&mut self, value: Value, collation: Collation, wanted: Ordering) {
+        // Members are compared as texts.
+        let value = match value {
+            Value::Member(member) => member.text.clone(),
+            value => value,
+        };
         let better = match &self.value {
             Accumulated::Value(best) => order(&value, best, collation) == wanted,
             _ => true,

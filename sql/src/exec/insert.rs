@@ -617,6 +617,15 @@ pub(crate) fn zero(column: &Column) -> Value {
     first.unwrap_or_else(|| implicit_default(column))
 }
 
+/// A byte of a BIT as errors show it.
+fn put_visible(byte: u8, out: &mut Vec<u8>) {
+    if (0x20..0x7F).contains(&byte) {
+        out.push(byte);
+    } else {
+        out.extend_from_slice(format!("\\x{byte:02X}").as_bytes());
+    }
+}
+
 /// 1062 with the values of the key.
 pub(crate) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlError {
     let entry = duplicate_entry(table, name, row);
@@ -640,6 +649,7 @@ pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> Strin
             Some(ColumnType::Time(d) | ColumnType::DateTime(d) | ColumnType::Timestamp(d)) => d,
             _ => 31,
         };
+        let is_bit = matches!(column.map(|c| c.ty), Some(ColumnType::Bit(_)));
         match row.get(usize::from(part.column)) {
             None | Some(Value::Null) => entry.extend_from_slice(b"NULL"),
             Some(Value::Bytes(bytes)) => {
@@ -650,6 +660,12 @@ pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> Strin
                     _ => bytes.len(),
                 };
                 entry.extend_from_slice(bytes.get(..length).unwrap_or(bytes));
+            }
+            Some(Value::UInt(bits)) if is_bit => {
+                let bytes = column.map_or(1, Column::value_bytes) as usize;
+                for byte in bits.to_be_bytes().iter().skip(8 - bytes.min(8)) {
+                    put_visible(*byte, &mut entry);
+                }
             }
             Some(value) => text(value, decimals, &mut entry),
         }

@@ -378,7 +378,11 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
         | ColumnType::SmallInt
         | ColumnType::MediumInt
         | ColumnType::Int
-        | ColumnType::BigInt => integer(column, &value),
+        | ColumnType::BigInt => {
+            let bits = column.ty.integer_bytes() * 8;
+            integer(&value, bits, column.unsigned)
+        }
+        ColumnType::Bit(bits) => integer(&value, bits.into(), true),
         ColumnType::Enum(_) | ColumnType::Set(_) => member(column, &value),
         ColumnType::Year => match value {
             Value::Int(1901..=2155) | Value::UInt(1901..=2155) | Value::Int(0) => Fit::Exact(value),
@@ -602,9 +606,9 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn integer(column: &Column, value: &Value) -> Fit {
-    let bits = column.ty.integer_bytes() * 8;
-    let (least, greatest) = if column.unsigned {
+/// A number as one of so many bits.
+fn integer(value: &Value, bits: u32, unsigned: bool) -> Fit {
+    let (least, greatest) = if unsigned {
         (0, (1_i128 << bits) - 1)
     } else {
         (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
@@ -631,7 +635,7 @@ fn integer(column: &Column, value: &Value) -> Fit {
     if whole > greatest {
         return Fit::After;
     }
-    let value = match (column.unsigned, u64::try_from(whole), i64::try_from(whole)) {
+    let value = match (unsigned, u64::try_from(whole), i64::try_from(whole)) {
         (true, Ok(n), _) => Value::UInt(n),
         (_, _, Ok(n)) => Value::Int(n),
         _ => return Fit::Unusable,

@@ -2,12 +2,12 @@
 //! value that fits.
 
 use super::{
-    EvalContext, Expr, SqlMode, as_number,
+    EvalContext, Expr, ExprType, SqlMode, as_number,
     convert::{self, Number},
     infer,
     types::NOT_FIXED,
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, text::DECIMALS_BYTES};
 use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
     Column, ColumnType, Date, DateTime, Decimal, Time, Value,
@@ -61,8 +61,10 @@ pub fn assign_shown(
 ) -> Result<Value, SqlError> {
     match value {
         Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.has_collation() => {
+            // Of a BIT a text column keeps the number.
+            let digits = Some(digits()).filter(|digits| *digits <= DECIMALS_BYTES);
             let mut shown = Vec::new();
-            convert::text(&value, digits(), &mut shown);
+            convert::text(&value, digits.unwrap_or(NOT_FIXED), &mut shown);
             assign(column, Value::Bytes(shown), context)
         }
         value => assign(column, value, context),
@@ -82,6 +84,15 @@ pub fn assigned_digits(expr: &Expr) -> u8 {
 /// The expression of a value for a column: numbers take a hexadecimal or bit literal as one.
 #[must_use]
 pub fn for_column(column: &Column, expr: Expr) -> Expr {
+    if matches!(column.ty, ColumnType::Bit(_))
+        && matches!(expr, Expr::Column { .. })
+        && infer(&expr).is_string()
+    {
+        // Of a text column the number, not the bytes.
+        let ty = ExprType::bigint(false).nullable_if(infer(&expr).nullable);
+        let expr = Box::new(expr);
+        return Expr::Cast { expr, ty };
+    }
     if column.ty.has_collation() || column.ty.is_temporal() && column.ty != ColumnType::Year {
         expr
     } else {
@@ -105,7 +116,7 @@ pub fn implicit_default(column: &Column) -> Value {
         ColumnType::Date => Value::Date(Date::default()),
         ColumnType::Time(_) => Value::Time(Time::default()),
         ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Value::DateTime(DateTime::default()),
-        ColumnType::Year => Value::UInt(0),
+        ColumnType::Year | ColumnType::Bit(_) => Value::UInt(0),
         ColumnType::Enum(_) | ColumnType::Set(_) => member(column, 0),
         ColumnType::TinyInt
         | ColumnType::SmallInt
@@ -152,6 +163,7 @@ impl Target<'_, '_> {
             ColumnType::Year => self.year(&value),
             ColumnType::Enum(_) => self.one(&value),
             ColumnType::Set(_) => self.several(&value),
+            ColumnType::Bit(bits) => self.bits(&value, bits),
             ColumnType::TinyInt
             | ColumnType::SmallInt
             | ColumnType::MediumInt
@@ -397,6 +409,38 @@ impl Target<'_, '_> {
             self.cut()?;
         }
         Ok(member(self.column, bits))
+    }
+
+    /// The bits of a number, or those that the bytes of a text are.
+    fn bits(&mut self, value: &Value, width: u8) -> Result<Value, SqlError> {
+        let mask = u64::MAX >> (64 - u32::from(width.clamp(1, 64)));
+        let mut shown = Vec::new();
+        let number = match value {
+            Value::Bytes(bytes) => bits_of_bytes(bytes),
+            Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+                convert::text(value, NOT_FIXED, &mut shown);
+                bits_of_bytes(&shown)
+            }
+            Value::Decimal(number) => {
+                let wide = decimal_to_wide(number);
+                let near = wide.clamp(0, u64::MAX.into());
+                if near != wide || number.sign() == Sign::Minus {
+                    self.out_of_range()?;
+                }
+                Some(near as u64)
+            }
+            other => self.wide_number(other)?,
+        };
+        let fits = number.filter(|number| number & !mask == 0);
+        if fits.is_none() {
+            let (name, row) = (&self.column.name, self.context.row_number);
+            if self.context.is_strict() {
+                return Err(SqlError::data_too_long(name, row));
+            }
+            let lost = SqlError::out_of_range(name, row);
+            self.context.warnings.warn(lost);
+        }
+        Ok(Value::UInt(fits.unwrap_or(mask)))
     }
 
     /// A number as 64 bits, its fraction cut off; `None` if it is none of the kind.
@@ -681,6 +725,14 @@ impl Target<'_, '_> {
         }
         Ok(Value::UInt(year as u64))
     }
+}
+
+/// The number that some bytes are; `None` if they are too many.
+fn bits_of_bytes(bytes: &[u8]) -> Option<u64> {
+    let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+    let bytes = bytes.get(zeros..).unwrap_or_default();
+    let number = |number, byte: &u8| number << 8 | u64::from(*byte);
+    (bytes.len() <= 8).then(|| bytes.iter().fold(0, number))
 }
 
 /// The number that a text is: digits, with spaces and a plus before them, and nothing else.

@@ -1,6 +1,6 @@
 //! The static type of an expression, and how it is told to a client.
 
-use crate::output::ColumnMeta;
+use crate::{output::ColumnMeta, text::DECIMALS_BYTES};
 use cohort_engine::types::{Charset, Collation, Column, ColumnType};
 
 /// COERCIBILITY(): how strongly a string holds to its collation; the smaller number wins.
@@ -180,6 +180,7 @@ impl ExprType {
                 // As MySQL counts, in whose eyes each byte may be a character.
                 ExprType::string(column.max_bytes(), column.collation, coercibility::IMPLICIT)
             }
+            ColumnType::Bit(bits) => ExprType::numeric(column.ty, true, bits.into(), 0),
             ColumnType::Enum(_) => {
                 let length = column.members.longest();
                 ExprType::string(length, column.collation, coercibility::IMPLICIT)
@@ -212,7 +213,7 @@ impl ExprType {
             }
         };
         ty.ty = Some(column.ty);
-        ty.unsigned = column.unsigned || column.ty == ColumnType::Year;
+        ty.unsigned |= column.unsigned;
         ty.nullable = column.nullable;
         if column.ty.has_collation() {
             ty.decimals = 0;
@@ -244,6 +245,18 @@ impl ExprType {
             self.decimals = NOT_FIXED;
         }
         self
+    }
+
+    /// As a text: of a BIT that is its bytes.
+    #[must_use]
+    pub fn with_bytes(self) -> ExprType {
+        match self.ty {
+            Some(ColumnType::Bit(_)) => {
+                ExprType::string(self.length, Collation::Binary, coercibility::IMPLICIT)
+                    .nullable_if(self.nullable)
+            }
+            _ => self,
+        }
     }
 
     /// The same, possibly NULL.
@@ -297,8 +310,9 @@ impl ExprType {
     /// Whether it yields whole numbers.
     #[must_use]
     pub fn is_integer(&self) -> bool {
-        self.ty
-            .is_some_and(|ty| ty.is_integer() || ty == ColumnType::Year)
+        self.ty.is_some_and(|ty| {
+            ty.is_integer() || matches!(ty, ColumnType::Year | ColumnType::Bit(_))
+        })
     }
 
     /// The digits that a text made of such a value shows, as `convert::text` wants them. A
@@ -307,6 +321,7 @@ impl ExprType {
     pub fn shown_digits(&self) -> u8 {
         match self.ty {
             Some(ColumnType::Year) => FOUR_DIGITS,
+            Some(ColumnType::Bit(bits)) => DECIMALS_BYTES + bits.div_ceil(8),
             None => NOT_FIXED,
             Some(ty) if ty.has_collation() => NOT_FIXED,
             Some(_) => self.decimals,
@@ -325,7 +340,7 @@ impl ExprType {
             Some(ColumnType::Set(_)) => SET,
             _ => 0,
         };
-        if self.collation.is_binary() {
+        if self.collation.is_binary() && !matches!(self.ty, Some(ColumnType::Bit(_))) {
             flags |= BINARY;
         }
         ColumnMeta {
@@ -425,7 +440,8 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
 
 impl ExprType {
     /// A type where others are beside it: what is chosen of members and other texts is a text.
-    fn of_several(&self) -> ExprType {
+    #[must_use]
+    pub fn of_several(&self) -> ExprType {
         if self.ty.is_some_and(ColumnType::has_members) {
             ExprType {
                 nullable: self.nullable,
@@ -438,6 +454,14 @@ impl ExprType {
 }
 
 fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
+    if a.is_string() != b.is_string() {
+        let (a, b) = (a.with_bytes(), b.with_bytes());
+        return common_of_unlike(&a, &b);
+    }
+    common_of_unlike(a, b)
+}
+
+fn common_of_unlike(a: &ExprType, b: &ExprType) -> ExprType {
     if a.is_string() || b.is_string() || a.is_temporal() != b.is_temporal() {
         let mixed = mix_results(a, b);
         let length = match (a.is_string(), b.is_string()) {
@@ -494,11 +518,14 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
 /// The common type of whole numbers; `None` if there is none. One without a sign that is as wide
 /// as any needs the next wider type to have a sign.
 fn common_integer(a: &ExprType, b: &ExprType) -> Option<ExprType> {
-    use ColumnType::{BigInt, Int, MediumInt, SmallInt, TinyInt, Year};
+    use ColumnType::{BigInt, Bit, Int, MediumInt, SmallInt, TinyInt, Year};
     if !a.is_integer() || !b.is_integer() {
         return None;
     }
     let ty = match (a.ty?, b.ty?) {
+        (Bit(a), Bit(b)) => Bit(a.max(b)),
+        // Together a decimal.
+        (Bit(_), _) | (_, Bit(_)) => return None,
         (Year, Year) => Year,
         (Year, TinyInt) | (TinyInt, Year) => SmallInt,
         (Year, other) | (other, Year) => other,
@@ -559,6 +586,7 @@ impl ExprType {
             Some(ColumnType::MediumInt) => (8, 0),
             Some(ColumnType::Int) => (10, 0),
             Some(ColumnType::Year) => (4, 0),
+            Some(ColumnType::Bit(bits)) => (bits.into(), 0),
             Some(ColumnType::Date) => (8, 0),
             Some(ColumnType::Time(fsp)) => (7, fsp.into()),
             Some(ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp)) => (14, fsp.into()),

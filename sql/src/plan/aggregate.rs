@@ -421,9 +421,7 @@ fn aggregate_type(
             Some(ColumnType::Decimal { precision, scale }) => {
                 ExprType::decimal(u32::from(precision) + 22, scale.into()).or_null()
             }
-            Some(ty) if ty.is_integer() || ty == ColumnType::Year => {
-                ExprType::decimal(arg.length + 21, 0).or_null()
-            }
+            Some(_) if arg.is_integer() => ExprType::decimal(arg.length + 21, 0).or_null(),
             _ => ExprType::double().or_null(),
         },
         AggregateFunction::Avg => match arg.ty {
@@ -431,13 +429,12 @@ fn aggregate_type(
                 ExprType::decimal(u32::from(precision) + digits, u32::from(scale) + digits)
                     .or_null()
             }
-            Some(ty) if ty.is_integer() || ty == ColumnType::Year => {
-                ExprType::decimal(arg.length + digits, digits).or_null()
-            }
+            Some(_) if arg.is_integer() => ExprType::decimal(arg.length + digits, digits).or_null(),
             _ => ExprType::double().or_null(),
         },
         AggregateFunction::Variance { .. } => ExprType::double().or_null(),
         AggregateFunction::GroupConcat(_) => {
+            let arg = arg.with_bytes();
             let collation = if arg.is_string() {
                 arg.collation
             } else {

@@ -569,7 +569,13 @@ impl Planner<'_> {
                 ty: ExprType::of_column(&column),
             }),
             DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
-            _ => Err(SqlError::default_of_expression()),
+            default => match default.bits() {
+                Some(bits) => {
+                    let ty = ExprType::of_column(&column);
+                    Ok(Expr::Literal(Value::UInt(bits), ty))
+                }
+                None => Err(SqlError::default_of_expression()),
+            },
         }
     }
 

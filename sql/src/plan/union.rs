@@ -12,6 +12,7 @@ use crate::{
     expr::{Expr, ExprType, coercibility, common_type, infer},
     output::ColumnMeta,
 };
+use cohort_engine::types::ColumnType;
 use sqlparser::ast::{self, Spanned};
 
 impl Planner<'_> {
@@ -324,15 +325,23 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
     Ok(types)
 }
 
+fn cast(expr: &mut Expr, ty: &ExprType) {
+    let inner = std::mem::replace(expr, Expr::null());
+    *expr = Expr::Cast {
+        expr: Box::new(inner),
+        ty: *ty,
+    };
+}
+
 pub(super) fn cast_to(expr: &mut Expr, ty: &ExprType) {
     expr.keep_all_digits();
     let own = infer(expr);
     if own.ty == ty.ty && own.unsigned == ty.unsigned || own.ty.is_none() {
         return;
     }
-    let inner = std::mem::replace(expr, Expr::null());
-    *expr = Expr::Cast {
-        expr: Box::new(inner),
-        ty: *ty,
-    };
+    if ty.is_string() && matches!(own.ty, Some(ColumnType::Bit(_))) {
+        // Its number, where other texts are beside it.
+        cast(expr, &ExprType::bigint(true).nullable_if(own.nullable));
+    }
+    cast(expr, ty);
 }

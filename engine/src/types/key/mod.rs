@@ -13,6 +13,7 @@
 //! DATE        3 bytes, big-endian: year << 9 | month << 5 | day
 //! TIME…       as in rows (see `temporal`)
 //! YEAR        as in rows
+//! BIT         as in rows
 //! ENUM, SET   their number, big-endian
 //! descending  all bytes of the part inverted
 //! ```
@@ -158,6 +159,10 @@ fn push_fixed(column: &Column, value: &Value, key: &mut Vec<u8>) {
         ColumnType::DateTime(fsp) => pack_datetime(row::datetime_of(value), fsp, key),
         ColumnType::Timestamp(fsp) => pack_timestamp(row::datetime_of(value), fsp, key),
         ColumnType::Year => key.push(row::year_byte(value)),
+        ColumnType::Bit(bits) => {
+            let unused = 8 - row::bit_bytes(bits);
+            key.extend_from_slice(&row::integer(value).to_be_bytes()[unused..]);
+        }
         ColumnType::Enum(width) | ColumnType::Set(width) => {
             let unused = 8_usize.saturating_sub(width.into());
             key.extend_from_slice(&row::number(value).to_be_bytes()[unused..]);
@@ -280,6 +285,7 @@ pub fn part_length(column: &Column, part: IndexPart, key: &[u8]) -> Option<usize
         ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
         ColumnType::Year => 1,
         ColumnType::Enum(width) | ColumnType::Set(width) => width.into(),
+        ColumnType::Bit(bits) => row::bit_bytes(bits),
         ColumnType::TinyInt
         | ColumnType::SmallInt
         | ColumnType::MediumInt
@@ -376,6 +382,7 @@ fn decode_fixed(column: &Column, bytes: &[u8]) -> Option<Value> {
         ColumnType::Timestamp(fsp) => Value::DateTime(unpack_timestamp(bytes, fsp)?),
         ColumnType::Year => Value::UInt(row::year_of(*bytes.first()?)),
         ColumnType::Enum(_) | ColumnType::Set(_) => column.member(number())?,
+        ColumnType::Bit(bits) => Value::UInt(row::bits_of(bits, bytes)?),
         ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => return None,
         ColumnType::TinyInt
         | ColumnType::SmallInt

@@ -138,6 +138,15 @@ pub(crate) fn samples() -> Vec<(Column, Vec<Value>)> {
     plain(DateTimeColumn(6), moments(1));
     plain(DateTimeColumn(0), moments(1_000_000));
     plain(Timestamp(3), moments(1_000));
+    plain(ColumnType::Bit(1), [0, 1].map(Value::UInt).to_vec());
+    plain(
+        ColumnType::Bit(12),
+        [0, 1, 255, 256, 4095].map(Value::UInt).to_vec(),
+    );
+    plain(
+        ColumnType::Bit(64),
+        [0, 1, 1 << 63, u64::MAX].map(Value::UInt).to_vec(),
+    );
     plain(Year, [0, 1901, 2024, 2155].map(Value::UInt).to_vec());
     plain(
         VarChar(9),

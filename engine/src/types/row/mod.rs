@@ -14,6 +14,7 @@
 //! DATE                   3 bytes little-endian: year << 9 | month << 5 | day
 //! TIME, DATETIME, TIMESTAMP   see `temporal`
 //! YEAR                   1 byte: year - 1900, or 0
+//! BIT                    its bits, big-endian, in as few bytes as hold them
 //! ENUM                   the member's number, from 1, in 1 byte, or 2 if there are over 255
 //! SET                    a bit for each member, the first the least, in 1–4 or 8 bytes
 //! ```
@@ -97,6 +98,10 @@ fn encode_value(column: &Column, value: &Value, image: &mut Vec<u8>) {
         ColumnType::DateTime(fsp) => pack_datetime(datetime_of(value), fsp, image),
         ColumnType::Timestamp(fsp) => pack_timestamp(datetime_of(value), fsp, image),
         ColumnType::Year => image.push(year_byte(value)),
+        ColumnType::Bit(bits) => {
+            let unused = 8 - bit_bytes(bits);
+            image.extend_from_slice(&integer(value).to_be_bytes()[unused..]);
+        }
         ColumnType::Enum(width) | ColumnType::Set(width) => {
             image.extend_from_slice(&number(value).to_le_bytes()[..usize::from(width.min(8))]);
         }
@@ -112,6 +117,11 @@ pub(super) fn integer(value: &Value) -> i64 {
         Value::UInt(n) => n.cast_signed(),
         _ => 0,
     }
+}
+
+/// How many bytes so many bits take.
+pub(super) fn bit_bytes(bits: u8) -> usize {
+    usize::from(bits.div_ceil(8).min(8))
 }
 
 /// The number of a value of an ENUM or SET.
@@ -188,6 +198,13 @@ fn length_bytes(column: &Column) -> usize {
         ColumnType::Text(width) => usize::from(width.clamp(1, 4)),
         _ => 1 + usize::from(column.max_bytes() > 255),
     }
+}
+
+/// The number that the bytes of a BIT are; `None` if it has more bits.
+pub(super) fn bits_of(bits: u8, bytes: &[u8]) -> Option<u64> {
+    let bytes = bytes.iter();
+    let number = bytes.fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+    (bits >= 64 || number >> bits == 0).then_some(number)
 }
 
 /// The number that some bytes are, the least one first.
@@ -294,6 +311,10 @@ impl<'a> Reader<'a> {
                 let [byte] = self.array()?;
                 Value::UInt(year_of(byte))
             }
+            ColumnType::Bit(bits) => {
+                let bytes = self.take(bit_bytes(bits))?;
+                Value::UInt(bits_of(bits, bytes).ok_or(Malformed)?)
+            }
             ColumnType::Enum(width) | ColumnType::Set(width) => {
                 let bytes = self.take(usize::from(width))?;
                 let number = little_endian(bytes);
@@ -342,6 +363,7 @@ fn fixed_length(ty: ColumnType) -> Option<usize> {
         ColumnType::DateTime(fsp) => 5 + fraction_bytes(fsp),
         ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
         ColumnType::Enum(width) | ColumnType::Set(width) => usize::from(width),
+        ColumnType::Bit(bits) => bit_bytes(bits),
     })
 }
 

@@ -154,6 +154,26 @@ fn members_from_a_binlog() {
     assert_eq!(decode(&table, &image), Ok(values));
 }
 
+/// As MySQL 9.7 wrote it for BIT(1), BIT(7), BIT(8), BIT(12) and BIT(64).
+#[test]
+fn bits_from_a_binlog() {
+    let columns = [1, 7, 8, 12, 64].map(|bits| Column::new("b", ColumnType::Bit(bits)));
+    let values = [1, 5, 255, 0xA01, u64::MAX].map(Value::UInt).to_vec();
+    let mut metadata = Vec::new();
+    let types = columns.each_ref().map(|c| column_type(c, &mut metadata));
+    assert_eq!(types, [16; 5]);
+    assert_eq!(metadata, [1, 0, 7, 0, 0, 1, 4, 1, 0, 8]);
+    let table = key::tests::table(columns.to_vec());
+    let mut image = Vec::new();
+    encode(&table, &values, &mut image);
+    let mut wanted = vec![0, 1, 5, 255, 0x0A, 1];
+    wanted.extend_from_slice(&[0xFF; 8]);
+    assert_eq!(image, wanted);
+    assert_eq!(decode(&table, &image), Ok(values));
+    image[1] = 2;
+    assert_eq!(decode(&table, &image), Err(Malformed));
+}
+
 #[test]
 fn numbers_without_a_member_are_damage() {
     let table = key::tests::table(vec![member_column(ColumnType::Enum(1), 2)]);

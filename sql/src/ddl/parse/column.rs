@@ -86,6 +86,7 @@ fn width(c: &mut Cursor) -> Parsed<Option<u64>> {
 
 fn data_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
     let known = integer_type(c, column)?
+        || bit_type(c, column)?
         || real_type(c, column)?
         || time_type(c, column)?
         || text_type(c, column)?
@@ -94,8 +95,7 @@ fn data_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
     if known {
         return Ok(());
     }
-    const UNSUPPORTED: [&str; 11] = [
-        "BIT",
+    const UNSUPPORTED: [&str; 10] = [
         "JSON",
         "GEOMETRY",
         "POINT",
@@ -167,6 +167,24 @@ fn integer_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
         column.display_width = Some(width.map_err(too_big)?);
     }
     sign(c, column);
+    Ok(true)
+}
+
+/// `BIT`, `BIT(n)`
+fn bit_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
+    const BITS_MAX: u8 = 64;
+    if !c.eat("BIT") {
+        return Ok(false);
+    }
+    let bits = width(c)?.unwrap_or(1);
+    let bits = u8::try_from(bits).ok().filter(|&bits| bits <= BITS_MAX);
+    let Some(bits) = bits else {
+        return Err(SqlError::display_width_too_big(&column.name, BITS_MAX));
+    };
+    if bits == 0 {
+        return Err(SqlError::invalid_size(&column.name));
+    }
+    column.ty = TypeSyntax::Complete(ColumnType::Bit(bits));
     Ok(true)
 }
 

@@ -135,8 +135,9 @@ pub enum FrameBound {
 fn stored_type(ty: ExprType) -> ExprType {
     /// So many characters and more are those of a BIGINT.
     const BIGINT_LENGTH: u32 = 10;
+    let ty = ty.of_several();
     let mut stored = ty.computed();
-    if ty.is_integer() {
+    if ty.is_integer() && !matches!(ty.ty, Some(ColumnType::Bit(_))) {
         stored.ty = Some(match ty.length {
             ..BIGINT_LENGTH => ColumnType::Int,
             _ => ColumnType::BigInt,
