@@ -91,15 +91,17 @@ class Stages:
         rng, generator = self.rng, self.generator
         if rng.random() < 0.2:
             generator.tables = []
-            text = f"SELECT {generator.leaf(letter)} AS x"
+            leaf = generator.leaf("S" if letter in "cg" else letter)
+            text = f"SELECT {leaf} AS x"
             generator.tables = ["t"]
             return text
-        column = f"t.{rng.choice({'N': 'ibusn', 'S': 'cg', 'T': 'de'}[letter])}"
+        column = f"t.{rng.choice({'N': 'ibusn', 'T': 'de'}.get(letter, letter))}"
         where = f" WHERE {generator.condition(0)}" if rng.random() < 0.6 else ""
         return f"SELECT {column} AS x FROM t{where}"
 
     def combination(self):
-        rng, letter = self.rng, self.rng.choice("NNSST")
+        # Texts of one collation.
+        rng, letter = self.rng, self.rng.choice("NNcgT")
         operators = ["UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"]
         text = self.operand(letter)
         for _ in range(rng.randint(1, 3)):
@@ -107,7 +109,7 @@ class Stages:
             if rng.random() < 0.3:
                 other = f"({other} {rng.choice(operators)} {self.operand(letter)})"
             text = f"{text} {rng.choice(operators)} {other}"
-        if letter == "S":
+        if letter in "cg":
             # Which of equal texts is shown is not said.
             return f"SELECT COUNT(*) FROM ({text}) q"
         return f"{text} ORDER BY x"

@@ -311,6 +311,7 @@ errors! {
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
+    3686 b"HY000" regexp_out_of_bounds() "Index out of bounds in regular expression search.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3720 b"HY000" national_is_utf8mb3() "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
@@ -326,6 +327,7 @@ errors! {
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
+    3887 b"HY000" regexp_invalid_group_name() "A capture group has an invalid name.";
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";

@@ -205,12 +205,9 @@ fn what_is_not_there_is_named() {
         ("SELECT 'a' REGEXP 'a++'", "possessive quantifiers"),
         ("SELECT 'a' REGEXP 'a(?=b)'", "look-around"),
         ("SELECT 'a' REGEXP '\\\\R'", "\\R"),
-        ("SELECT a FROM t GROUP BY ROLLUP(a)", "ROLLUP"),
-        (
-            "WITH c AS (SELECT 1) UPDATE t, c SET a = 1",
-            "WITH before UPDATE",
-        ),
-        ("WITH c AS (SELECT 1) DELETE FROM t", "WITH before UPDATE"),
+        ("SELECT a FROM t GROUP BY CUBE(a)", "CUBE"),
+        ("SELECT LAG(a) IGNORE NULLS OVER () FROM t", "IGNORE NULLS"),
+        ("SELECT SUM(a) OVER (GROUPS 1 PRECEDING) FROM t", "GROUPS"),
     ] {
         let error = root.query(sql.as_bytes(), false, &mut Rows::default());
         let error = error.expect_err(sql);

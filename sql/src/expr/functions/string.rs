@@ -161,6 +161,24 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |t| ExprType::boolean().nullable_if(t.nullable()),
         super::regexp::like,
     ),
+    function(
+        "regexp_instr",
+        (2, 6),
+        |t| ExprType::int(21).nullable_if(t.nullable()),
+        super::regexp::instr,
+    ),
+    function(
+        "regexp_substr",
+        (2, 5),
+        |t| t.string(t.text_length(0), &[0]).or_null(),
+        super::regexp::substr,
+    ),
+    function(
+        "regexp_replace",
+        (3, 6),
+        |t| t.string(16_777_216, &[0]).or_null(),
+        super::regexp::replace,
+    ),
 ];
 
 /// Bytes as characters, which they must be: 3854. It has no name in SQL.

@@ -38,27 +38,39 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         collation: scope.collation(),
     })
     .without_members();
-    if function.name == "regexp_like" {
-        check_regexp(&args)?;
+    if function.name.starts_with("regexp_") {
+        check_regexp(function.name, &args)?;
     }
     let args = characters::arguments(function, args, &ty, scope.collation())?;
     Ok(Expr::Function { function, args, ty })
 }
 
-/// A pattern of characters is not looked for in a VARBINARY, nor such a pattern in characters.
-fn check_regexp(args: &[Expr]) -> Result<(), SqlError> {
-    let [text, pattern, ..] = args else {
+/// A pattern of characters is not looked for in a VARBINARY, nor such a pattern in characters; and
+/// characters and bytes do not make one text.
+fn check_regexp(name: &str, args: &[Expr]) -> Result<(), SqlError> {
+    let [text, pattern, rest @ ..] = args else {
         return Ok(());
     };
     let (text, pattern) = (infer(text), infer(pattern));
+    let differ =
+        |a: &ExprType, b: &ExprType| a.is_string() && b.is_string() && a.is_bytes() != b.is_bytes();
+    let refusal = |a: &ExprType, b: &ExprType| {
+        SqlError::mixed_character_sets(a.collation.name(), b.collation.name(), name)
+    };
+    if name == "regexp_replace" {
+        let with = rest.first().map(infer).filter(|with| differ(&text, with));
+        return match with {
+            Some(with) => Err(refusal(&text, &with)),
+            None if differ(&text, &pattern) => Err(refusal(&text, &pattern)),
+            None => Ok(()),
+        };
+    }
     let bytes = if text.is_bytes() { &text } else { &pattern };
     let is_varbinary = matches!(bytes.ty, Some(ColumnType::VarChar(_)));
-    let are_strings = text.is_string() && pattern.is_string();
-    if !are_strings || !is_varbinary || text.is_bytes() == pattern.is_bytes() {
-        return Ok(());
+    match is_varbinary && differ(&text, &pattern) {
+        true => Err(refusal(&text, &pattern)),
+        false => Ok(()),
     }
-    let (text, pattern) = (text.collation.name(), pattern.collation.name());
-    Err(SqlError::mixed_character_sets(text, pattern, "regexp_like"))
 }
 
 fn keyword(text: &str) -> Expr {
