@@ -27,6 +27,13 @@ INSERT INTO items VALUES
   (1, 'a''b"c\\d\n', 1.50, 1e-300, 1, '2024-02-29', '-01:02:03.004', '2024-01-01 10:11:12.123456', '2024-01-01 00:00:00', 2024, x'00ff27', 'text; -- no comment', x'000102'),
   (5, '日本語 😀', NULL, NULL, 0, NULL, NULL, '9999-12-31 23:59:59.999999', NULL, NULL, NULL, '', '');
 CREATE TABLE empty_one (a INT, b INT, KEY ab (a, b));
+-- It comes before its parent in a dump.
+CREATE TABLE childs_of_items (
+  id INT PRIMARY KEY, item BIGINT UNSIGNED, other INT, kind ENUM('new','ünused') DEFAULT 'new',
+  flags SET('a','b','c'), KEY item_kind (item, kind),
+  CONSTRAINT `of item` FOREIGN KEY (item) REFERENCES items (id) ON DELETE CASCADE,
+  FOREIGN KEY (other) REFERENCES childs_of_items (id) ON DELETE SET NULL ON UPDATE RESTRICT);
+INSERT INTO childs_of_items VALUES (1, 5, NULL, 'ünused', 'a,c'), (2, NULL, 1, 'new', ''), (3, 1, 2, NULL, NULL);
 -- Rows that look different from each other: negative numbers, NULLs, bytes, escapes.
 CREATE TABLE many (
   id INT PRIMARY KEY, uuid BINARY(16), i INT, b BIGINT, u BIGINT UNSIGNED, n DECIMAL(20,6), f DOUBLE,

@@ -3,12 +3,14 @@
 use cohort_engine::{
     env::fake::Noise,
     txn::Engine,
-    types::{Collation, Column, ColumnType, Index, IndexPart, Table, Value, key, row},
+    types::{Collation, Column, ColumnType, Index, IndexPart, Members, Table, Value, key, row},
 };
 use std::collections::BTreeMap;
 
 /// How many shapes there are.
-pub const SHAPES: usize = 4;
+pub const SHAPES: usize = 5;
+/// How many members the ENUM and the SET of shape 4 have: numbers of 1 and of 2 bytes.
+const MEMBERS: [u64; 2] = [5, 12];
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +21,8 @@ pub enum Field {
     Int(i64),
     /// A string.
     Text(String),
+    /// The number of a value of an ENUM or SET.
+    Member(u64),
 }
 
 /// A row: its columns in order.
@@ -33,6 +37,7 @@ pub type Ident = Vec<Field>;
 /// | 1 | id INT, a INT | KEY (a); no primary key |
 /// | 2 | a BIGINT, b VARCHAR(20), v INT | PRIMARY (a, b), KEY (v DESC) |
 /// | 3 | k VARCHAR(30), pad TEXT | PRIMARY (k), KEY (pad(8)) |
+/// | 4 | id INT, e ENUM, s SET | PRIMARY (id), KEY (e), KEY (s DESC) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape(pub usize);
 
@@ -40,6 +45,15 @@ fn column(name: &str, ty: ColumnType, nullable: bool) -> Column {
     let mut column = Column::new(name, ty);
     column.nullable = nullable;
     column
+}
+
+/// A column of so many members, `m0` and so on.
+fn member_column(name: &str, ty: ColumnType, count: u64) -> Column {
+    let members = (0..count).map(|number| format!("m{number}"));
+    Column {
+        members: Members::new(members.collect()),
+        ..column(name, ty, true)
+    }
 }
 
 fn part(column: u16) -> IndexPart {
@@ -124,6 +138,15 @@ impl Shape {
                 vec![part(0), part(1)],
                 vec![("v", false, descending)],
             ),
+            4 => (
+                vec![
+                    column("id", ColumnType::Int, false),
+                    member_column("e", ColumnType::Enum(1), MEMBERS[0]),
+                    member_column("s", ColumnType::Set(2), MEMBERS[1]),
+                ],
+                vec![part(0)],
+                vec![("e", false, part(1)), ("s", false, descending)],
+            ),
             _ => (
                 vec![
                     column("k", ColumnType::VarChar(30), false),
@@ -175,6 +198,12 @@ impl Shape {
         match self.0 {
             0 => row.extend([int(12), int(40)]),
             1 | 2 => row.push(int(12)),
+            4 => row.extend([MEMBERS[0] + 1, 1 << MEMBERS[1]].map(
+                |numbers| match noise.below(5) {
+                    0 => Field::Null,
+                    _ => Field::Member(noise.below(numbers)),
+                },
+            )),
             _ => {
                 let length = match noise.below(20) {
                     0 => 3000,
@@ -191,7 +220,7 @@ impl Shape {
     pub fn any_ident(self, noise: &mut Noise) -> Ident {
         let text = |number: u64| Field::Text(format!("k{number}"));
         match self.0 {
-            0 | 1 => vec![Field::Int(noise.below(60) as i64 + 1)],
+            0 | 1 | 4 => vec![Field::Int(noise.below(60) as i64 + 1)],
             2 => vec![Field::Int(noise.below(8) as i64 - 4), text(noise.below(6))],
             _ => vec![text(noise.below(40))],
         }
@@ -207,8 +236,10 @@ impl Shape {
 pub fn image(table: &Table, row: &Row) -> Vec<u8> {
     let values: Vec<Value> = row
         .iter()
-        .map(|field| match field {
+        .zip(&table.columns)
+        .map(|(field, column)| match field {
             Field::Null => Value::Null,
+            Field::Member(number) => column.member(*number).unwrap_or_default(),
             Field::Int(value) => Value::Int(*value),
             Field::Text(text) => Value::Bytes(text.clone().into_bytes()),
         })
@@ -225,6 +256,7 @@ pub fn row_of(table: &Table, image: &[u8]) -> Result<Row, String> {
     let field = |value| match value {
         Value::Null => Ok(Field::Null),
         Value::Int(value) => Ok(Field::Int(value)),
+        Value::Member(member) => Ok(Field::Member(member.number)),
         Value::Bytes(bytes) => Ok(Field::Text(String::from_utf8_lossy(&bytes).into_owned())),
         other => Err(format!("a value of no column: {other:?}")),
     };

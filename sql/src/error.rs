@@ -93,6 +93,7 @@ errors! {
     1094 b"HY000" unknown_thread(id) "Unknown thread id: {id}";
     1095 b"HY000" kill_denied(id) "You are not owner of thread {id}";
     1096 b"HY000" no_tables_used() "No tables used";
+    1097 b"HY000" too_many_set_members(column) "Too many strings for column {column} and SET";
     1099 b"HY000" table_locked_for_reading(table) "Table '{table}' was locked with a READ lock and can't be updated";
     1100 b"HY000" table_not_locked(table) "Table '{table}' was not locked with LOCK TABLES";
     1101 b"42000" blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
@@ -177,6 +178,7 @@ errors! {
     1287 b"HY000" deprecated_found_rows() "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.";
     1287 b"HY000" deprecated_calc_found_rows() "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two separate queries instead.";
     1288 b"HY000" not_updatable(table, statement) "The target table {table} of the {statement} is not updatable";
+    1291 b"HY000" duplicated_member(column, text, kind) "Column '{column}' has duplicated value '{text}' in {kind}";
     1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
@@ -194,6 +196,7 @@ errors! {
     1353 b"HY000" column_names_differ() "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     1364 b"HY000" no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 b"22012" division_by_zero() "Division by 0";
+    1367 b"22007" illegal_set_member(text) "Illegal set '{text}' value found during parsing";
     1366 b"HY000" incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
     1367 b"22007" illegal_value(kind, value) "Illegal {kind} '{value}' value found during parsing";
     1373 b"HY000" unknown_binary_log() "Target log not found in binlog index";
@@ -259,6 +262,7 @@ errors! {
     1877 b"HY000" table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3005 b"HY000" converted_to_insert(command) "{command} DELAYED is no longer supported. The statement was converted to {command}.";
     3008 b"HY000" foreign_key_depth(max) "Foreign key cascade delete/update exceeds max depth of {max}.";
+    3013 b"HY000" invalid_size(column) "Invalid size for column '{column}'.";
     3020 b"2201E" invalid_logarithm() "Invalid argument for logarithm";
     3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3028 b"HY000" aggregate_order_of_union(position) "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT";
@@ -271,6 +275,8 @@ errors! {
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
     3502 b"HY000" hash_not_supported() "This storage engine does not support the HASH index algorithm, storage engine default was used instead.";
     3503 b"42Y07" no_such_database(name) "Database '{name}' doesn't exist";
+    3504 b"HY000" too_many_enum_members(column) "Too many enumeration values for column {column}.";
+    3505 b"HY000" member_too_long(column) "Too long enumeration/set value for column {column}.";
     3513 b"HY000" bitwise_operand_sizes() "Binary operands of bitwise operators must be of equal length";
     3514 b"HY000" bitwise_aggregate_operand_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3522 b"HY000" invisible_primary_key() "A primary key index cannot be invisible";
@@ -283,6 +289,24 @@ errors! {
     3575 b"HY000" recursive_aggregation(name) "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions in recursive query block";
     3576 b"HY000" recursive_left_join(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
     3577 b"HY000" recursive_reference(name) "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced only once, and not in any subquery";
+    3579 b"HY000" no_such_window(name) "Window name '{name}' is not defined.";
+    3580 b"HY000" window_circularity() "There is a circularity in the window dependency graph.";
+    3581 b"HY000" window_partitioned_twice() "A window which depends on another cannot define partitioning.";
+    3582 b"HY000" window_with_frame_inherited(name) "Window '{name}' has a frame definition, so cannot be referenced by another window.";
+    3583 b"HY000" window_ordered_twice(name, parent) "Window '{name}' cannot inherit '{parent}' since both contain an ORDER BY clause.";
+    3584 b"HY000" window_frame_start(name) "Window '{name}': frame start cannot be UNBOUNDED FOLLOWING.";
+    3585 b"HY000" window_frame_end(name) "Window '{name}': frame end cannot be UNBOUNDED PRECEDING.";
+    3586 b"HY000" window_frame(name) "Window '{name}': frame start or end is negative, NULL or of non-integral type";
+    3587 b"HY000" window_range_order(name) "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one deterministic ORDER BY expression, of numeric or temporal type";
+    3588 b"HY000" window_range_temporal(name) "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.";
+    3589 b"HY000" window_range_numeric(name) "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.";
+    3591 b"HY000" window_defined_twice(name) "Window '{name}' is defined twice.";
+    3592 b"HY000" window_position(name) "Window '{name}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use expression.";
+    3593 b"HY000" window_not_allowed(function) "You cannot use the window function '{function}' in this context.'";
+    3594 b"HY000" window_alias(alias) "You cannot use the alias '{alias}' of an expression containing a window function in this context.'";
+    3595 b"HY000" window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
+    3596 b"HY000" window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
+    3602 b"HY000" grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
@@ -303,14 +327,18 @@ errors! {
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
+    3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
+    3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4114 b"HY000" recursive_in_set_operation() "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";
     4166 b"HY000" unsafe_parents() "'restrict_fk_on_non_standard_key' is deprecated and will be removed in a future release. Foreign key referring to non-unique or partial keys is unsafe and may break replication.";
     6124 b"HY000" foreign_key_to_non_unique(name) "Foreign key '{name}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
     6125 b"HY000" foreign_key_without_unique_key(name, parent) "Failed to add the foreign key constraint. Missing unique key for constraint '{name}' in the referenced table '{parent}'";
+    6432 b"HY000" window_outer_reference(column) "Outer reference {column} in window's ORDER BY or PARTITION BY clause not allowed.";
     6527 b"22008" out_of_range_in(kind, expression) "{kind} value is out of range in '{expression}'";
 }
 

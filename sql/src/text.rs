@@ -5,6 +5,8 @@ use std::io::Write;
 
 /// `ColumnMeta::decimals` of floating point without fixed digits.
 pub const DECIMALS_NOT_FIXED: u8 = 31;
+/// As `decimals`: an integer is shown as bytes, so many of them more than this, as a BIT is.
+pub const DECIMALS_BYTES: u8 = 64;
 /// Numbers from 10¹⁵ up and below 10⁻¹⁵ are written with an exponent.
 const PLAIN_DIGITS: i32 = 15;
 
@@ -14,12 +16,17 @@ pub fn put(value: &Value, decimals: u8, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}
         Value::Int(n) => put_int(*n, out),
+        Value::UInt(n) if decimals > DECIMALS_BYTES => {
+            let bytes = usize::from(decimals - DECIMALS_BYTES).min(8);
+            out.extend_from_slice(&n.to_be_bytes()[8 - bytes..]);
+        }
         Value::UInt(n) => put_uint(*n, out),
         Value::Float(x) => put_float(*x, decimals, out),
         Value::Double(x) => put_double(*x, decimals, out),
         // Writing to a Vec cannot fail, here and below.
         Value::Decimal(d) => out.extend_from_slice(d.to_plain_string().as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
+        Value::Member(member) => out.extend_from_slice(member.bytes()),
         Value::Date(date) => put_date(*date, out),
         Value::Time(time) => put_time(*time, decimals, out),
         Value::DateTime(moment) => put_datetime(*moment, decimals, out),

@@ -7,7 +7,7 @@
 use cohort_engine::{
     env::fake::Disk,
     txn::{Engine, EngineOptions},
-    types::Value,
+    types::{ColumnType, Value},
 };
 use cohort_sql::{ColumnMeta, Done, Output, Session, text};
 use std::{fmt::Write, fs, io, path::Path};
@@ -16,28 +16,43 @@ use std::{fmt::Write, fs, io, path::Path};
 #[derive(Default)]
 struct Collected {
     text: String,
-    decimals: Vec<u8>,
+    /// Of each column how its values are shown, and whether they are bytes.
+    shown: Vec<(u8, bool)>,
     is_result_set: bool,
     warnings: u16,
 }
 
-fn show(value: &Value, decimals: u8) -> String {
+fn show(value: &Value, decimals: u8, is_bytes: bool) -> String {
     if value.is_null() {
         return "NULL".into();
     }
     let mut bytes = Vec::new();
     text::put(value, decimals, &mut bytes);
+    if is_bytes && bytes.iter().any(|byte| *byte < 0x20) {
+        return in_hex(&bytes);
+    }
     match String::from_utf8(bytes) {
         Ok(text) => text
             .replace('\\', "\\\\")
             .replace('\t', "\\t")
             .replace('\n', "\\n")
             .replace('\0', "\\0"),
-        Err(error) => error.as_bytes().iter().fold("0x".into(), |mut out, byte| {
-            let _ = write!(out, "{byte:02X}");
-            out
-        }),
+        Err(error) => in_hex(error.as_bytes()),
     }
+}
+
+fn in_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold("0x".into(), |mut out, byte| {
+        let _ = write!(out, "{byte:02X}");
+        out
+    })
+}
+
+/// Whether the script of the answers shows odd bytes of a column in hexadecimal.
+fn is_bytes(column: &ColumnMeta) -> bool {
+    let is_bit = |ty| matches!(ty, ColumnType::Bit(_));
+    let bytes = |ty: ColumnType| ty.is_string() && column.collation.is_binary();
+    column.ty.is_some_and(|ty| is_bit(ty) || bytes(ty))
 }
 
 impl Output for Collected {
@@ -45,15 +60,16 @@ impl Output for Collected {
         let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
         self.text += &names.join("\t");
         self.text.push('\n');
-        self.decimals = columns.iter().map(|c| c.decimals).collect();
+        let shown = columns.iter().map(|c| (c.text_decimals(), is_bytes(c)));
+        self.shown = shown.collect();
         self.is_result_set = true;
         Ok(())
     }
     fn row(&mut self, row: &[Value]) -> io::Result<()> {
         let values: Vec<String> = row
             .iter()
-            .zip(&self.decimals)
-            .map(|(value, decimals)| show(value, *decimals))
+            .zip(&self.shown)
+            .map(|(value, (decimals, is_bytes))| show(value, *decimals, *is_bytes))
             .collect();
         self.text += &values.join("\t");
         self.text.push('\n');

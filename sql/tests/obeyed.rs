@@ -211,7 +211,6 @@ fn what_is_not_there_is_named() {
             "WITH before UPDATE",
         ),
         ("WITH c AS (SELECT 1) DELETE FROM t", "WITH before UPDATE"),
-        ("SELECT * FROM (VALUES ROW(1, 2), ROW(3, 4)) AS x", "VALUES"),
     ] {
         let error = root.query(sql.as_bytes(), false, &mut Rows::default());
         let error = error.expect_err(sql);

@@ -12,13 +12,58 @@ use cohort_engine::{
 use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity, text};
 use std::{collections::BTreeMap, io, path::Path, sync::Arc, thread};
 
+const DEADLOCK: u16 = 1213;
 const SESSIONS: u64 = 6;
 const TRANSACTIONS: u64 = 120;
-const SETUP: [&str; 4] = [
-    "CREATE DATABASE s",
-    "USE s",
-    "CREATE TABLE t (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE (u), KEY (k))",
-    "CREATE TABLE w (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE (k, u))",
+
+/// Tables, and statements that meet each other there.
+#[derive(Clone, Copy)]
+struct World {
+    setup: &'static [&'static str],
+    /// A statement whose effect does not depend on the order in which it meets the rows.
+    statement: fn(&mut Random) -> String,
+}
+
+/// Two tables without foreign keys.
+const PLAIN: World = World {
+    setup: &[
+        "CREATE DATABASE s",
+        "USE s",
+        "CREATE TABLE t (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE (u), KEY (k))",
+        "CREATE TABLE w (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE (k, u))",
+    ],
+    statement: Random::statement,
+};
+
+/// Foreign keys with all actions, two to the same table, one to its own.
+const RELATED: World = World {
+    setup: &[
+        "CREATE DATABASE s",
+        "USE s",
+        "CREATE TABLE country (id INT PRIMARY KEY, u INT, UNIQUE (u))",
+        "CREATE TABLE city (id INT PRIMARY KEY, country INT, u INT, \
+         FOREIGN KEY (country) REFERENCES country (id) ON DELETE CASCADE ON UPDATE CASCADE, \
+         FOREIGN KEY (u) REFERENCES country (u) ON DELETE SET NULL ON UPDATE SET NULL)",
+        "CREATE TABLE person (id INT PRIMARY KEY, city INT, boss INT, \
+         FOREIGN KEY (city) REFERENCES city (id) ON DELETE SET NULL ON UPDATE CASCADE, \
+         FOREIGN KEY (boss) REFERENCES person (id) ON DELETE CASCADE)",
+        "CREATE TABLE post (id INT PRIMARY KEY, person INT, \
+         FOREIGN KEY (person) REFERENCES person (id))",
+    ],
+    statement: Random::related,
+};
+
+/// Rows without the parent that they refer to: there are none.
+const ORPHANS: [&str; 5] = [
+    "SELECT * FROM city c LEFT JOIN country p ON c.country = p.id \
+     WHERE c.country IS NOT NULL AND p.id IS NULL",
+    "SELECT * FROM city c LEFT JOIN country p ON c.u = p.u WHERE c.u IS NOT NULL AND p.id IS NULL",
+    "SELECT * FROM person c LEFT JOIN city p ON c.city = p.id \
+     WHERE c.city IS NOT NULL AND p.id IS NULL",
+    "SELECT * FROM person c LEFT JOIN person p ON c.boss = p.id \
+     WHERE c.boss IS NOT NULL AND p.id IS NULL",
+    "SELECT * FROM post c LEFT JOIN person p ON c.person = p.id \
+     WHERE c.person IS NOT NULL AND p.id IS NULL",
 ];
 
 /// What a statement came to.
@@ -115,7 +160,33 @@ impl Random {
         let (id, k, v) = (self.below(8), self.below(8), self.below(90));
         format!("({id}, {u}, {k}, {v})")
     }
-    /// A statement whose effect does not depend on the order in which it meets the rows.
+    fn related(&mut self) -> String {
+        let (a, b, c) = (self.below(8), self.below(8), self.below(8));
+        let verb = self.one_of(&["INSERT", "INSERT", "INSERT IGNORE", "REPLACE"]);
+        let table = self.one_of(&["country", "city", "person", "post"]);
+        let ignore = self.one_of(&["", "", "IGNORE"]);
+        match self.below(16) {
+            0 => format!("SELECT * FROM {table} WHERE id >= {a}"),
+            1 => "SELECT COUNT(*), SUM(country), SUM(u) FROM city".to_string(),
+            2 => "SELECT COUNT(*), SUM(city), SUM(boss) FROM person".to_string(),
+            3 => format!("{verb} INTO country VALUES ({a}, {b})"),
+            4 => format!("{verb} INTO city VALUES ({a}, {b}, NULL), ({c}, NULL, {a})"),
+            5 => format!("{verb} INTO city VALUES ({a}, {b}, {c})"),
+            6 => format!("{verb} INTO person VALUES ({a}, {b}, NULL)"),
+            7 => format!("{verb} INTO person VALUES ({a}, {b}, {c})"),
+            8 => format!("{verb} INTO post VALUES ({a}, {b})"),
+            9 => format!("UPDATE {ignore} country SET id = {a} WHERE id = {b}"),
+            10 => format!("UPDATE {ignore} country SET u = {a} WHERE id = {b}"),
+            11 => format!("UPDATE {ignore} city SET id = {a}, country = {b} WHERE id = {c}"),
+            12 => format!("UPDATE {ignore} person SET boss = {a} WHERE id = {b}"),
+            13 => format!("UPDATE {ignore} post SET person = {a} WHERE id = {b}"),
+            14 => format!(
+                "DELETE {ignore} FROM {table} WHERE id BETWEEN {a} AND {}",
+                a + 1
+            ),
+            _ => format!("DELETE {ignore} FROM {table} WHERE id = {a}"),
+        }
+    }
     fn statement(&mut self) -> String {
         let table = self.one_of(&["t", "t", "w"]);
         let (a, b) = (self.below(8), self.below(8));
@@ -142,8 +213,12 @@ impl Random {
 type Transaction = Vec<(String, Answer)>;
 
 /// Runs a transaction, and returns its place among all that were committed; none for a victim.
-fn transact(session: &mut Session, random: &mut Random, id: u64) -> Option<(u64, Transaction)> {
-    const DEADLOCK: u16 = 1213;
+fn transact(
+    session: &mut Session,
+    world: World,
+    random: &mut Random,
+    id: u64,
+) -> Option<(u64, Transaction)> {
     let mut done = Vec::new();
     run(session, "BEGIN");
     for _ in 0..=random.below(4) {
@@ -151,7 +226,7 @@ fn transact(session: &mut Session, random: &mut Random, id: u64) -> Option<(u64,
         if gives_up {
             run(session, "SAVEPOINT s");
         }
-        let sql = random.statement();
+        let sql = (world.statement)(random);
         let answer = run(session, &sql);
         if answer.error == DEADLOCK {
             return None;
@@ -172,22 +247,24 @@ fn transact(session: &mut Session, random: &mut Random, id: u64) -> Option<(u64,
 }
 
 /// All sessions at the same time; returns what was committed, in order.
-fn together(seed: u64) -> BTreeMap<u64, Transaction> {
-    let log_in = server();
+fn together(
+    world: World,
+    isolation: &str,
+    log_in: &(impl Fn(u64) -> Session + Sync),
+    seed: u64,
+) -> BTreeMap<u64, Transaction> {
     let mut first = log_in(1);
-    prepare(&mut first, &SETUP);
+    prepare(&mut first, world.setup);
     prepare(&mut first, &["CREATE TABLE journal (id INT PRIMARY KEY)"]);
     let play = |number: u64| {
         let mut session = log_in(2 + number);
         run(&mut session, "USE s");
-        run(
-            &mut session,
-            "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
-        );
+        let level = format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
+        prepare(&mut session, &[&level]);
         session.leave_commits();
         let mut random = Random(seed * 1_000_003 + number + 1);
         let ids = number * TRANSACTIONS..(number + 1) * TRANSACTIONS;
-        ids.filter_map(|id| transact(&mut session, &mut random, id))
+        ids.filter_map(|id| transact(&mut session, world, &mut random, id))
             .collect::<Vec<_>>()
     };
     thread::scope(|scope| {
@@ -202,13 +279,12 @@ fn together(seed: u64) -> BTreeMap<u64, Transaction> {
     })
 }
 
-#[test]
-fn transactions_answer_as_one_after_the_other() {
+fn answer_as_one_after_the_other(world: World) {
     for seed in 1..=4 {
-        let committed = together(seed);
+        let committed = together(world, "SERIALIZABLE", &server(), seed);
         assert!(committed.len() > 100, "hardly anything was committed");
         let mut alone = server()(1);
-        prepare(&mut alone, &SETUP);
+        prepare(&mut alone, world.setup);
         for (seq, transaction) in &committed {
             run(&mut alone, "BEGIN");
             for (sql, answer) in transaction {
@@ -216,6 +292,49 @@ fn transactions_answer_as_one_after_the_other() {
                 assert_eq!(*answer, serial, "seed {seed}, commit {seq}: {sql}");
             }
             run(&mut alone, "COMMIT");
+        }
+    }
+}
+
+#[test]
+fn transactions_answer_as_one_after_the_other() {
+    answer_as_one_after_the_other(PLAIN);
+}
+
+#[test]
+fn with_foreign_keys_they_do_so_too() {
+    answer_as_one_after_the_other(RELATED);
+}
+
+/// Checks and cascades look at what is committed, whatever the transaction sees.
+#[test]
+fn no_isolation_level_leaves_orphans() {
+    let levels = [
+        "READ UNCOMMITTED",
+        "READ COMMITTED",
+        "REPEATABLE READ",
+        "SERIALIZABLE",
+    ];
+    for (seed, isolation) in (11..).zip(levels) {
+        let log_in = server();
+        let committed = together(RELATED, isolation, &log_in, seed);
+        let changed = committed.values().flatten();
+        let changed = changed.filter(|(_, answer)| answer.affected > 0).count();
+        assert!(changed > 50, "hardly anything was changed");
+        let mut last = log_in(1000);
+        run(&mut last, "USE s");
+        for sql in ORPHANS {
+            let orphans = run(&mut last, sql);
+            assert_eq!(
+                (orphans.error, orphans.rows.len()),
+                (0, 0),
+                "{isolation}: {sql}"
+            );
+        }
+        for table in ["country", "city", "person", "post"] {
+            let checked = run(&mut last, &format!("CHECK TABLE {table}"));
+            let sound = checked.rows.iter().all(|row| row.contains("OK"));
+            assert!(sound, "{isolation}: {:?}", checked.rows);
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod collation;
 pub mod decimal;
 pub mod id;
 pub mod key;
+pub mod member;
 pub mod row;
 pub mod schema;
 pub mod temporal;
@@ -13,6 +14,7 @@ pub mod xid;
 
 pub use collation::{Charset, Collation};
 pub use id::IdMap;
+pub use member::{Member, Members};
 pub use schema::{
     Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,
 };

@@ -1,6 +1,11 @@
 //! Table definitions, as the data dictionary keeps them.
 
-use super::collation::Collation;
+use super::{
+    collation::Collation,
+    decimal,
+    member::{Members, without_end_spaces},
+    value::Value,
+};
 use crate::Seq;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -51,6 +56,12 @@ pub enum ColumnType {
     Timestamp(u8),
     /// YEAR.
     Year,
+    /// ENUM, the number of a member in so many bytes (1 or 2).
+    Enum(u8),
+    /// SET, a bit for each member in so many bytes (1–4 or 8).
+    Set(u8),
+    /// BIT(n): so many bits (1–64), in as few bytes as hold them.
+    Bit(u8),
 }
 
 /// What a column gets when an INSERT does not name it.
@@ -75,10 +86,25 @@ impl DefaultValue {
         let digits = bytes.iter().map(|byte| format!("{byte:02X}"));
         DefaultValue::Expression(format!("0x{}", digits.collect::<String>()))
     }
+    /// The bits of a BIT: kept as an expression, the literal that they are.
+    #[must_use]
+    pub fn of_bits(bits: u64) -> DefaultValue {
+        DefaultValue::Expression(format!("b'{bits:b}'"))
+    }
+    /// The number of such a literal.
+    #[must_use]
+    pub fn bits(&self) -> Option<u64> {
+        let DefaultValue::Expression(text) = self else {
+            return None;
+        };
+        let digits = text.strip_prefix("b'")?.strip_suffix('\'')?;
+        u64::from_str_radix(digits, 2).ok()
+    }
     /// Whether it has to be computed: it is an expression, and not only kept as one.
     #[must_use]
     pub fn is_computed(&self) -> bool {
-        matches!(self, DefaultValue::Expression(text) if !text.starts_with("0x"))
+        let is_kept = |text: &str| text.starts_with("0x") || text.starts_with("b'");
+        matches!(self, DefaultValue::Expression(text) if !is_kept(text))
     }
 }
 
@@ -110,6 +136,9 @@ pub struct Column {
     /// Whether its definition named a character set or collation: SHOW CREATE TABLE then writes
     /// them even where they are the table's own.
     pub explicit_collation: bool,
+    /// The members of an ENUM or SET. (Files written before there were any have no such field.)
+    #[serde(default, skip_serializing_if = "Members::is_empty")]
+    pub members: Members,
 }
 
 /// One column of an index.
@@ -291,13 +320,23 @@ pub struct Database {
 }
 
 impl ColumnType {
-    /// Whether its values are strings.
+    /// Whether its values are strings that rows hold as such.
     #[must_use]
     pub fn is_string(self) -> bool {
         matches!(
             self,
             ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_)
         )
+    }
+    /// Whether its values are one or several of a list of members.
+    #[must_use]
+    pub fn has_members(self) -> bool {
+        matches!(self, ColumnType::Enum(_) | ColumnType::Set(_))
+    }
+    /// Whether its values are texts of a character set, whatever rows hold of them.
+    #[must_use]
+    pub fn has_collation(self) -> bool {
+        self.is_string() || self.has_members()
     }
     /// Whether its values are whole numbers of fixed width (YEAR is not one of them).
     #[must_use]
@@ -362,7 +401,7 @@ impl Column {
     /// are of the default collation.
     #[must_use]
     pub fn new(name: &str, ty: ColumnType) -> Column {
-        let collation = if ty.is_string() {
+        let collation = if ty.has_collation() {
             Collation::Utf8mb40900AiCi
         } else {
             Collation::Binary
@@ -380,6 +419,7 @@ impl Column {
             comment: String::new(),
             display_width: None,
             explicit_collation: false,
+            members: Members::default(),
         }
     }
 
@@ -389,7 +429,37 @@ impl Column {
         self.collation.is_binary()
     }
 
-    /// The most bytes a value of a string type takes; 0 for other types.
+    /// Whether it has a character set that is shown: of an ENUM or SET `binary`, too.
+    #[must_use]
+    pub fn has_charset(&self) -> bool {
+        self.ty.has_members() || self.ty.is_string() && !self.is_binary()
+    }
+
+    /// The value of an ENUM or SET column with this number; `None` if it has none with it.
+    #[must_use]
+    pub fn member(&self, number: u64) -> Option<Value> {
+        match self.ty {
+            ColumnType::Enum(_) => self.members.one(number),
+            ColumnType::Set(_) => self.members.several(number),
+            _ => None,
+        }
+    }
+
+    /// The value of an ENUM or SET column that a text names by its members; `None` if any of it is
+    /// no member.
+    #[must_use]
+    pub fn named(&self, text: &[u8]) -> Option<Value> {
+        let text = without_end_spaces(text);
+        let number = match self.ty {
+            ColumnType::Enum(_) => self.members.position(text, self.collation)? as u64 + 1,
+            _ => Some(self.members.bits(text, self.collation))
+                .filter(|(_, all)| *all)
+                .map(|(bits, _)| bits)?,
+        };
+        self.member(number)
+    }
+
+    /// The most bytes a text of its takes; 0 for types that have none.
     #[must_use]
     pub fn max_bytes(&self) -> u32 {
         match self.ty {
@@ -399,7 +469,49 @@ impl Column {
             ColumnType::Text(2) => 65_535,
             ColumnType::Text(3) => 16_777_215,
             ColumnType::Text(_) => u32::MAX,
-            _ => 0,
+            ColumnType::Enum(_) => self.members.longest() * self.collation.max_char_bytes(),
+            ColumnType::Set(_) => self.members.together() * self.collation.max_char_bytes(),
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt
+            | ColumnType::Float
+            | ColumnType::Double
+            | ColumnType::Decimal { .. }
+            | ColumnType::Date
+            | ColumnType::Time(_)
+            | ColumnType::DateTime(_)
+            | ColumnType::Timestamp(_)
+            | ColumnType::Year
+            | ColumnType::Bit(_) => 0,
+        }
+    }
+
+    /// The most bytes a value takes in a row or a key of MySQL's, without the length of those whose
+    /// length varies.
+    #[must_use]
+    pub fn value_bytes(&self) -> u32 {
+        let fraction = |digits: u8| u32::from(digits).div_ceil(2);
+        match self.ty {
+            ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => self.max_bytes(),
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt => self.ty.integer_bytes(),
+            ColumnType::Float => 4,
+            ColumnType::Double => 8,
+            ColumnType::Decimal { precision, scale } => {
+                u32::try_from(decimal::length(precision, scale)).unwrap_or(30)
+            }
+            ColumnType::Date => 3,
+            ColumnType::Time(digits) => 3 + fraction(digits),
+            ColumnType::DateTime(digits) => 5 + fraction(digits),
+            ColumnType::Timestamp(digits) => 4 + fraction(digits),
+            ColumnType::Year => 1,
+            ColumnType::Enum(width) | ColumnType::Set(width) => width.into(),
+            ColumnType::Bit(bits) => bits.div_ceil(8).into(),
         }
     }
 
@@ -415,9 +527,10 @@ impl Column {
             (old, new) => old == new,
         };
         same_type
+            && self.members.begin(&new.members)
             && self.unsigned == new.unsigned
             && self.nullable == new.nullable
-            && self.collation == new.collation
+            && (self.collation == new.collation || self.ty.has_members())
     }
 
     /// The type as SHOW CREATE TABLE writes it: `int unsigned`, `varchar(20)`; without charset
@@ -457,6 +570,9 @@ impl Column {
             ColumnType::DateTime(fsp) => fraction("datetime", fsp),
             ColumnType::Timestamp(fsp) => fraction("timestamp", fsp),
             ColumnType::Year => "year".to_string(),
+            ColumnType::Enum(_) => self.members_text("enum"),
+            ColumnType::Set(_) => self.members_text("set"),
+            ColumnType::Bit(bits) => format!("bit({bits})"),
         };
         if self.unsigned {
             text.push_str(" unsigned");
@@ -465,6 +581,13 @@ impl Column {
             text.push_str(" zerofill");
         }
         text
+    }
+
+    /// `enum('a','b')`
+    fn members_text(&self, name: &str) -> String {
+        let members = self.members.texts().iter();
+        let quoted: Vec<String> = members.map(|text| format!("'{}'", escaped(text))).collect();
+        format!("{name}({})", quoted.join(","))
     }
 
     /// An integer type's name; MySQL shows the display width of `tinyint(1)` and of ZEROFILL
@@ -492,6 +615,22 @@ impl Column {
         // MEDIUMINT UNSIGNED needs as many digits as MEDIUMINT does without its sign.
         if self.unsigned { signed - 1 } else { signed }
     }
+}
+
+/// A text as it is written between quotes.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\'' => escaped.push_str("''"),
+            '\\' => escaped.push_str("\\\\"),
+            '\0' => escaped.push_str("\\0"),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 impl Table {

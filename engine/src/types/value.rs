@@ -1,6 +1,10 @@
 //! The values that expressions compute and rows hold.
 
-use super::temporal::{Date, DateTime, Time};
+use super::{
+    member::Member,
+    temporal::{Date, DateTime, Time},
+};
+use std::sync::Arc;
 
 /// An exact number of up to 65 digits.
 pub type Decimal = bigdecimal::BigDecimal;
@@ -31,6 +35,8 @@ pub enum Value {
     /// DATETIME or TIMESTAMP (a TIMESTAMP is in UTC when stored, in the session's time zone
     /// when an expression sees it).
     DateTime(DateTime),
+    /// A value of an ENUM or SET column: a number and a text.
+    Member(Arc<Member>),
 }
 
 impl Value {

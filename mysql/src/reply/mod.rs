@@ -87,7 +87,7 @@ impl Kind {
         let zerofill = meta.flags & flag::ZEROFILL != 0;
         Kind {
             ty,
-            decimals: meta.decimals,
+            decimals: meta.text_decimals(),
             width: match ty {
                 column::YEAR => 4,
                 _ if zerofill => meta.length,
@@ -111,7 +111,7 @@ fn wire_type(meta: &ColumnMeta) -> u8 {
         Some(ColumnType::Float) => column::FLOAT,
         Some(ColumnType::Double) => column::DOUBLE,
         Some(ColumnType::Decimal { .. }) => column::NEWDECIMAL,
-        Some(ColumnType::Char(_)) => column::STRING,
+        Some(ColumnType::Char(_) | ColumnType::Enum(_) | ColumnType::Set(_)) => column::STRING,
         Some(ColumnType::VarChar(_)) => column::VAR_STRING,
         Some(ColumnType::Text(3)) if computed => column::MEDIUM_BLOB,
         Some(ColumnType::Text(4)) if computed => column::LONG_BLOB,
@@ -121,6 +121,7 @@ fn wire_type(meta: &ColumnMeta) -> u8 {
         Some(ColumnType::DateTime(_)) => column::DATETIME,
         Some(ColumnType::Timestamp(_)) => column::TIMESTAMP,
         Some(ColumnType::Year) => column::YEAR,
+        Some(ColumnType::Bit(_)) => column::BIT,
     }
 }
 
@@ -397,7 +398,7 @@ fn set_length(out: &mut Vec<u8>, at: usize) {
 fn put_filled(out: &mut Vec<u8>, kind: Kind, value: &Value) {
     let digits = match value {
         Value::Int(n) if *n >= 0 => n.unsigned_abs(),
-        Value::UInt(n) => *n,
+        Value::UInt(n) if kind.ty != column::BIT => *n,
         _ => return text::put(value, kind.decimals, out),
     };
     let start = out.len();

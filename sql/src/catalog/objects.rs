@@ -194,10 +194,7 @@ fn column_extra(column: &Column) -> String {
     if column.auto_increment {
         words.push("auto_increment".to_string());
     }
-    if matches!(
-        column.default,
-        DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)
-    ) {
+    if matches!(column.default, DefaultValue::CurrentTimestamp) || column.default.is_computed() {
         words.push("DEFAULT_GENERATED".into());
     }
     if column.on_update_now {
@@ -218,9 +215,6 @@ fn default_text(column: &Column) -> Value {
 
 /// Characters and bytes at most, for strings.
 fn lengths(column: &Column) -> Option<(u64, u64)> {
-    if !column.ty.is_string() {
-        return None;
-    }
     let char_bytes = u64::from(column.collation.max_char_bytes());
     Some(match column.ty {
         ColumnType::Char(n) => (u64::from(n), u64::from(n) * char_bytes),
@@ -229,7 +223,24 @@ fn lengths(column: &Column) -> Option<(u64, u64)> {
             let max = (1_u64 << (8 * u32::from(bytes))) - 1;
             (max, max)
         }
-        _ => return None,
+        ColumnType::Enum(_) | ColumnType::Set(_) => {
+            let bytes = u64::from(column.max_bytes());
+            (bytes / char_bytes, bytes)
+        }
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt
+        | ColumnType::Float
+        | ColumnType::Double
+        | ColumnType::Decimal { .. }
+        | ColumnType::Date
+        | ColumnType::Time(_)
+        | ColumnType::DateTime(_)
+        | ColumnType::Timestamp(_)
+        | ColumnType::Year
+        | ColumnType::Bit(_) => return None,
     })
 }
 
@@ -241,12 +252,22 @@ fn digits(column: &Column) -> (Value, Value) {
         ColumnType::MediumInt => 7,
         ColumnType::Int => 10,
         ColumnType::BigInt => 19 + u64::from(column.unsigned),
+        ColumnType::Bit(bits) => return (number(bits.into()), Value::Null),
         ColumnType::Float => return (number(12), Value::Null),
         ColumnType::Double => return (number(22), Value::Null),
         ColumnType::Decimal { precision, scale } => {
             return (number(precision.into()), number(scale.into()));
         }
-        _ => return (Value::Null, Value::Null),
+        ColumnType::Char(_)
+        | ColumnType::VarChar(_)
+        | ColumnType::Text(_)
+        | ColumnType::Date
+        | ColumnType::Time(_)
+        | ColumnType::DateTime(_)
+        | ColumnType::Timestamp(_)
+        | ColumnType::Year
+        | ColumnType::Enum(_)
+        | ColumnType::Set(_) => return (Value::Null, Value::Null),
     };
     (number(precision), number(0))
 }
@@ -266,7 +287,7 @@ pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
     let column = table.columns.get(position)?;
     let lengths = lengths(column);
     let (precision, scale) = digits(column);
-    let has_charset = column.ty.is_string() && !column.collation.is_binary();
+    let has_charset = column.has_charset();
     let charset = |name: &str| if has_charset { text(name) } else { Value::Null };
     Some(vec![
         text("def"),

@@ -48,7 +48,7 @@ pub(super) fn alter(
     let mut columns = columns(old, actions, new.collation, ctx)?;
     if let Some(collation) = convert {
         for draft in columns.iter_mut().filter(|draft| draft.source.is_some()) {
-            if draft.column.ty.is_string() && !draft.column.is_binary() {
+            if draft.column.ty.has_collation() && !draft.column.is_binary() {
                 column::convert(&mut draft.column, collation)?;
             }
         }

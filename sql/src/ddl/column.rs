@@ -4,8 +4,13 @@ use super::{
     convert,
     syntax::{ColumnSyntax, DefaultSyntax, TypeSyntax},
 };
-use crate::{defaults, error::SqlError, expr::Statement, warnings::Warnings};
-use cohort_engine::types::{Collation, Column, ColumnType, Value, schema::DefaultValue};
+use crate::{
+    defaults,
+    error::SqlError,
+    expr::{SqlMode, Statement},
+    warnings::Warnings,
+};
+use cohort_engine::types::{Collation, Column, ColumnType, Members, Value, schema::DefaultValue};
 
 /// The most characters a name may have.
 const NAME_MAX: usize = 64;
@@ -62,6 +67,7 @@ pub(super) fn define(
     }
     warn(syntax, warnings);
     let (ty, collation, explicit_collation) = typed(syntax, table)?;
+    check_members(syntax, collation, session, warnings)?;
     if syntax.auto_increment && !ty.is_integer() {
         return Err(SqlError::wrong_column_specifier(name));
     }
@@ -77,6 +83,7 @@ pub(super) fn define(
         comment: comment(&syntax.comment, name)?,
         display_width: syntax.display_width,
         explicit_collation,
+        members: Members::new(syntax.members.clone()),
         ..Column::new(name, ty)
     };
     column.default = match &syntax.default {
@@ -96,6 +103,72 @@ pub(super) fn define(
         explicit_default_null: syntax.default == Some(DefaultSyntax::Null),
         source: None,
     })
+}
+
+/// What may be wrong with the members of an ENUM or SET: too many, or two that are equal.
+fn check_members(
+    syntax: &ColumnSyntax,
+    collation: Collation,
+    session: &Statement<'_>,
+    warnings: &mut Warnings,
+) -> Result<(), SqlError> {
+    const ENUM_MAX: usize = 65_535;
+    const SET_MAX: usize = 64;
+    const LENGTH_MAX: usize = 255;
+    let (name, members) = (&syntax.name, &syntax.members);
+    let kind = match syntax.ty {
+        TypeSyntax::Enum => "ENUM",
+        TypeSyntax::Set => "SET",
+        TypeSyntax::Complete(_) | TypeSyntax::TextFor(_) => return Ok(()),
+    };
+    if kind == "SET"
+        && let Some(text) = members.iter().find(|text| text.contains(','))
+    {
+        return Err(SqlError::illegal_set_member(text));
+    }
+    if kind == "SET" && members.len() > SET_MAX {
+        return Err(SqlError::too_many_set_members(name));
+    }
+    if members.len() > ENUM_MAX {
+        return Err(SqlError::too_many_enum_members(name));
+    }
+    if members.iter().any(|text| text.chars().count() > LENGTH_MAX) {
+        return Err(SqlError::member_too_long(name));
+    }
+    let mut seen = std::collections::HashMap::new();
+    let mut twice = Vec::new();
+    for (position, text) in members.iter().enumerate() {
+        check_member(text, collation)?;
+        let mut key = Vec::new();
+        collation.sort_key(text.as_bytes(), &mut key);
+        if let Some(before) = seen.insert(key, position) {
+            twice.push(before);
+        }
+    }
+    twice.sort_unstable();
+    for text in twice
+        .into_iter()
+        .filter_map(|position| members.get(position))
+    {
+        let error = SqlError::duplicated_member(name, text, kind);
+        if session.sql_mode.has(SqlMode::STRICT) {
+            return Err(error);
+        }
+        warnings.note(error);
+    }
+    Ok(())
+}
+
+/// MySQL makes question marks of what a character set does not have.
+fn check_member(text: &str, collation: Collation) -> Result<(), SqlError> {
+    let charset = collation.charset();
+    match charset.foreign_at(text.as_bytes()) {
+        Some(_) => Err(SqlError::not_supported(format_args!(
+            "a member '{text}' that {} does not have",
+            charset.name()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Notes about what MySQL calls deprecated.
@@ -130,8 +203,8 @@ fn typed(
 ) -> Result<(ColumnType, Collation, bool), SqlError> {
     let wanted = syntax.charset.resolve()?;
     let is_string = match syntax.ty {
-        TypeSyntax::Complete(ty) => ty.is_string(),
-        TypeSyntax::TextFor(_) => true,
+        TypeSyntax::Complete(ty) => ty.has_collation(),
+        TypeSyntax::TextFor(_) | TypeSyntax::Enum | TypeSyntax::Set => true,
     };
     let collation = if !is_string || syntax.bytes {
         Collation::Binary
@@ -140,11 +213,19 @@ fn typed(
     } else {
         wanted.unwrap_or(table)
     };
-    let explicit = is_string && !syntax.bytes && wanted.is_some() && !collation.is_binary();
+    let has_members = matches!(syntax.ty, TypeSyntax::Enum | TypeSyntax::Set);
+    let is_shown = has_members || !collation.is_binary();
+    let explicit = is_string && !syntax.bytes && wanted.is_some() && is_shown;
     let char_bytes = collation.max_char_bytes();
     let ty = match syntax.ty {
         TypeSyntax::TextFor(length) => text_for(&syntax.name, length, char_bytes)?,
         TypeSyntax::Complete(ty) => ty,
+        // 0 is the number of what is no member.
+        TypeSyntax::Enum => ColumnType::Enum(if syntax.members.len() < 256 { 1 } else { 2 }),
+        TypeSyntax::Set => ColumnType::Set(match syntax.members.len().div_ceil(8) {
+            bytes @ ..5 => u8::try_from(bytes).unwrap_or(8),
+            _ => 8,
+        }),
     };
     check_varchar(&syntax.name, ty, collation)?;
     Ok((ty, collation, explicit))
@@ -163,6 +244,9 @@ fn check_varchar(name: &str, ty: ColumnType, collation: Collation) -> Result<(),
 pub(super) fn convert(column: &mut Column, to: Collation) -> Result<(), SqlError> {
     let (before, after) = (column.collation.max_char_bytes(), to.max_char_bytes());
     check_varchar(&column.name, column.ty, to)?;
+    for text in column.members.texts() {
+        check_member(text, to)?;
+    }
     if let ColumnType::Text(width) = column.ty
         && after > before
         && width < 4
@@ -230,11 +314,19 @@ pub(super) fn default_value(
         DefaultSyntax::Value(_) if matches!(column.ty, ColumnType::Text(_)) => {
             Err(SqlError::blob_cannot_have_default(&column.name))
         }
+        // A member is told by its text alone.
+        DefaultSyntax::Value(value) if column.ty.has_members() => {
+            let named = match value {
+                Value::Bytes(text) => column.named(text),
+                _ => None,
+            };
+            literal(column, named.ok_or_else(invalid)?, session)
+        }
         DefaultSyntax::Value(value) => literal(column, value.clone(), session),
         DefaultSyntax::Bits(_) if matches!(column.ty, ColumnType::Text(_)) => {
             Err(SqlError::blob_cannot_have_default(&column.name))
         }
-        DefaultSyntax::Bits(bytes) if column.ty.is_string() => {
+        DefaultSyntax::Bits(bytes) if column.ty.has_collation() => {
             literal(column, Value::Bytes(bytes.clone()), session)
         }
         DefaultSyntax::Bits(bytes) if bytes.len() <= 8 => {
@@ -267,6 +359,9 @@ fn literal(
     // What a row of this column would refuse is an invalid default, in every sql_mode.
     let value = convert::assign_strictly(&column, value, session)
         .map_err(|_| SqlError::invalid_default(&column.name))?;
+    if let (ColumnType::Bit(_), Value::UInt(bits)) = (column.ty, &value) {
+        return Ok(DefaultValue::of_bits(*bits));
+    }
     let mut text = Vec::new();
     crate::expr::text(&value, decimals, &mut text);
     if let (ColumnType::Char(length), true) = (column.ty, column.is_binary()) {
@@ -290,28 +385,30 @@ fn literal(
 /// The bytes a column takes in a row, as MySQL counts them for the maximum row size; and in an
 /// index, without a prefix.
 pub(super) fn sizes(column: &Column) -> (u32, u32) {
-    use cohort_engine::types::{decimal, temporal::fraction_bytes};
-    let fraction = |digits: u8| u32::try_from(fraction_bytes(digits)).unwrap_or(3);
-    let fixed = match column.ty {
-        ColumnType::Char(_) => column.max_bytes(),
+    let bytes = column.value_bytes();
+    match column.ty {
         ColumnType::VarChar(_) => {
-            let bytes = column.max_bytes();
             let prefix = if bytes > 255 { 2 } else { 1 };
-            return (bytes + prefix, bytes);
+            (bytes + prefix, bytes)
         }
         // A pointer and the length.
-        ColumnType::Text(width) => return (8 + u32::from(width), u32::MAX),
-        ColumnType::Float => 4,
-        ColumnType::Double => 8,
-        ColumnType::Decimal { precision, scale } => {
-            u32::try_from(decimal::length(precision, scale)).unwrap_or(30)
-        }
-        ColumnType::Date => 3,
-        ColumnType::Time(digits) => 3 + fraction(digits),
-        ColumnType::DateTime(digits) => 5 + fraction(digits),
-        ColumnType::Timestamp(digits) => 4 + fraction(digits),
-        ColumnType::Year => 1,
-        integer => integer.integer_bytes(),
-    };
-    (fixed, fixed)
+        ColumnType::Text(width) => (8 + u32::from(width), u32::MAX),
+        ColumnType::Char(_)
+        | ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt
+        | ColumnType::Float
+        | ColumnType::Double
+        | ColumnType::Decimal { .. }
+        | ColumnType::Date
+        | ColumnType::Time(_)
+        | ColumnType::DateTime(_)
+        | ColumnType::Timestamp(_)
+        | ColumnType::Year
+        | ColumnType::Enum(_)
+        | ColumnType::Set(_)
+        | ColumnType::Bit(_) => (bytes, bytes),
+    }
 }

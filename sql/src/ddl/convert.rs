@@ -212,7 +212,7 @@ impl<'a> Conversion<'a> {
                 value.map(std::mem::take).unwrap_or_default()
             };
             let old = &self.old.columns;
-            let mut assign = |value: Value| {
+            let mut assign = |column: &Column, value: Value| {
                 in_context(self.session, &mut outcome.warnings, |context| {
                     context.row_number = number;
                     match source {
@@ -232,9 +232,9 @@ impl<'a> Conversion<'a> {
             self.row.push(match source {
                 Source::Same(position) => take(*position),
                 Source::Value(value) => value.clone(),
-                Source::Numbers => assign(Value::UInt(number))?,
-                Source::Assigned(value) => assign(value.clone())?,
-                Source::Expression(_) => assign(Value::Null)?,
+                Source::Numbers => assign(column, Value::UInt(number))?,
+                Source::Assigned(value) => assign(column, value.clone())?,
+                Source::Expression(_) => assign(column, Value::Null)?,
                 Source::Converted(position) => {
                     let mut value = take(*position);
                     if let Some(old) = self.old.columns.get(*position) {
@@ -253,7 +253,12 @@ impl<'a> Conversion<'a> {
                             SqlError::invalid_use_of_null()
                         });
                     }
-                    assign(value)?
+                    if let (Value::Bytes(_), ColumnType::Bit(_)) = (&value, column.ty) {
+                        // The number that the text is, not its bytes.
+                        let whole = Column::new(&column.name, ColumnType::BigInt);
+                        value = assign(&whole, value)?;
+                    }
+                    assign(column, value)?
                 }
             });
         }
@@ -270,7 +275,7 @@ fn as_seen(old: &Column, new: &Column, value: Value, session: &Statement<'_>) ->
         (value, ColumnType::DateTime(digits) | ColumnType::Time(digits)) => (value, digits),
         (value, _) => return value,
     };
-    if !new.ty.is_string() || value.is_null() {
+    if !new.ty.has_collation() || value.is_null() {
         return value;
     }
     // As text it has all digits of its column.
@@ -287,6 +292,7 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
         (old, new) => old == new,
     };
     fits && old.unsigned == new.unsigned
+        && old.members.begin(&new.members)
         && old.is_binary() == new.is_binary()
         && new.collation.charset().includes(old.collation.charset())
         && (new.nullable || !old.nullable)

@@ -96,7 +96,7 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
 
 fn column(column: &Column, table: &Table, style: Style) -> String {
     let mut text = format!("{} {}", style.name(&column.name), column.type_text());
-    if column.ty.is_string() && !column.is_binary() {
+    if column.has_charset() {
         charset(column, table, &mut text);
     }
     if !column.nullable {

@@ -227,6 +227,10 @@ pub enum TypeSyntax {
     Complete(ColumnType),
     /// TEXT(n) or BLOB(n): the smallest type that takes n characters.
     TextFor(u64),
+    /// ENUM; its width depends on how many members there are.
+    Enum,
+    /// SET, the same.
+    Set,
 }
 
 /// A column as it is written.
@@ -236,6 +240,8 @@ pub struct ColumnSyntax {
     pub name: String,
     /// Its type.
     pub ty: TypeSyntax,
+    /// The members of an ENUM or SET.
+    pub members: Vec<String>,
     /// UNSIGNED.
     pub unsigned: bool,
     /// ZEROFILL.

@@ -105,7 +105,7 @@ fn what_is_not_there_is_refused_by_name() {
     let mut bench = Bench::new();
     for (sql, what) in [
         ("CREATE TABLE e (a JSON)", "type JSON"),
-        ("CREATE TABLE e (a ENUM('x'))", "type ENUM"),
+        ("CREATE TABLE e (a POINT)", "type POINT"),
         (
             "CREATE TABLE e (a INT, b INT AS (a + 1))",
             "generated columns",
@@ -125,8 +125,16 @@ fn what_is_not_there_is_refused_by_name() {
         ("CREATE TABLE e (a FLOAT(7,3))", "FLOAT(M,D)"),
         ("CREATE VIEW v AS SELECT 1", "CREATE VIEW"),
         (
-            "CREATE TABLE e (a CHAR(1) COLLATE latin1_swedish_ci)",
-            "collation latin1_swedish_ci",
+            "CREATE TABLE e (a CHAR(1) COLLATE latin1_german2_ci)",
+            "collation latin1_german2_ci",
+        ),
+        (
+            "CREATE TABLE e (a CHAR(1) CHARACTER SET gbk)",
+            "character set gbk",
+        ),
+        (
+            "CREATE TABLE e (a ENUM('日') CHARACTER SET latin1)",
+            "a member '日' that latin1 does not have",
         ),
     ] {
         let error = bench.run(sql).unwrap_err();

@@ -178,13 +178,15 @@ impl<'b> Groups<'b> {
 }
 
 /// What an aggregate has seen of a group.
-struct State {
+#[derive(Clone)]
+pub(super) struct State {
     /// The keys of the values seen, for DISTINCT.
     seen: FxHashSet<Vec<u8>>,
     count: u64,
     value: Accumulated,
 }
 
+#[derive(Clone)]
 enum Accumulated {
     Nothing,
     Integer(i128),
@@ -198,7 +200,7 @@ enum Accumulated {
 }
 
 /// The value of an aggregate's argument for a row: of those on bits of numbers, its bits.
-fn argument(
+pub(super) fn argument(
     function: &AggregateFunction,
     expr: &Expr,
     row: &[Value],
@@ -230,7 +232,7 @@ fn argument(
 }
 
 impl State {
-    fn new(aggregate: &Aggregate) -> State {
+    pub fn new(aggregate: &Aggregate) -> State {
         State {
             seen: FxHashSet::default(),
             count: 0,
@@ -247,7 +249,8 @@ impl State {
         }
     }
 
-    fn add(
+    /// Adds the block's row.
+    pub fn add(
         &mut self,
         aggregate: &Aggregate,
         run: &mut BlockRun,
@@ -279,8 +282,18 @@ impl State {
             memory.take(key.len() + 48)?;
             self.seen.insert(key);
         }
-        self.count += 1;
         let [value] = values;
+        if let AggregateFunction::GroupConcat(_) = aggregate.function {
+            self.count += 1;
+            return self.add_text(aggregate, (&value, &more), run, context, memory);
+        }
+        self.take(aggregate, value)?;
+        Ok(())
+    }
+
+    /// Adds a value that is not NULL. (To GROUP_CONCAT texts are added.)
+    pub fn take(&mut self, aggregate: &Aggregate, value: Value) -> Result<(), SqlError> {
+        self.count += 1;
         let collation = || {
             let first = aggregate.args.first();
             first.map_or(Collation::Binary, |a| infer(&a.expr).collation)
@@ -294,23 +307,60 @@ impl State {
             AggregateFunction::BitOr => self.bits(BinaryOp::BitOr, value)?,
             AggregateFunction::BitXor => self.bits(BinaryOp::BitXor, value)?,
             AggregateFunction::Variance { .. } => self.moments(double(&value)),
-            AggregateFunction::GroupConcat(_) => {
-                let mut joined = Vec::new();
-                for (value, arg) in std::iter::once(&value).chain(&more).zip(&aggregate.args) {
-                    text(value, infer(&arg.expr).shown_digits(), &mut joined);
-                }
-                let mut keys = Vec::with_capacity(aggregate.order.len());
-                for by in &aggregate.order {
-                    run.run_subqueries(&by.value.subqueries, context)?;
-                    keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-                }
-                memory.take(joined.len() + memory::size(&keys))?;
-                if let Accumulated::Texts(texts) = &mut self.value {
-                    texts.push((keys, joined));
-                }
-            }
+            AggregateFunction::GroupConcat(_) => {}
         }
         Ok(())
+    }
+
+    /// Adds a text to GROUP_CONCAT.
+    fn add_text(
+        &mut self,
+        aggregate: &Aggregate,
+        (value, more): (&Value, &[Value]),
+        run: &mut BlockRun,
+        context: &mut ExecContext,
+        memory: &mut Memory,
+    ) -> Result<(), Stop> {
+        let mut joined = Vec::new();
+        for (value, arg) in std::iter::once(value).chain(more).zip(&aggregate.args) {
+            text(value, infer(&arg.expr).shown_digits(), &mut joined);
+        }
+        let mut keys = Vec::with_capacity(aggregate.order.len());
+        for by in &aggregate.order {
+            run.run_subqueries(&by.value.subqueries, context)?;
+            keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
+        }
+        memory.take(joined.len() + memory::size(&keys))?;
+        if let Accumulated::Texts(texts) = &mut self.value {
+            texts.push((keys, joined));
+        }
+        Ok(())
+    }
+
+    /// Takes a value out again that was added to COUNT, SUM or AVG. `false`: that cannot be done
+    /// exactly; the state must be made anew.
+    pub fn take_out(&mut self, aggregate: &Aggregate, value: &Value) -> bool {
+        use AggregateFunction::{Avg, Count, CountRows, Sum};
+        let counts = matches!(aggregate.function, CountRows | Count);
+        let sums = matches!(aggregate.function, Sum | Avg);
+        if !counts && !sums {
+            return false;
+        }
+        if sums {
+            match (&mut self.value, value) {
+                (Accumulated::Integer(sum), Value::Int(n)) => *sum -= i128::from(*n),
+                (Accumulated::Integer(sum), Value::UInt(n)) => *sum -= i128::from(*n),
+                (Accumulated::Decimal(sum), Value::Int(n)) => *sum -= BigDecimal::from(*n),
+                (Accumulated::Decimal(sum), Value::UInt(n)) => *sum -= BigDecimal::from(*n),
+                (Accumulated::Decimal(sum), Value::Decimal(n)) => *sum -= n.as_ref(),
+                _ => return false,
+            }
+        }
+        self.count = self.count.saturating_sub(1);
+        if self.count == 0 {
+            self.value = Accumulated::Nothing;
+        }
+        true
     }
 
     fn sum(&mut self, value: Value) {
@@ -346,6 +396,11 @@ impl State {
     }
 
     fn extreme(&mut self, value: Value, collation: Collation, wanted: Ordering) {
+        // Members are compared as texts.
+        let value = match value {
+            Value::Member(member) => member.text.clone(),
+            value => value,
+        };
         let better = match &self.value {
             Accumulated::Value(best) => order(&value, best, collation) == wanted,
             _ => true,
@@ -383,7 +438,8 @@ impl State {
         Ok(())
     }
 
-    fn finish(self, aggregate: &Aggregate, context: &mut ExecContext) -> Result<Value, Stop> {
+    /// The result.
+    pub fn finish(self, aggregate: &Aggregate, context: &mut ExecContext) -> Result<Value, Stop> {
         let count = self.count;
         let function = &aggregate.function;
         Ok(match (function, self.value) {

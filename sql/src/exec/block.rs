@@ -1,11 +1,14 @@
-//! A block: nested loops over its tables, conditions, outer joins.
+//! A block: nested loops over its tables, conditions, outer joins; and the stages that its rows go
+//! through.
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::Groups,
+    rollup,
     scan::{SourceState, Way},
     subquery::{Kept, RowSink},
     tail::Tail,
+    window,
 };
 use crate::{
     error::SqlError,
@@ -62,6 +65,8 @@ fn named(mut error: SqlError, block: &Block) -> SqlError {
     error
 }
 
+/// The stages of a block: read, group, compute window functions, put out. Each hands its rows on to
+/// the next.
 fn block_rows(
     block: &Block,
     context: &mut ExecContext,
@@ -75,39 +80,9 @@ fn block_rows(
     if tail.is_done() {
         return Ok(Flow::Continue);
     }
-    if block.grouping.is_some() {
-        let mut groups = Groups::new(block);
-        if possible && block.ends.is_empty() {
-            run.each_row(context, &mut |run, context| groups.add(run, context))?;
-        } else if possible {
-            run.add_ends(&mut groups, context)?;
-        }
-        let mut todo = Vec::new();
-        loop {
-            let (finished, deferred) = groups.finish(context)?;
-            for group in finished {
-                group.restore(&mut run.row);
-                if tail.push(&mut run, context, sink)? == Flow::Stop {
-                    return Ok(Flow::Stop);
-                }
-            }
-            todo.extend(deferred);
-            let Some(part) = todo.pop() else {
-                return tail.finish(context, sink);
-            };
-            groups = Groups::at_depth(block, part.depth);
-            let mut rows = part.rows();
-            while let Some(row) = rows.next()? {
-                context.tick()?;
-                run.row = row;
-                groups.add(&mut run, context)?;
-            }
-        }
-    }
-    if !possible {
-        return Ok(Flow::Continue);
-    }
-    let flow = run.each_row(context, &mut |run, context| tail.push(run, context, sink))?;
+    let flow = run.each_windowed(possible, context, &mut |run, context| {
+        tail.push(run, context, sink)
+    })?;
     if flow == Flow::Stop && !sorting {
         return Ok(Flow::Stop);
     }
@@ -199,6 +174,87 @@ impl<'b> BlockRun<'b> {
     pub fn each_row(&mut self, context: &mut ExecContext, each: &mut Each<'_, 'b>) -> Flowing {
         let end = self.block.sources.len();
         self.join(context, 0, end, each)
+    }
+
+    /// Calls `each` for every row that window functions were computed for, if there are any. If it
+    /// is not `possible`, no row of the tables can meet the conditions.
+    fn each_windowed(
+        &mut self,
+        possible: bool,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        match &self.block.windowing {
+            None => self.each_admitted(possible, context, each),
+            Some(windowing) => window::run(self, windowing, possible, context, each),
+        }
+    }
+
+    /// Calls `each` for every row or group that HAVING admits.
+    pub(super) fn each_admitted(
+        &mut self,
+        possible: bool,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        let Some(having) = &self.block.having else {
+            return self.each_grouped(possible, context, each);
+        };
+        self.each_grouped(
+            possible,
+            context,
+            &mut |run, context| match run.holds(having, context)? {
+                true => each(run, context),
+                false => Ok(Flow::Continue),
+            },
+        )
+    }
+
+    /// Calls `each` for every group, or for every row, if rows are not grouped.
+    fn each_grouped(
+        &mut self,
+        possible: bool,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        let block = self.block;
+        match (&block.grouping, possible) {
+            (Some(_), _) => {}
+            (None, true) => return self.each_row(context, each),
+            (None, false) => return Ok(Flow::Continue),
+        }
+        if let Some(grouping) = &block.grouping
+            && let Some(rollup) = &grouping.rollup
+        {
+            return rollup::run(self, (grouping, rollup), possible, context, each);
+        }
+        let mut groups = Groups::new(block);
+        if possible && block.ends.is_empty() {
+            self.each_row(context, &mut |run, context| groups.add(run, context))?;
+        } else if possible {
+            self.add_ends(&mut groups, context)?;
+        }
+        let mut todo = Vec::new();
+        loop {
+            let (finished, deferred) = groups.finish(context)?;
+            for group in finished {
+                group.restore(&mut self.row);
+                if each(self, context)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            todo.extend(deferred);
+            let Some(part) = todo.pop() else {
+                return Ok(Flow::Continue);
+            };
+            groups = Groups::at_depth(block, part.depth);
+            let mut rows = part.rows();
+            while let Some(row) = rows.next()? {
+                context.tick()?;
+                self.row = row;
+                groups.add(self, context)?;
+            }
+        }
     }
 
     /// Adds to the only group the rows that its aggregates, MIN and MAX, have their results from:

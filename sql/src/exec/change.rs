@@ -31,11 +31,12 @@ pub(super) fn insert_row(
     context: &mut ExecContext,
 ) -> Result<Changed, Stop> {
     constrained(table, context, |context| {
+        // Before duplicates, as MySQL 9.7 does; so what is missing is locked whatever comes then.
+        foreign_key::check_parents(table, None, image, context)?;
         let inserted = context.txn.insert(table, image, duplicates);
         if let Some(duplicate) = duplicate(inserted)? {
             return Ok(duplicate);
         }
-        foreign_key::check_parents(table, None, image, context)?;
         context.handler.write += 1;
         Ok(Changed::Done)
     })

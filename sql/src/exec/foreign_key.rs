@@ -127,13 +127,25 @@ fn has_parent(
     context: &mut ExecContext,
 ) -> Result<bool, Stop> {
     let child = (&*reference.child, reference.key.columns.as_slice());
-    let Some(Parent { table, index, .. }) = &reference.parent else {
+    let Some(Parent {
+        table,
+        index,
+        columns,
+    }) = &reference.parent
+    else {
         let raw = row::raw_values(child.0, image, child.1.iter().copied())?;
         return Ok(raw.iter().any(Option::is_none));
     };
     let Some(low) = key::encode_reference(child, image, (table, index))? else {
         return Ok(true);
     };
+    // A row may be its own parent, also before it is there.
+    if table.id == child.0.id {
+        let own = key::encode_reference((table, columns.as_slice()), image, (table, index))?;
+        if own.as_ref() == Some(&low) {
+            return Ok(true);
+        }
+    }
     let read = Read::Locking(LockMode::Shared, OnConflict::Wait);
     context.handler.read_key += 1;
     let whole = index.parts.len() == reference.key.columns.len();

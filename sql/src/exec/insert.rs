@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{ExprType, Origin, SqlMode, assign, assign_from, eval, text},
+    expr::{ExprType, Origin, SqlMode, assign, assign_from, eval, implicit_default, text},
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
@@ -579,6 +579,9 @@ pub(super) fn default_value(
             if column.auto_increment {
                 return Ok(Value::Null);
             }
+            if matches!(column.ty, ColumnType::Enum(_)) && !column.nullable {
+                return Ok(zero(column));
+            }
             let error = SqlError::no_default_for_field(&column.name);
             if context.eval.is_strict() {
                 return Err(error.into());
@@ -606,21 +609,18 @@ pub(super) fn now(column: &Column, context: &mut ExecContext) -> Result<Value, S
 
 /// What a column without a default gets outside strict mode.
 pub(crate) fn zero(column: &Column) -> Value {
-    match column.ty {
-        ty if ty.is_string() => Value::Bytes(Vec::new()),
-        ColumnType::Float => Value::Float(0.0),
-        ColumnType::Double => Value::Double(0.0),
-        ColumnType::Decimal { scale, .. } => Value::Decimal(Box::new(bigdecimal::BigDecimal::new(
-            0.into(),
-            i64::from(scale),
-        ))),
-        ColumnType::Date => Value::Date(cohort_engine::types::Date::default()),
-        ColumnType::Time(_) => Value::Time(cohort_engine::types::Time::default()),
-        ColumnType::DateTime(_) | ColumnType::Timestamp(_) => {
-            Value::DateTime(cohort_engine::types::DateTime::default())
-        }
-        _ if column.unsigned || column.ty == ColumnType::Year => Value::UInt(0),
-        _ => Value::Int(0),
+    // Of an ENUM the first member, which is not what NULL becomes.
+    let first = column.members.one(1);
+    let first = first.filter(|_| matches!(column.ty, ColumnType::Enum(_)));
+    first.unwrap_or_else(|| implicit_default(column))
+}
+
+/// A byte of a BIT as errors show it.
+fn put_visible(byte: u8, out: &mut Vec<u8>) {
+    if (0x20..0x7F).contains(&byte) {
+        out.push(byte);
+    } else {
+        out.extend_from_slice(format!("\\x{byte:02X}").as_bytes());
     }
 }
 
@@ -647,6 +647,7 @@ pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> Strin
             Some(ColumnType::Time(d) | ColumnType::DateTime(d) | ColumnType::Timestamp(d)) => d,
             _ => 31,
         };
+        let is_bit = matches!(column.map(|c| c.ty), Some(ColumnType::Bit(_)));
         match row.get(usize::from(part.column)) {
             None | Some(Value::Null) => entry.extend_from_slice(b"NULL"),
             Some(Value::Bytes(bytes)) => {
@@ -657,6 +658,12 @@ pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> Strin
                     _ => bytes.len(),
                 };
                 entry.extend_from_slice(bytes.get(..length).unwrap_or(bytes));
+            }
+            Some(Value::UInt(bits)) if is_bit => {
+                let bytes = column.map_or(1, Column::value_bytes) as usize;
+                for byte in bits.to_be_bytes().iter().skip(8 - bytes.min(8)) {
+                    put_visible(*byte, &mut entry);
+                }
             }
             Some(value) => text(value, decimals, &mut entry),
         }

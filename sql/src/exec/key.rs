@@ -186,6 +186,11 @@ fn compute(
                 }
                 values
             }
+            // They are in the order of their numbers, and compared as texts.
+            Bound::Range { .. } if column.ty.has_members() => {
+                *usable = false;
+                return Ok(given(prefixes));
+            }
             Bound::Range { low, high } => {
                 let mut side = |side: &Option<(crate::expr::Expr, bool)>| {
                     let Some((expr, inclusive)) = side else {
@@ -361,8 +366,24 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
     if value.is_null() {
         return Fit::Null;
     }
+    let value = match value {
+        Value::Member(member) if column.ty.has_collation() || column.ty.is_temporal() => {
+            member.text.clone()
+        }
+        Value::Member(member) => Value::Int(member.signed()),
+        value => value,
+    };
     match column.ty {
-        ty if ty.is_integer() => integer(column, &value),
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt => {
+            let bits = column.ty.integer_bytes() * 8;
+            integer(&value, bits, column.unsigned)
+        }
+        ColumnType::Bit(bits) => integer(&value, bits.into(), true),
+        ColumnType::Enum(_) | ColumnType::Set(_) => member(column, &value),
         ColumnType::Year => match value {
             Value::Int(1901..=2155) | Value::UInt(1901..=2155) | Value::Int(0) => Fit::Exact(value),
             _ => Fit::Unusable,
@@ -373,15 +394,17 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
             None => Fit::Unusable,
         },
         ColumnType::Float => Fit::Unusable,
-        ty if ty.is_string() => match (value, ty) {
-            (Value::Bytes(bytes), ColumnType::Char(length))
-                if column.collation == Collation::Binary =>
-            {
-                binary(bytes, usize::from(length))
+        ty @ (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_)) => {
+            match (value, ty) {
+                (Value::Bytes(bytes), ColumnType::Char(length))
+                    if column.collation == Collation::Binary =>
+                {
+                    binary(bytes, usize::from(length))
+                }
+                (value @ Value::Bytes(_), _) => Fit::Exact(value),
+                _ => Fit::Unusable,
             }
-            (value @ Value::Bytes(_), _) => Fit::Exact(value),
-            _ => Fit::Unusable,
-        },
+        }
         ColumnType::Date => match moment(&value) {
             Some(at) if at.micros == 0 => Fit::Exact(Value::Date(at.date)),
             Some(at) => Fit::Above(Value::Date(at.date)),
@@ -403,7 +426,57 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
             },
             _ => Fit::Unusable,
         },
-        _ => Fit::Unusable,
+    }
+}
+
+/// A text or number as a value of an ENUM or SET.
+fn member(column: &Column, value: &Value) -> Fit {
+    let number = match value {
+        Value::Int(number) => Ok(number.cast_unsigned()),
+        Value::UInt(number) => Ok(*number),
+        Value::Bytes(text) => named(column, text),
+        _ => Err(Fit::Unusable),
+    };
+    match number {
+        Ok(number) => column.member(number).map_or(Fit::Before, Fit::Exact),
+        Err(fit) => fit,
+    }
+}
+
+/// The number of the only value of an ENUM or SET whose text this is.
+fn named(column: &Column, text: &[u8]) -> Result<u64, Fit> {
+    let is = |member: &[u8], text: &[u8]| column.collation.compare(member, text).is_eq();
+    let members = column.members.texts();
+    // Nothing is the text of zero, too.
+    if members.iter().any(|member| is(member.as_bytes(), b"")) {
+        return Err(Fit::Unusable);
+    }
+    if is(b"", text) {
+        return Ok(0);
+    }
+    let is_set = matches!(column.ty, ColumnType::Set(_));
+    let mut number = 0;
+    for part in text.split(|&byte| is_set && byte == b',') {
+        let mut found = (0..).zip(members);
+        let mut found = found
+            .by_ref()
+            .filter(|(_, member)| is(member.as_bytes(), part));
+        let Some((position, _)) = found.next() else {
+            return Err(Fit::Before);
+        };
+        if found.next().is_some() {
+            return Err(Fit::Unusable);
+        }
+        number = if is_set {
+            number | 1 << position
+        } else {
+            position + 1
+        };
+    }
+    // As it is written, not in another order.
+    match column.member(number) {
+        Some(Value::Member(member)) if is(member.bytes(), text) => Ok(number),
+        _ => Err(Fit::Before),
     }
 }
 
@@ -533,9 +606,9 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn integer(column: &Column, value: &Value) -> Fit {
-    let bits = column.ty.integer_bytes() * 8;
-    let (least, greatest) = if column.unsigned {
+/// A number as one of so many bits.
+fn integer(value: &Value, bits: u32, unsigned: bool) -> Fit {
+    let (least, greatest) = if unsigned {
         (0, (1_i128 << bits) - 1)
     } else {
         (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
@@ -562,7 +635,7 @@ fn integer(column: &Column, value: &Value) -> Fit {
     if whole > greatest {
         return Fit::After;
     }
-    let value = match (column.unsigned, u64::try_from(whole), i64::try_from(whole)) {
+    let value = match (unsigned, u64::try_from(whole), i64::try_from(whole)) {
         (true, Ok(n), _) => Value::UInt(n),
         (_, _, Ok(n)) => Value::Int(n),
         _ => return Fit::Unusable,

@@ -44,7 +44,16 @@ pub(crate) fn size(row: &[Value]) -> usize {
         .map(|value| match value {
             Value::Bytes(bytes) => bytes.capacity() + 16,
             Value::Decimal(_) => 64,
-            _ => 0,
+            // Shared with the definition, or of a few members.
+            Value::Member(_) => 16,
+            Value::Null
+            | Value::Int(_)
+            | Value::UInt(_)
+            | Value::Float(_)
+            | Value::Double(_)
+            | Value::Date(_)
+            | Value::Time(_)
+            | Value::DateTime(_) => 0,
         })
         .sum();
     size_of_val(row) + 48 + beside

@@ -1,8 +1,8 @@
 //! The executor: runs a plan with parameters in a transaction.
 //!
 //! Rows are pushed: reading a table calls, for each row that passes its conditions, the reading
-//! of the next table, and the last one the block's tail (grouping, HAVING, DISTINCT, ORDER BY,
-//! LIMIT) and then the output. A row is one array of slots per block; reading a table fills the
+//! of the next table, and the last one the block's later stages (grouping and HAVING; window
+//! functions; DISTINCT, ORDER BY and LIMIT) and then the output. A row is one array of slots per block; reading a table fills the
 //! slots of its columns, and only of those that are wanted.
 
 mod aggregate;
@@ -16,12 +16,15 @@ mod joined;
 mod key;
 pub(crate) mod memory;
 mod patience;
+mod rollup;
 mod scan;
+mod set_operation;
 mod sort;
 mod subquery;
 mod tail;
 mod temporary;
 mod ways;
+mod window;
 mod write;
 
 pub use derived::Tables;

@@ -125,7 +125,9 @@ impl<'b> BlockRun<'b> {
         source: &'b Source,
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
-        let rows = match self.sources.get(at).and_then(|s| s.rows.clone()) {
+        let known = self.sources.get(at).and_then(|s| s.rows.clone());
+        let rows = match known {
+            _ if source.lateral => Rc::new(self.compute(context, at, source)?),
             Some(rows) => rows,
             None => {
                 let rows = Rc::new(self.compute(context, at, source)?);

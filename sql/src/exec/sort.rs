@@ -18,6 +18,7 @@ use std::{cmp::Ordering, collections::BinaryHeap, ops::Range};
 const MERGED_MAX: usize = 32;
 
 /// What rows are compared by: a place in them.
+#[derive(Clone, Copy)]
 pub(super) struct By {
     pub at: usize,
     pub collation: Collation,
@@ -84,6 +85,14 @@ impl<'q> Sorter<'q> {
             wanted: usize::try_from(wanted).unwrap_or(usize::MAX),
             memory: Memory::default(),
             runs: None,
+        }
+    }
+
+    /// A sorter of rows of `width` values, by some of them.
+    pub fn of_values(by: &[By], width: usize) -> Sorter<'q> {
+        Sorter {
+            by: by.to_vec(),
+            ..Sorter::new(&[], width, |_| None, u64::MAX)
         }
     }
 
@@ -290,7 +299,8 @@ fn merge(
     context: &mut ExecContext,
     each: &mut dyn FnMut(&mut ExecContext, Vec<Value>) -> Flowing,
 ) -> Flowing {
-    let mut readers: Vec<RowReader> = ranges.iter().map(|r| file.read(r.start, r.end)).collect();
+    let mut readers: Vec<RowReader<&RowFile>> =
+        ranges.iter().map(|r| file.read(r.start, r.end)).collect();
     let mut heads = BinaryHeap::with_capacity(readers.len());
     for (run, reader) in readers.iter_mut().enumerate() {
         if let Some(row) = reader.next()? {

@@ -5,13 +5,14 @@ use super::{
     block::{BlockRun, run_block},
     distinct::Distinct,
     memory::Memory,
+    set_operation,
     sort::Sorter,
     tail::limit_values,
 };
 use crate::{
     error::SqlError,
     expr::{BinaryOp, compare, eval, hash_key, infer},
-    plan::{Query, Subquery, Usage},
+    plan::{Combined, Query, Subquery, Usage},
 };
 use cohort_engine::types::{Collation, Value};
 use rustc_hash::FxHashSet;
@@ -38,19 +39,43 @@ pub(super) fn run_query(
         skip: offset,
         left: count,
     };
-    let mut distinct = Distinct::default();
-    let put_key = |row: &[Value], key: &mut Vec<u8>| {
-        for (value, ty) in row.iter().zip(&query.types) {
-            hash_key(value, ty.collation, key);
+    let put = &mut |context: &mut ExecContext, row: &mut Vec<Value>| union.push(row, context, sink);
+    let flow = match query.combined {
+        Combined::Union { distinct } => union_rows(query, distinct, context, outer, put)?,
+        Combined::Intersect { .. } | Combined::Except { .. } => {
+            set_operation::run(query, context, outer, put)?
         }
     };
+    if flow == Flow::Stop {
+        return Ok(Flow::Stop);
+    }
+    union.sorter.finish(offset, count, context, sink)
+}
+
+/// What the rows of a query that combines several blocks are told apart by.
+pub(super) fn put_key(query: &Query, row: &[Value], key: &mut Vec<u8>) {
+    for (value, ty) in row.iter().zip(&query.types) {
+        hash_key(value, ty.collation, key);
+    }
+}
+
+/// The rows of a UNION.
+fn union_rows(
+    query: &Query,
+    distinct_blocks: usize,
+    context: &mut ExecContext,
+    outer: &[Value],
+    sink: &mut RowSink,
+) -> Flowing {
+    let mut distinct = Distinct::default();
+    let put_key = |row: &[Value], key: &mut Vec<u8>| put_key(query, row, key);
     let mut stopped = false;
     for (i, block) in query.blocks.iter().enumerate() {
         run_block(block, context, outer, &mut |context, row| {
-            if i < query.distinct && !distinct.is_new(row, put_key, context)? {
+            if i < distinct_blocks && !distinct.is_new(row, put_key, context)? {
                 return Ok(Flow::Continue);
             }
-            let flow = union.push(row, context, sink)?;
+            let flow = sink(context, row)?;
             stopped = flow == Flow::Stop;
             Ok(flow)
         })?;
@@ -58,16 +83,12 @@ pub(super) fn run_query(
             return Ok(Flow::Stop);
         }
     }
-    let flow = distinct.finish(put_key, context, &mut |context, mut row| {
-        union.push(&mut row, context, sink)
-    })?;
-    if flow == Flow::Stop {
-        return Ok(Flow::Stop);
-    }
-    union.sorter.finish(offset, count, context, sink)
+    distinct.finish(put_key, context, &mut |context, mut row| {
+        sink(context, &mut row)
+    })
 }
 
-/// What is done with the rows of a UNION.
+/// What is done with the rows of several blocks.
 struct Union<'q> {
     query: &'q Query,
     sorter: Sorter<'q>,

@@ -99,11 +99,6 @@ impl<'b> Tail<'b> {
         sink: &mut RowSink,
     ) -> Flowing {
         let block = self.block;
-        if let Some(having) = &block.having
-            && !run.holds(having, context)?
-        {
-            return Ok(Flow::Continue);
-        }
         let plain = self.distinct.is_none() && !self.sorting;
         if plain && !self.wants(context) {
             return Ok(Flow::Continue);

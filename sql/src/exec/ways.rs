@@ -116,6 +116,7 @@ impl BlockRun<'_> {
         let block = self.block;
         let ends_early = block.limit.is_some()
             && block.grouping.is_none()
+            && block.windowing.is_none()
             && (block.presorted || block.order.is_empty());
         let ordered = ends_early && block.presorted && at == 0;
         let mut contenders = Vec::with_capacity(1 + source.ways.len());

@@ -7,10 +7,11 @@ use super::{
     infer,
     types::NOT_FIXED,
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, text::DECIMALS_BYTES};
 use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
     Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Time, Value,
+    member::without_end_spaces,
     temporal::{self, Parsed, SECOND},
 };
 use std::borrow::Cow;
@@ -127,9 +128,11 @@ pub fn assign_from(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     match value {
-        Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.is_string() => {
+        Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.has_collation() => {
+            // Of a BIT a text column keeps the number.
+            let digits = Some(origin().digits).filter(|digits| *digits <= DECIMALS_BYTES);
             let mut shown = Vec::new();
-            convert::text(&value, origin().digits, &mut shown);
+            convert::text(&value, digits.unwrap_or(NOT_FIXED), &mut shown);
             assign(column, Value::Bytes(shown), context)
         }
         Value::Bytes(bytes)
@@ -153,7 +156,16 @@ pub fn assign_from(
 /// The expression of a value for a column: numbers take a hexadecimal or bit literal as one.
 #[must_use]
 pub fn for_column(column: &Column, expr: Expr) -> Expr {
-    if column.ty.is_string() || column.ty.is_temporal() && column.ty != ColumnType::Year {
+    if matches!(column.ty, ColumnType::Bit(_))
+        && matches!(expr, Expr::Column { .. })
+        && infer(&expr).is_string()
+    {
+        // Of a text column the number, not the bytes.
+        let ty = ExprType::bigint(false).nullable_if(infer(&expr).nullable);
+        let expr = Box::new(expr);
+        return Expr::Cast { expr, ty };
+    }
+    if column.ty.has_collation() || column.ty.is_temporal() && column.ty != ColumnType::Year {
         expr
     } else {
         as_number(expr)
@@ -176,10 +188,25 @@ pub fn implicit_default(column: &Column) -> Value {
         ColumnType::Date => Value::Date(Date::default()),
         ColumnType::Time(_) => Value::Time(Time::default()),
         ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Value::DateTime(DateTime::default()),
-        ColumnType::Year => Value::UInt(0),
-        _ if column.unsigned => Value::UInt(0),
-        _ => Value::Int(0),
+        ColumnType::Year | ColumnType::Bit(_) => Value::UInt(0),
+        ColumnType::Enum(_) | ColumnType::Set(_) => member(column, 0),
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt => {
+            if column.unsigned {
+                Value::UInt(0)
+            } else {
+                Value::Int(0)
+            }
+        }
     }
+}
+
+/// The value of an ENUM or SET with a number that it has.
+fn member(column: &Column, number: u64) -> Value {
+    column.member(number).unwrap_or_default()
 }
 
 impl Target<'_, '_> {
@@ -187,6 +214,15 @@ impl Target<'_, '_> {
         if value.is_null() {
             return self.null();
         }
+        let value = match value {
+            // As a number only where one is kept.
+            Value::Member(member)
+                if self.column.ty.has_collation() || self.column.ty.is_temporal() =>
+            {
+                member.text.clone()
+            }
+            value => value,
+        };
         match self.column.ty {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
             ColumnType::Decimal { precision, scale } => self.decimal(&value, precision, scale),
@@ -197,7 +233,14 @@ impl Target<'_, '_> {
             ColumnType::Time(fsp) => self.time(&value, fsp),
             ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => self.datetime(&value, fsp),
             ColumnType::Year => self.year(&value),
-            _ => self.integer(&value),
+            ColumnType::Enum(_) => self.one(&value),
+            ColumnType::Set(_) => self.several(&value),
+            ColumnType::Bit(bits) => self.bits(&value, bits),
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt => self.integer(&value),
         }
     }
 
@@ -379,6 +422,115 @@ impl Target<'_, '_> {
             self.context.warnings.note(note);
         }
         Ok(Value::Decimal(Box::new(rounded)))
+    }
+
+    /// 1265 in strict mode, else a warning.
+    fn cut(&mut self) -> Result<(), SqlError> {
+        let error = self.truncated();
+        self.lossy(error)
+    }
+
+    /// The member of an ENUM: its text, a text that is its number, or its number.
+    fn one(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let members = &self.column.members;
+        let count = members.texts().len() as u64;
+        let (number, fits) = match value {
+            Value::Bytes(text) => {
+                /// What is longer is no number.
+                const DIGITS_MAX: usize = 5;
+                let text = without_end_spaces(text);
+                match members.position(text, self.column.collation) {
+                    Some(position) => (position as u64 + 1, true),
+                    None if text.len() > DIGITS_MAX => (0, false),
+                    None => match whole_number(text).filter(|number| *number <= count) {
+                        Some(number) => (number, true),
+                        None => (0, false),
+                    },
+                }
+            }
+            other => match self.wide_number(other)? {
+                Some(number) if (1..=count).contains(&number) => (number, true),
+                _ => (0, false),
+            },
+        };
+        if !fits {
+            self.cut()?;
+        }
+        Ok(member(self.column, number))
+    }
+
+    /// The members of a SET: their texts with commas between them, a text that is its number, or
+    /// its number.
+    fn several(&mut self, value: &Value) -> Result<Value, SqlError> {
+        let all = self.column.members.all();
+        let (bits, fits) = match value {
+            Value::Bytes(text) => {
+                let (bits, found) = self.column.members.bits(text, self.column.collation);
+                match whole_number(text).filter(|number| number & !all == 0) {
+                    _ if found => (bits, true),
+                    Some(number) => (number, true),
+                    None => (bits, false),
+                }
+            }
+            other => {
+                let number = self.wide_number(other)?.unwrap_or(0);
+                (number & all, number & !all == 0)
+            }
+        };
+        if !fits {
+            self.cut()?;
+        }
+        Ok(member(self.column, bits))
+    }
+
+    /// The bits of a number, or those that the bytes of a text are.
+    fn bits(&mut self, value: &Value, width: u8) -> Result<Value, SqlError> {
+        let mask = u64::MAX >> (64 - u32::from(width.clamp(1, 64)));
+        let mut shown = Vec::new();
+        let number = match value {
+            Value::Bytes(bytes) => bits_of_bytes(bytes),
+            Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+                convert::text(value, NOT_FIXED, &mut shown);
+                bits_of_bytes(&shown)
+            }
+            Value::Decimal(number) => {
+                let wide = decimal_to_wide(number);
+                let near = wide.clamp(0, u64::MAX.into());
+                if near != wide || number.sign() == Sign::Minus {
+                    self.out_of_range()?;
+                }
+                Some(near as u64)
+            }
+            other => self.wide_number(other)?,
+        };
+        let fits = number.filter(|number| number & !mask == 0);
+        if fits.is_none() {
+            let (name, row) = (&self.column.name, self.context.row_number);
+            if self.context.is_strict() {
+                return Err(SqlError::data_too_long(name, row));
+            }
+            let lost = SqlError::out_of_range(name, row);
+            self.context.warnings.warn(lost);
+        }
+        Ok(Value::UInt(fits.unwrap_or(mask)))
+    }
+
+    /// A number as 64 bits, its fraction cut off; `None` if it is none of the kind.
+    fn wide_number(&mut self, value: &Value) -> Result<Option<u64>, SqlError> {
+        Ok(match value {
+            Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+                let mut text = Vec::new();
+                convert::text(value, NOT_FIXED, &mut text);
+                whole_number(&text)
+            }
+            other => match convert::number(other, self.context) {
+                Some(Number::Int(number)) => Some(number.cast_unsigned()),
+                Some(Number::UInt(number)) => Some(number),
+                Some(Number::Double(x)) => Some((x as i64).cast_unsigned()),
+                Some(number @ Number::Decimal(_)) => Some((number.to_f64() as i64).cast_unsigned()),
+                None => None,
+            },
+        })
     }
 
     fn string(&mut self, value: Value) -> Result<Value, SqlError> {
@@ -663,6 +815,24 @@ impl Target<'_, '_> {
         }
         Ok(Value::UInt(year as u64))
     }
+}
+
+/// The number that some bytes are; `None` if they are too many.
+fn bits_of_bytes(bytes: &[u8]) -> Option<u64> {
+    let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+    let bytes = bytes.get(zeros..).unwrap_or_default();
+    let number = |number, byte: &u8| number << 8 | u64::from(*byte);
+    (bytes.len() <= 8).then(|| bytes.iter().fold(0, number))
+}
+
+/// The number that a text is: digits, with spaces and a plus before them, and nothing else.
+fn whole_number(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn whole(value: DateTime, has_time: bool) -> Parsed {

@@ -38,7 +38,36 @@ pub(super) fn compare_with(
         (Value::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
         (Value::Bytes(a), Value::Bytes(b)) => Ok(Some(collation.compare(a, b))),
         (Value::Null, _) | (_, Value::Null) => Ok(None),
+        (Value::Member(member), other) if is_number(other) => {
+            let number = Value::Int(member.signed());
+            compare_with(&number, other, collation, strict, context)
+        }
+        (other, Value::Member(member)) if is_number(other) => {
+            let number = Value::Int(member.signed());
+            compare_with(other, &number, collation, strict, context)
+        }
+        (Value::Member(member), other) => {
+            compare_with(&member.text, other, collation, strict, context)
+        }
+        (other, Value::Member(member)) => {
+            compare_with(other, &member.text, collation, strict, context)
+        }
         _ => compare_mixed(left, right, strict, context).map(Some),
+    }
+}
+
+/// Whether a member of an ENUM or SET counts as a number beside it.
+fn is_number(value: &Value) -> bool {
+    match value {
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
+            true
+        }
+        Value::Null
+        | Value::Bytes(_)
+        | Value::Date(_)
+        | Value::Time(_)
+        | Value::DateTime(_)
+        | Value::Member(_) => false,
     }
 }
 
@@ -164,6 +193,7 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
         (Value::Null, _) => Ordering::Less,
         (_, Value::Null) => Ordering::Greater,
         (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
+        (Value::Member(a), Value::Member(b)) => a.number.cmp(&b.number),
         (Value::Int(a), Value::UInt(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Value::UInt(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
@@ -246,6 +276,8 @@ pub fn hash_key(value: &Value, collation: Collation, key: &mut Vec<u8>) {
             key.push(4);
             collation.sort_key(text, key);
         }
+        // As their texts, with which they are compared.
+        Value::Member(member) => hash_key(&member.text, collation, key),
         Value::Date(date) => moment_key(date.at_midnight(), key),
         Value::DateTime(moment) => moment_key(*moment, key),
         Value::Time(time) => {

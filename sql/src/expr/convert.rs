@@ -80,6 +80,7 @@ pub(super) fn number(value: &Value, context: &mut EvalContext<'_>) -> Option<Num
         Value::Double(x) => Number::Double(*x),
         Value::Decimal(n) => Number::Decimal((**n).clone()),
         Value::Bytes(text) => Number::Double(text_to_f64(text, context)),
+        Value::Member(member) => Number::Int(member.signed()),
         Value::Date(date) => Number::Int(date.to_number()),
         Value::Time(time) => with_fraction(time.to_number(), time.micros % SECOND),
         Value::DateTime(moment) => {
@@ -602,6 +603,7 @@ pub fn for_variable(value: Value, decimals: u8) -> Value {
             Value::Bytes(out)
         }
         Value::Float(x) => Value::Double(x.into()),
+        Value::Member(member) => member.text.clone(),
         value => value,
     }
 }
@@ -641,9 +643,8 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
         | (ColumnType::Date, Value::Date(_))
         | (ColumnType::Time(_), Value::Time(_))
         | (ColumnType::DateTime(_) | ColumnType::Timestamp(_), Value::DateTime(_))
-        | (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_), Value::Bytes(_)) => {
-            value
-        }
+        | (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_), Value::Bytes(_))
+        | (ColumnType::Enum(_) | ColumnType::Set(_), _) => value,
         (ColumnType::Decimal { scale: wanted, .. }, Value::Decimal(number))
             if scale(number) <= i64::from(wanted) =>
         {

@@ -17,7 +17,7 @@ use std::{borrow::Cow, cmp::Ordering};
 /// Evaluates an expression on a row. A quotient has more digits than its type shows: see
 /// `convert::conform` for what a client sees.
 pub fn eval(expr: &Expr, row: &[Value], context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    expr.value(row, context).map(Cow::into_owned)
+    expr.raw(row, context).map(Cow::into_owned)
 }
 
 /// Whether a condition holds: not for NULL. The fast way for predicates.
@@ -48,8 +48,23 @@ fn negate_if(negated: bool, truth: Option<bool>) -> Option<bool> {
 }
 
 impl Expr {
-    /// The value for a row, borrowed from the row, the tree or the parameters if it is there.
+    /// The value for a row, borrowed from the row, the tree or the parameters if it is there. Of a
+    /// member of an ENUM or SET the text.
+    #[inline]
     pub(super) fn value<'r, 'c: 'r>(
+        &'r self,
+        row: &'r [Value],
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'r, Value>, SqlError> {
+        Ok(match self.raw(row, context)? {
+            Cow::Borrowed(Value::Member(member)) => Cow::Borrowed(&member.text),
+            Cow::Owned(Value::Member(member)) => Cow::Owned(member.text.clone()),
+            value => value,
+        })
+    }
+
+    /// The same, but a column of type ENUM or SET yields its number and text at once.
+    pub(super) fn raw<'r, 'c: 'r>(
         &'r self,
         row: &'r [Value],
         context: &mut EvalContext<'c>,
@@ -65,6 +80,10 @@ impl Expr {
                         if !context.statement.time_zone.is_utc() =>
                     {
                         Cow::Owned(Value::DateTime(context.statement.time_zone.to_local(*utc)))
+                    }
+                    // What has been computed of members is a text.
+                    (Some(ty), Value::Member(member)) if !ty.has_members() => {
+                        Cow::Borrowed(&member.text)
                     }
                     _ => Cow::Borrowed(value),
                 });
@@ -187,7 +206,7 @@ impl Expr {
                 negated,
                 collation,
             } => {
-                let value = expr.value(row, context)?;
+                let value = expr.raw(row, context)?;
                 if value.is_null() {
                     return Ok(None);
                 }
@@ -209,12 +228,12 @@ impl Expr {
                 ) {
                     return Ok(Some((low <= value && value <= high) != *negated));
                 }
-                let value = expr.value(row, context)?;
+                let value = expr.raw(row, context)?;
                 if value.is_null() {
                     return Ok(None);
                 }
                 let mut with = |end: &Expr| {
-                    let end = end.value(row, context)?;
+                    let end = end.raw(row, context)?;
                     compare(&value, &end, *collation, context)
                 };
                 let above = with(low)?.map(Ordering::is_ge);
@@ -269,7 +288,7 @@ impl Expr {
                 ty: _,
             } => {
                 let operand = match operand {
-                    Some(operand) => match operand.value(row, context)?.into_owned() {
+                    Some(operand) => match operand.raw(row, context)?.into_owned() {
                         // Nothing is equal to it.
                         Value::Null => return Ok(otherwise.as_deref()),
                         value => Some((operand, value)),
@@ -279,7 +298,7 @@ impl Expr {
                 for (when, then) in branches {
                     let fits = match &operand {
                         Some((operand, value)) => {
-                            let when = when.value(row, context)?;
+                            let when = when.raw(row, context)?;
                             let value = operand.beside(Cow::Borrowed(value), &when);
                             compare(&value, &when, *collation, context)? == Some(Ordering::Equal)
                         }
@@ -357,11 +376,11 @@ fn binary_truth(
             if let (Some(a), Some(b)) = (left.integer(row, context), right.integer(row, context)) {
                 return Ok(Some(op.accepts(a.cmp(&b))));
             }
-            let a = left.value(row, context)?;
+            let a = left.raw(row, context)?;
             if a.is_null() && op != BinaryOp::NullSafeEq {
                 return Ok(None);
             }
-            let b = right.value(row, context)?;
+            let b = right.raw(row, context)?;
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
                 return Ok(Some(a.is_null() && b.is_null()));
             }

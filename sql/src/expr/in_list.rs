@@ -87,7 +87,8 @@ impl Class {
             | Value::Double(_)
             | Value::Date(_)
             | Value::Time(_)
-            | Value::DateTime(_) => Class::Other,
+            | Value::DateTime(_)
+            | Value::Member(_) => Class::Other,
         }
     }
 }
@@ -106,7 +107,7 @@ impl InList {
         }
         let mut unknown = false;
         for candidate in &self.items {
-            let found = candidate.value(row, context)?;
+            let found = candidate.raw(row, context)?;
             let found = candidate.beside(found, value);
             match compare(value, &found, collation, context)? {
                 Some(Ordering::Equal) => return Ok(Some(true)),

@@ -1,6 +1,7 @@
 //! The types of expressions, and walking them.
 
 use super::{BinaryOp, Expr, ExprType};
+use cohort_engine::types::ColumnType;
 
 /// The type of an expression.
 #[must_use]
@@ -36,7 +37,17 @@ pub fn infer(expr: &Expr) -> ExprType {
             visit_operands(expr, &mut |operand| nullable |= infer(operand).nullable);
             ExprType::boolean().nullable_if(nullable)
         }
-        Expr::SetUserVariable { expr, .. } => infer(expr),
+        Expr::SetUserVariable { expr, .. } => {
+            let ty = infer(expr);
+            match ty.ty {
+                // A variable has the number.
+                Some(ColumnType::Bit(_)) => ExprType {
+                    ty: Some(ColumnType::BigInt),
+                    ..ty
+                },
+                _ => ty,
+            }
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub use eval::{eval, holds};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub use operand::bit_pattern;
-pub use resolve::call::{plain_arguments, plain_call};
+pub use resolve::call::{plain_arguments, plain_call, windowed_call};
 pub(crate) use resolve::literal::as_number;
 pub use resolve::{Scope, SubqueryUse, comparison_collation, is_aggregate};
 pub use time_zone::TimeZone;

@@ -33,8 +33,9 @@ impl Expr {
         row: &'r [Value],
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'r, Value>, SqlError> {
-        let value = self.value(row, context)?;
+        let value = self.raw(row, context)?;
         match &*value {
+            Value::Member(member) => Ok(Cow::Owned(Value::Int(member.signed()))),
             Value::Bytes(text) if self.is_quiet() => {
                 let (x, _) = convert::finite_prefix_f64(text);
                 Ok(Cow::Owned(Value::Double(x)))
@@ -81,8 +82,9 @@ impl Expr {
                 None => Ok(Cow::Owned(Value::Null)),
             };
         }
-        let value = self.value(row, context)?;
+        let value = self.raw(row, context)?;
         match &*value {
+            Value::Member(member) => Ok(Cow::Owned(Value::Int(member.signed()))),
             Value::Bytes(text) if self.is_quiet() || self.is_variable() => {
                 let number = convert::integer_prefix(text).number;
                 Ok(Cow::Owned(number.into_value()))

@@ -1,6 +1,6 @@
 //! The static type of an expression, and how it is told to a client.
 
-use crate::output::ColumnMeta;
+use crate::{output::ColumnMeta, text::DECIMALS_BYTES};
 use cohort_engine::types::{Charset, Collation, Column, ColumnType};
 
 /// COERCIBILITY(): how strongly a string holds to its collation; the smaller number wins.
@@ -180,6 +180,15 @@ impl ExprType {
                 // As MySQL counts, in whose eyes each byte may be a character.
                 ExprType::string(column.max_bytes(), column.collation, coercibility::IMPLICIT)
             }
+            ColumnType::Bit(bits) => ExprType::numeric(column.ty, true, bits.into(), 0),
+            ColumnType::Enum(_) => {
+                let length = column.members.longest();
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
+            ColumnType::Set(_) => {
+                let length = column.members.together();
+                ExprType::string(length, column.collation, coercibility::IMPLICIT)
+            }
             ColumnType::Float => ExprType::numeric(column.ty, false, 12, NOT_FIXED),
             ColumnType::Double => ExprType::numeric(column.ty, false, 22, NOT_FIXED),
             ColumnType::Decimal { precision, scale } => {
@@ -192,7 +201,11 @@ impl ExprType {
             | ColumnType::DateTime(_)
             | ColumnType::Timestamp(_)
             | ColumnType::Year => ExprType::temporal(column.ty),
-            _ => {
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt => {
                 let width = column
                     .display_width
                     .unwrap_or_else(|| column.default_width());
@@ -200,9 +213,9 @@ impl ExprType {
             }
         };
         ty.ty = Some(column.ty);
-        ty.unsigned = column.unsigned || column.ty == ColumnType::Year;
+        ty.unsigned |= column.unsigned;
         ty.nullable = column.nullable;
-        if column.ty.is_string() {
+        if column.ty.has_collation() {
             ty.decimals = 0;
         }
         ty
@@ -221,6 +234,29 @@ impl ExprType {
             _ => {}
         }
         self
+    }
+
+    /// The type of what has been computed of members of an ENUM or SET: it is a text.
+    #[must_use]
+    pub fn without_members(mut self) -> ExprType {
+        if self.ty.is_some_and(ColumnType::has_members) {
+            let length = u16::try_from(self.length).unwrap_or(u16::MAX);
+            self.ty = Some(ColumnType::Char(length));
+            self.decimals = NOT_FIXED;
+        }
+        self
+    }
+
+    /// As a text: of a BIT that is its bytes.
+    #[must_use]
+    pub fn with_bytes(self) -> ExprType {
+        match self.ty {
+            Some(ColumnType::Bit(_)) => {
+                ExprType::string(self.length, Collation::Binary, coercibility::IMPLICIT)
+                    .nullable_if(self.nullable)
+            }
+            _ => self,
+        }
     }
 
     /// The same, possibly NULL.
@@ -251,7 +287,7 @@ impl ExprType {
     /// Whether it yields strings.
     #[must_use]
     pub fn is_string(&self) -> bool {
-        self.ty.is_some_and(ColumnType::is_string)
+        self.ty.is_some_and(ColumnType::has_collation)
     }
 
     /// Whether it yields binary strings.
@@ -274,8 +310,9 @@ impl ExprType {
     /// Whether it yields whole numbers.
     #[must_use]
     pub fn is_integer(&self) -> bool {
-        self.ty
-            .is_some_and(|ty| ty.is_integer() || ty == ColumnType::Year)
+        self.ty.is_some_and(|ty| {
+            ty.is_integer() || matches!(ty, ColumnType::Year | ColumnType::Bit(_))
+        })
     }
 
     /// The digits that a text made of such a value shows, as `convert::text` wants them. A
@@ -284,8 +321,9 @@ impl ExprType {
     pub fn shown_digits(&self) -> u8 {
         match self.ty {
             Some(ColumnType::Year) => FOUR_DIGITS,
+            Some(ColumnType::Bit(bits)) => DECIMALS_BYTES + bits.div_ceil(8),
             None => NOT_FIXED,
-            Some(ty) if ty.is_string() => NOT_FIXED,
+            Some(ty) if ty.has_collation() => NOT_FIXED,
             Some(_) => self.decimals,
         }
     }
@@ -295,11 +333,16 @@ impl ExprType {
     #[must_use]
     pub fn meta(&self, name: &str) -> ColumnMeta {
         const BINARY: u16 = 128;
-        let flags = if self.collation.is_binary() {
-            BINARY
-        } else {
-            0
+        const ENUM: u16 = 256;
+        const SET: u16 = 2048;
+        let mut flags = match self.ty {
+            Some(ColumnType::Enum(_)) => ENUM,
+            Some(ColumnType::Set(_)) => SET,
+            _ => 0,
         };
+        if self.collation.is_binary() && !matches!(self.ty, Some(ColumnType::Bit(_))) {
+            flags |= BINARY;
+        }
         ColumnMeta {
             database: String::new(),
             table: String::new(),
@@ -388,12 +431,37 @@ pub fn common_type(types: &[ExprType]) -> ExprType {
         return ExprType::null();
     };
     known
-        .fold(*first, |a, b| common_of_two(&a, b))
+        .fold(first.of_several(), |a, b| {
+            common_of_two(&a, &b.of_several())
+        })
         .computed()
         .nullable_if(nullable)
 }
 
+impl ExprType {
+    /// A type where others are beside it: what is chosen of members and other texts is a text.
+    #[must_use]
+    pub fn of_several(&self) -> ExprType {
+        if self.ty.is_some_and(ColumnType::has_members) {
+            ExprType {
+                nullable: self.nullable,
+                ..ExprType::string(self.length, self.collation, self.coercibility)
+            }
+        } else {
+            *self
+        }
+    }
+}
+
 fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
+    if a.is_string() != b.is_string() {
+        let (a, b) = (a.with_bytes(), b.with_bytes());
+        return common_of_unlike(&a, &b);
+    }
+    common_of_unlike(a, b)
+}
+
+fn common_of_unlike(a: &ExprType, b: &ExprType) -> ExprType {
     if a.is_string() || b.is_string() || a.is_temporal() != b.is_temporal() {
         let mixed = mix_results(a, b);
         let length = match (a.is_string(), b.is_string()) {
@@ -450,11 +518,14 @@ fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
 /// The common type of whole numbers; `None` if there is none. One without a sign that is as wide
 /// as any needs the next wider type to have a sign.
 fn common_integer(a: &ExprType, b: &ExprType) -> Option<ExprType> {
-    use ColumnType::{BigInt, Int, MediumInt, SmallInt, TinyInt, Year};
+    use ColumnType::{BigInt, Bit, Int, MediumInt, SmallInt, TinyInt, Year};
     if !a.is_integer() || !b.is_integer() {
         return None;
     }
     let ty = match (a.ty?, b.ty?) {
+        (Bit(a), Bit(b)) => Bit(a.max(b)),
+        // Together a decimal.
+        (Bit(_), _) | (_, Bit(_)) => return None,
         (Year, Year) => Year,
         (Year, TinyInt) | (TinyInt, Year) => SmallInt,
         (Year, other) | (other, Year) => other,
@@ -515,6 +586,7 @@ impl ExprType {
             Some(ColumnType::MediumInt) => (8, 0),
             Some(ColumnType::Int) => (10, 0),
             Some(ColumnType::Year) => (4, 0),
+            Some(ColumnType::Bit(bits)) => (bits.into(), 0),
             Some(ColumnType::Date) => (8, 0),
             Some(ColumnType::Time(fsp)) => (7, fsp.into()),
             Some(ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp)) => (14, fsp.into()),

@@ -48,6 +48,7 @@ impl ValueKind {
             }
             Value::Bytes(text) if text.len() <= TEXT_LENGTH_MAX as usize => ValueKind::Text,
             Value::Bytes(_) => ValueKind::LongText,
+            Value::Member(member) => ValueKind::of(&member.text),
             Value::Date(_) => ValueKind::Date,
             Value::Time(_) => ValueKind::Time,
             Value::DateTime(_) => ValueKind::DateTime,

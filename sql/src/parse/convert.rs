@@ -25,6 +25,8 @@ pub(super) struct Converter<'a> {
     pub points: usize,
     /// How far `in_updated_tables` has looked, and what it has seen.
     pub updated: UpdatedTables,
+    /// Where the word is that says what the statement does: behind WITH, if it has that.
+    pub verb: usize,
     /// The parentheses that are open now.
     pub open: Vec<Parenthesis>,
     /// Outside all of them.
@@ -114,7 +116,7 @@ impl Converter<'_> {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
-            self.refuse_missing(token, text, &lexer)?;
+            self.refuse_missing(token, text)?;
             if text == b"," && self.in_updated_tables() {
                 self.push(token, Out::make_word("CROSS", None));
                 self.push(token, Out::make_word("JOIN", None));
@@ -141,10 +143,14 @@ impl Converter<'_> {
                     self.push(Token { kind, ..token }, Out::make_word(&name, quote));
                     continue;
                 }
-                if let Some(rest) = self.take_charset(token, &lexer) {
+                if self.rewrite_table(token, &lexer)? {
+                    continue;
+                }
+                if let Some(rest) = self.take_words(token, &lexer)? {
                     lexer = rest;
                     continue;
                 }
+                self.note_verb(text);
                 self.note_clause(text);
                 self.note_locking(token, text, &lexer);
                 if self.rewrite_word(token, text, next) || self.rewrite_call(token, text, &lexer) {
@@ -325,10 +331,23 @@ impl Converter<'_> {
             || inside.kind == Inside::Tables && last.is_symbol(self.source, "(")
             || (inside.kind == Inside::Tables || inside.from) && last.is_symbol(self.source, ",");
         let next = after.clone().next_token();
-        let is_query = next.is_word(self.source, "SELECT") || next.is_word(self.source, "WITH");
+        let queries = ["SELECT", "WITH", "VALUES", "TABLE"];
+        let is_query = queries.iter().any(|word| next.is_word(self.source, word));
         match at_table && !is_query {
             true => Inside::Tables,
             false => Inside::Other,
+        }
+    }
+
+    /// Notes the UPDATE or DELETE behind WITH.
+    fn note_verb(&mut self, text: &[u8]) {
+        let writes = is_one_of(text, &["UPDATE", "DELETE"]);
+        if writes && self.begins_with("WITH") && self.open.is_empty() && self.last_is(")") {
+            self.verb = self.tokens.len();
+            self.updated = UpdatedTables {
+                seen: self.verb,
+                ..UpdatedTables::default()
+            };
         }
     }
 
@@ -369,7 +388,19 @@ impl Converter<'_> {
     fn note_locking(&mut self, token: Token, text: &[u8], after: &Lexer) {
         let of = |kind: &str| self.follows(&[kind, "FOR"]);
         if !is_one_of(text, &["OF"]) || !of("UPDATE") && !of("SHARE") {
-            if is_one_of(text, &["FOR", "NOWAIT", "SKIP", "ON", "INTO", "UNION"]) {
+            if is_one_of(
+                text,
+                &[
+                    "FOR",
+                    "NOWAIT",
+                    "SKIP",
+                    "ON",
+                    "INTO",
+                    "UNION",
+                    "EXCEPT",
+                    "INTERSECT",
+                ],
+            ) {
                 self.locking = None;
             }
             return;
@@ -405,19 +436,12 @@ impl Converter<'_> {
     }
 
     /// Refuses what MySQL has here and sqlparser does not.
-    fn refuse_missing(&self, token: Token, text: &[u8], after: &Lexer) -> Result<(), SqlError> {
-        if token.kind != Kind::Word || !self.last_is(")") && !self.last_is("(") {
-            return Ok(());
-        }
-        let rows = is_one_of(text, &["VALUES"])
-            && after.clone().next_token().is_word(self.source, "ROW")
-            && self.last_is("(");
-        let writes = is_one_of(text, &["UPDATE", "DELETE"]) && self.last_is(")");
-        if rows {
-            return Err(SqlError::not_supported("VALUES"));
-        }
-        if writes && self.begins_with("WITH") {
-            return Err(SqlError::not_supported("WITH before UPDATE and DELETE"));
+    fn refuse_missing(&self, token: Token, text: &[u8]) -> Result<(), SqlError> {
+        if token.kind == Kind::Word && is_one_of(text, &["EXCLUDE"]) {
+            let ends = ["PRECEDING", "FOLLOWING", "ROW"];
+            if ends.iter().any(|word| self.follows(&[word])) {
+                return Err(SqlError::not_supported("EXCLUDE"));
+            }
         }
         Ok(())
     }
@@ -431,7 +455,7 @@ impl Converter<'_> {
     /// Whether the tokens so far name the tables that DELETE deletes from.
     fn deletes_from_tables(&self) -> bool {
         let is = |token: &Token, word: &str| token.is_word(self.source, word);
-        let mut tokens = self.tokens.iter();
+        let mut tokens = self.tokens.iter().skip(self.verb);
         tokens.next().is_some_and(|first| is(first, "DELETE"))
             && !tokens.any(|token| is(token, "SELECT") || is(token, "WHERE"))
     }
@@ -514,6 +538,98 @@ impl Converter<'_> {
         Some(lexer)
     }
 
+    /// TABLE t as a query: SELECT * FROM t. True if the word is done with.
+    fn rewrite_table(&mut self, token: Token, after: &Lexer) -> Result<bool, SqlError> {
+        if !token.is_word(self.source, "TABLE") || !self.begins_query() {
+            return Ok(false);
+        }
+        let mut lexer = after.clone();
+        lexer.next_token();
+        let mut next = lexer.next_token();
+        if next.is_symbol(self.source, ".") {
+            lexer.next_token();
+            next = lexer.next_token();
+        }
+        let ends = [
+            "ORDER",
+            "LIMIT",
+            "INTO",
+            "UNION",
+            "EXCEPT",
+            "INTERSECT",
+            "ON",
+            "FOR",
+            "LOCK",
+        ];
+        let goes_on = next.kind == Kind::End
+            || [")", ";"]
+                .iter()
+                .any(|symbol| next.is_symbol(self.source, symbol))
+            || ends.iter().any(|word| next.is_word(self.source, word));
+        if !goes_on {
+            self.tokens.push(next);
+            return Err(self.error_here());
+        }
+        self.push(token, Out::make_word("SELECT", None));
+        self.push(token, Out::Mul);
+        self.push(token, Out::make_word("FROM", None));
+        self.open.last_mut().unwrap_or(&mut self.outside).from = true;
+        Ok(true)
+    }
+
+    /// Whether a query can begin behind the tokens so far.
+    fn begins_query(&self) -> bool {
+        let Some(last) = self.tokens.last() else {
+            return true;
+        };
+        let operators = ["UNION", "EXCEPT", "INTERSECT"];
+        let is = |token: &Token, words: &[&str]| {
+            words.iter().any(|word| token.is_word(self.source, word))
+        };
+        let before = self.tokens.iter().rev().nth(1);
+        let combines = is(last, &operators)
+            || is(last, &["ALL", "DISTINCT"]) && before.is_some_and(|t| is(t, &operators));
+        let inserts = self.begins_with("INSERT") || self.begins_with("REPLACE");
+        let into = inserts && !is(last, &["INSERT", "REPLACE", "INTO", "IGNORE"]);
+        let explains = self.tokens.len() == 1 && self.begins_with("EXPLAIN");
+        let follows_with = self.begins_with("WITH") && self.last_is(")");
+        combines || into || explains || follows_with || self.last_is("(")
+    }
+
+    /// Words that are taken together: then the lexer behind them.
+    fn take_words<'l>(
+        &mut self,
+        token: Token,
+        after: &Lexer<'l>,
+    ) -> Result<Option<Lexer<'l>>, SqlError> {
+        match self.take_from_first(token, after)? {
+            None => Ok(self.take_charset(token, after)),
+            rest => Ok(rest),
+        }
+    }
+
+    /// NTH_VALUE(…) FROM FIRST, which is what it does anyway: then the lexer behind it.
+    fn take_from_first<'l>(
+        &self,
+        token: Token,
+        after: &Lexer<'l>,
+    ) -> Result<Option<Lexer<'l>>, SqlError> {
+        if !token.is_word(self.source, "FROM") || !self.last_is(")") {
+            return Ok(None);
+        }
+        let mut lexer = after.clone();
+        let which = lexer.next_token();
+        let next = lexer.clone().next_token();
+        let goes_on = ["OVER", "RESPECT", "IGNORE"];
+        if !goes_on.iter().any(|word| next.is_word(self.source, word)) {
+            return Ok(None);
+        }
+        if which.is_word(self.source, "LAST") {
+            return Err(SqlError::not_supported("FROM LAST"));
+        }
+        Ok(which.is_word(self.source, "FIRST").then_some(lexer))
+    }
+
     /// The last words so far, newest first, are these (upper case)?
     fn follows(&self, words: &[&str]) -> bool {
         words
@@ -547,8 +663,8 @@ impl Converter<'_> {
             }
         }
         *seen = self.tokens.len();
-        let first = self.tokens.first();
-        let updates = first.is_some_and(|token| token.is_word(self.source, "UPDATE"));
+        let verb = self.tokens.get(self.verb);
+        let updates = verb.is_some_and(|token| token.is_word(self.source, "UPDATE"));
         updates && !*over && *depth == 0
     }
 
@@ -596,9 +712,9 @@ impl Converter<'_> {
             self.push(token, Out::make_word("SHARE", None));
             return true;
         }
-        let first = self.tokens.first().map(|t| t.text(self.source));
+        let first = self.tokens.get(self.verb).map(|t| t.text(self.source));
         let of = |word: &str| first.is_some_and(|f| f.eq_ignore_ascii_case(word.as_bytes()));
-        let leading = self.tokens.len() == 1;
+        let leading = self.tokens.len() == self.verb + 1;
         if leading && (of("UPDATE") || of("DELETE")) {
             if is("IGNORE") {
                 self.ignore = true;

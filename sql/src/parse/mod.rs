@@ -213,6 +213,71 @@ impl Text<'_> {
         self.error_at(end.saturating_add(self.open_behind(index_of(part), end)))
     }
 
+    /// 1064 where a part of the tree begins, with its sign and the parentheses around it.
+    #[must_use]
+    pub fn error_at_span(&self, part: Span) -> SqlError {
+        let mut first = index_of(part).min(self.tokens.len());
+        let is = |at: usize, symbol: &str| {
+            let token = self.tokens.get(at);
+            token.is_some_and(|token| token.is_symbol(self.source, symbol))
+        };
+        let is_name = |at: usize| {
+            let token = self.tokens.get(at);
+            token.is_some_and(|token| matches!(token.kind, Kind::Word | Kind::QuotedName))
+        };
+        // The parenthesis of a call is none around its arguments.
+        while first > 0
+            && (is(first - 1, "-") || is(first - 1, "(") && !is_name(first.saturating_sub(2)))
+        {
+            first -= 1;
+        }
+        self.error_at(first)
+    }
+
+    /// 1064 at the row of a VALUES clause, whose first expression this is, if it stands there without
+    /// the word ROW.
+    pub fn refuse_row_without_word(&self, first: Span) -> Result<(), SqlError> {
+        let mut open = index_of(first).min(self.tokens.len());
+        let token = |at: usize| self.tokens.get(at);
+        let is_open = |at: usize| token(at).is_some_and(|t| t.is_symbol(self.source, "("));
+        while open > 0 && is_open(open - 1) {
+            open -= 1;
+        }
+        match open.checked_sub(1).and_then(token) {
+            Some(before) if before.is_word(self.source, "ROW") => Ok(()),
+            _ => Err(self.error_at(open)),
+        }
+    }
+
+    /// 1064 behind a call of the function whose name this is.
+    #[must_use]
+    pub fn error_behind_call(&self, name: Span) -> SqlError {
+        self.error_at(self.end_of_call(name).saturating_add(1))
+    }
+
+    /// 1064 where the parentheses of such a call end.
+    #[must_use]
+    pub fn error_at_end_of_call(&self, name: Span) -> SqlError {
+        self.error_at(self.end_of_call(name))
+    }
+
+    fn end_of_call(&self, name: Span) -> usize {
+        let open = index_of(name).saturating_add(1);
+        let mut depth = 0_usize;
+        let tokens = self.tokens.iter().enumerate().skip(open);
+        for (at, token) in tokens {
+            if token.is_symbol(self.source, "(") {
+                depth += 1;
+            } else if token.is_symbol(self.source, ")") {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at;
+                }
+            }
+        }
+        self.tokens.len()
+    }
+
     /// 1064 at a token; past the last one: at the end.
     fn error_at(&self, index: usize) -> SqlError {
         let start = self
@@ -290,6 +355,7 @@ pub fn parse<R>(
         warnings: Vec::new(),
         points: 0,
         updated: convert::UpdatedTables::default(),
+        verb: 0,
         open: Vec::new(),
         outside: convert::Parenthesis::default(),
         locking: None,
@@ -309,13 +375,6 @@ pub fn parse<R>(
         mode,
         tokens,
     };
-    if text
-        .tokens
-        .first()
-        .is_some_and(|t| t.is_word(source, "TABLE"))
-    {
-        return Err(SqlError::not_supported("TABLE"));
-    }
     if depth > DEPTH_MAX {
         return Err(SqlError::nesting_too_deep());
     }

@@ -75,7 +75,36 @@ impl Planner<'_> {
         self.names().in_aggregate = true;
         let args = self.aggregate_args(list);
         self.names().in_aggregate = false;
-        let (mut args, order) = args?;
+        self.aggregate_of(name, list, function, args?)
+    }
+
+    /// The same with OVER: other aggregates may be in its arguments.
+    pub(super) fn aggregate_over(
+        &mut self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+    ) -> Result<Aggregate, SqlError> {
+        let function = self.aggregate_function(name, list)?;
+        if let AggregateFunction::GroupConcat(_) = function {
+            return Err(SqlError::not_supported("group_concat as window function"));
+        }
+        if is_distinct(list) && function.can_be_distinct() {
+            return Err(SqlError::not_supported("<window function>(DISTINCT ..)"));
+        }
+        let args = self.aggregate_args(list)?;
+        if args.0.len() > 1 {
+            return Err(self.text.error_at_word(","));
+        }
+        self.aggregate_of(name, list, function, args)
+    }
+
+    fn aggregate_of(
+        &self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+        function: AggregateFunction,
+        (mut args, order): (Vec<Computed>, Vec<SortKey>),
+    ) -> Result<Aggregate, SqlError> {
         as_numbers(&function, &mut args);
         if function == AggregateFunction::Count && !is_distinct(list) && is_never_null(&args) {
             return Ok(self.count_rows());
@@ -327,7 +356,7 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
         let own = infer(&arg.expr);
         let (whole, scale) = own.digits();
         let ty = match own.ty {
-            Some(from) if !from.is_string() && !from.is_temporal() => continue,
+            Some(from) if !from.has_collation() && !from.is_temporal() => continue,
             // Dates and times are summed exactly.
             Some(from) if from.is_temporal() && ty.ty == Some(ColumnType::Double) => {
                 ExprType::decimal(whole + scale, scale)
@@ -387,14 +416,12 @@ fn aggregate_type(
         AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
             ExprType::bigint(true)
         }
-        AggregateFunction::Min | AggregateFunction::Max => arg.or_null(),
+        AggregateFunction::Min | AggregateFunction::Max => arg.without_members().or_null(),
         AggregateFunction::Sum => match arg.ty {
             Some(ColumnType::Decimal { precision, scale }) => {
                 ExprType::decimal(u32::from(precision) + 22, scale.into()).or_null()
             }
-            Some(ty) if ty.is_integer() || ty == ColumnType::Year => {
-                ExprType::decimal(arg.length + 21, 0).or_null()
-            }
+            Some(_) if arg.is_integer() => ExprType::decimal(arg.length + 21, 0).or_null(),
             _ => ExprType::double().or_null(),
         },
         AggregateFunction::Avg => match arg.ty {
@@ -402,13 +429,12 @@ fn aggregate_type(
                 ExprType::decimal(u32::from(precision) + digits, u32::from(scale) + digits)
                     .or_null()
             }
-            Some(ty) if ty.is_integer() || ty == ColumnType::Year => {
-                ExprType::decimal(arg.length + digits, digits).or_null()
-            }
+            Some(_) if arg.is_integer() => ExprType::decimal(arg.length + digits, digits).or_null(),
             _ => ExprType::double().or_null(),
         },
         AggregateFunction::Variance { .. } => ExprType::double().or_null(),
         AggregateFunction::GroupConcat(_) => {
+            let arg = arg.with_bytes();
             let collation = if arg.is_string() {
                 arg.collation
             } else {

@@ -42,8 +42,8 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
                 meta.flags |= BINARY;
             }
         }
-        ty if ty.is_string() && column.collation.is_by_code() => meta.flags |= BINARY,
-        ty if !ty.is_string() && !ty.is_temporal() => meta.flags &= !BINARY,
+        ty if ty.has_collation() && column.collation.is_by_code() => meta.flags |= BINARY,
+        ty if !ty.has_collation() && !ty.is_temporal() => meta.flags &= !BINARY,
         _ => {}
     }
     if column.auto_increment {

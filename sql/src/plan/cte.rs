@@ -6,7 +6,7 @@
 //! Which operands name it is found by compiling them.
 
 use super::{
-    Derived, Input, Planner, Query, Recursion,
+    Combined, Derived, Input, Planner, Query, Recursion,
     scope::{Names, Outside},
 };
 use crate::{error::SqlError, expr::ExprType, output::ColumnMeta};
@@ -149,7 +149,7 @@ impl Planner<'_> {
             if part.types.len() != columns.len() {
                 return Err(SqlError::select_column_counts_differ());
             }
-            check_part(&part, number, name)?;
+            check_part(&part, number, name, operand)?;
             parts.push(part);
         }
         self.common.truncate(depth);
@@ -258,8 +258,22 @@ fn spine(body: &ast::SetExpr) -> Spine<'_> {
     spine
 }
 
+/// Whether it is an INTERSECT or EXCEPT.
+fn intersects(operand: &ast::SetExpr) -> bool {
+    match operand {
+        ast::SetExpr::Query(inner) => intersects(&inner.body),
+        ast::SetExpr::SetOperation { op, .. } => *op != ast::SetOperator::Union,
+        _ => false,
+    }
+}
+
 /// A recursive part must see each new row by itself: 3575 and 3577.
-fn check_part(part: &Query, number: usize, name: &str) -> Result<(), SqlError> {
+fn check_part(
+    part: &Query,
+    number: usize,
+    name: &str,
+    operand: &ast::SetExpr,
+) -> Result<(), SqlError> {
     let is_working = |s: &&super::Source| matches!(s.input, Input::Working(n) if n == number);
     let own: usize = part
         .blocks
@@ -268,6 +282,10 @@ fn check_part(part: &Query, number: usize, name: &str) -> Result<(), SqlError> {
         .sum();
     let mut all = 0;
     part.each_source(&mut |source| all += usize::from(is_working(&source)));
+    let combines = !matches!(part.combined, Combined::Union { .. });
+    if combines || own == 0 && intersects(operand) {
+        return Err(SqlError::recursive_in_set_operation());
+    }
     if own != 1 || all != 1 {
         return Err(SqlError::recursive_reference(name));
     }
@@ -281,7 +299,7 @@ fn check_part(part: &Query, number: usize, name: &str) -> Result<(), SqlError> {
         if outer {
             return Err(SqlError::recursive_left_join(name));
         }
-        if block.grouping.is_some() {
+        if block.grouping.is_some() || block.windowing.is_some() {
             return Err(SqlError::recursive_aggregation(name));
         }
         if block.distinct || !block.order.is_empty() || block.limit.is_some() {

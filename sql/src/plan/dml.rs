@@ -109,14 +109,14 @@ impl Planner<'_> {
     }
 
     /// Brings the tables that a SELECT reads into the scope of ON DUPLICATE KEY UPDATE: their
-    /// columns are in the slots after those of the new row. Of groups and of a UNION there are
-    /// none.
+    /// columns are in the slots after those of the new row. Of groups, of a UNION and of what window
+    /// functions were computed for there are none.
     fn name_sources(&mut self, select: &ast::Query, query: &Query) -> Result<Sources, SqlError> {
         let (ast::SetExpr::Select(select), [block]) = (body_of(select), query.blocks.as_slice())
         else {
             return Ok(Sources::default());
         };
-        if block.grouping.is_some() {
+        if block.grouping.is_some() || block.windowing.is_some() {
             return Ok(Sources::default());
         }
         let mark = self.mark();
@@ -439,6 +439,14 @@ impl Planner<'_> {
         })
     }
 
+    /// A table of WITH is not changed.
+    fn refuse_common(&self, name: &ast::ObjectName, statement: &str) -> Result<(), SqlError> {
+        match self.common_table(name) {
+            Some(common) => Err(SqlError::not_updatable(&common.name, statement)),
+            None => Ok(()),
+        }
+    }
+
     /// Compiles UPDATE of one table.
     pub(super) fn update(
         &mut self,
@@ -447,6 +455,7 @@ impl Planner<'_> {
     ) -> Result<Update, SqlError> {
         self.plain_update(update)?;
         let (name, alias, hints) = self.table_factor(&update.table.relation)?;
+        self.refuse_common(name, "UPDATE")?;
         let table = self.written_table(name, alias)?;
         let hints = self.hints(&table, alias, hints)?;
         let mut names = Names::new(Outside::All);
@@ -542,6 +551,7 @@ impl Planner<'_> {
         };
         self.plain_delete(delete)?;
         let (name, alias, hints) = self.table_factor(&from.relation)?;
+        self.refuse_common(name, "DELETE")?;
         let table = self.written_table(name, alias)?;
         if let Some(hint) = hints.first() {
             let word = hint.hint_type.to_string();

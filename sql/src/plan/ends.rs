@@ -2,7 +2,8 @@
 //! the column after those that conditions give values for.
 
 use super::{Access, AggregateFunction, Block, Planner, from::From, walk};
-use crate::expr::Expr;
+use crate::expr::{Expr, infer};
+use cohort_engine::types::ColumnType;
 use std::collections::BTreeSet;
 
 impl Planner<'_> {
@@ -31,6 +32,11 @@ impl Planner<'_> {
             let column = slot
                 .zip(first)
                 .and_then(|(slot, first)| slot.checked_sub(first));
+            // The order of members in an index is not that of their texts.
+            let ty = aggregate.args.first().and_then(|a| infer(&a.expr).ty);
+            if ty.is_some_and(ColumnType::has_members) {
+                return Vec::new();
+            }
             let order = column.map(|column| [(column, desc)]);
             let order = order.as_ref().map(<[(usize, bool); 1]>::as_slice);
             let end = self.choose(from, leaf, &[], conditions, wanted, order, true);

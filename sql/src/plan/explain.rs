@@ -1,12 +1,14 @@
 //! EXPLAIN: the tabular form, from the plan that would be executed.
 
-use super::{Access, Block, Bound, Derived, Input, Planner, Query, Source, access, dml, walk};
+use super::{
+    Access, Block, Bound, Combined, Derived, Input, Planner, Query, Source, access, dml, walk,
+};
 use crate::{
     error::SqlError,
     expr::{ExprType, coercibility},
     output::ColumnMeta,
 };
-use cohort_engine::types::{Collation, Column, ColumnType, Decimal, Index, Table, Value};
+use cohort_engine::types::{Collation, ColumnType, Decimal, Index, Table, Value};
 use rustc_hash::FxHashMap;
 use sqlparser::ast;
 use std::sync::Arc;
@@ -151,14 +153,24 @@ impl Explainer {
             let kind = match (i, union || nested) {
                 (0, false) => alone,
                 (0, true) => first,
-                _ => "UNION",
+                _ => match query.combined {
+                    Combined::Union { .. } => "UNION",
+                    Combined::Intersect { .. } => "INTERSECT",
+                    Combined::Except { .. } => "EXCEPT",
+                },
             };
             self.block(block, kind, id);
         }
-        if union && query.distinct > 0 {
+        let result = match query.combined {
+            Combined::Union { distinct: 0 } => None,
+            Combined::Union { .. } => Some(("UNION RESULT", "union")),
+            Combined::Intersect { .. } => Some(("INTERSECT RESULT", "intersect")),
+            Combined::Except { .. } => Some(("EXCEPT RESULT", "except")),
+        };
+        if union && let Some((select_type, name)) = result {
             self.rows.push(Row {
-                select_type: "UNION RESULT",
-                table: Some(format!("<union{}>", ids.join(","))),
+                select_type,
+                table: Some(format!("<{name}{}>", ids.join(","))),
                 access: Some("ALL"),
                 extra: vec!["Using temporary"],
                 ..Row::default()
@@ -183,26 +195,34 @@ impl Explainer {
                 row.rows = Some(1);
             }
             if i == 0 {
-                if block.grouping.as_ref().is_some_and(|g| !g.keys.is_empty()) || block.distinct {
+                let grouping = block.grouping.as_ref().filter(|g| !g.keys.is_empty());
+                let rolls_up = grouping.is_some_and(|g| g.rollup.is_some());
+                if grouping.is_some() && !rolls_up || block.distinct {
                     row.extra.push("Using temporary");
                 }
-                if !block.order.is_empty() && !block.presorted {
+                let windows = block.windowing.iter().flat_map(|w| &w.windows);
+                let sorts = windows.into_iter().any(|window| !window.keys.is_empty());
+                if sorts || rolls_up || !block.order.is_empty() && !block.presorted {
                     row.extra.push("Using filesort");
                 }
             }
-            if let Input::Derived(derived, _) = &source.input {
+            if let Input::Derived(derived, given) = &source.input {
                 // Several may read it: it is shown once.
                 let new = self.last_id + 1 + queries.len() as u64;
                 let at = *self.derived.entry(Arc::as_ptr(derived)).or_insert(new);
                 row.table = Some(format!("<derived{at}>"));
                 if at == new {
-                    queries.push(&derived.query);
+                    let kind = match given.is_empty() {
+                        true => "DERIVED",
+                        false => "DEPENDENT DERIVED",
+                    };
+                    queries.push((&derived.query, kind));
                 }
             }
             self.rows.push(row);
         }
-        for query in queries {
-            self.query(query, "DERIVED", "DERIVED");
+        for (query, kind) in queries {
+            self.query(query, kind, kind);
         }
         for query in &block.subqueries {
             let query = &query.query;
@@ -305,30 +325,10 @@ fn key_length(table: &Table, index: &Index, parts: usize) -> u32 {
             let column = table.columns.get(usize::from(part.column))?;
             let bytes = match part.prefix {
                 Some(chars) => u32::from(chars) * column.collation.max_char_bytes(),
-                None => stored_bytes(column),
+                None => column.value_bytes(),
             };
             let variable = matches!(column.ty, ColumnType::VarChar(_) | ColumnType::Text(_));
             Some(bytes + 2 * u32::from(variable) + u32::from(column.nullable))
         })
         .sum()
-}
-
-/// How many bytes a value of a column takes in a key of MySQL's.
-fn stored_bytes(column: &Column) -> u32 {
-    let fraction = |fsp: u8| u32::from(fsp).div_ceil(2);
-    match column.ty {
-        ColumnType::Float => 4,
-        ColumnType::Double => 8,
-        ColumnType::Decimal { precision, scale } => {
-            let bytes = |digits: u8| u32::from(digits / 9) * 4 + u32::from(digits % 9).div_ceil(2);
-            bytes(precision - scale) + bytes(scale)
-        }
-        ColumnType::Date => 3,
-        ColumnType::Year => 1,
-        ColumnType::Time(fsp) => 3 + fraction(fsp),
-        ColumnType::Timestamp(fsp) => 4 + fraction(fsp),
-        ColumnType::DateTime(fsp) => 5 + fraction(fsp),
-        ty if ty.is_integer() => ty.integer_bytes(),
-        _ => column.max_bytes(),
-    }
 }

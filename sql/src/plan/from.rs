@@ -3,7 +3,8 @@
 use super::{
     Derived, Planner, Query, TableUse,
     cte::{Common, CommonTable, Computing},
-    scope::{Outside, dotted},
+    place::leaf_of,
+    scope::{Names, Outside, dotted},
     walk::conjuncts,
 };
 use crate::{
@@ -118,7 +119,7 @@ impl Planner<'_> {
             let mut rest = nested.joins.iter();
             return rest.try_fold(first, |left, join| self.join(left, join, from));
         }
-        let right = self.factor(relation, from)?;
+        let right = self.right_factor(join, from)?;
         let begin = left.conditions;
         let (constraint, outer, swap) = match join_operator {
             J::StraightJoin(c) => {
@@ -176,6 +177,22 @@ impl Planner<'_> {
             conditions: begin,
             star,
         })
+    }
+
+    /// The table that is joined. In RIGHT JOIN LATERAL does not see what it is joined with.
+    fn right_factor(&mut self, join: &ast::Join, from: &mut From) -> Result<Part, SqlError> {
+        let swaps = matches!(
+            join.join_operator,
+            ast::JoinOperator::Right(_) | ast::JoinOperator::RightOuter(_)
+        );
+        if !swaps {
+            return self.factor(&join.relation, from);
+        }
+        let visible = from.leaves.len()..usize::MAX;
+        let before = std::mem::replace(&mut self.names().visible, visible);
+        let part = self.factor(&join.relation, from);
+        self.names().visible = before;
+        part
     }
 
     /// What the parser took for joined first, because the join before it has no condition.
@@ -329,19 +346,23 @@ impl Planner<'_> {
                 alias,
                 sample,
             } => {
-                if *lateral {
-                    return Err(SqlError::not_supported("LATERAL"));
-                }
                 self.text.refuse("TABLESAMPLE", sample.is_some())?;
                 let Some(alias) = alias else {
                     return Err(SqlError::derived_without_alias());
                 };
                 let compile = |planner: &mut Self| planner.query(subquery);
-                let (table, named) = self.derived(Outside::Beyond, compile)?;
+                let outside = match lateral {
+                    true => Outside::All,
+                    false => Outside::Beyond,
+                };
+                let (table, named) = self.derived(outside, compile)?;
                 let columns = derived_columns(alias, named, &table.query)?;
                 let name = alias.name.value.clone();
                 let at = self.names().add_table(name, String::new(), None, columns)?;
-                from.leaves.push(Leaf::of_derived(table));
+                let leaf = Leaf::of_derived(table);
+                // What it sees must be there when it is read.
+                from.straight |= leaf.is_lateral(self.names());
+                from.leaves.push(leaf);
                 Ok(self.part(at, from))
             }
             ast::TableFactor::NestedJoin {
@@ -601,6 +622,22 @@ impl Leaf {
             lock: None,
             hints: Vec::new(),
         }
+    }
+}
+
+impl Leaf {
+    /// The slots of the block that it sees.
+    pub fn given(&self) -> impl Iterator<Item = usize> {
+        let given = match &self.input {
+            LeafInput::Derived(_, given) => given.as_slice(),
+            LeafInput::Stored(_) | LeafInput::Virtual(_) | LeafInput::Working(_) => &[],
+        };
+        given.iter().map(|(from, _)| *from)
+    }
+
+    /// Whether it sees the rows of tables before it.
+    pub fn is_lateral(&self, names: &Names) -> bool {
+        self.given().any(|slot| leaf_of(slot, names).is_some())
     }
 }
 

@@ -1,7 +1,7 @@
 //! ONLY_FULL_GROUP_BY: what is selected of a group must be the same for all its rows.
 
 use super::{
-    Block, Computed, Usage,
+    Block, Computed, Grouping, Usage,
     from::From,
     scope::{Names, slot_expr},
     walk::{self, is_constant, slot},
@@ -49,13 +49,26 @@ pub(super) fn check(
                 continue;
             };
             let column = checker.full_name(slot);
-            return Err(match grouping.explicit {
-                true => SqlError::not_in_group_by(i + 1, clause, column),
-                false => SqlError::mix_of_group_functions(i + 1, clause, column),
-            });
+            return Err(refusal(grouping, i, clause, column));
+        }
+    }
+    for (window, keys) in &names.window_keys {
+        for (i, key) in keys.iter().enumerate() {
+            if let Some(slot) = checker.free_column(key) {
+                let clause = format!("PARTITION BY or ORDER BY clause of window '{window}'");
+                return Err(refusal(grouping, i, &clause, checker.full_name(slot)));
+            }
         }
     }
     Ok(())
+}
+
+/// 1055 or 1140 for the expression of this number.
+fn refusal(grouping: &Grouping, number: usize, clause: &str, column: String) -> SqlError {
+    match grouping.explicit {
+        true => SqlError::not_in_group_by(number + 1, clause, column),
+        false => SqlError::mix_of_group_functions(number + 1, clause, column),
+    }
 }
 
 /// Of rows that are distinct in what is selected, ORDER BY sees nothing else.
@@ -98,6 +111,10 @@ impl Checker<'_> {
 
     /// The column that a slot is, or that a subquery reads whose result it is.
     fn free_slot(&self, slot: usize) -> Option<usize> {
+        if self.names.is_window_result(slot) {
+            let read = self.names.read_by_window(slot);
+            return read.into_iter().find_map(|expr| self.free_column(&expr));
+        }
         let subquery = self.names.subquery_of(slot);
         let Some(subquery) = subquery.and_then(|n| self.names.subqueries.get(n)) else {
             let is_key = self.keys.iter().any(|key| walk::slot(key) == Some(slot));
@@ -198,6 +215,10 @@ pub(super) fn keep_volatile(block: &mut Block, names: &mut Names) {
     let Some(grouping) = &mut block.grouping else {
         return;
     };
+    // What refers to a key reads a slot already.
+    if grouping.rollup.is_some() {
+        return;
+    }
     for (number, key) in grouping.keys.iter().enumerate() {
         if !is_volatile(&key.expr) {
             continue;
@@ -211,8 +232,10 @@ pub(super) fn keep_volatile(block: &mut Block, names: &mut Names) {
         }
         let having = block.having.iter_mut().map(|having| &mut having.expr);
         let order = block.order.iter_mut().map(|order| &mut order.value.expr);
+        let windows = block.windowing.iter_mut().flat_map(|w| &mut w.inputs);
         having
             .chain(order)
+            .chain(windows.map(|input| &mut input.value.expr))
             .for_each(|expr| replace(expr, &key.expr, &value));
     }
 }

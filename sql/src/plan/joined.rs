@@ -100,7 +100,7 @@ impl Planner<'_> {
         self.check_moves(&wanted)?;
         let mut changed = Vec::with_capacity(wanted.len());
         for target in wanted {
-            let (table, first_slot) = self.lock_target(&mut from, target.leaf)?;
+            let (table, first_slot) = self.lock_target(&mut from, &target)?;
             let defaults = self.defaults(&table)?;
             changed.push(Target {
                 table,
@@ -161,8 +161,13 @@ impl Planner<'_> {
     fn lock_target(
         &mut self,
         from: &mut From,
-        leaf: usize,
+        target: &Wanted,
     ) -> Result<(Arc<Table>, usize), SqlError> {
+        let leaf = target.leaf;
+        let statement = match target.assignments.is_empty() {
+            true => "DELETE",
+            false => "UPDATE",
+        };
         let first_slot = self.names().tables.get(leaf).map_or(0, |t| t.first_slot);
         let alias = self.names().tables.get(leaf).map(|t| t.alias.clone());
         match from.leaves.get_mut(leaf) {
@@ -174,9 +179,10 @@ impl Planner<'_> {
                     Ok((table, first_slot))
                 }
                 LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
-                LeafInput::Derived(..) | LeafInput::Working(_) => {
-                    Err(SqlError::not_updatable(alias.unwrap_or_default(), "UPDATE"))
-                }
+                LeafInput::Derived(..) | LeafInput::Working(_) => Err(SqlError::not_updatable(
+                    alias.unwrap_or_default(),
+                    statement,
+                )),
             },
             None => Err(SqlError::internal("a target outside its join")),
         }

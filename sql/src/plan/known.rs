@@ -61,7 +61,7 @@ impl Finder<'_> {
     fn column(&self, expr: &Expr, collation: Collation) -> Option<usize> {
         let position = walk::slot(expr)?.checked_sub(self.first)?;
         let column = self.table.columns.get(position)?;
-        let comparable = !column.ty.is_string() || column.collation == collation;
+        let comparable = !column.ty.has_collation() || column.collation == collation;
         (comparable && !matches!(column.ty, ColumnType::Float)).then_some(position)
     }
 

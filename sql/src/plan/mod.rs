@@ -1,8 +1,8 @@
 //! Plans: how a statement is executed, independent of its parameters.
 //!
 //! A query is one or several blocks (UNION). A block evaluates everything on one row of slots:
-//! the columns of its tables, values of the enclosing query that it refers to, and aggregates
-//! each have a slot of their own. Its tables are read in order, each for every row of those
+//! the columns of its tables, values of the enclosing query that it refers to, aggregates and
+//! window functions each have a slot of their own. Its tables are read in order, each for every row of those
 //! before it, as nested loops; an access path looks up what it needs with the values that are
 //! already in the row. So a lookup by a constant, by a column of a table before and by a column
 //! of the enclosing query are one thing, and so are a point lookup and a join.
@@ -25,15 +25,19 @@ mod known;
 mod place;
 mod query;
 mod relations;
+mod rollup;
 mod scope;
 mod tree;
 mod union;
 mod walk;
+mod window;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
 pub use relations::{Parent, Reference, Relations, TableRelations};
+pub use rollup::Rollup;
 pub use tree::*;
+pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
 
 use crate::{
     error::SqlError,
@@ -133,7 +137,8 @@ pub fn compile(
         user_variables: Vec::new(),
     };
     let mut writes = true;
-    let (body, columns) = match &parsed.statement {
+    let statement = planner.behind_with(&parsed.statement)?;
+    let (body, columns) = match statement {
         ast::Statement::Query(query) => {
             let (query, columns) = planner.top_query(query)?;
             writes = false;
@@ -191,6 +196,26 @@ pub fn compile(
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
     })
+}
+
+impl Planner<'_> {
+    /// The UPDATE or DELETE behind WITH, whose tables come into scope; else the statement itself.
+    fn behind_with<'p>(
+        &mut self,
+        statement: &'p ast::Statement,
+    ) -> Result<&'p ast::Statement, SqlError> {
+        let ast::Statement::Query(query) = statement else {
+            return Ok(statement);
+        };
+        let (ast::SetExpr::Update(writes) | ast::SetExpr::Delete(writes)) = query.body.as_ref()
+        else {
+            return Ok(statement);
+        };
+        if let Some(with) = &query.with {
+            self.with(with)?;
+        }
+        Ok(writes)
+    }
 }
 
 /// How deep the execution of a statement recurses whose queries nest so deep and whose deepest

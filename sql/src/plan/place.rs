@@ -11,7 +11,7 @@ use super::{
     from::{From, Group, Leaf, LeafInput},
     known,
     scope::{NamedTable, Names},
-    walk,
+    walk, window,
 };
 use crate::{
     error::SqlError,
@@ -65,6 +65,7 @@ impl Planner<'_> {
         let order = self.join_order(&from, &top, &wanted)?;
         self.sources(block, from, top, &order, &wanted)?;
         let names = self.names();
+        window::keep_slots(block, names);
         block.slots = names.slots;
         block.outer = names
             .outer
@@ -88,6 +89,8 @@ impl Planner<'_> {
         from.groups.iter().flat_map(|g| &g.on).for_each(&mut add);
         block.output.iter().for_each(|o| add(&o.expr));
         block.order.iter().for_each(|o| add(&o.value.expr));
+        let windowing = block.windowing.iter().flat_map(|w| &w.inputs);
+        windowing.for_each(|input| add(&input.value.expr));
         block.having.iter().for_each(|h| add(&h.expr));
         if let Some(grouping) = &block.grouping {
             grouping.keys.iter().for_each(|k| add(&k.expr));
@@ -95,6 +98,12 @@ impl Planner<'_> {
                 aggregate.args.iter().for_each(|a| add(&a.expr));
                 aggregate.order.iter().for_each(|o| add(&o.value.expr));
             }
+        }
+        slots.extend(from.leaves.iter().flat_map(Leaf::given));
+        if let Some(windowing) = &block.windowing {
+            windowing.slots(&mut |slot| {
+                slots.insert(slot);
+            });
         }
         slots
     }
@@ -181,7 +190,7 @@ impl Planner<'_> {
             let before = order.get(..position).unwrap_or_default();
             let conditions = usable(&from, &top, leaf).to_vec();
             let sort = sort.as_deref().filter(|_| position == 0);
-            let limit = block.limit.is_some() && order.len() == 1;
+            let limit = block.limit.is_some() && block.windowing.is_none() && order.len() == 1;
             let choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
             if choice.as_ref().is_some_and(|c| c.ordered) {
                 block.presorted = true;
@@ -192,7 +201,11 @@ impl Planner<'_> {
             let bounded = choice
                 .as_ref()
                 .is_some_and(|c| !c.access.alternatives.is_empty());
-            let hash = if bounded || position == 0 || from.keyed {
+            let lateral = from
+                .leaves
+                .get(leaf)
+                .is_some_and(|l| l.is_lateral(self.names()));
+            let hash = if bounded || position == 0 || from.keyed || lateral {
                 Vec::new()
             } else {
                 hash_keys(&conditions, self.names(), leaf, before)
@@ -208,9 +221,9 @@ impl Planner<'_> {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
             let names = self.names();
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
-                block
-                    .sources
-                    .push(source(taken, table, choice, hash, wanted));
+                let lateral = taken.is_lateral(names);
+                let source = source(taken, table, choice, hash, wanted);
+                block.sources.push(Source { lateral, ..source });
             }
         }
         // From here on by position: the tables of a group stay together.
@@ -303,6 +316,7 @@ fn source(
         outer_join: None,
         hash,
         ways,
+        lateral: false,
         lock: leaf.lock,
         estimate,
     }
@@ -420,7 +434,7 @@ fn usable<'a>(from: &'a From, top: &'a [Expr], leaf: usize) -> &'a [Expr] {
 }
 
 /// The leaf that a slot belongs to.
-fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
+pub(super) fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
     names
         .tables
         .iter()
@@ -494,7 +508,7 @@ fn wanted_columns(wanted: &BTreeSet<usize>, first: usize, columns: usize) -> Vec
 /// ORDER BY as columns of the first table, if it is nothing else and rows come out as read.
 fn sort_columns(block: &Block, order: &[usize], names: &Names) -> Option<Vec<(usize, bool)>> {
     let first = names.tables.get(*order.first()?)?;
-    if block.order.is_empty() || block.grouping.is_some() {
+    if block.order.is_empty() || block.grouping.is_some() || block.windowing.is_some() {
         return None;
     }
     block

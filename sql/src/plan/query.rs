@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, infer, visit_operands},
+    expr::{Expr, infer, plain_arguments, plain_call, visit_operands},
     lexer::ValueKind,
     output::ColumnMeta,
     parse::Text,
@@ -137,7 +137,7 @@ impl Planner<'_> {
         around: Around,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         match body {
-            ast::SetExpr::SetOperation { .. } => self.union(body, around),
+            ast::SetExpr::SetOperation { .. } | ast::SetExpr::Values(_) => self.union(body, around),
             ast::SetExpr::Query(inner) if around.is_plain() && around.locks.is_empty() => {
                 self.query(inner)
             }
@@ -281,8 +281,12 @@ impl Planner<'_> {
         self.lock_leaves(&mut from, &around.locks)?;
         from.straight |= straight;
         let conditions = self.conditions(select.selection.as_ref())?;
-        let (output, columns) = self.projection(&select.select_token, &select.projection, &from)?;
-        let keys = self.group_by(&select.group_by, &output)?;
+        self.name_windows(&select.named_window)?;
+        self.names().windows_allowed = true;
+        let (output, mut columns) =
+            self.projection(&select.select_token, &select.projection, &from)?;
+        self.names().windows_allowed = false;
+        let (keys, rollup) = self.group_by(&select.group_by, &output)?;
         let having = match &select.having {
             None => None,
             Some(having) => {
@@ -295,7 +299,9 @@ impl Planner<'_> {
         };
         let explicit = !keys.is_empty();
         let one_group = !explicit && !self.names().aggregates.is_empty();
+        self.names().windows_allowed = true;
         let mut order = self.order_by(around.order, &output, explicit)?;
+        self.check_named_windows()?;
         if one_group {
             // There is one row, whatever orders it.
             order.clear();
@@ -307,6 +313,7 @@ impl Planner<'_> {
             keys,
             kept: Vec::new(),
             explicit,
+            rollup: None,
             aggregates,
         });
         if count_all {
@@ -343,6 +350,8 @@ impl Planner<'_> {
         {
             grouping::check(&block, &conditions, &from, self.names())?;
         }
+        self.complete_windows(&mut block);
+        self.roll_up(&mut block, &mut columns, rollup)?;
         grouping::keep_volatile(&mut block, self.names());
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
@@ -372,15 +381,12 @@ impl Planner<'_> {
             distribute_by,
             sort_by,
             having: _,
-            named_window,
+            named_window: _,
             qualify,
             window_before_qualify: _,
             value_table_mode,
             flavor,
         } = select;
-        if !named_window.is_empty() {
-            return Err(SqlError::not_supported("WINDOW"));
-        }
         if qualify.is_some() {
             return Err(SqlError::not_supported("QUALIFY"));
         }
@@ -595,34 +601,18 @@ impl Planner<'_> {
         meta
     }
 
+    /// GROUP BY: the keys, and whether WITH ROLLUP is said.
     fn group_by(
         &mut self,
         group_by: &ast::GroupByExpr,
         output: &[Computed],
-    ) -> Result<Vec<Computed>, SqlError> {
-        let exprs = match group_by {
-            ast::GroupByExpr::All(_) => return Err(self.text.error_at_word("ALL")),
-            ast::GroupByExpr::Expressions(exprs, modifiers) => {
-                match modifiers.first() {
-                    None => {}
-                    Some(ast::GroupByWithModifier::Rollup) => {
-                        return Err(SqlError::not_supported("WITH ROLLUP"));
-                    }
-                    Some(_) => return Err(self.text.error_at_word("WITH")),
-                }
-                exprs
-            }
-        };
+    ) -> Result<(Vec<Computed>, bool), SqlError> {
+        let (exprs, rollup) = self.group_exprs(group_by)?;
         let names = self.names();
         names.clause = "group statement";
         names.aliases = Aliases::Last;
         let mut keys = Vec::new();
         for expr in exprs {
-            if let ast::Expr::Function(call) = expr
-                && call.name.to_string().eq_ignore_ascii_case("ROLLUP")
-            {
-                return Err(SqlError::not_supported("ROLLUP"));
-            }
             let key = match position(expr) {
                 Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(item) => item.clone(),
@@ -631,7 +621,7 @@ impl Planner<'_> {
                 None => self.group_key(expr)?,
             };
             let names = self.names();
-            if names.aggregates_in(&key.expr) {
+            if names.aggregates_in(&key.expr) || names.windows_in(&key.expr) {
                 let mut items = names.select.items.iter();
                 let item = items.find(|(_, selected)| *selected == key.expr);
                 return Err(
@@ -643,7 +633,52 @@ impl Planner<'_> {
             self.note_grouped(expr, &key.expr);
             keys.push(key);
         }
-        Ok(keys)
+        Ok((keys, rollup))
+    }
+
+    /// The expressions of GROUP BY, and whether WITH ROLLUP is said, or ROLLUP(…).
+    fn group_exprs<'g>(
+        &self,
+        group_by: &'g ast::GroupByExpr,
+    ) -> Result<(Vec<&'g ast::Expr>, bool), SqlError> {
+        let (exprs, modifiers) = match group_by {
+            ast::GroupByExpr::All(_) => return Err(self.text.error_at_word("ALL")),
+            ast::GroupByExpr::Expressions(exprs, modifiers) => (exprs, modifiers),
+        };
+        let rollup = match modifiers.first() {
+            None => false,
+            Some(ast::GroupByWithModifier::Rollup) => true,
+            Some(_) => return Err(self.text.error_at_word("WITH")),
+        };
+        let named = |name: &'static str| {
+            exprs.iter().find_map(move |expr| match expr {
+                ast::Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case(name) => {
+                    Some(call)
+                }
+                _ => None,
+            })
+        };
+        if named("CUBE").is_some() {
+            return Err(SqlError::not_supported("CUBE"));
+        }
+        let Some(call) = named("ROLLUP") else {
+            return Ok((exprs.iter().collect(), rollup));
+        };
+        let ast::FunctionArguments::List(list) = plain_call(call, self)? else {
+            return Err(self.text.error_at_word("ROLLUP"));
+        };
+        if rollup || exprs.len() > 1 {
+            return Err(self
+                .text
+                .refuse_behind("ROLLUP", true)
+                .map_or_else(|error| error, |()| SqlError::syntax("ROLLUP", 1)));
+        }
+        let args = plain_arguments(list, "ROLLUP", self)?.iter();
+        let keys = args.map(|arg| match arg {
+            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Ok(expr),
+            other => Err(SqlError::syntax(other, 1)),
+        });
+        Ok((keys.collect::<Result<_, _>>()?, true))
     }
 
     /// An expression of GROUP BY. There is a warning if a name is a column's, but what is selected

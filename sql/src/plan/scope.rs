@@ -1,6 +1,11 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
-use super::{Aggregate, Computed, Planner, Subquery, Usage, walk};
+use super::{
+    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput,
+    rollup::GroupingCall,
+    walk,
+    window::{NamedWindow, is_window_function},
+};
 use crate::{
     error::SqlError,
     expr::{
@@ -79,6 +84,12 @@ pub(super) struct Names {
     pub outer: Vec<(usize, usize, ExprType)>,
     pub subqueries: Vec<Subquery>,
     pub aggregates: Vec<Aggregate>,
+    pub windows: Vec<Window>,
+    pub window_inputs: Vec<WindowInput>,
+    /// The keys of each window that was resolved, with its name: for error 1055.
+    pub window_keys: Vec<(String, Vec<Expr>)>,
+    pub named_windows: Vec<NamedWindow>,
+    pub groupings: Vec<GroupingCall>,
     pub select: Selected,
     /// The columns that are grouped by, and how GROUP BY calls them.
     pub grouped: Vec<(String, Expr)>,
@@ -86,6 +97,9 @@ pub(super) struct Names {
     /// For error texts.
     pub clause: &'static str,
     pub aggregates_allowed: bool,
+    pub windows_allowed: bool,
+    /// The window whose specification is being resolved.
+    pub in_window: Option<String>,
     pub outside: Outside,
     /// Only these tables are seen (ON sees those joined so far).
     pub visible: std::ops::Range<usize>,
@@ -104,6 +118,11 @@ impl Names {
             outer: Vec::new(),
             subqueries: Vec::new(),
             aggregates: Vec::new(),
+            windows: Vec::new(),
+            window_inputs: Vec::new(),
+            window_keys: Vec::new(),
+            named_windows: Vec::new(),
+            groupings: Vec::new(),
             select: Selected {
                 items: Vec::new(),
                 later: Vec::new(),
@@ -112,6 +131,8 @@ impl Names {
             aliases: Aliases::No,
             clause: "field list",
             aggregates_allowed: false,
+            windows_allowed: false,
+            in_window: None,
             outside,
             visible: 0..usize::MAX,
             inserted: None,
@@ -267,6 +288,9 @@ impl Names {
                 expr: key.clone(),
                 ambiguous: true,
             }),
+            (Some(selected), None) if self.windows_in(&selected) => {
+                return Err(SqlError::window_alias(dotted(path)));
+            }
             (selected, grouped) => selected.or(grouped.cloned()).map(Meaning::only),
         })
     }
@@ -294,6 +318,9 @@ impl Names {
         let Some(expr) = self.find_selected(path)? else {
             return Ok(None);
         };
+        if !direct && self.windows_in(&expr) {
+            return Err(SqlError::window_alias(dotted(path)));
+        }
         if !direct_alone && self.aggregates_in(&expr) {
             return Err(if direct {
                 SqlError::invalid_group_function()
@@ -530,6 +557,10 @@ impl Planner<'_> {
         };
         match &column.default {
             DefaultValue::Null => Ok(Expr::null()),
+            DefaultValue::Literal(text) if column.ty.has_members() => {
+                let value = column.named(text.as_bytes()).unwrap_or_default();
+                Ok(Expr::Literal(value, ExprType::of_column(&column)))
+            }
             DefaultValue::Literal(text) => Ok(Expr::Cast {
                 expr: Box::new(Expr::Literal(
                     Value::Bytes(text.clone().into_bytes()),
@@ -538,7 +569,13 @@ impl Planner<'_> {
                 ty: ExprType::of_column(&column),
             }),
             DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
-            _ => Err(SqlError::default_of_expression()),
+            default => match default.bits() {
+                Some(bits) => {
+                    let ty = ExprType::of_column(&column);
+                    Ok(Expr::Literal(Value::UInt(bits), ty))
+                }
+                None => Err(SqlError::default_of_expression()),
+            },
         }
     }
 
@@ -620,7 +657,8 @@ impl Scope for Planner<'_> {
         let truth = ExprType::boolean().or_null();
         let (usage, types) = match usage {
             SubqueryUse::Row => {
-                let types = plan.types.iter().map(|ty| ty.computed().or_null());
+                let types = plan.types.iter();
+                let types = types.map(|ty| ty.without_members().computed().or_null());
                 (Usage::Scalar, types.collect())
             }
             SubqueryUse::Exists => (Usage::Exists, vec![ExprType::boolean()]),
@@ -667,6 +705,12 @@ impl Scope for Planner<'_> {
 
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {
         let name = function.name.to_string();
+        if is_window_function(&name) || function.over.is_some() && is_aggregate(&name) {
+            return self.window_call(function, &name).map(Some);
+        }
+        if name.eq_ignore_ascii_case("GROUPING") {
+            return self.grouping_call(function).map(Some);
+        }
         if is_aggregate(&name) {
             return self.aggregate(function, &name).map(Some);
         }

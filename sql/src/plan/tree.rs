@@ -1,6 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
-use super::Relations;
+use super::{Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -91,13 +91,13 @@ pub enum Body {
 /// A query expression.
 #[derive(Debug)]
 pub struct Query {
-    /// One block, or those of a UNION.
+    /// One block, or the operands of UNION, INTERSECT or EXCEPT.
     pub blocks: Vec<Block>,
-    /// Of a UNION: the rows of the first `distinct` blocks are made distinct.
-    pub distinct: usize,
-    /// ORDER BY of a UNION, on its result rows. (A single block sorts for itself.)
+    /// How the rows of several blocks make the result.
+    pub combined: Combined,
+    /// ORDER BY of several blocks, on the result rows. (A single one sorts for itself.)
     pub order: Vec<SortKey>,
-    /// LIMIT of a UNION.
+    /// LIMIT of several blocks.
     pub limit: Option<Limit>,
     /// The types of the result.
     pub types: Vec<ExprType>,
@@ -112,14 +112,17 @@ impl Query {
         let [block] = self.blocks.as_slice() else {
             return false;
         };
-        let plain = block.grouping.is_none() && !block.distinct && block.limit.is_none();
+        let plain = block.grouping.is_none()
+            && block.windowing.is_none()
+            && !block.distinct
+            && block.limit.is_none();
         plain && !block.sources.is_empty()
     }
     /// A single block.
     #[must_use]
     pub fn of_block(block: Block) -> Query {
         Query {
-            distinct: 0,
+            combined: Combined::Union { distinct: 0 },
             order: Vec::new(),
             limit: None,
             types: block.output.iter().map(|o| infer(&o.expr)).collect(),
@@ -171,6 +174,26 @@ impl Query {
     }
 }
 
+/// How the rows of the blocks of a query make its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Combined {
+    /// Those of all blocks; the rows of the first `distinct` blocks are made distinct.
+    Union {
+        /// How many blocks.
+        distinct: usize,
+    },
+    /// Those of the first block that are in all others; without `all` each once.
+    Intersect {
+        /// As often as in the block that has the fewest.
+        all: bool,
+    },
+    /// Those of the first block that are in no other; without `all` each once.
+    Except {
+        /// As often as the first block has more than all others together.
+        all: bool,
+    },
+}
+
 /// SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT.
 #[derive(Debug, Default)]
 pub struct Block {
@@ -186,6 +209,8 @@ pub struct Block {
     pub grouping: Option<Grouping>,
     /// HAVING.
     pub having: Option<Condition>,
+    /// What is computed of the rows that HAVING admits, before DISTINCT and ORDER BY.
+    pub windowing: Option<Windowing>,
     /// The select list.
     pub output: Vec<Computed>,
     /// DISTINCT.
@@ -299,6 +324,8 @@ pub struct Source {
     /// If its path gives the order of ORDER BY up to LIMIT: ways to the rows that conditions leave,
     /// without that order.
     pub ways: Vec<Access>,
+    /// A computed table that sees the rows of tables before it: LATERAL.
+    pub lateral: bool,
     /// How its rows are locked.
     pub lock: Option<(LockMode, OnConflict)>,
     /// About how many rows are read each time, for EXPLAIN.
@@ -413,6 +440,8 @@ pub struct Grouping {
     pub kept: Vec<(usize, usize)>,
     /// Whether there was a GROUP BY.
     pub explicit: bool,
+    /// WITH ROLLUP.
+    pub rollup: Option<Rollup>,
     /// What is computed for each group.
     pub aggregates: Vec<Aggregate>,
 }

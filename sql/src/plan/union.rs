@@ -1,7 +1,9 @@
-//! UNION: its operands' blocks, the types of its columns, its ORDER BY.
+//! UNION, INTERSECT, EXCEPT and VALUES: their operands' blocks, the types of their columns, their
+//! ORDER BY.
 
 use super::{
-    Block, Computed, Planner, Query, SortKey,
+    Block, Combined, Computed, Planner, Query, SortKey,
+    from::From,
     query::{Around, name, position},
     scope::{Names, Outside},
 };
@@ -10,6 +12,7 @@ use crate::{
     expr::{Expr, ExprType, coercibility, common_type, infer},
     output::ColumnMeta,
 };
+use cohort_engine::types::ColumnType;
 use sqlparser::ast::{self, Spanned};
 
 impl Planner<'_> {
@@ -38,10 +41,23 @@ impl Planner<'_> {
         body: &ast::SetExpr,
         around: &Around,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
-        let mut blocks = Vec::new();
-        let mut distinct = 0;
-        let mut columns = Vec::new();
-        self.union_operand(body, around, &mut blocks, &mut distinct, &mut columns)?;
+        let mut operands = Operands::default();
+        let combined = match combination(body) {
+            None | Some(Combination::Union) => {
+                self.union_operand(body, around, &mut operands)?;
+                let distinct = operands.distinct;
+                Combined::Union { distinct }
+            }
+            Some(Combination::Other(combined)) => {
+                self.operands(body, combined, around, &mut operands)?;
+                combined
+            }
+        };
+        let Operands {
+            mut blocks,
+            distinct: _,
+            mut columns,
+        } = operands;
         if blocks.iter().any(|b: &Block| b.count_all) {
             return Err(SqlError::not_supported("SQL_CALC_FOUND_ROWS of a UNION"));
         }
@@ -68,7 +84,7 @@ impl Planner<'_> {
         let correlated = blocks.iter().any(|b: &Block| !b.outer.is_empty());
         let query = Query {
             blocks,
-            distinct,
+            combined,
             order: order?,
             limit: limit?,
             types,
@@ -77,58 +93,135 @@ impl Planner<'_> {
         Ok((query, columns))
     }
 
-    /// Adds the blocks of an operand; `distinct` is how many of the first ones are made distinct.
+    /// Adds the blocks of an operand of a UNION.
     fn union_operand(
         &mut self,
         operand: &ast::SetExpr,
         around: &Around,
-        blocks: &mut Vec<Block>,
-        distinct: &mut usize,
-        columns: &mut Vec<ColumnMeta>,
+        operands: &mut Operands,
     ) -> Result<(), SqlError> {
         match operand {
-            ast::SetExpr::Select(_) | ast::SetExpr::Query(_) => {
-                let around = Around {
-                    locks: around.locks.clone(),
-                    ..Around::default()
-                };
-                let (block, named) = self.block_of(operand, around)?;
-                if blocks.is_empty() {
-                    *columns = named;
-                }
-                blocks.push(block);
-            }
             ast::SetExpr::SetOperation {
                 left,
                 op: ast::SetOperator::Union,
                 set_quantifier,
                 right,
             } => {
-                self.union_operand(left, around, blocks, distinct, columns)?;
-                if matches!(right.as_ref(), ast::SetExpr::SetOperation { .. }) {
-                    return Err(SqlError::not_supported("nested UNION"));
+                self.union_operand(left, around, operands)?;
+                self.add_operand(right, around, operands)?;
+                if !self.keeps_all(*set_quantifier)? {
+                    operands.distinct = operands.blocks.len();
                 }
-                self.union_operand(right, around, blocks, distinct, columns)?;
-                match set_quantifier {
-                    ast::SetQuantifier::All => {}
-                    ast::SetQuantifier::None | ast::SetQuantifier::Distinct => {
-                        *distinct = blocks.len();
-                    }
-                    ast::SetQuantifier::ByName
-                    | ast::SetQuantifier::AllByName
-                    | ast::SetQuantifier::DistinctByName => {
-                        return Err(self.text.error_at_word("BY"));
-                    }
-                }
+                Ok(())
             }
-            ast::SetExpr::SetOperation { op, .. } => {
-                return Err(SqlError::not_supported(op));
+            ast::SetExpr::Values(values) => self.values(values, operands),
+            _ => self.add_operand(operand, around, operands),
+        }
+    }
+
+    /// Adds the operands of INTERSECT or EXCEPT. Several in a row are one combination, if they are
+    /// all the same.
+    fn operands(
+        &mut self,
+        body: &ast::SetExpr,
+        combined: Combined,
+        around: &Around,
+        operands: &mut Operands,
+    ) -> Result<(), SqlError> {
+        match body {
+            ast::SetExpr::SetOperation {
+                left,
+                op,
+                set_quantifier,
+                right,
+            } if combination(body) == Some(Combination::Other(combined)) => {
+                self.text
+                    .refuse_behind("MINUS", *op == ast::SetOperator::Minus)?;
+                self.keeps_all(*set_quantifier)?;
+                self.operands(left, combined, around, operands)?;
+                self.add_operand(right, around, operands)
             }
-            ast::SetExpr::Values(_) => return Err(SqlError::not_supported("VALUES")),
-            ast::SetExpr::Table(_) => return Err(SqlError::not_supported("TABLE")),
+            _ => self.add_operand(body, around, operands),
+        }
+    }
+
+    /// Adds an operand as a block.
+    fn add_operand(
+        &mut self,
+        operand: &ast::SetExpr,
+        around: &Around,
+        operands: &mut Operands,
+    ) -> Result<(), SqlError> {
+        match operand {
+            ast::SetExpr::Select(_)
+            | ast::SetExpr::Query(_)
+            | ast::SetExpr::SetOperation { .. }
+            | ast::SetExpr::Values(_) => {}
+            ast::SetExpr::Insert(_) => return Err(self.text.error_at_word("INSERT")),
             _ => return Err(SqlError::not_supported("this query")),
         }
+        let around = Around {
+            locks: around.locks.clone(),
+            ..Around::default()
+        };
+        let (block, named) = self.block_of(operand, around)?;
+        operands.add(block, named);
         Ok(())
+    }
+
+    /// Whether ALL is said.
+    fn keeps_all(&self, quantifier: ast::SetQuantifier) -> Result<bool, SqlError> {
+        match quantifier {
+            ast::SetQuantifier::All => Ok(true),
+            ast::SetQuantifier::None | ast::SetQuantifier::Distinct => Ok(false),
+            ast::SetQuantifier::ByName
+            | ast::SetQuantifier::AllByName
+            | ast::SetQuantifier::DistinctByName => Err(self.text.error_at_word("BY")),
+        }
+    }
+
+    /// VALUES ROW(…), …: each row is a block.
+    fn values(&mut self, values: &ast::Values, operands: &mut Operands) -> Result<(), SqlError> {
+        let width = values.rows.first().map_or(0, |row| row.content.len());
+        if width == 0 {
+            return Err(SqlError::empty_row_of_values());
+        }
+        for (number, row) in values.rows.iter().enumerate() {
+            let row = &row.content;
+            if let Some(first) = row.first() {
+                self.text.refuse_row_without_word(first.span())?;
+            }
+            if row.len() != width {
+                return Err(SqlError::wrong_value_count_on_row(number + 1));
+            }
+            self.stack.push(Names::new(Outside::All));
+            let block = self.block_of_values(row);
+            self.stack.pop();
+            let (block, columns) = block?;
+            operands.add(block, columns);
+        }
+        Ok(())
+    }
+
+    fn block_of_values(&mut self, row: &[ast::Expr]) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
+        let mut output = Vec::with_capacity(row.len());
+        let mut columns = Vec::with_capacity(row.len());
+        for (number, expr) in row.iter().enumerate() {
+            if matches!(expr, ast::Expr::Identifier(ident)
+                if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("DEFAULT"))
+            {
+                return Err(SqlError::default_in_values());
+            }
+            let value = self.computed(expr)?;
+            columns.push(infer(&value.expr).meta(&format!("column_{number}")));
+            output.push(value);
+        }
+        let mut block = Block {
+            output,
+            ..Block::default()
+        };
+        self.place(&mut block, From::default(), Vec::new())?;
+        Ok((block, columns))
     }
 
     /// ORDER BY of rows that come from several SELECTs: it sees nothing but their columns.
@@ -140,6 +233,7 @@ impl Planner<'_> {
         let names = self.names();
         names.clause = "order clause";
         names.aggregates_allowed = true;
+        names.windows_allowed = true;
         let mut keys = Vec::new();
         for (i, key) in order.iter().enumerate() {
             let (expr, desc) = self.sort_key_parts(key)?;
@@ -154,13 +248,57 @@ impl Planner<'_> {
                 }
                 _ => self.computed(expr)?,
             };
-            if !self.names().aggregates.is_empty() {
+            let names = self.names();
+            if !names.aggregates.is_empty() || !names.windows.is_empty() {
                 return Err(SqlError::aggregate_order_of_union(i + 1));
             }
             keys.push(SortKey { value, desc });
         }
         Ok(keys)
     }
+}
+
+/// The operands that were compiled so far.
+#[derive(Default)]
+struct Operands {
+    blocks: Vec<Block>,
+    /// How many of the first ones are made distinct.
+    distinct: usize,
+    /// The columns of the first one.
+    columns: Vec<ColumnMeta>,
+}
+
+impl Operands {
+    fn add(&mut self, block: Block, columns: Vec<ColumnMeta>) {
+        if self.blocks.is_empty() {
+            self.columns = columns;
+        }
+        self.blocks.push(block);
+    }
+}
+
+/// What a query that is no SELECT combines its operands by.
+#[derive(PartialEq)]
+enum Combination {
+    Union,
+    Other(Combined),
+}
+
+fn combination(body: &ast::SetExpr) -> Option<Combination> {
+    let ast::SetExpr::SetOperation {
+        op, set_quantifier, ..
+    } = body
+    else {
+        return None;
+    };
+    let all = *set_quantifier == ast::SetQuantifier::All;
+    Some(match op {
+        ast::SetOperator::Union => Combination::Union,
+        ast::SetOperator::Intersect => Combination::Other(Combined::Intersect { all }),
+        ast::SetOperator::Except | ast::SetOperator::Minus => {
+            Combination::Other(Combined::Except { all })
+        }
+    })
 }
 
 /// The types of a UNION's columns.
@@ -187,15 +325,23 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
     Ok(types)
 }
 
-fn cast_to(expr: &mut Expr, ty: &ExprType) {
-    expr.keep_all_digits();
-    let own = infer(expr);
-    if own.ty == ty.ty && own.unsigned == ty.unsigned || own.ty.is_none() {
-        return;
-    }
+fn cast(expr: &mut Expr, ty: &ExprType) {
     let inner = std::mem::replace(expr, Expr::null());
     *expr = Expr::Cast {
         expr: Box::new(inner),
         ty: *ty,
     };
+}
+
+pub(super) fn cast_to(expr: &mut Expr, ty: &ExprType) {
+    expr.keep_all_digits();
+    let own = infer(expr);
+    if own.ty == ty.ty && own.unsigned == ty.unsigned || own.ty.is_none() {
+        return;
+    }
+    if ty.is_string() && matches!(own.ty, Some(ColumnType::Bit(_))) {
+        // Its number, where other texts are beside it.
+        cast(expr, &ExprType::bigint(true).nullable_if(own.nullable));
+    }
+    cast(expr, ty);
 }

@@ -118,6 +118,8 @@ pub(super) fn is_query(sql: &[u8]) -> bool {
         Some(b'D') => is(b"DELETE"),
         Some(b'R') => is(b"REPLACE"),
         Some(b'W') => is(b"WITH"),
+        Some(b'V') => is(b"VALUES"),
+        Some(b'T') => is(b"TABLE"),
         Some(b'(') => true,
         _ => false,
     }
@@ -378,7 +380,7 @@ impl Session {
                 let typed = row.into_iter().zip(columns.iter());
                 Ok(typed
                     .map(|(value, column)| {
-                        let is_text = column.ty.is_some_and(ColumnType::is_string);
+                        let is_text = column.ty.is_some_and(ColumnType::has_collation);
                         let own = if is_text { column.collation } else { collation };
                         (for_variable(value, column.decimals), own)
                     })

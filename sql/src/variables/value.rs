@@ -166,6 +166,7 @@ fn text_of(value: &Value) -> String {
         Value::Double(n) => n.to_string(),
         Value::Decimal(n) => n.to_string(),
         Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+        Value::Member(member) => text_of(&member.text),
         Value::Date(_) | Value::Time(_) | Value::DateTime(_) => "a date".into(),
     }
 }

@@ -2,60 +2,7 @@
 //! tools want to know beyond that (binlog_row_metadata=FULL).
 
 use super::{begin, finish, kind, lenenc};
-use crate::types::{Column, ColumnType, IndexPart, Table};
-
-/// MySQL's numbers of the column types in the binlog, with their metadata bytes.
-fn column_type(column: &Column, metadata: &mut Vec<u8>) -> u8 {
-    match column.ty {
-        ColumnType::TinyInt => 1,
-        ColumnType::SmallInt => 2,
-        ColumnType::Int => 3,
-        ColumnType::Float => {
-            metadata.push(4);
-            4
-        }
-        ColumnType::Double => {
-            metadata.push(8);
-            5
-        }
-        ColumnType::BigInt => 8,
-        ColumnType::MediumInt => 9,
-        ColumnType::Date => 10,
-        ColumnType::Year => 13,
-        ColumnType::VarChar(_) => {
-            let bytes = column.max_bytes();
-            metadata.extend_from_slice(&u16::try_from(bytes).unwrap_or(u16::MAX).to_le_bytes());
-            15
-        }
-        ColumnType::Timestamp(digits) => {
-            metadata.push(digits);
-            17
-        }
-        ColumnType::DateTime(digits) => {
-            metadata.push(digits);
-            18
-        }
-        ColumnType::Time(digits) => {
-            metadata.push(digits);
-            19
-        }
-        ColumnType::Decimal { precision, scale } => {
-            metadata.extend_from_slice(&[precision, scale]);
-            246
-        }
-        ColumnType::Text(length_bytes) => {
-            metadata.push(length_bytes);
-            252
-        }
-        ColumnType::Char(_) => {
-            // Two bits of the length hide, inverted, in the byte of the type.
-            let bytes = column.max_bytes();
-            let high = ((bytes & 0x300) >> 4) as u8;
-            metadata.extend_from_slice(&[254 ^ high, (bytes & 0xff) as u8]);
-            254
-        }
-    }
-}
+use crate::types::{ColumnType, IndexPart, Table, row::column_type};
 
 fn is_number(ty: ColumnType) -> bool {
     use ColumnType as T;
@@ -86,10 +33,10 @@ fn optional(out: &mut Vec<u8>, kind: u8, contents: &[u8]) {
     }
 }
 
-/// The collations of the string columns: one and its exceptions, or one after another, whichever
-/// is shorter.
-fn collations(out: &mut Vec<u8>, table: &Table) {
-    let strings = || table.columns.iter().filter(|c| c.ty.is_string());
+/// The collations of some columns: one and its exceptions (the first kind of field), or one after
+/// another (the second), whichever is shorter.
+fn collations(out: &mut Vec<u8>, table: &Table, kinds: [u8; 2], of: fn(ColumnType) -> bool) {
+    let strings = || table.columns.iter().filter(|c| of(c.ty));
     let Some(default) = strings()
         .map(|c| c.collation)
         .max_by_key(|&collation| strings().filter(|c| c.collation == collation).count())
@@ -107,10 +54,25 @@ fn collations(out: &mut Vec<u8>, table: &Table) {
         }
     }
     if exceptions.len() <= list.len() {
-        optional(out, 2, &exceptions);
+        optional(out, kinds[0], &exceptions);
     } else {
-        optional(out, 3, &list);
+        optional(out, kinds[1], &list);
     }
+}
+
+/// The members of the columns of one type: how many, then each.
+fn members(out: &mut Vec<u8>, table: &Table, kind: u8, of: fn(ColumnType) -> bool) {
+    let mut contents = Vec::new();
+    for column in table.columns.iter().filter(|c| of(c.ty)) {
+        let texts = column.members.texts();
+        lenenc(&mut contents, texts.len() as u64);
+        for text in texts {
+            let text = column.collation.charset().encode(text.as_bytes());
+            lenenc(&mut contents, text.len() as u64);
+            contents.extend_from_slice(&text);
+        }
+    }
+    optional(out, kind, &contents);
 }
 
 fn primary_key(out: &mut Vec<u8>, parts: &[IndexPart]) {
@@ -164,13 +126,16 @@ fn encode(out: &mut Vec<u8>, table: &Table) {
         numbers.map(|c| c.unsigned || c.ty == ColumnType::Year),
     );
     optional(out, 1, &contents);
-    collations(out, table);
+    collations(out, table, [2, 3], ColumnType::is_string);
     contents.clear();
     for column in &table.columns {
         lenenc(&mut contents, column.name.len() as u64);
         contents.extend_from_slice(column.name.as_bytes());
     }
     optional(out, 4, &contents);
+    collations(out, table, [10, 11], ColumnType::has_members);
+    members(out, table, 5, |ty| matches!(ty, ColumnType::Set(_)));
+    members(out, table, 6, |ty| matches!(ty, ColumnType::Enum(_)));
     if let Some(primary) = &table.primary {
         primary_key(out, &primary.parts);
     }

@@ -1,9 +1,12 @@
 //! The bytes: against MySQL's own, and with MySQL's own tool.
 
 use super::*;
-use crate::log::{
-    event::{Event, table_map},
-    seal,
+use crate::{
+    log::{
+        event::{Event, table_map},
+        seal,
+    },
+    types::Members,
 };
 use std::process::Command;
 
@@ -106,6 +109,26 @@ fn metadata_of_all_types_is_mysqls() {
     assert!(body.ends_with(&hex("0c02ffff")));
 }
 
+/// A table of an ENUM and two SETs.
+fn member_table() -> Table {
+    let column = |name, ty, collation, members: &[&str]| Column {
+        collation,
+        members: Members::new(members.iter().map(ToString::to_string).collect()),
+        ..Column::new(name, ty)
+    };
+    let (text, bin) = (Collation::Utf8mb40900AiCi, Collation::Utf8mb4Bin);
+    Table {
+        name: "members".into(),
+        columns: vec![
+            column("e", ColumnType::Enum(1), text, &["no", "it's"]),
+            column("s", ColumnType::Set(1), bin, &["x", "y", "z"]),
+            column("t", ColumnType::Set(1), text, &["q"]),
+        ],
+        primary: None,
+        ..super::table(3)
+    }
+}
+
 /// What MySQL's mysqlbinlog makes of the files. Needs the tool: COHORT_MYSQLBINLOG or the PATH.
 #[test]
 fn mysqlbinlog_decodes_the_files() {
@@ -134,6 +157,7 @@ fn mysqlbinlog_decodes_the_files() {
     }
     rows.update(&table(1), &image(1, b"before"), &image(1, b"after"));
     rows.delete(&table(2), &image(9, b"gone"));
+    rows.insert(&member_table(), &[0b100, 2, 5]);
     commit(&log, rows).unwrap();
     let xid = crate::types::Xid::new(7, b"ab", b"c").unwrap();
     let mut prepared = Batch::prepared("test", 1, &xid);
@@ -171,6 +195,9 @@ fn mysqlbinlog_decodes_the_files() {
         "CREATE TABLE t1 (id INT PRIMARY KEY, data BLOB)",
         "Columns(`id` INT",
         "# Primary Key(id)",
+        "# Columns(`e` ENUM(\'no\',\'it\\\'s\') CHARSET utf8mb4 COLLATE utf8mb4_0900_ai_ci,",
+        "`s` SET(\'x\',\'y\',\'z\') CHARSET utf8mb4 COLLATE utf8mb4_bin,",
+        "###   @2=5 /* SET(1 bytes)",
         "### UPDATE `test`.`t1`",
         "###   @2='before'",
         "### DELETE FROM `test`.`t2`",

@@ -13,6 +13,8 @@
 //! DATE        3 bytes, big-endian: year << 9 | month << 5 | day
 //! TIME…       as in rows (see `temporal`)
 //! YEAR        as in rows
+//! BIT         as in rows
+//! ENUM, SET   their number, big-endian
 //! descending  all bytes of the part inverted
 //! ```
 
@@ -157,6 +159,14 @@ fn push_fixed(column: &Column, value: &Value, key: &mut Vec<u8>) {
         ColumnType::DateTime(fsp) => pack_datetime(row::datetime_of(value), fsp, key),
         ColumnType::Timestamp(fsp) => pack_timestamp(row::datetime_of(value), fsp, key),
         ColumnType::Year => key.push(row::year_byte(value)),
+        ColumnType::Bit(bits) => {
+            let unused = 8 - row::bit_bytes(bits);
+            key.extend_from_slice(&row::integer(value).to_be_bytes()[unused..]);
+        }
+        ColumnType::Enum(width) | ColumnType::Set(width) => {
+            let unused = 8_usize.saturating_sub(width.into());
+            key.extend_from_slice(&row::number(value).to_be_bytes()[unused..]);
+        }
         // Handled by `push_string`.
         ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {}
     }
@@ -209,7 +219,8 @@ pub fn encode_reference(
         if target.ty.is_string() {
             let start = key.len();
             mark_value(target, &mut key);
-            push_string(target, *part, bytes, &mut key);
+            let text = source.collation.charset().decode(bytes);
+            push_string(target, *part, &text, &mut key);
             invert(*part, &mut key, start);
         } else {
             encode_part(target, *part, &row::raw_value(source, bytes)?, &mut key);
@@ -275,7 +286,13 @@ pub fn part_length(column: &Column, part: IndexPart, key: &[u8]) -> Option<usize
         ColumnType::DateTime(fsp) => 5 + fraction_bytes(fsp),
         ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
         ColumnType::Year => 1,
-        integer => integer.integer_bytes() as usize,
+        ColumnType::Enum(width) | ColumnType::Set(width) => width.into(),
+        ColumnType::Bit(bits) => row::bit_bytes(bits),
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt => column.ty.integer_bytes() as usize,
     };
     (value.len() >= length).then_some(marker + length)
 }
@@ -366,10 +383,24 @@ fn decode_fixed(column: &Column, bytes: &[u8]) -> Option<Value> {
         ColumnType::DateTime(fsp) => Value::DateTime(unpack_datetime(bytes, fsp)?),
         ColumnType::Timestamp(fsp) => Value::DateTime(unpack_timestamp(bytes, fsp)?),
         ColumnType::Year => Value::UInt(row::year_of(*bytes.first()?)),
+        ColumnType::Enum(_) | ColumnType::Set(_) => column.member(number())?,
+        ColumnType::Bit(bits) => Value::UInt(row::bits_of(bits, bytes)?),
         ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => return None,
-        _ if column.unsigned => Value::UInt(number()),
-        integer => {
-            let unused = 64 - 8 * integer.integer_bytes();
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt
+            if column.unsigned =>
+        {
+            Value::UInt(number())
+        }
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt => {
+            let unused = 64 - 8 * column.ty.integer_bytes();
             // The flipped sign bit back in its place, then the sign extended.
             let high = number() << unused ^ 1 << 63;
             Value::Int(high.cast_signed() >> unused)

@@ -138,6 +138,15 @@ pub(crate) fn samples() -> Vec<(Column, Vec<Value>)> {
     plain(DateTimeColumn(6), moments(1));
     plain(DateTimeColumn(0), moments(1_000_000));
     plain(Timestamp(3), moments(1_000));
+    plain(ColumnType::Bit(1), [0, 1].map(Value::UInt).to_vec());
+    plain(
+        ColumnType::Bit(12),
+        [0, 1, 255, 256, 4095].map(Value::UInt).to_vec(),
+    );
+    plain(
+        ColumnType::Bit(64),
+        [0, 1, 1 << 63, u64::MAX].map(Value::UInt).to_vec(),
+    );
     plain(Year, [0, 1901, 2024, 2155].map(Value::UInt).to_vec());
     plain(
         VarChar(9),
@@ -150,6 +159,19 @@ pub(crate) fn samples() -> Vec<(Column, Vec<Value>)> {
         strings(&["\0\0\0", "\0\0a", "a\0\0", "ab\0", "abc"]),
     );
     plain(Text(2), strings(&["", "a", "b"]));
+    for (ty, numbers) in [
+        (ColumnType::Enum(1), vec![0, 1, 2, 9]),
+        (ColumnType::Set(2), vec![0, 1, 2, 255, 256, 511]),
+    ] {
+        let members = (b'a'..=b'i').map(|letter| char::from(letter).to_string());
+        let column = Column {
+            members: crate::types::Members::new(members.collect()),
+            ..column(ty, false, Collation::Utf8mb4GeneralCi)
+        };
+        let values = numbers.iter().map(|&number| column.member(number).unwrap());
+        let values = values.collect();
+        samples.push((column, values));
+    }
     let ci = Collation::Utf8mb40900AiCi;
     samples.push((
         column(VarChar(70), false, ci),

@@ -15,7 +15,14 @@
 //! DATE                   3 bytes little-endian: year << 9 | month << 5 | day
 //! TIME, DATETIME, TIMESTAMP   see `temporal`
 //! YEAR                   1 byte: year - 1900, or 0
+//! BIT                    its bits, big-endian, in as few bytes as hold them
+//! ENUM                   the member's number, from 1, in 1 byte, or 2 if there are over 255
+//! SET                    a bit for each member, the first the least, in 1–4 or 8 bytes
 //! ```
+
+mod kind;
+
+pub use kind::column_type;
 
 use super::{
     decimal,
@@ -93,6 +100,13 @@ fn encode_value(column: &Column, value: &Value, image: &mut Vec<u8>) {
         ColumnType::DateTime(fsp) => pack_datetime(datetime_of(value), fsp, image),
         ColumnType::Timestamp(fsp) => pack_timestamp(datetime_of(value), fsp, image),
         ColumnType::Year => image.push(year_byte(value)),
+        ColumnType::Bit(bits) => {
+            let unused = 8 - bit_bytes(bits);
+            image.extend_from_slice(&integer(value).to_be_bytes()[unused..]);
+        }
+        ColumnType::Enum(width) | ColumnType::Set(width) => {
+            image.extend_from_slice(&number(value).to_le_bytes()[..usize::from(width.min(8))]);
+        }
     }
 }
 
@@ -103,6 +117,19 @@ pub(super) fn integer(value: &Value) -> i64 {
     match *value {
         Value::Int(n) => n,
         Value::UInt(n) => n.cast_signed(),
+        _ => 0,
+    }
+}
+
+/// How many bytes so many bits take.
+pub(super) fn bit_bytes(bits: u8) -> usize {
+    usize::from(bits.div_ceil(8).min(8))
+}
+
+/// The number of a value of an ENUM or SET.
+pub(super) fn number(value: &Value) -> u64 {
+    match value {
+        Value::Member(member) => member.number,
         _ => 0,
     }
 }
@@ -185,6 +212,19 @@ fn length_bytes(column: &Column) -> usize {
     }
 }
 
+/// The number that the bytes of a BIT are; `None` if it has more bits.
+pub(super) fn bits_of(bits: u8, bytes: &[u8]) -> Option<u64> {
+    let bytes = bytes.iter();
+    let number = bytes.fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+    (bits >= 64 || number >> bits == 0).then_some(number)
+}
+
+/// The number that some bytes are, the least one first.
+fn little_endian(bytes: &[u8]) -> u64 {
+    let digits = bytes.iter().rev();
+    digits.fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
 /// What follows in an image that is being read.
 struct Reader<'a> {
     bytes: &'a [u8],
@@ -203,12 +243,8 @@ impl<'a> Reader<'a> {
     }
     /// The bytes of a string column, after its length prefix.
     fn string(&mut self, column: &Column) -> Result<&'a [u8], Malformed> {
-        let prefix = self.take(length_bytes(column))?;
-        let length = prefix
-            .iter()
-            .rev()
-            .fold(0, |length, &byte| length << 8 | usize::from(byte));
-        self.take(length)
+        let length = little_endian(self.take(length_bytes(column))?);
+        self.take(usize::try_from(length).map_err(|_| Malformed)?)
     }
     fn skip(&mut self, column: &Column) -> Result<(), Malformed> {
         match fixed_length(column.ty) {
@@ -287,6 +323,15 @@ impl<'a> Reader<'a> {
                 let [byte] = self.array()?;
                 Value::UInt(year_of(byte))
             }
+            ColumnType::Bit(bits) => {
+                let bytes = self.take(bit_bytes(bits))?;
+                Value::UInt(bits_of(bits, bytes).ok_or(Malformed)?)
+            }
+            ColumnType::Enum(width) | ColumnType::Set(width) => {
+                let bytes = self.take(usize::from(width))?;
+                let number = little_endian(bytes);
+                column.member(number).ok_or(Malformed)?
+            }
         };
         Ok(())
     }
@@ -330,6 +375,8 @@ fn fixed_length(ty: ColumnType) -> Option<usize> {
         ColumnType::Time(fsp) => 3 + fraction_bytes(fsp),
         ColumnType::DateTime(fsp) => 5 + fraction_bytes(fsp),
         ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
+        ColumnType::Enum(width) | ColumnType::Set(width) => usize::from(width),
+        ColumnType::Bit(bits) => bit_bytes(bits),
     })
 }
 
@@ -449,60 +496,6 @@ pub(super) fn raw_value(column: &Column, bytes: &[u8]) -> Result<Value, Malforme
         string_value(column, bytes, &mut value)?;
     }
     Ok(value)
-}
-
-/// The column's type code in a table map event, and its metadata there.
-#[must_use]
-pub fn column_type_and_metadata(column: &Column) -> (u8, SmallVec<[u8; 2]>) {
-    let mut metadata = SmallVec::new();
-    let code = match column.ty {
-        ColumnType::TinyInt => 1,
-        ColumnType::SmallInt => 2,
-        ColumnType::MediumInt => 9,
-        ColumnType::Int => 3,
-        ColumnType::BigInt => 8,
-        ColumnType::Float => {
-            metadata.push(4);
-            4
-        }
-        ColumnType::Double => {
-            metadata.push(8);
-            5
-        }
-        ColumnType::Decimal { precision, scale } => {
-            metadata.extend_from_slice(&[precision, scale]);
-            246
-        }
-        ColumnType::Char(_) => {
-            // Two bits of the length hide, inverted, in the type code 254 of the first byte.
-            let length = column.max_bytes() as u16;
-            metadata.extend_from_slice(&[254 ^ ((length & 0x300) >> 4) as u8, length as u8]);
-            254
-        }
-        ColumnType::VarChar(_) => {
-            metadata.extend_from_slice(&(column.max_bytes() as u16).to_le_bytes());
-            15
-        }
-        ColumnType::Text(width) => {
-            metadata.push(width);
-            252
-        }
-        ColumnType::Date => 10,
-        ColumnType::Time(fsp) => {
-            metadata.push(fsp);
-            19
-        }
-        ColumnType::DateTime(fsp) => {
-            metadata.push(fsp);
-            18
-        }
-        ColumnType::Timestamp(fsp) => {
-            metadata.push(fsp);
-            17
-        }
-        ColumnType::Year => 13,
-    };
-    (code, metadata)
 }
 
 #[cfg(test)]

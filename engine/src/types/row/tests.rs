@@ -114,6 +114,76 @@ fn columns_and_values() -> Vec<(Column, Value)> {
     ]
 }
 
+/// A column of so many members, `m0` and so on.
+fn member_column(ty: ColumnType, count: u32) -> Column {
+    let members = (0..count).map(|number| format!("m{number}"));
+    Column {
+        members: crate::types::Members::new(members.collect()),
+        ..Column::new("c", ty)
+    }
+}
+
+/// As MySQL 9.7 wrote it for ENUMs of 2 and 300 members and SETs of 3, 9, 20 and 40.
+#[test]
+fn members_from_a_binlog() {
+    let columns = [
+        (ColumnType::Enum(1), 2, 2),
+        (ColumnType::Enum(2), 300, 300),
+        (ColumnType::Set(1), 3, 0b101),
+        (ColumnType::Set(2), 9, 0x101),
+        (ColumnType::Set(3), 20, 1 << 19),
+        (ColumnType::Set(8), 40, 1 | 1 << 39),
+    ];
+    let (columns, values): (Vec<Column>, Vec<Value>) = columns
+        .map(|(ty, count, number)| {
+            let column = member_column(ty, count);
+            let value = column.member(number).unwrap();
+            (column, value)
+        })
+        .into_iter()
+        .unzip();
+    let (mut types, mut metadata, mut image) = (Vec::new(), Vec::new(), Vec::new());
+    types.extend(columns.iter().map(|c| column_type(c, &mut metadata)));
+    let table = key::tests::table(columns);
+    encode(&table, &values, &mut image);
+    assert_eq!(types, [254; 6]);
+    let wanted = [0xf7, 1, 0xf7, 2, 0xf8, 1, 0xf8, 2, 0xf8, 3, 0xf8, 8];
+    assert_eq!(metadata, wanted);
+    let wanted = [0, 2, 0x2c, 1, 5, 1, 1, 0, 0, 8, 1, 0, 0, 0, 0x80, 0, 0, 0];
+    assert_eq!(image, wanted);
+    assert_eq!(decode(&table, &image), Ok(values));
+}
+
+/// As MySQL 9.7 wrote it for BIT(1), BIT(7), BIT(8), BIT(12) and BIT(64).
+#[test]
+fn bits_from_a_binlog() {
+    let columns = [1, 7, 8, 12, 64].map(|bits| Column::new("b", ColumnType::Bit(bits)));
+    let values = [1, 5, 255, 0xA01, u64::MAX].map(Value::UInt).to_vec();
+    let mut metadata = Vec::new();
+    let types = columns.each_ref().map(|c| column_type(c, &mut metadata));
+    assert_eq!(types, [16; 5]);
+    assert_eq!(metadata, [1, 0, 7, 0, 0, 1, 4, 1, 0, 8]);
+    let table = key::tests::table(columns.to_vec());
+    let mut image = Vec::new();
+    encode(&table, &values, &mut image);
+    let mut wanted = vec![0, 1, 5, 255, 0x0A, 1];
+    wanted.extend_from_slice(&[0xFF; 8]);
+    assert_eq!(image, wanted);
+    assert_eq!(decode(&table, &image), Ok(values));
+    image[1] = 2;
+    assert_eq!(decode(&table, &image), Err(Malformed));
+}
+
+#[test]
+fn numbers_without_a_member_are_damage() {
+    let table = key::tests::table(vec![member_column(ColumnType::Enum(1), 2)]);
+    assert_eq!(decode(&table, &[0, 3]), Err(Malformed));
+    assert!(decode(&table, &[0, 0]).is_ok());
+    let table = key::tests::table(vec![member_column(ColumnType::Set(1), 2)]);
+    assert_eq!(decode(&table, &[0, 4]), Err(Malformed));
+    assert!(decode(&table, &[0, 3]).is_ok());
+}
+
 /// Types, metadata and image of a row that MySQL 9.7 wrote into its binlog for
 /// `INSERT INTO forms VALUES (-1, 65535, -2, 4294967295, -9223372036854775808, 1.5, -2.25,
 /// -1234567890.1234, 'né', 'häh', x'00FF', 'text', '2024-02-29', '-12:34:56', '-00:00:00.100',
@@ -136,9 +206,7 @@ fn vectors_from_a_binlog() {
     let table = key::tests::table(columns);
     let (mut types, mut metadata, mut image) = (Vec::new(), Vec::new(), Vec::new());
     for column in &table.columns {
-        let (code, more) = column_type_and_metadata(column);
-        types.push(code);
-        metadata.extend_from_slice(&more);
+        types.push(column_type(column, &mut metadata));
     }
     encode(&table, &values, &mut image);
     assert_eq!(hex(&types), TYPES);

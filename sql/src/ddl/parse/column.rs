@@ -19,6 +19,7 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> 
     let mut column = ColumnSyntax {
         name,
         ty: TypeSyntax::Complete(ColumnType::Int),
+        members: Vec::new(),
         unsigned: false,
         zerofill: false,
         display_width: None,
@@ -85,17 +86,16 @@ fn width(c: &mut Cursor) -> Parsed<Option<u64>> {
 
 fn data_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
     let known = integer_type(c, column)?
+        || bit_type(c, column)?
         || real_type(c, column)?
         || time_type(c, column)?
         || text_type(c, column)?
-        || string_type(c, column)?;
+        || string_type(c, column)?
+        || member_type(c, column)?;
     if known {
         return Ok(());
     }
-    const UNSUPPORTED: [&str; 13] = [
-        "BIT",
-        "ENUM",
-        "SET",
+    const UNSUPPORTED: [&str; 10] = [
         "JSON",
         "GEOMETRY",
         "POINT",
@@ -167,6 +167,24 @@ fn integer_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
         column.display_width = Some(width.map_err(too_big)?);
     }
     sign(c, column);
+    Ok(true)
+}
+
+/// `BIT`, `BIT(n)`
+fn bit_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
+    const BITS_MAX: u8 = 64;
+    if !c.eat("BIT") {
+        return Ok(false);
+    }
+    let bits = width(c)?.unwrap_or(1);
+    let bits = u8::try_from(bits).ok().filter(|&bits| bits <= BITS_MAX);
+    let Some(bits) = bits else {
+        return Err(SqlError::display_width_too_big(&column.name, BITS_MAX));
+    };
+    if bits == 0 {
+        return Err(SqlError::invalid_size(&column.name));
+    }
+    column.ty = TypeSyntax::Complete(ColumnType::Bit(bits));
     Ok(true)
 }
 
@@ -331,6 +349,29 @@ fn string_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
             None => return Err(SqlError::column_too_long(&column.name, 255)),
         }
     });
+    string_attributes(c, column)?;
+    Ok(true)
+}
+
+/// `ENUM('a', 'b')`, `SET('a', 'b')`
+fn member_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
+    column.ty = match c.eat_any(&["ENUM", "SET"]) {
+        None => return Ok(false),
+        Some(0) => TypeSyntax::Enum,
+        Some(_) => TypeSyntax::Set,
+    };
+    c.expect_symbol("(")?;
+    loop {
+        // Spaces at the end do not count.
+        let member = c.string()?;
+        column
+            .members
+            .push(member.trim_end_matches(' ').to_string());
+        if !c.eat_symbol(",") {
+            break;
+        }
+    }
+    c.expect_symbol(")")?;
     string_attributes(c, column)?;
     Ok(true)
 }

@@ -5,9 +5,10 @@
 
 use bigdecimal::num_bigint::BigInt;
 use cohort_engine::types::{
-    Decimal, Value,
+    Decimal, Member, Value,
     temporal::{Date, DateTime, Time},
 };
+use std::sync::Arc;
 
 const NULL: u8 = 0;
 const INT: u8 = 1;
@@ -19,6 +20,7 @@ const BYTES: u8 = 6;
 const DATE: u8 = 7;
 const TIME: u8 = 8;
 const DATETIME: u8 = 9;
+const MEMBER: u8 = 10;
 
 /// Appends a row.
 pub(super) fn encode(row: &[Value], out: &mut Vec<u8>) {
@@ -47,6 +49,10 @@ pub(super) fn encode(row: &[Value], out: &mut Vec<u8>) {
                 out.push(DATETIME);
                 put_date(at.date, out);
                 out.extend_from_slice(&at.micros.to_le_bytes());
+            }
+            Value::Member(member) => {
+                put(MEMBER, &member.number.to_le_bytes(), out);
+                put_bytes(member.bytes(), out);
             }
         }
     }
@@ -94,6 +100,11 @@ pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<Value>> {
                 date: take_date(&mut bytes)?,
                 micros: u64::from_le_bytes(take(&mut bytes)?),
             }),
+            MEMBER => {
+                let number = u64::from_le_bytes(take(&mut bytes)?);
+                let text = Value::Bytes(take_bytes(&mut bytes)?.to_vec());
+                Value::Member(Arc::new(Member { number, text }))
+            }
             _ => return None,
         });
     }
@@ -148,6 +159,10 @@ mod tests {
                 date,
                 micros: 86_399_999_999,
             }),
+            Value::Member(Arc::new(Member {
+                number: 5,
+                text: Value::Bytes(b"a,c".to_vec()),
+            })),
         ];
         let mut bytes = Vec::new();
         encode(&row, &mut bytes);

@@ -12,6 +12,7 @@ use cohort_engine::{
     types::Value,
 };
 use std::{
+    borrow::Borrow,
     io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
@@ -89,14 +90,8 @@ impl RowFile {
     }
 
     /// Reads the rows between two places, after `finish`.
-    pub fn read(&self, from: u64, to: u64) -> RowReader<'_> {
-        RowReader {
-            file: self,
-            at: from,
-            end: to,
-            buffer: Vec::new(),
-            start: 0,
-        }
+    pub fn read(&self, from: u64, to: u64) -> RowReader<&RowFile> {
+        RowReader::new(self, from, to)
     }
 }
 
@@ -112,8 +107,8 @@ fn failed(path: &Path, error: &io::Error) -> SqlError {
 }
 
 /// Reads rows one after the other.
-pub(super) struct RowReader<'f> {
-    file: &'f RowFile,
+pub(super) struct RowReader<F> {
+    file: F,
     /// What comes after the buffer.
     at: u64,
     end: u64,
@@ -122,7 +117,18 @@ pub(super) struct RowReader<'f> {
     start: usize,
 }
 
-impl RowReader<'_> {
+impl<F: Borrow<RowFile>> RowReader<F> {
+    /// Reads the rows of a file between two places.
+    pub fn new(file: F, from: u64, to: u64) -> RowReader<F> {
+        RowReader {
+            file,
+            at: from,
+            end: to,
+            buffer: Vec::new(),
+            start: 0,
+        }
+    }
+
     /// The next row; `None`: that was all.
     pub fn next(&mut self) -> Result<Option<Vec<Value>>, Stop> {
         let Some(length) = self.peek(4)?.first_chunk().copied() else {
@@ -145,8 +151,9 @@ impl RowReader<'_> {
             let wanted = (length - held).max(CHUNK).min(left);
             self.buffer.resize(held + wanted, 0);
             let place = self.buffer.get_mut(held..).unwrap_or_default();
-            let got = self.file.file.read_at(place, self.at);
-            let got = got.map_err(|error| failed(&self.file.path, &error))?;
+            let file = self.file.borrow();
+            let got = file.file.read_at(place, self.at);
+            let got = got.map_err(|error| failed(&file.path, &error))?;
             self.buffer.truncate(held + got);
             self.at += got as u64;
         }
@@ -222,7 +229,7 @@ impl Partitions {
 
 impl Deferred {
     /// Its rows.
-    pub fn rows(&self) -> RowReader<'_> {
+    pub fn rows(&self) -> RowReader<&RowFile> {
         self.file.read(0, self.file.end())
     }
 }

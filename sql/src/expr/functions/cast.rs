@@ -40,6 +40,11 @@ pub(in crate::expr) fn cast(
     if value.is_null() {
         return Ok(Value::Null);
     }
+    if let (Some(ColumnType::Bit(_)), true) = (from.ty, to.is_string()) {
+        let bytes = convert::string(value, from.shown_digits()).unwrap_or_default();
+        let bytes = Value::Bytes(bytes.into_owned());
+        return cast(&bytes, &from.with_bytes(), to, context);
+    }
     let first_day = match column_type {
         ColumnType::Date | ColumnType::DateTime(_) => first_day(value, from),
         _ => None,

@@ -152,7 +152,8 @@ impl Typing<'_> {
         if !of.is_empty() && of.iter().all(is_null) {
             return ExprType::bytes(length).or_null();
         }
-        let strings = of.iter().map(|&i| self.ty(i)).filter(ExprType::is_string);
+        let strings = of.iter().map(|&i| self.ty(i).with_bytes());
+        let strings = strings.filter(ExprType::is_string);
         let (collation, coercibility) = strings
             .reduce(|a, b| {
                 let (collation, coercibility) = mix_results(&a, &b);

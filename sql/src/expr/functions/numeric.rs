@@ -513,6 +513,10 @@ fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
     }
 }
 
+fn is_bit(arg: Option<&Expr>) -> bool {
+    arg.is_some_and(|arg| matches!(infer(arg).ty, Some(ColumnType::Bit(_))))
+}
+
 /// The number that a text is in one base, in another one.
 fn in_bases(
     args: &Args<'_>,
@@ -523,6 +527,12 @@ fn in_bases(
     // Of a hexadecimal or bit literal, its own.
     let number = match args.args.first().and_then(literal::digits_number) {
         Some(number) => Some(Cow::Owned(number.to_string().into_bytes())),
+        // Of a BIT, too, and not its bytes.
+        None if is_bit(args.args.first()) => {
+            let value = args.value(0, context)?;
+            let number = convert::string(&value, 0);
+            number.map(|text| Cow::Owned(text.into_owned()))
+        }
         None => args.string(0, context)?,
     };
     let Some(text) = number.filter(|text| !text.is_empty()) else {

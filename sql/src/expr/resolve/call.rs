@@ -36,7 +36,8 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     let ty = (function.infer)(&Typing {
         args: &args,
         collation: scope.collation(),
-    });
+    })
+    .without_members();
     if function.name == "regexp_like" {
         check_regexp(&args)?;
     }
@@ -182,6 +183,20 @@ pub fn plain_call<'f>(
     function: &'f ast::Function,
     scope: &dyn Scope,
 ) -> Result<&'f ast::FunctionArguments, SqlError> {
+    if function.over.is_some() {
+        return Err(scope.refuse("OVER"));
+    }
+    if function.null_treatment.is_some() {
+        return Err(scope.refuse("NULLS"));
+    }
+    windowed_call(function, scope)
+}
+
+/// The same of a call that may have OVER and RESPECT NULLS.
+pub fn windowed_call<'f>(
+    function: &'f ast::Function,
+    scope: &dyn Scope,
+) -> Result<&'f ast::FunctionArguments, SqlError> {
     let ast::Function {
         name: _,
         // `{fn name(…)}` is the same.
@@ -190,15 +205,10 @@ pub fn plain_call<'f>(
         args,
         within_group,
         filter,
-        null_treatment,
-        over,
+        // Read by those that may have them.
+        null_treatment: _,
+        over: _,
     } = function;
-    if over.is_some() {
-        return Err(SqlError::not_supported("window functions"));
-    }
-    if null_treatment.is_some() {
-        return Err(scope.refuse("NULLS"));
-    }
     if !matches!(parameters, ast::FunctionArguments::None) {
         return Err(scope.refuse("("));
     }

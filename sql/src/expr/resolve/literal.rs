@@ -40,6 +40,7 @@ pub(super) fn type_of(value: &Value, collation: Collation) -> ExprType {
             let length = collation.char_count(bytes) as u32;
             ExprType::string(length, collation, coercibility::LITERAL)
         }
+        Value::Member(member) => type_of(&member.text, collation),
         Value::Date(_) => ExprType::temporal(ColumnType::Date),
         Value::Time(_) => ExprType::temporal(ColumnType::Time(6)),
         Value::DateTime(_) => ExprType::temporal(ColumnType::DateTime(6)),

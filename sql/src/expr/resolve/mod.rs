@@ -743,8 +743,9 @@ fn case(
     let mut results = Vec::new();
     for when in conditions {
         let ast::CaseWhen { condition, result } = when;
-        let (condition, result) = (resolve(condition, scope)?, resolve(result, scope)?);
-        if operand.is_some() {
+        let (mut condition, result) = (resolve(condition, scope)?, resolve(result, scope)?);
+        if let Some(operand) = &operand {
+            condition = compared::as_number_beside(condition, operand);
             compared.push(infer(&condition));
         }
         results.push(infer(&result));

@@ -1,0 +1,22 @@
+-- ENUM, SET and BIT beside window functions, set operations and foreign keys.
+create table w (id int primary key, e enum('b','a','c'), s set('x','y'), b bit(9));
+insert into w values (1,'a','x',1),(2,'b','x,y',300),(3,'c','',5),(4,'a',null,5);
+select id, row_number() over (order by e,id), rank() over (order by e), lag(e) over (order by id), lead(s,1,'z') over (order by id), first_value(e) over (order by e desc,id), min(e) over (), max(s) over (order by id), sum(e) over (order by id), count(*) over (partition by e) from w order by id;
+select id, lag(b) over (order by id), sum(b) over (order by b,id), min(b) over (), row_number() over (order by b desc, id), nth_value(b,2) over (order by id), group_concat(e order by e) from w group by id order by id;
+select ntile(2) over (order by e,id), last_value(e) over (partition by s order by id) from w order by id;
+select e from w intersect select 'a';
+select e from w except select 'a' order by 1;
+select e from w union select b from w order by 1;
+select id from w where (select e)='a';
+table w order by e desc, id limit 2;
+values row('a',1), row((select e from w where id=1),2);
+create table p (e enum('x','y') primary key, b bit(4) unique);
+create table c (id int, e enum('x','y'), b bit(4), foreign key (e) references p(e) on update cascade, foreign key (b) references p(b));
+insert into p values ('x',1),('y',2);
+insert into c values (1,'x',1);
+insert into c values (2,'q',1);
+insert into c values (2,'y',3);
+delete from p where e='x';
+delete from p where e='y';
+insert into c values (3,'y',null);
+select id,e,b+0 from c;
