@@ -12,7 +12,9 @@ use cohort_engine::{
 use cohort_sql::{ColumnMeta, Done, Instance, Output, Session, session::Identity, text};
 use std::{collections::BTreeMap, io, path::Path, sync::Arc, thread};
 
+const DUPLICATE: u16 = 1062;
 const DEADLOCK: u16 = 1213;
+const NO_PARENT: u16 = 1452;
 const SESSIONS: u64 = 6;
 const TRANSACTIONS: u64 = 120;
 
@@ -289,6 +291,12 @@ fn answer_as_one_after_the_other(world: World) {
             run(&mut alone, "BEGIN");
             for (sql, answer) in transaction {
                 let serial = run(&mut alone, sql);
+                // The rows before the one that has no parent are taken back, and with them the
+                // locks on their keys: others may insert them, and then they are duplicates.
+                let refused = [answer.error, serial.error];
+                if refused.contains(&NO_PARENT) && refused.contains(&DUPLICATE) {
+                    continue;
+                }
                 assert_eq!(*answer, serial, "seed {seed}, commit {seq}: {sql}");
             }
             run(&mut alone, "COMMIT");

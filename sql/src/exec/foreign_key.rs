@@ -7,8 +7,9 @@
 //!   parent stays until the child is committed or gone; nothing but the parent's row is locked.
 //! * Who deletes a parent, or changes its key, has it locked exclusively before children are looked
 //!   for. So a child that comes later has to wait, and then finds no parent.
-//! * Children are dealt with before the parent's own change, as MySQL 9.7 does: a row that refers
-//!   to itself by a RESTRICT cannot be deleted.
+//! * Children are dealt with before the change that the statement itself makes, as MySQL 9.7 does:
+//!   a row that refers to itself by a RESTRICT cannot be deleted. A change that comes from another
+//!   is made before its own children are dealt with.
 //! * An ON UPDATE that comes back to a table which is being updated acts as RESTRICT, and no chain
 //!   is longer than `DEPTH_MAX`: both are InnoDB's rules, and make sure that it ends.
 //!
@@ -175,10 +176,10 @@ pub(super) fn before_delete(
         updates: false,
         above: None,
     };
-    children_before_delete(relations, (image, by), &chain, context)
+    children_at_delete(relations, (image, by), &chain, context)
 }
 
-fn children_before_delete(
+fn children_at_delete(
     relations: &TableRelations,
     (image, by): (&[u8], Option<&[u8]>),
     chain: &Chain<'_>,
@@ -223,18 +224,18 @@ fn delete_child(
     context: &mut ExecContext,
 ) -> Result<(), Stop> {
     above.check_depth()?;
-    if let Some(relations) = context.relations_of(child) {
-        let chain = Chain {
-            table: child,
-            key,
-            updates: false,
-            above: Some(above),
-        };
-        children_before_delete(relations, (image, None), &chain, context)?;
-    }
     context.txn.delete(child, key, image)?;
     context.handler.delete += 1;
-    Ok(())
+    let Some(relations) = context.relations_of(child) else {
+        return Ok(());
+    };
+    let chain = Chain {
+        table: child,
+        key,
+        updates: false,
+        above: Some(above),
+    };
+    children_at_delete(relations, (image, None), &chain, context)
 }
 
 /// What a row's children need before its key changes.
@@ -253,10 +254,10 @@ pub(super) fn before_update(
         updates: true,
         above: None,
     };
-    children_before_update(relations, before, after, &chain, context)
+    children_at_update(relations, before, after, &chain, context)
 }
 
-fn children_before_update(
+fn children_at_update(
     relations: &TableRelations,
     before: &[u8],
     after: &[u8],
@@ -342,16 +343,6 @@ fn update_child(
     if after == before {
         return Ok(());
     }
-    let relations = context.relations_of(child);
-    if let Some(relations) = relations {
-        let chain = Chain {
-            table: child,
-            key,
-            updates: true,
-            above: Some(above),
-        };
-        children_before_update(relations, before, &after, &chain, context)?;
-    }
     match context.txn.update(child, key, before, &after) {
         Ok(()) => {}
         Err(TxnError::DuplicateKey { index }) => {
@@ -363,12 +354,17 @@ fn update_child(
         Err(error) => return Err(error.into()),
     }
     context.handler.update += 1;
-    match relations {
-        Some(relations) => {
-            check_parents_of(relations, Some(before), &after, Some(reference), context)
-        }
-        None => Ok(()),
-    }
+    let Some(relations) = context.relations_of(child) else {
+        return Ok(());
+    };
+    let chain = Chain {
+        table: child,
+        key,
+        updates: true,
+        above: Some(above),
+    };
+    children_at_update(relations, before, &after, &chain, context)?;
+    check_parents_of(relations, Some(before), &after, Some(reference), context)
 }
 
 /// Calls `change` with key and image of each child of a parent's row. For actions that change
