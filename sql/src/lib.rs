@@ -10,6 +10,7 @@ mod defaults;
 mod error;
 mod exec;
 mod expr;
+mod foreign_key_text;
 mod interrupt;
 pub mod lexer;
 mod output;

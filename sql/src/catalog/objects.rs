@@ -1,7 +1,7 @@
 //! Databases, tables, columns and keys as information_schema shows them.
 
 use super::{Rows, VIRTUAL_DATABASES, number, text, yes_no};
-use crate::{ddl::action_words, state::State};
+use crate::{foreign_key_text::action_words, state::State};
 use cohort_engine::{
     txn::Dictionary,
     types::{

@@ -139,6 +139,7 @@ fn check_members(
     let mut seen = std::collections::HashMap::new();
     let mut twice = Vec::new();
     for (position, text) in members.iter().enumerate() {
+        check_member(text, collation)?;
         let mut key = Vec::new();
         collation.sort_key(text.as_bytes(), &mut key);
         if let Some(before) = seen.insert(key, position) {
@@ -157,6 +158,18 @@ fn check_members(
         warnings.note(error);
     }
     Ok(())
+}
+
+/// MySQL makes question marks of what a character set does not have.
+fn check_member(text: &str, collation: Collation) -> Result<(), SqlError> {
+    let charset = collation.charset();
+    match charset.foreign_at(text.as_bytes()) {
+        Some(_) => Err(SqlError::not_supported(format_args!(
+            "a member '{text}' that {} does not have",
+            charset.name()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Notes about what MySQL calls deprecated.
@@ -235,6 +248,9 @@ fn check_varchar(name: &str, ty: ColumnType, collation: Collation) -> Result<(),
 pub(super) fn convert(column: &mut Column, to: Collation) -> Result<(), SqlError> {
     let (before, after) = (column.collation.max_char_bytes(), to.max_char_bytes());
     check_varchar(&column.name, column.ty, to)?;
+    for text in column.members.texts() {
+        check_member(text, to)?;
+    }
     if let ColumnType::Text(width) = column.ty
         && after > before
         && width < 4

@@ -33,7 +33,6 @@ mod syntax;
 mod table;
 mod tables;
 
-pub use foreign_key::{action_words, foreign_key_clause};
 pub use parse::parse;
 pub use show::{show_create_database, show_create_table};
 pub use syntax::{Action, Statement};

@@ -1,7 +1,6 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE, in MySQL 9.7's words.
 
-use super::foreign_key::clause_in;
-use crate::expr::SqlMode;
+use crate::{expr::SqlMode, foreign_key_text::clause_in};
 use cohort_engine::types::{
     Charset, Column, ColumnType, Index, Table,
     schema::{Database, DefaultValue},

@@ -9,7 +9,7 @@ use super::{
     syntax::{Action, CreateTable},
     table,
 };
-use crate::{command::TableName, error::SqlError, output::Done};
+use crate::{command::TableName, error::SqlError, foreign_key_text, output::Done};
 use cohort_engine::{
     txn::{Dictionary, Related, SchemaChange, TxnError},
     types::{Index, IndexPart, Table, TableId},
@@ -321,7 +321,7 @@ fn refused(error: TxnError, old: &Arc<Table>, altered: &Altered, ctx: &DdlContex
         TxnError::ForeignKey { name } => {
             let table = &altered.table;
             let key = table.foreign_keys.iter().find(|key| key.name == name);
-            let clause = key.map(|key| foreign_key::foreign_key_clause(key, table));
+            let clause = key.map(|key| foreign_key_text::clause(key, table));
             let clause = clause.unwrap_or_default();
             SqlError::no_referenced_row(&table.database, &table.name, clause).into()
         }

@@ -124,8 +124,16 @@ fn what_is_not_there_is_refused_by_name() {
         ("CREATE TEMPORARY TABLE e (a INT)", "CREATE TEMPORARY TABLE"),
         ("CREATE VIEW v AS SELECT 1", "CREATE VIEW"),
         (
-            "CREATE TABLE e (a CHAR(1) COLLATE koi8r_general_ci)",
-            "collation koi8r_general_ci",
+            "CREATE TABLE e (a CHAR(1) COLLATE latin1_german2_ci)",
+            "collation latin1_german2_ci",
+        ),
+        (
+            "CREATE TABLE e (a CHAR(1) CHARACTER SET gbk)",
+            "character set gbk",
+        ),
+        (
+            "CREATE TABLE e (a ENUM('日') CHARACTER SET latin1)",
+            "a member '日' that latin1 does not have",
         ),
     ] {
         let error = bench.run(sql).unwrap_err();

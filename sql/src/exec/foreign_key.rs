@@ -22,8 +22,8 @@
 
 use super::{ExecContext, Stop, insert::duplicate_entry, key::prefix_range};
 use crate::{
-    ddl,
     error::SqlError,
+    foreign_key_text,
     plan::{Parent, Reference, TableRelations},
 };
 use cohort_engine::{
@@ -102,7 +102,7 @@ fn check_parents_of(
         }
         if !has_parent(reference, image, context)? {
             let (database, _) = child.full_name();
-            let clause = ddl::foreign_key_clause(key, child);
+            let clause = foreign_key_text::clause(key, child);
             return Err(SqlError::no_referenced_row(database, &child.name, clause).into());
         }
     }
@@ -424,6 +424,6 @@ fn each_child(
 /// 1451
 fn is_referenced(reference: &Reference) -> SqlError {
     let (database, name) = reference.child.full_name();
-    let clause = ddl::foreign_key_clause(&reference.key, &reference.child);
+    let clause = foreign_key_text::clause(&reference.key, &reference.child);
     SqlError::row_is_referenced(database, name, clause)
 }

@@ -17,63 +17,7 @@ pub(super) use define::{NewKeys, add, drop_redundant, generated_keys, kept, need
 pub(super) use others::{altered, created, dropped, moved_and_altered, renamed, truncated};
 
 use crate::error::SqlError;
-use cohort_engine::types::{Column, ColumnType, ForeignKey, ReferentialAction, Table};
-use std::fmt::Write;
-
-/// A name as SHOW CREATE TABLE quotes it.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
-/// The foreign key as SHOW CREATE TABLE and errors write it: ``CONSTRAINT `f` FOREIGN KEY (`a`)
-/// REFERENCES `p` (`id`) ON DELETE CASCADE``.
-#[must_use]
-pub fn foreign_key_clause(key: &ForeignKey, child: &Table) -> String {
-    clause_in(key, child, quoted)
-}
-
-/// The same, with names quoted otherwise.
-pub(super) fn clause_in(
-    key: &ForeignKey,
-    child: &Table,
-    quoted: impl Fn(&str) -> String,
-) -> String {
-    let columns = key.columns.iter().map(|position| {
-        let column = child.columns.get(usize::from(*position));
-        quoted(column.map_or("", |column| &column.name))
-    });
-    let columns: Vec<String> = columns.collect();
-    let parent_columns = key.parent_columns.iter().map(|name| quoted(name));
-    let parent_columns: Vec<String> = parent_columns.collect();
-    let mut parent = quoted(&key.parent);
-    if key.parent_database != child.database {
-        parent = format!("{}.{parent}", quoted(&key.parent_database));
-    }
-    let mut text = format!(
-        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {parent} ({})",
-        quoted(&key.name),
-        columns.join(", "),
-        parent_columns.join(", "),
-    );
-    for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
-        if action != ReferentialAction::NoAction {
-            let _ = write!(text, " ON {event} {}", action_words(action));
-        }
-    }
-    text
-}
-
-/// How an action is written.
-#[must_use]
-pub fn action_words(action: ReferentialAction) -> &'static str {
-    match action {
-        ReferentialAction::NoAction => "NO ACTION",
-        ReferentialAction::Restrict => "RESTRICT",
-        ReferentialAction::Cascade => "CASCADE",
-        ReferentialAction::SetNull => "SET NULL",
-        ReferentialAction::SetDefault => "SET DEFAULT",
-    }
-}
+use cohort_engine::types::{Column, ColumnType, ForeignKey, Table};
 
 /// Checks a foreign key against its parent: 3734, 3780, 6125, 1822. `unique`:
 /// restrict_fk_on_non_standard_key.
