@@ -15,10 +15,12 @@ use std::{sync::Arc, time::Duration};
 
 impl Handler for Session {
     fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError> {
-        Session::query(self, sql, multi, out)
+        let sql = self.client_charset().decode(sql);
+        Session::query(self, &sql, multi, out)
     }
     fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
-        Session::prepare(self, sql)
+        let sql = self.client_charset().decode(sql);
+        Session::prepare(self, &sql)
     }
     fn execute(
         &mut self,
@@ -26,7 +28,22 @@ impl Handler for Session {
         parameters: &[Value],
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        Session::execute(self, id, parameters, out)
+        let charset = self.client_charset();
+        if charset.is_as_stored() {
+            return Session::execute(self, id, parameters, out);
+        }
+        let decode = |value: &Value| {
+            if let Value::Bytes(bytes) = value {
+                let text = charset.decode(bytes);
+                // What is no text stays as it is.
+                if charset.foreign_at(&text).is_none() {
+                    return Value::Bytes(text.into_owned());
+                }
+            }
+            value.clone()
+        };
+        let decoded: Vec<Value> = parameters.iter().map(decode).collect();
+        Session::execute(self, id, &decoded, out)
     }
     fn close(&mut self, id: u32) {
         Session::close(self, id);

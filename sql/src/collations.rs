@@ -54,7 +54,7 @@ impl NamedCharset {
             (_, Spelling::Utf8) => Some(SqlError::utf8_alias()),
             (_, Spelling::National) => Some(SqlError::national_is_utf8mb3()),
             (Charset::Utf8mb3, Spelling::Own) => Some(SqlError::deprecated("utf8mb3", "utf8mb4")),
-            (Charset::Utf8mb4 | Charset::Binary, Spelling::Own) => None,
+            (_, Spelling::Own) => None,
         }
     }
 }

@@ -16,6 +16,7 @@ use cohort_sql::{
     text::{self, put_uint},
 };
 use std::{
+    borrow::Cow,
     io,
     time::{Duration, Instant},
 };
@@ -47,6 +48,15 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// A name in the bytes the client gets.
+    fn text(self, text: &str) -> Cow<'_, [u8]> {
+        match self.results {
+            Some(results) if !results.charset().is_as_stored() => {
+                results.charset().encode(text.as_bytes())
+            }
+            _ => Cow::Borrowed(text.as_bytes()),
+        }
+    }
     /// The same for a client that gets texts in this collation.
     #[must_use]
     pub fn with_results(self, results: Option<Collation>) -> Dialect {
@@ -71,7 +81,8 @@ pub struct Kind {
 impl Kind {
     fn of(meta: &ColumnMeta, dialect: Dialect) -> Kind {
         let own = meta.collation.charset();
-        let wanted = dialect.results.map(Collation::charset);
+        let wanted = dialect.results.map_or(own, Collation::charset);
+        let is_alike = wanted.is_as_stored() && wanted.includes(own);
         let ty = wire_type(meta);
         let zerofill = meta.flags & flag::ZEROFILL != 0;
         Kind {
@@ -82,7 +93,7 @@ impl Kind {
                 _ if zerofill => meta.length,
                 _ => 0,
             },
-            convert: wanted.filter(|wanted| own != Charset::Binary && !wanted.includes(own)),
+            convert: (own != Charset::Binary && !is_alike).then_some(wanted),
         }
     }
 }
@@ -185,7 +196,9 @@ fn put_column(writer: &mut Writer, dialect: Dialect, meta: &ColumnMeta) {
     };
     let length = match dialect.results {
         // A TEXT column as it is: so many bytes.
-        None if flags & flag::BLOB != 0 => meta.length / collation.max_char_bytes(),
+        None if flags & flag::BLOB != 0 && meta.length != u32::MAX => {
+            meta.length / collation.max_char_bytes()
+        }
         _ => length_in(collation, meta),
     };
     writer.begin();
@@ -194,7 +207,7 @@ fn put_column(writer: &mut Writer, dialect: Dialect, meta: &ColumnMeta) {
     put_string(out, meta.database.as_bytes());
     put_string(out, meta.table.as_bytes());
     put_string(out, meta.original_table.as_bytes());
-    put_string(out, meta.name.as_bytes());
+    put_string(out, &dialect.text(&meta.name));
     put_string(out, meta.original_name.as_bytes());
     put_definition(
         out,

@@ -121,6 +121,13 @@ fn text_rows() {
     );
     assert_eq!(long.len(), 301 + 31);
     let mut out = Vec::new();
+    let latin1 = Kind {
+        convert: Some(Charset::Latin1),
+        ..kind(column::VAR_STRING)
+    };
+    put_text_value(&mut out, latin1, &Value::Bytes("é日".into()));
+    assert_eq!(out, [2, 0xE9, b'?']);
+    out.clear();
     put_text_value(&mut out, kind(column::LONG), &Value::Null);
     assert_eq!(out, [NULL_TEXT]);
 }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub(super) fn character_sets(_: &State) -> Rows {
-    let mut all = Charset::ALL;
+    let mut all = Charset::ALL.to_vec();
     all.sort_by_key(|charset| charset.name());
     let row = |charset: Charset| {
         vec![

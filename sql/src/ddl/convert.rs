@@ -8,7 +8,7 @@ use crate::{
     defaults,
     error::SqlError,
     exec::zero,
-    expr::{self, Environment, EvalContext, Expr, SqlMode, Statement, VariableScope},
+    expr::{self, Environment, EvalContext, Expr, Origin, SqlMode, Statement, VariableScope},
     warnings::Warnings,
 };
 use cohort_engine::{
@@ -211,15 +211,22 @@ impl<'a> Conversion<'a> {
                 let value = before.get_mut(position);
                 value.map(std::mem::take).unwrap_or_default()
             };
+            let old = &self.old.columns;
             let mut assign = |column: &Column, value: Value| {
                 in_context(self.session, &mut outcome.warnings, |context| {
                     context.row_number = number;
-                    let Source::Expression(expression) = source else {
-                        return expr::assign(column, value, context);
-                    };
-                    let value = expr::eval(expression, &[], context)?;
-                    let digits = || expr::assigned_digits(expression);
-                    expr::assign_shown(column, value, digits, context)
+                    match source {
+                        Source::Expression(expression) => {
+                            let value = expr::eval(expression, &[], context)?;
+                            let origin = || Origin::of_expr(expression);
+                            expr::assign_from(column, value, origin, context)
+                        }
+                        Source::Converted(position) if old.len() > *position => {
+                            let old = &old[*position];
+                            expr::assign_from(column, value, || Origin::of_column(old), context)
+                        }
+                        _ => expr::assign(column, value, context),
+                    }
                 })
             };
             self.row.push(match source {

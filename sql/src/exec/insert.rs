@@ -8,9 +8,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{
-        ExprType, SqlMode, assign, assign_shown, assigned_digits, eval, implicit_default, text,
-    },
+    expr::{ExprType, Origin, SqlMode, assign, assign_from, eval, implicit_default, text},
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
@@ -184,8 +182,8 @@ impl<'p> Inserter<'p> {
                 Assigned::Default => self.default_value(position, context)?,
                 Assigned::Value(computed) => {
                     let value = self.value(computed, context)?;
-                    let digits = || assigned_digits(&computed.expr);
-                    self.set(position, value, digits, context)?;
+                    let origin = || Origin::of_expr(&computed.expr);
+                    self.set(position, value, origin, context)?;
                 }
             }
         }
@@ -214,8 +212,8 @@ impl<'p> Inserter<'p> {
         self.defaults(context)?;
         let columns = self.plan.columns.iter().zip(types);
         for (value, (&position, ty)) in values.iter_mut().zip(columns) {
-            let digits = || ty.shown_digits();
-            self.set(position, std::mem::take(value), digits, context)?;
+            let origin = || Origin::of_type(ty);
+            self.set(position, std::mem::take(value), origin, context)?;
         }
         let further = values.iter_mut().skip(self.plan.columns.len());
         let slots = self.run.row.iter_mut().skip(2 * self.table.columns.len());
@@ -282,7 +280,7 @@ impl<'p> Inserter<'p> {
         &mut self,
         position: usize,
         value: Value,
-        digits: impl FnOnce() -> u8,
+        origin: impl FnOnce() -> Origin,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         let Some(column) = self.table.columns.get(position) else {
@@ -292,7 +290,7 @@ impl<'p> Inserter<'p> {
         let value = if value.is_null() && self.auto == Some(position) {
             value
         } else {
-            assign_shown(column, value, digits, &mut context.eval)?
+            assign_from(column, value, origin, &mut context.eval)?
         };
         self.put(position, value);
         Ok(())
@@ -574,8 +572,8 @@ pub(super) fn default_value(
         Some(Default_::Now) => now(column, context),
         Some(Default_::Expression(expr)) => {
             let value = eval(expr, row, &mut context.eval)?;
-            let digits = || assigned_digits(expr);
-            Ok(assign_shown(column, value, digits, &mut context.eval)?)
+            let origin = || Origin::of_expr(expr);
+            Ok(assign_from(column, value, origin, &mut context.eval)?)
         }
         Some(Default_::None) | None => {
             if column.auto_increment {

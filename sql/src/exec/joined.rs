@@ -13,7 +13,7 @@ use super::{
     write::{check_safe, encode_updated, note_auto_increment},
 };
 use crate::{
-    expr::{assign_shown, assigned_digits, eval},
+    expr::{Origin, assign_from, eval},
     plan::{Assigned, Joined, Target},
 };
 use cohort_engine::{
@@ -131,8 +131,8 @@ fn values(
             Assigned::Value(computed) => {
                 run.run_subqueries(&computed.subqueries, context)?;
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
-                let digits = || assigned_digits(&computed.expr);
-                assign_shown(column, value, digits, &mut context.eval)?
+                let origin = || Origin::of_expr(&computed.expr);
+                assign_from(column, value, origin, &mut context.eval)?
             }
             Assigned::Default => {
                 let default = target.defaults.get(*position);

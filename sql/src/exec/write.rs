@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{assign_shown, assigned_digits, eval},
+    expr::{Origin, assign_from, eval},
     plan::{Assigned, Block, Default_, Delete, Input, Update},
 };
 use cohort_engine::{
@@ -282,8 +282,8 @@ pub(super) fn assign_all(
                     run.run_subqueries(&computed.subqueries, context)?;
                 }
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
-                let digits = || assigned_digits(&computed.expr);
-                assign_shown(column, value, digits, &mut context.eval)?
+                let origin = || Origin::of_expr(&computed.expr);
+                assign_from(column, value, origin, &mut context.eval)?
             }
             Assigned::Default => {
                 let default = defaults.get(*position);

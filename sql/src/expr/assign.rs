@@ -10,10 +10,11 @@ use super::{
 use crate::{error::SqlError, text::DECIMALS_BYTES};
 use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
-    Column, ColumnType, Date, DateTime, Decimal, Time, Value,
+    Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Time, Value,
     member::without_end_spaces,
     temporal::{self, Parsed, SECOND},
 };
+use std::borrow::Cow;
 
 /// The last moment that TIMESTAMP holds: 2038-01-19 03:14:07.999999 UTC, in microseconds.
 pub const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
@@ -25,6 +26,8 @@ const TIME_NUMBER_MAX: f64 = 99_991_231_235_959.0;
 struct Target<'t, 'c> {
     column: &'t Column,
     context: &'t mut EvalContext<'c>,
+    /// A text, or bytes, as it was before it came into the column's character set.
+    source: Option<(Vec<u8>, Collation)>,
 }
 
 /// Converts a value for storing it in a column: strict mode errors (1048, 1264, 1265, 1292, 1366,
@@ -49,41 +52,116 @@ pub fn assign(
         (_, Value::Null) if column.nullable => return Ok(value),
         _ => {}
     }
-    Target { column, context }.store(value)
+    let source = None;
+    Target {
+        column,
+        context,
+        source,
+    }
+    .store(value)
 }
 
-/// `assign` of a value whose expression shows so many `digits` of a second as a text: the value
-/// itself does not know them.
+/// What is to be known of where a value comes from before it is assigned: the value itself does not
+/// know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// The digits of a second it shows as a text.
+    digits: u8,
+    /// Of a text, the collation.
+    collation: Collation,
+}
+
+impl Origin {
+    /// Of a value of this type.
+    #[must_use]
+    pub fn of_type(ty: &ExprType) -> Origin {
+        Origin {
+            digits: ty.shown_digits(),
+            collation: ty.collation,
+        }
+    }
+
+    /// Of the values of a column.
+    #[must_use]
+    pub fn of_column(column: &Column) -> Origin {
+        Origin {
+            digits: NOT_FIXED,
+            collation: column.collation,
+        }
+    }
+
+    /// Of the value of an expression. A parameter has the digits of its value, whatever value the
+    /// plan was made for.
+    #[must_use]
+    pub fn of_expr(expr: &Expr) -> Origin {
+        let origin = Origin::of_type(&infer(expr));
+        match expr {
+            Expr::Parameter { .. } | Expr::UserVariable { .. } => Origin {
+                digits: NOT_FIXED,
+                ..origin
+            },
+            _ => origin,
+        }
+    }
+}
+
+/// A text becomes bytes, or bytes become a text: both in the bytes of the text's character set.
+pub fn reinterpret(bytes: Vec<u8>, from: Collation, to: Collation) -> Vec<u8> {
+    let (from, to) = (from.charset(), to.charset());
+    let changed = if to == Charset::Binary {
+        from.encode(&bytes)
+    } else if from == Charset::Binary {
+        to.decode(&bytes)
+    } else {
+        return bytes;
+    };
+    match changed {
+        Cow::Owned(changed) => changed,
+        Cow::Borrowed(_) => bytes,
+    }
+}
+
+/// `assign` of a value that comes from somewhere.
 #[inline]
-pub fn assign_shown(
+pub fn assign_from(
     column: &Column,
     value: Value,
-    digits: impl FnOnce() -> u8,
+    origin: impl FnOnce() -> Origin,
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     match value {
         Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.has_collation() => {
             // Of a BIT a text column keeps the number.
-            let digits = Some(digits()).filter(|digits| *digits <= DECIMALS_BYTES);
+            let digits = Some(origin().digits).filter(|digits| *digits <= DECIMALS_BYTES);
             let mut shown = Vec::new();
             convert::text(&value, digits.unwrap_or(NOT_FIXED), &mut shown);
             assign(column, Value::Bytes(shown), context)
         }
         // Of a FLOAT(M,D) the number that it is, with all its digits.
-        Value::Float(x) if column.ty.has_collation() && digits() < NOT_FIXED => {
-            assign(column, Value::Double(x.into()), context)
+        Value::Float(x) if column.ty.has_collation() => {
+            let is_fixed = origin().digits < NOT_FIXED;
+            let value = if is_fixed {
+                Value::Double(x.into())
+            } else {
+                Value::Float(x)
+            };
+            assign(column, value, context)
+        }
+        Value::Bytes(bytes)
+            if column.ty.is_string()
+                && (column.is_binary() || !column.collation.charset().is_as_stored()) =>
+        {
+            let from = origin().collation;
+            let text = reinterpret(bytes.clone(), from, column.collation);
+            let source = Some((bytes, from));
+            Target {
+                column,
+                context,
+                source,
+            }
+            .store(Value::Bytes(text))
         }
         value => assign(column, value, context),
-    }
-}
-
-/// The digits for `assign_shown` of the value of an expression. A parameter has those of its
-/// value, whatever value the plan was made for.
-#[must_use]
-pub fn assigned_digits(expr: &Expr) -> u8 {
-    match expr {
-        Expr::Parameter { .. } | Expr::UserVariable { .. } => NOT_FIXED,
-        expr => infer(expr).shown_digits(),
     }
 }
 
@@ -509,7 +587,7 @@ impl Target<'_, '_> {
         let binary = self.column.is_binary();
         let charset = self.column.collation.charset();
         if let Some(foreign) = charset.foreign_at(&bytes) {
-            let escaped = convert::printable(&bytes[foreign..]);
+            let escaped = self.as_written(&bytes, foreign);
             let error = self.incorrect("string", escaped.as_bytes());
             self.lossy(error)?;
             match std::str::from_utf8(&bytes) {
@@ -521,6 +599,11 @@ impl Target<'_, '_> {
             ColumnType::Char(length) => self.column.collation.char_offset(&bytes, length.into()),
             ColumnType::VarChar(length) if bytes.len() > length as usize => {
                 self.column.collation.char_offset(&bytes, length as usize)
+            }
+            // A byte each.
+            ColumnType::Text(_) if !charset.is_as_stored() => {
+                let max = self.column.max_bytes() as usize;
+                self.column.collation.char_offset(&bytes, max)
             }
             ColumnType::Text(_) => self.whole_chars(&bytes),
             _ => bytes.len(),
@@ -539,6 +622,19 @@ impl Target<'_, '_> {
             }
         }
         Ok(Value::Bytes(bytes))
+    }
+
+    /// A text from some byte on for an error, in the bytes it came in.
+    fn as_written(&self, text: &[u8], from: usize) -> String {
+        let (before, rest) = text.split_at(from);
+        match &self.source {
+            Some((bytes, collation)) if collation.is_binary() => {
+                let before = self.column.collation.char_count(before);
+                convert::printable(bytes.get(before..).unwrap_or_default())
+            }
+            Some((_, collation)) => convert::printable(&collation.charset().encode(rest)),
+            None => convert::printable(rest),
+        }
     }
 
     /// How much of a text fits into a TEXT column without cutting a character.

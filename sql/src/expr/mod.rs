@@ -42,7 +42,7 @@ mod value_type;
 
 pub use arithmetic::bytes as bits_of_bytes;
 pub use assign::{
-    TIMESTAMP_MAX, assign, assign_shown, assigned_digits, for_column, implicit_default,
+    Origin, TIMESTAMP_MAX, assign, assign_from, for_column, implicit_default, reinterpret,
 };
 pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};

@@ -419,10 +419,10 @@ pub fn mix_collations(a: &ExprType, b: &ExprType) -> Option<(Collation, u8)> {
 /// Whether the character set of `a` is the one to convert to, as it has all characters of `b`'s.
 fn takes_all(a: &ExprType, b: &ExprType) -> bool {
     let (one, other) = (a.collation.charset(), b.collation.charset());
-    if !one.is_unicode() {
+    if !one.is_unicode() && other != Charset::Ascii {
         return false;
     }
-    let is_larger = !other.is_unicode() || one.includes(other);
+    let is_larger = one.includes(other);
     let is_explicit = a.coercibility == coercibility::EXPLICIT;
     a.coercibility < b.coercibility || a.coercibility == b.coercibility && is_larger && !is_explicit
 }

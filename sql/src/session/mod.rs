@@ -32,7 +32,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Engine, Owner, Placed, Unattended, Waiting},
-    types::{Collation, Value},
+    types::{Charset, Collation, Value},
 };
 use locked::Locked;
 use masked::shown_text;
@@ -579,6 +579,12 @@ impl Session {
         }
         let collation = Value::Bytes(collation.name().into());
         variables.set_named("collation_connection", collation);
+    }
+
+    /// In which its client sends texts.
+    #[must_use]
+    pub fn client_charset(&self) -> Charset {
+        self.state.settings().client
     }
 
     /// In which its client gets texts: none for each in its own.

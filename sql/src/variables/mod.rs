@@ -359,6 +359,8 @@ pub struct Settings {
     pub auto_increment: Spacing,
     /// collation_connection: of literals.
     pub collation: Collation,
+    /// character_set_client: of what clients send.
+    pub client: Charset,
     /// character_set_results: none if results are sent as they are.
     pub results: Option<Charset>,
     /// foreign_key_checks.
@@ -437,6 +439,8 @@ impl Settings {
             },
             collation: Collation::from_name(values.text("collation_connection"))
                 .unwrap_or(Collation::Utf8mb40900AiCi),
+            client: Charset::from_name(values.text("character_set_client"))
+                .unwrap_or(Charset::Utf8mb4),
             results: Charset::from_name(values.text("character_set_results"))
                 .filter(|charset| *charset != Charset::Binary),
             foreign_key_checks: on("foreign_key_checks"),

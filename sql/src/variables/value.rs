@@ -60,11 +60,8 @@ pub(super) fn convert(
     Ok((plain, None))
 }
 
-/// The character set of this name, if clients may use it: one that needs no conversion from UTF-8.
+/// The character set of this name.
 pub(crate) fn character_set(name: &str) -> Result<&'static str, SqlError> {
-    if name.eq_ignore_ascii_case("ascii") {
-        return Ok("ascii");
-    }
     NamedCharset::find(name).map(|named| named.charset.name())
 }
 
@@ -215,7 +212,7 @@ mod tests {
         assert_eq!(set("wait_timeout", Value::Int(0)), Ok("1".into()));
         assert_eq!(set("wait_timeout", Value::Bytes(b"1".into())), Err(1232));
         assert_eq!(
-            set("character_set_client", Value::Bytes(b"latin1".into())),
+            set("character_set_client", Value::Bytes(b"gbk".into())),
             Err(1235)
         );
         assert_eq!(set("character_set_results", Value::Null), Ok(String::new()));

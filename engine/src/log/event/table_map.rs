@@ -67,8 +67,9 @@ fn members(out: &mut Vec<u8>, table: &Table, kind: u8, of: fn(ColumnType) -> boo
         let texts = column.members.texts();
         lenenc(&mut contents, texts.len() as u64);
         for text in texts {
+            let text = column.collation.charset().encode(text.as_bytes());
             lenenc(&mut contents, text.len() as u64);
-            contents.extend_from_slice(text.as_bytes());
+            contents.extend_from_slice(&text);
         }
     }
     optional(out, kind, &contents);

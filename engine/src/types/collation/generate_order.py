@@ -30,7 +30,24 @@ COLLATIONS = [
     "utf8mb3_general_ci",
     "utf8mb3_unicode_ci",
     "utf8mb3_unicode_520_ci",
+    "latin1_bin",
+    "latin1_danish_ci",
+    "latin1_general_ci",
+    "latin1_general_cs",
+    "latin1_german1_ci",
+    "latin1_spanish_ci",
+    "latin1_swedish_ci",
+    "ascii_bin",
+    "ascii_general_ci",
 ]
+
+CODECS = {"latin1": "cp1252", "ascii": "ascii"}
+
+LETTERS = [*map(chr, range(0x20, 0x7f)), *(chr(c) + "a" for c in range(0xa0, 0x100))]
+
+
+def is_in(word, codec):
+    return word.encode(codec, "ignore").decode(codec) == word
 
 
 def main():
@@ -44,6 +61,8 @@ def main():
             charset, words = collation.split("_")[0], everything
             if charset == "utf8mb3":
                 words = [word for word in everything if max(word, default="") <= "\uffff"]
+            elif charset in CODECS:
+                words = [word for word in dict.fromkeys([*everything, *LETTERS]) if is_in(word, CODECS[charset])]
             rows = ",".join(f"ROW({i}, x'{word.encode().hex()}')" for i, word in enumerate(words))
             text = f"CONVERT(CONVERT(column_1 USING utf8mb4) USING {charset}) COLLATE {collation}"
             query = (

@@ -12,6 +12,9 @@ For every code point it asks WEIGHT_STRING and keeps those that no formula gives
     [length, step]   of a longer run: its code points, and how much the first weight grows
                  from one to the next (zigzag)
     weights      of the first code point, each as zigzag difference to the weight before
+
+Of character sets in which a character is a byte it writes a file `.charset`, too: for each byte
+its code point (little-endian; FFFF for none), and the bytes of its capital and its small letter.
 """
 import os
 import subprocess
@@ -25,6 +28,11 @@ FROM n WHERE i NOT BETWEEN 0xD800 AND 0xDFFF"""
 BYTES = """WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {last}),
 c (i, c) AS (SELECT i, CONVERT(UNHEX(LPAD(HEX(i), 2, '0')) USING {charset}) FROM n)
 SELECT CONV(HEX(CONVERT(c USING utf32)), 16, 10), HEX(WEIGHT_STRING(c COLLATE {collation})) FROM c"""
+
+CASES = """WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 255),
+c (i, c) AS (SELECT i, CONVERT(UNHEX(LPAD(HEX(i), 2, '0')) USING {charset}) FROM n)
+SELECT i, CONV(HEX(CONVERT(c USING utf32)), 16, 10), CONV(HEX(UPPER(c)), 16, 10),
+CONV(HEX(LOWER(c)), 16, 10) FROM c ORDER BY i"""
 
 # Collations of the character sets in which a character is a byte.
 BYTE_COLLATIONS = {
@@ -52,6 +60,17 @@ def ask_bytes(client, charset, collation):
     query = BYTES.format(last=last, charset=charset, collation=collation)
     lines = (line.split("\t") for line in run(client, query).splitlines())
     return {int(code): [int(weight, 16)] for code, weight in lines}
+
+
+def ask_charset(client, charset):
+    """For each byte: its code point (0xFFFF for none), its capital and its small letter."""
+    out = bytearray()
+    for line in run(client, CASES.format(charset=charset)).splitlines():
+        byte, code, upper, lower = map(int, line.split("\t"))
+        if code == ord("?") != byte:
+            code, upper, lower = 0xFFFF, byte, byte
+        out += code.to_bytes(2, "little") + bytes([upper, lower])
+    return bytes(out)
 
 
 def ask(client, collation, last):
@@ -172,6 +191,8 @@ def main():
         ("utf8mb4_general_ci", ask(client, "utf8mb4_general_ci", 0xFFFF), lambda code: [code]),
     ]
     for charset, collations in BYTE_COLLATIONS.items():
+        with open(os.path.join(here, charset + ".charset"), "wb") as file:
+            file.write(ask_charset(client, charset))
         for collation in collations:
             tables.append((collation, ask_bytes(client, charset, collation), lambda code: [code]))
     for name, weights, formula in tables:

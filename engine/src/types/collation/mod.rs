@@ -3,6 +3,7 @@
 //! Strings are UTF-8 in byte slices; a byte that is not UTF-8 counts as U+FFFD. ASCII text, the
 //! usual case, is compared byte by byte without looking at the weight tables.
 
+mod charset;
 mod like;
 mod names;
 mod order;
@@ -10,8 +11,9 @@ mod sort_key;
 mod uca;
 mod weights;
 
+pub use charset::Charset;
 pub use like::{Pattern, like};
-pub use names::{Charset, Collation, Padding};
+pub use names::{Collation, Padding};
 pub use weights::next_char;
 
 use order::{Order, compare_padded, table_weight};
@@ -300,7 +302,7 @@ mod tests {
                 .filter_map(|line| line.strip_prefix(collation.name())?.strip_prefix(' '))
                 .map(|line| line.split(' ').map(text).collect())
                 .collect();
-            assert!(collation.is_binary() || classes.len() > 100);
+            assert!(collation.is_binary() || classes.len() > 50, "{collation:?}");
             for (i, a) in classes.iter().enumerate() {
                 for (j, b) in classes.iter().enumerate() {
                     for (a, b) in a.iter().flat_map(|a| b.iter().map(move |b| (a, b))) {

@@ -1,154 +1,16 @@
-//! The character sets and collations there are: one row of facts each.
+//! The collations there are: one row of facts each.
 
 use super::{
+    Charset,
     order::Order,
     uca::{UCA_400, UCA_520, UCA_900},
-    weights::{GENERAL, Table},
+    weights::{
+        ASCII_GENERAL, GENERAL, LATIN1_BIN, LATIN1_DANISH, LATIN1_GENERAL, LATIN1_GENERAL_CS,
+        LATIN1_GERMAN1, LATIN1_SPANISH, LATIN1_SWEDISH, Table,
+    },
 };
 use serde::{Deserialize, Serialize};
-use std::{borrow::Cow, sync::LazyLock};
-
-/// A character set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Charset {
-    /// UTF-8.
-    Utf8mb4,
-    /// UTF-8 of the characters up to U+FFFF.
-    Utf8mb3,
-    /// Bytes, which are no characters.
-    Binary,
-}
-
-impl Charset {
-    /// All character sets.
-    pub const ALL: [Charset; 3] = [Charset::Utf8mb4, Charset::Utf8mb3, Charset::Binary];
-
-    /// MySQL's name of it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Charset::Utf8mb4 => "utf8mb4",
-            Charset::Utf8mb3 => "utf8mb3",
-            Charset::Binary => "binary",
-        }
-    }
-
-    /// The character set with this name, in any case; `utf8` is utf8mb3.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Charset> {
-        let name = if name.eq_ignore_ascii_case("utf8") {
-            "utf8mb3"
-        } else {
-            name
-        };
-        Charset::ALL
-            .into_iter()
-            .find(|charset| charset.name().eq_ignore_ascii_case(name))
-    }
-
-    /// What SHOW CHARACTER SET says of it.
-    #[must_use]
-    pub fn description(self) -> &'static str {
-        match self {
-            Charset::Utf8mb4 | Charset::Utf8mb3 => "UTF-8 Unicode",
-            Charset::Binary => "Binary pseudo charset",
-        }
-    }
-
-    /// The most bytes a character takes.
-    #[must_use]
-    pub fn max_char_bytes(self) -> u32 {
-        match self {
-            Charset::Utf8mb4 => 4,
-            Charset::Utf8mb3 => 3,
-            Charset::Binary => 1,
-        }
-    }
-
-    /// The collation of strings that name only the character set.
-    #[must_use]
-    pub fn default_collation(self) -> Collation {
-        match self {
-            Charset::Utf8mb4 => Collation::Utf8mb40900AiCi,
-            Charset::Utf8mb3 => Collation::Utf8mb3GeneralCi,
-            Charset::Binary => Collation::Binary,
-        }
-    }
-
-    /// The collation that the attribute BINARY of a column stands for.
-    #[must_use]
-    pub fn bin_collation(self) -> Collation {
-        match self {
-            Charset::Utf8mb4 => Collation::Utf8mb4Bin,
-            Charset::Utf8mb3 => Collation::Utf8mb3Bin,
-            Charset::Binary => Collation::Binary,
-        }
-    }
-
-    /// Whether its characters are Unicode's, so that text of other character sets can be
-    /// converted to it.
-    #[must_use]
-    pub fn is_unicode(self) -> bool {
-        match self {
-            Charset::Utf8mb4 | Charset::Utf8mb3 => true,
-            Charset::Binary => false,
-        }
-    }
-
-    /// Whether it has every character of the other one.
-    #[must_use]
-    pub fn includes(self, other: Charset) -> bool {
-        self == other || matches!(self, Charset::Utf8mb4 | Charset::Binary)
-    }
-
-    /// Whether it has this character.
-    #[must_use]
-    fn contains(self, code: u32) -> bool {
-        match self {
-            Charset::Utf8mb4 | Charset::Binary => true,
-            Charset::Utf8mb3 => code <= 0xFFFF,
-        }
-    }
-
-    /// Where in a text that should be UTF-8 the first character is that the character set does
-    /// not have, or the first byte that begins none.
-    #[must_use]
-    pub fn foreign_at(self, text: &[u8]) -> Option<usize> {
-        if self == Charset::Binary || text.is_ascii() {
-            return None;
-        }
-        let (valid, broken) = match std::str::from_utf8(text) {
-            Ok(valid) => (valid, None),
-            Err(error) => {
-                let at = error.valid_up_to();
-                (std::str::from_utf8(&text[..at]).unwrap_or(""), Some(at))
-            }
-        };
-        let mut characters = valid.char_indices();
-        let foreign = characters.find(|(_, c)| !self.contains(u32::from(*c)));
-        foreign.map(|(at, _)| at).or(broken)
-    }
-
-    /// A text in the bytes of the character set, with a question mark for each character that it
-    /// does not have. What is not UTF-8 stays as it is.
-    #[must_use]
-    pub fn encode(self, text: &[u8]) -> Cow<'_, [u8]> {
-        if self.foreign_at(text).is_none() {
-            return Cow::Borrowed(text);
-        }
-        match std::str::from_utf8(text) {
-            Ok(text) => Cow::Owned(self.without_foreign(text).into()),
-            Err(_) => Cow::Borrowed(text),
-        }
-    }
-
-    /// The text with a question mark for each character that the character set does not have.
-    #[must_use]
-    pub fn without_foreign(self, text: &str) -> String {
-        let keep = |c: char| if self.contains(c.into()) { c } else { '?' };
-        text.chars().map(keep).collect()
-    }
-}
+use std::sync::LazyLock;
 
 /// Whether trailing spaces count when strings are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,6 +77,15 @@ collations! {
     Utf8mb3GeneralCi      33 "utf8mb3_general_ci"     Utf8mb3 Space 1 Order::Table(&GENERAL);
     Utf8mb3UnicodeCi     192 "utf8mb3_unicode_ci"     Utf8mb3 Space 8 Order::Uca(&UCA_400, 1);
     Utf8mb3Unicode520Ci  214 "utf8mb3_unicode_520_ci" Utf8mb3 Space 8 Order::Uca(&UCA_520, 1);
+    Latin1Bin             47 "latin1_bin"             Latin1  Space 1 Order::Table(&LATIN1_BIN);
+    Latin1DanishCi        15 "latin1_danish_ci"       Latin1  Space 1 Order::Table(&LATIN1_DANISH);
+    Latin1GeneralCi       48 "latin1_general_ci"      Latin1  Space 1 Order::Table(&LATIN1_GENERAL);
+    Latin1GeneralCs       49 "latin1_general_cs"      Latin1  Space 1 Order::Table(&LATIN1_GENERAL_CS);
+    Latin1German1Ci        5 "latin1_german1_ci"      Latin1  Space 1 Order::Table(&LATIN1_GERMAN1);
+    Latin1SpanishCi       94 "latin1_spanish_ci"      Latin1  Space 1 Order::Table(&LATIN1_SPANISH);
+    Latin1SwedishCi        8 "latin1_swedish_ci"      Latin1  Space 1 Order::Table(&LATIN1_SWEDISH);
+    AsciiBin              65 "ascii_bin"              Ascii   Space 1 Order::CodePoints;
+    AsciiGeneralCi        11 "ascii_general_ci"       Ascii   Space 1 Order::Table(&ASCII_GENERAL);
     Binary                63 "binary"                 Binary  None  1 Order::Bytes;
 }
 
@@ -277,7 +148,8 @@ impl Collation {
     /// Whether it orders by code points or bytes: MySQL calls them binary.
     #[must_use]
     pub fn is_by_code(self) -> bool {
-        matches!(self.facts().order, Order::CodePoints | Order::Bytes)
+        self == self.charset().bin_collation()
+            || matches!(self.facts().order, Order::CodePoints | Order::Bytes)
     }
 
     /// Whether it tells small letters from capital ones.

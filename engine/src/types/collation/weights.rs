@@ -108,9 +108,22 @@ impl Numbers<'_> {
     }
 }
 
-/// utf8mb4_general_ci.
-pub static GENERAL: LazyTable =
-    LazyLock::new(|| Table::unpack(include_bytes!("utf8mb4_general_ci.weights")));
+macro_rules! table {
+    ($name:ident, $file:literal) => {
+        #[doc = $file]
+        pub static $name: LazyTable = LazyLock::new(|| Table::unpack(include_bytes!($file)));
+    };
+}
+
+table!(GENERAL, "utf8mb4_general_ci.weights");
+table!(ASCII_GENERAL, "ascii_general_ci.weights");
+table!(LATIN1_BIN, "latin1_bin.weights");
+table!(LATIN1_DANISH, "latin1_danish_ci.weights");
+table!(LATIN1_GENERAL, "latin1_general_ci.weights");
+table!(LATIN1_GENERAL_CS, "latin1_general_cs.weights");
+table!(LATIN1_GERMAN1, "latin1_german1_ci.weights");
+table!(LATIN1_SPANISH, "latin1_spanish_ci.weights");
+table!(LATIN1_SWEDISH, "latin1_swedish_ci.weights");
 
 /// The first code point of valid UTF-8, and how many bytes it has; a byte that begins none
 /// counts as U+FFFD. `None` at the end.

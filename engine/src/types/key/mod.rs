@@ -189,16 +189,29 @@ pub fn encode_index(
                 any_null = true;
                 encode_part(column, part, &Value::Null, key);
             }
-            Some(bytes) if column.ty.is_string() => {
-                let start = key.len();
-                mark_value(column, key);
-                push_string(column, part, bytes, key);
-                invert(part, key, start);
-            }
-            Some(bytes) => encode_part(column, part, &row::raw_value(column, bytes)?, key),
+            Some(bytes) => encode_raw(column, bytes, (column, part), key)?,
         }
     }
     Ok(any_null)
+}
+
+/// Appends the part of a value that a row image has in the column `from`.
+fn encode_raw(
+    from: &Column,
+    bytes: &[u8],
+    (to, part): (&Column, IndexPart),
+    key: &mut Vec<u8>,
+) -> Result<(), Malformed> {
+    if !to.ty.is_string() {
+        encode_part(to, part, &row::raw_value(from, bytes)?, key);
+        return Ok(());
+    }
+    let start = key.len();
+    mark_value(to, key);
+    let text = from.collation.charset().decode(bytes);
+    push_string(to, part, &text, key);
+    invert(part, key, start);
+    Ok(())
 }
 
 /// The first parts of a key of `index`, a part for each of `columns`: the values that a row of
@@ -215,14 +228,7 @@ pub fn encode_reference(
         let Some(bytes) = bytes else { return Ok(None) };
         let source = from.columns.get(usize::from(*column)).ok_or(Malformed)?;
         let target = to.columns.get(usize::from(part.column)).ok_or(Malformed)?;
-        if target.ty.is_string() {
-            let start = key.len();
-            mark_value(target, &mut key);
-            push_string(target, *part, bytes, &mut key);
-            invert(*part, &mut key, start);
-        } else {
-            encode_part(target, *part, &row::raw_value(source, bytes)?, &mut key);
-        }
+        encode_raw(source, bytes, (target, *part), &mut key)?;
     }
     Ok(Some(key))
 }

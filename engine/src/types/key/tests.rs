@@ -200,6 +200,12 @@ pub(crate) fn samples() -> Vec<(Column, Vec<Value>)> {
         });
         samples.push((column(VarChar(20), false, collation), texts));
     }
+    for collation in [Collation::Latin1SwedishCi, Collation::Latin1Bin] {
+        let texts = strings(&["", "a", "é", "ü€"]);
+        samples.push((column(Char(20), false, collation), texts.clone()));
+        samples.push((column(VarChar(20), false, collation), texts.clone()));
+        samples.push((column(Text(2), false, collation), texts));
+    }
     samples.push((
         column(VarChar(20), false, Collation::Utf8mb40900Bin),
         strings(&["", "A", "a", "a ", "é"]),

@@ -11,6 +11,7 @@
 //!                        without trailing spaces (zero bytes for BINARY)
 //! VARCHAR, VARBINARY     length in 1 byte (2 if the column can hold over 255), then the bytes
 //! TEXT, BLOB             length in 1–4 bytes, by the type, then the bytes
+//!                        (texts are in the character set of their column)
 //! DATE                   3 bytes little-endian: year << 9 | month << 5 | day
 //! TIME, DATETIME, TIMESTAMP   see `temporal`
 //! YEAR                   1 byte: year - 1900, or 0
@@ -33,6 +34,7 @@ use super::{
     value::{Decimal, Value},
 };
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// An image that does not fit its table: damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +88,7 @@ fn encode_value(column: &Column, value: &Value, image: &mut Vec<u8>) {
             let bytes = stored_bytes(column, value);
             let width = length_bytes(column);
             image.extend_from_slice(&(bytes.len() as u32).to_le_bytes()[..width]);
-            image.extend_from_slice(bytes);
+            image.extend_from_slice(&bytes);
         }
         ColumnType::Date => {
             let date = date_of(value);
@@ -174,13 +176,23 @@ pub(super) fn year_byte(value: &Value) -> u8 {
     u8::try_from(integer(value) - 1900).unwrap_or(0)
 }
 
-/// The bytes as stored: CHAR without trailing spaces, BINARY without trailing zero bytes, and
-/// nothing longer than the length prefix can say.
-fn stored_bytes<'v>(column: &Column, value: &'v Value) -> &'v [u8] {
+/// The bytes as stored: in the column's character set, CHAR without trailing spaces, BINARY
+/// without trailing zero bytes, and nothing longer than the length prefix can say.
+fn stored_bytes<'v>(column: &Column, value: &'v Value) -> Cow<'v, [u8]> {
     let Value::Bytes(bytes) = value else {
-        return &[];
+        return Cow::Borrowed(&[]);
     };
-    let mut bytes = bytes.as_slice();
+    let charset = column.collation.charset();
+    if charset.is_as_stored() {
+        return Cow::Borrowed(stored_part(column, bytes));
+    }
+    match charset.encode(bytes) {
+        Cow::Borrowed(bytes) => Cow::Borrowed(stored_part(column, bytes)),
+        Cow::Owned(bytes) => Cow::Owned(stored_part(column, &bytes).to_vec()),
+    }
+}
+
+fn stored_part<'v>(column: &Column, mut bytes: &'v [u8]) -> &'v [u8] {
     if let ColumnType::Char(_) = column.ty {
         let padding = if column.is_binary() { 0 } else { b' ' };
         while let [head @ .., last] = bytes
@@ -334,12 +346,13 @@ fn string_value(column: &Column, bytes: &[u8], into: &mut Value) -> Result<(), M
     if bytes.len() > column.max_bytes() as usize {
         return Err(Malformed);
     }
+    let bytes = column.collation.charset().decode(bytes);
     match &mut *into {
         Value::Bytes(buffer) => {
             buffer.clear();
-            buffer.extend_from_slice(bytes);
+            buffer.extend_from_slice(&bytes);
         }
-        other => *other = Value::Bytes(bytes.to_vec()),
+        other => *other = Value::Bytes(bytes.into_owned()),
     }
     if let (ColumnType::Char(length), true, Value::Bytes(buffer)) =
         (column.ty, column.is_binary(), into)

@@ -6,6 +6,7 @@ use crate::{
     expr::{
         EvalContext, ExprType,
         convert::{self, Number, Takes},
+        reinterpret,
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Date, Value, temporal};
@@ -140,6 +141,9 @@ fn text(
     {
         bytes = format!("{x:e}").into_bytes();
     }
+    let Some(mut bytes) = in_charset(bytes, from, collation, context) else {
+        return Value::Null;
+    };
     if let Some(limit) = limit {
         let end = collation.char_offset(&bytes, limit);
         if end < bytes.len() {
@@ -154,20 +158,41 @@ fn text(
             bytes.truncate(end);
         }
     }
-    let charset = collation.charset();
-    let Some(at) = charset.foreign_at(&bytes) else {
-        return Value::Bytes(bytes);
+    Value::Bytes(bytes)
+}
+
+/// A text in another character set, or as bytes, or made of bytes: `None` if they are no
+/// characters.
+fn in_charset(
+    bytes: Vec<u8>,
+    from: &ExprType,
+    to: Collation,
+    context: &mut EvalContext<'_>,
+) -> Option<Vec<u8>> {
+    // Numbers and dates are ASCII.
+    if !from.is_string() {
+        return Some(bytes);
+    }
+    let charset = to.charset();
+    let text = reinterpret(bytes.clone(), from.collation, to);
+    let Some(at) = charset.foreign_at(&text) else {
+        return Some(text);
     };
-    match String::from_utf8(bytes) {
-        Ok(text) if !from.is_bytes() => Value::Bytes(charset.without_foreign(&text).into()),
-        other => {
-            let bytes = other.map_or_else(std::string::FromUtf8Error::into_bytes, Into::into);
-            let invalid =
-                SqlError::invalid_character_string(charset.name(), hex_digits(&bytes[at..]));
-            context.warnings.warn(invalid);
-            Value::Null
+    if from.is_bytes() {
+        let at = if charset.is_as_stored() {
+            at
+        } else {
+            to.char_count(&text[..at])
+        };
+        let shown = hex_digits(&bytes[at..]);
+        let invalid = SqlError::invalid_character_string(charset.name(), shown);
+        context.warnings.warn(invalid);
+        if charset.is_as_stored() {
+            return None;
         }
     }
+    let text = String::from_utf8_lossy(&text);
+    Some(charset.without_foreign(&text).into())
 }
 
 /// The first of some bytes as MySQL shows them where they are no characters.

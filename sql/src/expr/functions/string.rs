@@ -187,21 +187,25 @@ pub(in crate::expr) static CONVERTED: Function = function(
     |t| t.ty(0),
     |args, context| {
         let value = args.value(0, context)?.into_owned();
-        let charset = args.ty.collation.charset();
-        match &value {
-            Value::Bytes(bytes) if charset.foreign_at(bytes).is_some() => {
-                let from = args
-                    .args
-                    .first()
-                    .map_or(Charset::Utf8mb4, |arg| infer(arg).collation.charset());
-                Err(SqlError::cannot_convert_string(
-                    convert::printable(bytes),
-                    from.name(),
-                    charset.name(),
-                ))
-            }
-            _ => Ok(value),
+        let from = args.args.first().map(infer);
+        let from = from.map_or(Charset::Utf8mb4, |ty| ty.collation.charset());
+        let to = args.ty.collation.charset();
+        let Value::Bytes(bytes) = value else {
+            return Ok(value);
+        };
+        let text = match from {
+            Charset::Binary => to.decode(&bytes).into_owned(),
+            _ => bytes.clone(),
+        };
+        if to.foreign_at(&text).is_some() {
+            let shown = convert::printable(&bytes);
+            return Err(SqlError::cannot_convert_string(
+                shown,
+                from.name(),
+                to.name(),
+            ));
         }
+        Ok(Value::Bytes(text))
     },
 );
 
@@ -367,8 +371,18 @@ fn case(args: &Args<'_>, context: &mut EvalContext<'_>, upper: bool) -> Result<V
             text.to_ascii_lowercase()
         }));
     }
+    let charset = args.collation().charset();
     let mut out = String::with_capacity(text.len());
     for c in String::from_utf8_lossy(&text).chars() {
+        let own = if upper {
+            charset.upper(c)
+        } else {
+            charset.lower(c)
+        };
+        if let Some(own) = own {
+            out.push(own);
+            continue;
+        }
         // Only changes of one character to one: ß has no capital.
         if upper {
             let mut changed = c.to_uppercase();

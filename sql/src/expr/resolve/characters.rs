@@ -10,33 +10,42 @@ use crate::{
         infer,
     },
 };
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::{Charset, Collation, Value};
 
-/// Of what yields bytes, or characters of another character set, those of the collation's, if it
-/// is one of characters.
+/// Of what yields bytes, or characters of another character set, those of the collation's.
 pub(super) fn of(expr: Expr, collation: Collation) -> Expr {
     let ty = infer(&expr);
-    let charset = collation.charset();
-    let is_of_it = !ty.is_bytes() && charset.includes(ty.collation.charset());
-    if collation.is_binary() || !ty.is_string() || is_of_it {
+    let (from, to) = (ty.collation.charset(), collation.charset());
+    let is_alike = if to == Charset::Binary {
+        from.is_as_stored()
+    } else {
+        from != Charset::Binary && to.includes(from)
+    };
+    if !ty.is_string() || is_alike {
         return expr;
     }
+    if collation.is_binary() {
+        let length = ty.length_in(collation);
+        let ty = ExprType::string(length, collation, ty.coercibility).nullable_if(ty.nullable);
+        let expr = Box::new(expr);
+        return Expr::Cast { expr, ty };
+    }
     if let Expr::Literal(Value::Bytes(bytes), _) = &expr
-        && charset.foreign_at(bytes).is_none()
+        && to.is_as_stored()
+        && to.foreign_at(bytes).is_none()
     {
         return expr;
     }
-    if ty.is_bytes() {
-        let function = &AS_CHARACTERS;
-        let args = vec![expr];
-        return Expr::Function { function, args, ty };
-    }
-    let ty = ExprType {
-        collation,
-        ..ty.computed()
+    let (function, ty) = if ty.is_bytes() && to.is_as_stored() {
+        (&AS_CHARACTERS, ty)
+    } else {
+        let ty = ExprType {
+            collation,
+            ..ty.computed()
+        };
+        (&CONVERTED, ty)
     };
     let args = vec![expr];
-    let function = &CONVERTED;
     Expr::Function { function, args, ty }
 }
 
@@ -95,6 +104,9 @@ fn wanted(
         // The second one does.
         "locate" => (own(1), 0..1),
         "quote" => (connection, 0..1),
+        // They look at the bytes.
+        "length" | "octet_length" | "bit_length" | "hex" | "md5" | "sha" | "sha1" | "sha2"
+        | "crc32" | "to_base64" | "ascii" | "ord" => (Collation::Binary, 0..1),
         _ => return Ok(None),
     }))
 }

@@ -10,7 +10,7 @@ use crate::{
             PADDED,
             cast::{hex_digits, temporal_literal},
         },
-        infer,
+        infer, reinterpret,
         types::coercibility,
     },
 };
@@ -273,11 +273,14 @@ pub(super) fn prefixed(
 ) -> Result<Expr, SqlError> {
     let charset = prefix.value.trim_start_matches('_').to_ascii_lowercase();
     let collation = charset_collation(&charset)?;
-    let Expr::Literal(Value::Bytes(bytes), _) = resolve(value, scope)? else {
+    let Expr::Literal(Value::Bytes(bytes), written) = resolve(value, scope)? else {
         return Err(SqlError::not_supported(
             "a character set before anything but a string",
         ));
     };
+    // The bytes as the client has written them.
+    let bytes = reinterpret(bytes, written.collation, Collation::Binary);
+    let bytes = reinterpret(bytes, Collation::Binary, collation);
     let charset = collation.charset();
     if let Some(at) = charset.foreign_at(&bytes) {
         let shown = hex_digits(&bytes[at..]);
