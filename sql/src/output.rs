@@ -1,6 +1,5 @@
 //! Where a statement's results go: the wire, or a test.
 
-use crate::text::DECIMALS_BYTES;
 use cohort_engine::types::{Collation, ColumnType, Value};
 
 /// The description of a result column.
@@ -31,17 +30,6 @@ pub struct ColumnMeta {
     /// The protocol's other flags: PRI_KEY 2, UNIQUE_KEY 4, MULTIPLE_KEY 8, BLOB 16, ZEROFILL 64,
     /// BINARY 128, AUTO_INCREMENT 512, TIMESTAMP 1024 …
     pub flags: u16,
-}
-
-impl ColumnMeta {
-    /// `decimals` for the text of its values.
-    #[must_use]
-    pub fn text_decimals(&self) -> u8 {
-        match self.ty {
-            Some(ColumnType::Bit(bits)) => DECIMALS_BYTES + bits.div_ceil(8),
-            _ => self.decimals,
-        }
-    }
 }
 
 /// How a statement ended.

@@ -1,6 +1,6 @@
 //! The text form of values: what the text protocol sends, and what CAST AS CHAR makes.
 
-use cohort_engine::types::{Date, DateTime, Time, Value};
+use cohort_engine::types::{ColumnType, Date, DateTime, Time, Value};
 use std::io::Write;
 
 /// `ColumnMeta::decimals` of floating point without fixed digits.
@@ -9,6 +9,16 @@ pub const DECIMALS_NOT_FIXED: u8 = 31;
 pub const DECIMALS_BYTES: u8 = 64;
 /// Numbers from 10¹⁵ up and below 10⁻¹⁵ are written with an exponent.
 const PLAIN_DIGITS: i32 = 15;
+
+/// The `decimals` with which the values of a result column are written, of which the client is told
+/// so many: of a BIT they are bytes.
+#[must_use]
+pub fn decimals_of(ty: Option<ColumnType>, decimals: u8) -> u8 {
+    match ty {
+        Some(ColumnType::Bit(bits)) => DECIMALS_BYTES + bits.div_ceil(8),
+        _ => decimals,
+    }
+}
 
 /// Appends the text of `value`; of NULL, nothing. `decimals` is how many digits of a second, or of
 /// floating point with fixed digits, are written.

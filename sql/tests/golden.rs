@@ -60,7 +60,9 @@ impl Output for Collected {
         let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
         self.text += &names.join("\t");
         self.text.push('\n');
-        let shown = columns.iter().map(|c| (c.text_decimals(), is_bytes(c)));
+        let shown = columns
+            .iter()
+            .map(|c| (text::decimals_of(c.ty, c.decimals), is_bytes(c)));
         self.shown = shown.collect();
         self.is_result_set = true;
         Ok(())

@@ -3,38 +3,12 @@
 //! Such a value is a number (of an ENUM the member's, from 1; of a SET a bit for each member) and a
 //! text at once: which of the two counts depends on what is asked of it. So a value carries both.
 
-use super::{Collation, Value};
+use super::{
+    Collation,
+    value::{Member, Value},
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// A value of an ENUM or SET column.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Member {
-    /// The number that rows and indexes hold, and that it is sorted by.
-    pub number: u64,
-    /// Its text, as a string.
-    pub text: Value,
-}
-
-impl Member {
-    fn shared(number: u64, text: Vec<u8>) -> Arc<Member> {
-        let text = Value::Bytes(text);
-        Arc::new(Member { number, text })
-    }
-    /// The number where one is wanted of it: it has a sign, whatever a SET of 64 members means.
-    #[must_use]
-    pub fn signed(&self) -> i64 {
-        self.number.cast_signed()
-    }
-    /// The bytes of its text.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        match &self.text {
-            Value::Bytes(text) => text,
-            _ => &[],
-        }
-    }
-}
 
 /// The members that an ENUM or SET column was declared with, in their order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,9 +23,9 @@ impl Members {
     /// A list of these members.
     #[must_use]
     pub fn new(texts: Vec<String>) -> Members {
-        let empty = Member::shared(0, Vec::new());
+        let empty = shared(0, Vec::new());
         let named = (1..).zip(&texts);
-        let named = named.map(|(number, text)| Member::shared(number, text.clone().into_bytes()));
+        let named = named.map(|(number, text)| shared(number, text.clone().into_bytes()));
         Members {
             values: std::iter::once(empty).chain(named).collect(),
             texts: texts.into(),
@@ -110,7 +84,7 @@ impl Members {
                 text.extend_from_slice(member.as_bytes());
             }
         }
-        Some(Value::Member(Member::shared(number, text)))
+        Some(Value::Member(shared(number, text)))
     }
     /// The bits of all members of a SET.
     #[must_use]
@@ -138,6 +112,12 @@ impl Members {
         let all = characters.sum::<usize>().saturating_sub(1);
         u32::try_from(all).unwrap_or(u32::MAX)
     }
+}
+
+/// A value, to be shared by all rows that have it.
+fn shared(number: u64, text: Vec<u8>) -> Arc<Member> {
+    let text = Value::Bytes(text);
+    Arc::new(Member { number, text })
 }
 
 /// A text without the spaces at its end.

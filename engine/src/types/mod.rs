@@ -14,10 +14,10 @@ pub mod xid;
 
 pub use collation::{Charset, Collation};
 pub use id::IdMap;
-pub use member::{Member, Members};
+pub use member::Members;
 pub use schema::{
     Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,
 };
 pub use temporal::{Date, DateTime, Time};
-pub use value::{Decimal, Value};
+pub use value::{Decimal, Member, Value};
 pub use xid::Xid;

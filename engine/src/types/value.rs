@@ -1,9 +1,6 @@
 //! The values that expressions compute and rows hold.
 
-use super::{
-    member::Member,
-    temporal::{Date, DateTime, Time},
-};
+use super::temporal::{Date, DateTime, Time};
 use std::sync::Arc;
 
 /// An exact number of up to 65 digits.
@@ -44,5 +41,30 @@ impl Value {
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
+    }
+}
+
+/// A value of an ENUM or SET column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The number that rows and indexes hold, and that it is sorted by.
+    pub number: u64,
+    /// Its text, as a string.
+    pub text: Value,
+}
+
+impl Member {
+    /// The number where one is wanted of it: it has a sign, whatever a SET of 64 members means.
+    #[must_use]
+    pub fn signed(&self) -> i64 {
+        self.number.cast_signed()
+    }
+    /// The bytes of its text.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.text {
+            Value::Bytes(text) => text,
+            _ => &[],
+        }
     }
 }

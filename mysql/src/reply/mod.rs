@@ -87,7 +87,7 @@ impl Kind {
         let zerofill = meta.flags & flag::ZEROFILL != 0;
         Kind {
             ty,
-            decimals: meta.text_decimals(),
+            decimals: text::decimals_of(meta.ty, meta.decimals),
             width: match ty {
                 column::YEAR => 4,
                 _ if zerofill => meta.length,

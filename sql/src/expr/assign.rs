@@ -137,6 +137,16 @@ pub fn assign_from(
             convert::text(&value, digits.unwrap_or(NOT_FIXED), &mut shown);
             assign(column, Value::Bytes(shown), context)
         }
+        // Of a FLOAT(M,D) the number that it is, with all its digits.
+        Value::Float(x) if column.ty.has_collation() => {
+            let is_fixed = origin().digits < NOT_FIXED;
+            let value = if is_fixed {
+                Value::Double(x.into())
+            } else {
+                Value::Float(x)
+            };
+            assign(column, value, context)
+        }
         Value::Bytes(bytes)
             if column.ty.is_string()
                 && (column.is_binary() || !column.collation.charset().is_as_stored()) =>
@@ -150,16 +160,6 @@ pub fn assign_from(
                 source,
             }
             .store(Value::Bytes(text))
-        }
-        // Of a FLOAT(M,D) the number that it is, with all its digits.
-        Value::Float(x) if column.ty.has_collation() => {
-            let fixed = origin().digits < NOT_FIXED;
-            let value = if fixed {
-                Value::Double(x.into())
-            } else {
-                value
-            };
-            assign(column, value, context)
         }
         value => assign(column, value, context),
     }
