@@ -53,7 +53,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["command", "expr"],
             &["parse"],
             &["variables"],
-            &["defaults"],
+            &["defaults", "foreign_key_text"],
             &["advice", "plan"],
             &["exec", "state"],
             &["catalog"],
