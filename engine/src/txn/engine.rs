@@ -140,6 +140,11 @@ impl Engine {
     pub fn dictionary(&self) -> Arc<Dictionary> {
         self.inner.dictionary.load_full()
     }
+    /// The version of the dictionary, without holding on to it.
+    #[must_use]
+    pub fn dictionary_version(&self) -> u64 {
+        self.inner.dictionary.load().version()
+    }
     /// A number for a new table or tree; never handed out twice.
     pub fn new_id(&self) -> u32 {
         self.inner.next_id.fetch_add(1, Ordering::Relaxed)

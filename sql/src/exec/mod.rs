@@ -266,9 +266,12 @@ pub fn use_tables(plan: &Plan, engine: &Engine, txn: &mut Txn) -> Result<bool, S
             _ => return Ok(false),
         }
     }
+    if !plan.changes_rows() {
+        return Ok(true);
+    }
     // Foreign keys of others are no part of a table's definition. From now on they stay.
-    let dictionary = engine.dictionary();
-    Ok(dictionary.version() == plan.dictionary || plan.relations.hold_in(&dictionary))
+    let same = engine.dictionary_version() == plan.dictionary;
+    Ok(same || plan.relations.hold_in(&engine.dictionary()))
 }
 
 /// Runs a plan. Rows go to `out`, without its `end`. A statement that fails leaves no changes.
