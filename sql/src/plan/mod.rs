@@ -181,7 +181,7 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
-    let relations = Relations::of(&body, context.dictionary);
+    let relations = Relations::of(&body, context.dictionary)?;
     planner.tables.extend(relations.table_uses());
     let demands = Demands::of(&relations, &context.settings)?;
     Ok(Plan {
