@@ -272,6 +272,12 @@ errors! {
     3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
     3102 b"HY000" generated_with_disallowed(column) "Expression of generated column '{column}' contains a disallowed function.";
+    3104 b"HY000" foreign_key_of_generated(clause) "Cannot define foreign key with {clause} clause on a generated column.";
+    3105 b"HY000" generated_value(column, table) "The value specified for generated column '{column}' in table '{table}' is not allowed.";
+    3106 b"HY000" not_for_generated(what) "'{what}' is not supported for generated columns.";
+    3107 b"HY000" generated_order() "Generated column can refer only to generated columns defined prior to it.";
+    3108 b"HY000" generated_dependency(column) "Column '{column}' has a generated column dependency.";
+    3109 b"HY000" generated_of_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
     3135 b"HY000" modes_belong_together() "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
@@ -317,6 +323,7 @@ errors! {
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3720 b"HY000" national_is_utf8mb3() "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
     3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
+    3733 b"HY000" foreign_key_of_virtual(name, column) "Foreign key '{name}' uses virtual column '{column}' which is not supported.";
     3734 b"HY000" referenced_column_missing(column, name, parent) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{parent}'";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3763 b"HY000" generated_with_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";

@@ -142,6 +142,18 @@ pub struct Column {
     /// M and D of FLOAT(M,D) and DOUBLE(M,D): so many digits, so many of them after the point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_digits: Option<(u8, u8)>,
+    /// GENERATED ALWAYS AS: what its values are computed with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<Generated>,
+}
+
+/// How the values of a generated column are computed. Rows hold them like others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generated {
+    /// The expression, as SQL text.
+    pub expression: String,
+    /// STORED, not VIRTUAL.
+    pub stored: bool,
 }
 
 /// One column of an index.
@@ -438,7 +450,16 @@ impl Column {
             explicit_collation: false,
             members: Members::default(),
             real_digits: None,
+            generated: None,
         }
+    }
+
+    /// Whether it is a generated column that is VIRTUAL.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        self.generated
+            .as_ref()
+            .is_some_and(|generated| !generated.stored)
     }
 
     /// Whether it holds bytes rather than characters (true also for numbers and dates).

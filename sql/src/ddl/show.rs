@@ -100,6 +100,15 @@ fn column(column: &Column, table: &Table, style: Style) -> String {
     if column.has_charset() {
         charset(column, table, &mut text);
     }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored {
+            "STORED"
+        } else {
+            "VIRTUAL"
+        };
+        let expression = &generated.expression;
+        let _ = write!(text, " GENERATED ALWAYS AS ({expression}) {kind}");
+    }
     if !column.nullable {
         text.push_str(" NOT NULL");
     } else if matches!(column.ty, ColumnType::Timestamp(_)) {

@@ -6,7 +6,7 @@ use crate::{
     error::SqlError,
     warnings::Warnings,
 };
-use cohort_engine::types::{Collation, ColumnType, ReferentialAction, Value};
+use cohort_engine::types::{Collation, ColumnType, Generated, ReferentialAction, Value};
 
 /// A schema change.
 #[derive(Clone, Debug, PartialEq)]
@@ -260,6 +260,8 @@ pub struct ColumnSyntax {
     pub nullable: Option<bool>,
     /// DEFAULT.
     pub default: Option<DefaultSyntax>,
+    /// GENERATED ALWAYS AS, its expression as it is written.
+    pub generated: Option<Generated>,
     /// AUTO_INCREMENT.
     pub auto_increment: bool,
     /// ON UPDATE CURRENT_TIMESTAMP, with this many digits.

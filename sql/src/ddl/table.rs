@@ -4,6 +4,7 @@ use super::{
     DdlContext, check as checks,
     column::{self, Draft, sizes},
     foreign_key::{self, NewKeys},
+    generated,
     key::{self, Defined},
     syntax::{CreateTable, TableOptions},
 };
@@ -57,6 +58,8 @@ pub(super) fn define(
     }
     create.options.charset.warn(ctx.warnings);
     check_columns(&drafts)?;
+    generated::define(&mut drafts, ctx)?;
+    generated::check_primary(&create.keys, &drafts)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());
     let mut keys = create.keys.clone();
@@ -94,6 +97,7 @@ pub(super) fn define(
     foreign_key::add(new, &create.foreign_keys, related, ctx)?;
     foreign_key::created(&table, dictionary, related, ctx)?;
     checks::check_foreign_keys(&table, ctx.session)?;
+    generated::check_base_columns(&table, ctx.session)?;
     Ok(table)
 }
 

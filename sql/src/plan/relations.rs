@@ -186,7 +186,8 @@ fn changes(body: &Body) -> Vec<(Arc<Table>, Changes)> {
     let updated = |table: &Table, assignments: &[(usize, Assigned)]| {
         let assigned = assignments.iter().map(|(position, _)| *position);
         let by_itself = table.columns.iter().enumerate();
-        let by_itself = by_itself.filter(|(_, column)| column.on_update_now);
+        let by_itself =
+            by_itself.filter(|(_, column)| column.on_update_now || column.generated.is_some());
         let positions = assigned.chain(by_itself.map(|(position, _)| position));
         Changes {
             updates: positions.filter_map(|p| u16::try_from(p).ok()).collect(),
