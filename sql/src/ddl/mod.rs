@@ -29,6 +29,7 @@ mod foreign_key;
 mod key;
 mod parse;
 mod show;
+mod storage_engine;
 mod syntax;
 mod table;
 mod tables;
