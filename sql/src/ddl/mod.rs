@@ -21,6 +21,7 @@
 
 mod absent;
 mod alter;
+mod check;
 mod column;
 mod convert;
 mod database;

@@ -1,7 +1,7 @@
 //! Tables: what CREATE TABLE and ALTER TABLE have in common.
 
 use super::{
-    DdlContext,
+    DdlContext, check as checks,
     column::{self, Draft, sizes},
     foreign_key::{self, NewKeys},
     key::{self, Defined},
@@ -81,10 +81,12 @@ pub(super) fn define(
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: String::new(),
         created: created(ctx),
     };
     apply_options(&mut table, &create.options)?;
+    checks::add(&mut table, &create.checks, dictionary, None, ctx)?;
     let new = NewKeys {
         table: &mut table,
         dictionary,
@@ -92,6 +94,7 @@ pub(super) fn define(
     };
     foreign_key::add(new, &create.foreign_keys, related, ctx)?;
     foreign_key::created(&table, dictionary, related, ctx)?;
+    checks::check_foreign_keys(&table, ctx.session)?;
     Ok(table)
 }
 

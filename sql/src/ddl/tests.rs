@@ -125,7 +125,6 @@ fn what_is_not_there_is_refused_by_name() {
             "generated columns",
         ),
         ("CREATE TABLE e (a INT INVISIBLE)", "INVISIBLE columns"),
-        ("CREATE TABLE e (a INT, CHECK (a > 0))", "CHECK constraints"),
         (
             "CREATE TABLE e (a INT, KEY ((a + 1)))",
             "indexes on expressions",

@@ -118,6 +118,15 @@ impl Relations {
         Ok(now.tables == self.tables)
     }
 
+    /// The tables whose rows the statement inserts or updates, or may make foreign keys update.
+    pub fn changed_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        let roots = self.roots.iter();
+        let roots = roots.filter(|(_, changes)| changes.inserts || !changes.updates.is_empty());
+        let written = self.uses.iter().filter(|(_, writes)| *writes);
+        let written = written.map(|(table, _)| table);
+        roots.map(|(table, _)| table).chain(written)
+    }
+
     /// The tables at the other ends, as tables of the statement.
     pub fn table_uses(&self) -> impl Iterator<Item = TableUse> {
         self.uses.iter().map(|(table, writes)| TableUse {
