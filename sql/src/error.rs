@@ -167,6 +167,7 @@ errors! {
     1260 b"HY000" cut_by_group_concat(row) "Row {row} was cut by GROUP_CONCAT()";
     1264 b"22003" out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
     1265 b"01000" data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
+    1266 b"HY000" using_other_engine(table) "Using storage engine InnoDB for table '{table}'";
     1267 b"HY000" illegal_mix_of_collations(one, one_kind, other, other_kind, operation) "Illegal mix of collations ({one},{one_kind}) and ({other},{other_kind}) for operation '{operation}'";
     1271 b"HY000" illegal_mix_for_operation(operation) "Illegal mix of collations for operation '{operation}'";
     1273 b"HY000" unknown_collation(name) "Unknown collation: '{name}'";

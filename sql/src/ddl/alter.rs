@@ -8,7 +8,7 @@ use super::{
     DdlContext, check,
     column::{self, Draft, check_length, is_proper},
     foreign_key::{self, NewKeys},
-    generated, key,
+    generated, key, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
 };
@@ -163,7 +163,7 @@ fn options(
     for action in actions {
         match action {
             Action::Options(options) => {
-                table::check_engine(options, ctx)?;
+                storage_engine::check(options, &new.name, false, ctx)?;
                 options.charset.warn(ctx.warnings);
                 if let Some(collation) = options.charset.resolve()? {
                     new.collation = collation;

@@ -31,6 +31,7 @@ mod generated;
 mod key;
 mod parse;
 mod show;
+mod storage_engine;
 mod syntax;
 mod table;
 mod tables;

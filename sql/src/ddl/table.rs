@@ -6,6 +6,7 @@ use super::{
     foreign_key::{self, NewKeys},
     generated,
     key::{self, Defined},
+    storage_engine,
     syntax::{CreateTable, TableOptions},
 };
 use crate::error::SqlError;
@@ -44,7 +45,7 @@ pub(super) fn define(
     related: &mut Related,
     ctx: &mut DdlContext,
 ) -> Result<Table, SqlError> {
-    check_engine(&create.options, ctx)?;
+    storage_engine::check(&create.options, &create.name.name, true, ctx)?;
     let collation = create.options.charset.resolve()?;
     let collation = collation.unwrap_or(database.collation);
     let mut drafts = Vec::with_capacity(create.columns.len());
@@ -168,33 +169,6 @@ pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> 
         return Err(SqlError::row_too_large(ROW_BYTES_MAX));
     }
     Ok(())
-}
-
-/// ENGINE: whatever MySQL has becomes InnoDB's equal here; unknown ones are 1286.
-pub(super) fn check_engine(options: &TableOptions, ctx: &mut DdlContext) -> Result<(), SqlError> {
-    const KNOWN: [&str; 9] = [
-        "InnoDB",
-        "MyISAM",
-        "MEMORY",
-        "HEAP",
-        "CSV",
-        "ARCHIVE",
-        "BLACKHOLE",
-        "MRG_MYISAM",
-        "DEFAULT",
-    ];
-    let Some(name) = &options.engine else {
-        return Ok(());
-    };
-    let known = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(name));
-    match known {
-        Some(&"InnoDB" | &"DEFAULT") => Ok(()),
-        Some(engine) => Err(SqlError::not_supported(format_args!("ENGINE={engine}"))),
-        None => {
-            let _ = ctx;
-            Err(SqlError::unknown_storage_engine(name))
-        }
-    }
 }
 
 /// Options other than ENGINE and the character set.
