@@ -28,14 +28,16 @@ mod duplicate;
 mod foreign_key;
 mod key;
 mod parse;
+mod selected;
 mod show;
 mod syntax;
 mod table;
 mod tables;
 
 pub use parse::parse;
-pub use show::{show_create_database, show_create_table};
-pub use syntax::{Action, Statement};
+pub use show::{logged_creation, show_create_database, show_create_table};
+pub use syntax::{Action, CreateQuery, CreateTable, Duplicates, Statement};
+pub use tables::{CreatedTable, define_selected};
 
 use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};
 use cohort_engine::{

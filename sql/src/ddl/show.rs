@@ -93,6 +93,14 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
     text
 }
 
+/// The statement that makes a table whose rows follow, as MySQL logs it.
+#[must_use]
+pub fn logged_creation(table: &Table) -> String {
+    let next = table.auto_increment_min.max(1);
+    let text = show_create_table(table, next, SqlMode::default());
+    format!("{text} START TRANSACTION")
+}
+
 fn column(column: &Column, table: &Table, style: Style) -> String {
     let mut text = format!("{} {}", style.name(&column.name), column.type_text());
     if column.has_charset() {

@@ -203,6 +203,28 @@ pub struct CreateTable {
     pub foreign_keys: Vec<ForeignKeySyntax>,
     /// Its options.
     pub options: TableOptions,
+    /// SELECT: its rows, and further columns.
+    pub query: Option<CreateQuery>,
+}
+
+/// What follows the definition of a table whose rows are selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateQuery {
+    /// IGNORE or REPLACE.
+    pub duplicates: Duplicates,
+    /// The text of the query.
+    pub text: Box<[u8]>,
+}
+
+/// What becomes of a selected row that has the key of one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    /// It is an error.
+    Refuse,
+    /// IGNORE: it is left out.
+    Ignore,
+    /// REPLACE: it takes the other's place.
+    Replace,
 }
 
 /// Options of a table; `None` where nothing is said.

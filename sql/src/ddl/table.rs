@@ -5,9 +5,10 @@ use super::{
     column::{self, Draft, sizes},
     foreign_key::{self, NewKeys},
     key::{self, Defined},
+    selected,
     syntax::{CreateTable, TableOptions},
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, plan::SelectedColumn};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
@@ -38,6 +39,7 @@ const SHOWN: [&str; 11] = [
 /// The table that a CREATE TABLE makes, with new numbers.
 pub(super) fn define(
     create: &CreateTable,
+    selected: &[SelectedColumn],
     dictionary: &Dictionary,
     database: &Database,
     related: &mut Related,
@@ -56,6 +58,10 @@ pub(super) fn define(
         )?);
     }
     create.options.charset.warn(ctx.warnings);
+    if !selected.is_empty() {
+        let (session, warnings) = (ctx.session, &mut *ctx.warnings);
+        drafts = selected::merge(&create.columns, drafts, selected, session, warnings)?;
+    }
     check_columns(&drafts)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());
@@ -63,6 +69,7 @@ pub(super) fn define(
     keys.extend(foreign_key::generated_keys(&create.foreign_keys));
     foreign_key::drop_redundant(&mut keys);
     let keys = key::define(&keys, 0, &mut drafts, table, ctx.warnings)?;
+    selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
     let (primary, indexes) = with_trees(keys, rows, |_, _| ctx.engine.new_id());

@@ -3,15 +3,17 @@
 use super::{
     DdlContext, Failure, Outcome,
     alter::{self, Altered},
-    column::{check_length, is_proper},
+    column::{check_length, is_proper, warn_of},
     convert::{Conversion, Outcome as Converted},
     duplicate, foreign_key,
     syntax::{Action, CreateTable},
     table,
 };
-use crate::{command::TableName, error::SqlError, foreign_key_text, output::Done};
+use crate::{
+    command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
+};
 use cohort_engine::{
-    txn::{Dictionary, Related, SchemaChange, TxnError},
+    txn::{Dictionary, Related, SchemaChange, TxnError, concerned_children},
     types::{Index, IndexPart, Table, TableId},
 };
 use parking_lot::Mutex;
@@ -55,7 +57,7 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
         return Err(SqlError::unknown_database(database).into());
     };
     let mut related = Related::default();
-    let table = table::define(create, &dictionary, database, &mut related, ctx)?;
+    let table = table::define(create, &[], &dictionary, database, &mut related, ctx)?;
     if let Some(note) = note {
         ctx.warnings.note(note);
         return Ok(Done::default());
@@ -64,6 +66,49 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
     let change = SchemaChange::CreateTable(table);
     ctx.change(&dictionary, change, related, text)?;
     Ok(Done::default())
+}
+
+/// A table for the rows of a query.
+pub struct CreatedTable {
+    /// Its definition, with numbers of its own.
+    pub table: Table,
+    /// Where the columns of the query go.
+    pub columns: Vec<usize>,
+    /// What else its commit has to do with.
+    pub related: Related,
+}
+
+/// The table that CREATE TABLE … SELECT makes; `None`: it is there, and IF NOT EXISTS was said.
+pub fn define_selected(
+    create: &CreateTable,
+    selected: &[SelectedColumn],
+    ctx: &mut DdlContext<'_>,
+) -> Result<Option<CreatedTable>, SqlError> {
+    let dictionary = ctx.engine.dictionary();
+    let (database, name) = ctx.resolve(&create.name)?;
+    check_name(&dictionary, database, name)?;
+    if let Some(note) = exists(&dictionary, (database, name), create.if_not_exists)? {
+        ctx.warnings.note(note);
+        return Ok(None);
+    }
+    let Some(database) = dictionary.database(database) else {
+        return Err(SqlError::unknown_database(database));
+    };
+    if !create.foreign_keys.is_empty() {
+        return Err(SqlError::foreign_key_of_selected());
+    }
+    let mut related = Related::default();
+    let table = table::define(create, selected, &dictionary, database, &mut related, ctx)?;
+    check_primary_key(&table, ctx)?;
+    let change = SchemaChange::CreateTable(table.clone());
+    related.children = concerned_children(&dictionary, &change);
+    let position = |column: &SelectedColumn| table.column_position(&column.name);
+    let columns = selected.iter().filter_map(position).collect();
+    Ok(Some(CreatedTable {
+        table,
+        columns,
+        related,
+    }))
 }
 
 /// 3750 for a table without a primary key, or a unique one without NULL, if one is required.
@@ -100,6 +145,9 @@ pub(super) fn create_like(
     table.auto_increment_min = 0;
     table.foreign_keys.clear();
     table.created = table::created(ctx);
+    for column in &table.columns {
+        warn_of(column, ctx.warnings);
+    }
     table::renumber(&mut table, ctx);
     check_primary_key(&table, ctx)?;
     let mut related = Related::default();

@@ -14,6 +14,7 @@ mod access;
 mod aggregate;
 mod cache;
 mod columns;
+mod created;
 mod cte;
 mod dml;
 mod ends;
@@ -34,6 +35,7 @@ mod window;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
+pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use tree::*;
@@ -112,11 +114,13 @@ pub struct CompileContext<'a> {
 }
 
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the
-/// statement's literals were lifted, and a VALUES row stands for many.
+/// statement's literals were lifted, and a VALUES row stands for many. `filling`: the table that is
+/// made for the rows of a query.
 pub fn compile(
     parsed: &Parsed,
     context: &CompileContext,
     template: bool,
+    filling: Option<&Filling>,
 ) -> Result<Plan, SqlError> {
     let mut planner = Planner {
         context,
@@ -139,6 +143,10 @@ pub fn compile(
     let mut writes = true;
     let statement = planner.behind_with(&parsed.statement)?;
     let (body, columns) = match statement {
+        ast::Statement::Query(query) if let Some(filling) = filling => {
+            let insert = planner.fill(query, filling)?;
+            (Body::Insert(Box::new(insert)), Vec::new())
+        }
         ast::Statement::Query(query) => {
             let (query, columns) = planner.top_query(query)?;
             writes = false;

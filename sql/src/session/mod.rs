@@ -6,6 +6,7 @@
 
 mod account;
 mod admin;
+mod created;
 mod locked;
 mod masked;
 mod prepared;
@@ -384,7 +385,7 @@ impl Session {
                 self.commit()?;
                 self.check_writable()?;
                 self.check_locked_schema(change)?;
-                let changed = self.change_schema(change, &statement.text, out);
+                let changed = self.make_schema_change(change, &statement.text, params, out);
                 if changed.is_err() {
                     // The error may tell of a row, and nothing else that is left of it does.
                     let state = &self.state;

@@ -10,7 +10,7 @@ use crate::{
     lexer::{Lifted, ValueKind},
     output::{ColumnMeta, Done, Output},
     parse,
-    plan::{self, Body, CompileContext, InsertRows, Plan, PlanSettings},
+    plan::{self, Body, CompileContext, Filling, InsertRows, Plan, PlanSettings},
     state::{Changes, State},
     status::{Counter, Counters},
 };
@@ -25,7 +25,7 @@ use std::sync::Arc;
 const PREPARED_CACHED_MAX: usize = 16 * 1024;
 
 /// How often a statement is compiled again because a table changed under it.
-const ATTEMPTS_MAX: usize = 16;
+pub(super) const ATTEMPTS_MAX: usize = 16;
 
 /// A prepared query or DML statement. It is compiled when it is prepared, and again when the kinds
 /// of its parameters, the types of its user variables, or a table are others than before.
@@ -145,8 +145,39 @@ impl Output for Kept {
 }
 
 impl Session {
+    /// Compiles the query that a table is made of.
+    pub(super) fn plan_query(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: &[Value],
+    ) -> Result<Arc<Plan>, SqlError> {
+        self.plan(sql, database, Params::Bound(params))
+    }
+
+    /// The same as what fills the table.
+    pub(super) fn plan_filling(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: &[Value],
+        filling: &Filling,
+    ) -> Result<Arc<Plan>, SqlError> {
+        self.plan_into(sql, database, Params::Bound(params), Some(filling))
+    }
+
     /// Compiles a text for the kinds that its parameters have.
     fn plan(&self, sql: &[u8], database: &str, params: Params<'_>) -> Result<Arc<Plan>, SqlError> {
+        self.plan_into(sql, database, params, None)
+    }
+
+    fn plan_into(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: Params<'_>,
+        filling: Option<&Filling>,
+    ) -> Result<Arc<Plan>, SqlError> {
         let state = &self.state;
         let settings = state.settings();
         let engine = &state.instance.engine;
@@ -168,7 +199,7 @@ impl Session {
         };
         let plan = interrupt::by(Some(Arc::clone(&state.owner)), || {
             parse::parse(sql, settings.lexer, lifted, |parsed| {
-                plan::compile(parsed, &context, lifted.is_some())
+                plan::compile(parsed, &context, lifted.is_some(), filling)
             })
         })?;
         Ok(Arc::new(plan))
@@ -473,7 +504,7 @@ impl Session {
     }
 
     /// 1099 and 1100 for tables that are not locked as LOCK TABLES demands.
-    fn check_locked(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub(super) fn check_locked(&self, plan: &Plan) -> Result<(), SqlError> {
         match &self.locked.tables {
             Some(locked) => locked.check(&plan.tables),
             None => Ok(()),
@@ -482,7 +513,7 @@ impl Session {
 
     /// 1142 for accounts without privileges, unless they look at virtual tables only, and for
     /// statements that change rows and have to do with the server's own tables.
-    fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub(super) fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
         let changes = !matches!(plan.body, Body::Select(_) | Body::Explain(_));
         let refused = if !self.state.privileged {
             plan.tables.first().map(|used| &used.table)
@@ -587,7 +618,7 @@ impl Session {
         Ok(Some(outcome))
     }
 
-    fn execute_plan(
+    pub(super) fn execute_plan(
         &mut self,
         plan: &Plan,
         txn: &mut Txn,

@@ -50,7 +50,7 @@ pub(super) struct Transaction {
 
 impl Session {
     /// What the next transaction is like; SET TRANSACTION's wishes are used up.
-    fn characteristics(&mut self) -> Characteristics {
+    pub(super) fn characteristics(&mut self) -> Characteristics {
         let (isolation, read_only) = std::mem::take(&mut self.transaction.next);
         let settings = self.state.settings();
         Characteristics {

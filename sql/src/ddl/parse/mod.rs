@@ -9,7 +9,10 @@ mod column;
 mod key;
 mod options;
 
-use super::syntax::{Absent, Action, Constraint, CreateTable, KeyKind, Statement, TableOptions};
+use super::syntax::{
+    Absent, Action, Constraint, CreateQuery, CreateTable, Duplicates, KeyKind, Statement,
+    TableOptions,
+};
 use crate::{
     command::{Cursor, Parsed},
     error::SqlError,
@@ -160,6 +163,7 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
 fn create_table(c: &mut Cursor) -> Parsed<Statement> {
     let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
     let name = c.table()?;
+    let before = c.place();
     let parenthesis = c.eat_symbol("(");
     if c.eat("LIKE") {
         let like = c.table()?;
@@ -172,9 +176,6 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
             if_not_exists,
         });
     }
-    if !parenthesis {
-        return Err(if is_query(c) { from_query() } else { c.error() });
-    }
     let mut table = CreateTable {
         name,
         if_not_exists,
@@ -182,7 +183,31 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
         keys: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        query: None,
     };
+    if parenthesis && begins_query(c) {
+        c.go_back(before);
+    } else if parenthesis {
+        columns_and_keys(c, &mut table)?;
+    }
+    while options::table_option(c, &mut table.options)? {
+        c.eat_symbol(",");
+    }
+    if c.is("PARTITION") {
+        return Err(SqlError::not_supported("PARTITION BY"));
+    }
+    table.query = query(c)?;
+    if table.query.is_none() && !parenthesis {
+        return Err(match c.at_end() {
+            true => SqlError::table_without_columns(),
+            false => c.error(),
+        });
+    }
+    Ok(Statement::CreateTable(Box::new(table)))
+}
+
+/// The columns and keys of a table, up to the parenthesis behind them.
+fn columns_and_keys(c: &mut Cursor, table: &mut CreateTable) -> Parsed<()> {
     c.list(|c| {
         let constraints = if let Some(constraint) = key::constraint(c)? {
             vec![constraint]
@@ -199,29 +224,27 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
         }
         Ok(())
     })?;
-    c.expect_symbol(")")?;
-    while options::table_option(c, &mut table.options)? {
-        c.eat_symbol(",");
-    }
-    if c.is("PARTITION") {
-        return Err(SqlError::not_supported("PARTITION BY"));
-    }
-    if is_query(c) {
-        return Err(from_query());
-    }
-    Ok(Statement::CreateTable(Box::new(table)))
+    c.expect_symbol(")")
 }
 
-fn is_query(c: &Cursor) -> bool {
-    [
-        "AS", "SELECT", "WITH", "IGNORE", "REPLACE", "VALUES", "TABLE",
-    ]
-    .iter()
-    .any(|word| c.is(word))
+/// [IGNORE | REPLACE] [AS] and a query, if they are here.
+fn query(c: &mut Cursor) -> Parsed<Option<CreateQuery>> {
+    let duplicates = match c.eat_any(&["IGNORE", "REPLACE"]) {
+        Some(0) => Duplicates::Ignore,
+        Some(_) => Duplicates::Replace,
+        None => Duplicates::Refuse,
+    };
+    let announced = c.eat("AS") || duplicates != Duplicates::Refuse;
+    if !begins_query(c) {
+        return if announced { Err(c.error()) } else { Ok(None) };
+    }
+    let text = c.take_rest_as_written().into();
+    Ok(Some(CreateQuery { duplicates, text }))
 }
 
-fn from_query() -> SqlError {
-    SqlError::not_supported("CREATE TABLE ... SELECT")
+fn begins_query(c: &Cursor) -> bool {
+    let words = ["SELECT", "WITH", "VALUES", "TABLE"];
+    c.is_symbol("(") || words.iter().any(|word| c.is(word))
 }
 
 fn alter(c: &mut Cursor) -> Parsed<Statement> {
