@@ -271,7 +271,7 @@ pub fn use_tables(plan: &Plan, engine: &Engine, txn: &mut Txn) -> Result<bool, S
     }
     // Foreign keys of others are no part of a table's definition. From now on they stay.
     let same = engine.dictionary_version() == plan.dictionary;
-    Ok(same || plan.relations.hold_in(&engine.dictionary()))
+    Ok(same || plan.relations.hold_in(&engine.dictionary())?)
 }
 
 /// Runs a plan. Rows go to `out`, without its `end`. A statement that fails leaves no changes.

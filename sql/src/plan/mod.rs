@@ -187,7 +187,7 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
-    let relations = Relations::of(&body, context.dictionary);
+    let relations = Relations::of(&body, context.dictionary)?;
     planner.tables.extend(relations.table_uses());
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{ddl::DdlContext, error::SqlError};
 use cohort_engine::{
+    invariant::broken,
     txn::{Dictionary, Related},
     types::{ForeignKey, Index, ReferentialAction, Table, TableId},
 };
@@ -342,14 +343,13 @@ fn check_served(
 ) -> Result<(), SqlError> {
     check_columns(key, child, parent)?;
     let unique = |index: &Index| key.is_whole(index);
-    let columns_before: Option<Vec<u16>> = key.parent_positions(parent).map(|positions| {
-        let source = |position: &u16| sources.get(usize::from(*position)).copied().flatten();
-        let before = positions.iter().filter_map(source);
-        before
-            .filter_map(|position| u16::try_from(position).ok())
-            .collect()
-    });
-    let columns_before = columns_before.unwrap_or_default();
+    let positions = key.parent_positions(parent);
+    let positions = positions.ok_or_else(|| broken("the columns that are referred to stay"))?;
+    let source = |position: &u16| sources.get(usize::from(*position)).copied().flatten();
+    let columns_before = positions.iter().filter_map(source);
+    let columns_before: Vec<u16> = columns_before
+        .filter_map(|position| u16::try_from(position).ok())
+        .collect();
     let mut keys = before.keys();
     let whole = |index: &&Index| unique(index) && index.begins_with(&columns_before);
     let served = keys.find(whole);
