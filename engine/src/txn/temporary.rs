@@ -154,12 +154,12 @@ impl Drop for TemporaryTable {
 #[derive(Default)]
 pub(super) struct TemporaryTables {
     tables: Vec<Arc<TemporaryTable>>,
+    /// One that is being filled: its name means what it did before.
+    pub coming: Option<Arc<TemporaryTable>>,
     /// Memory that they take, about, with those that are gone but still in use.
     pub bytes: Arc<AtomicUsize>,
     /// The version of the engine's dictionary, and that one with these tables.
     dictionary: Option<(u64, Arc<Dictionary>)>,
-    /// Tells the dictionaries with these tables from others; 0 if there are none.
-    version: u64,
 }
 
 /// Versions of dictionaries with temporary tables are from here on.
@@ -168,7 +168,17 @@ const FIRST_VERSION: u64 = 1 << 63;
 impl TemporaryTables {
     /// The table of this number.
     pub fn table(&self, id: TableId) -> Option<&Arc<TemporaryTable>> {
-        self.tables.iter().find(|known| known.table.id == id)
+        let mut tables = self.tables.iter().chain(&self.coming);
+        tables.find(|known| known.table.id == id)
+    }
+    /// The table of this name.
+    pub fn named(&self, database: &str, name: &str) -> Option<&Arc<TemporaryTable>> {
+        let is_it = |known: &&Arc<TemporaryTable>| known.table.full_name() == (database, name);
+        self.tables.iter().find(is_it)
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
     }
     /// Puts a table in the place of another one, or (`None`) beside the others.
     pub fn put(&mut self, old: Option<TableId>, new: Option<Arc<TemporaryTable>>) {
@@ -181,8 +191,8 @@ impl TemporaryTables {
     /// All of them go.
     pub fn clear(&mut self) {
         self.tables.clear();
+        self.coming = None;
         self.dictionary = None;
-        self.version = 0;
     }
     /// The dictionary with these tables; `None`: there are none. `versions` gives new versions.
     pub fn dictionary(
@@ -191,7 +201,6 @@ impl TemporaryTables {
         versions: &AtomicU64,
     ) -> Option<Arc<Dictionary>> {
         if self.tables.is_empty() {
-            self.version = 0;
             return None;
         }
         if let Some((version, known)) = &self.dictionary
@@ -199,10 +208,10 @@ impl TemporaryTables {
         {
             return Some(Arc::clone(known));
         }
-        self.version = FIRST_VERSION + versions.fetch_add(1, Ordering::Relaxed);
+        let version = FIRST_VERSION + versions.fetch_add(1, Ordering::Relaxed);
         let tables = self.tables.iter();
         let tables = tables.map(|known| (&known.table, known.state()));
-        let own = Arc::new(listed.with_temporary(tables, self.version));
+        let own = Arc::new(listed.with_temporary(tables, version));
         self.dictionary = Some((listed.version(), Arc::clone(&own)));
         Some(own)
     }

@@ -23,6 +23,19 @@ impl Engine {
         let table = TemporaryTable::new(table, &self.inner.unlisted, &own.bytes);
         own.put(None, Some(table));
     }
+    /// Begins to make a temporary table that is filled before its name is known.
+    pub fn begin_temporary(&self, owner: &Owner, table: Table) -> Arc<Table> {
+        let mut own = owner.temporary.lock();
+        let table = TemporaryTable::new(table, &self.inner.unlisted, &own.bytes);
+        own.coming = Some(Arc::clone(&table));
+        Arc::clone(&table.table)
+    }
+    /// The table that was begun is filled (`keep`), or there is none.
+    pub fn end_temporary(&self, owner: &Owner, keep: bool) {
+        let mut own = owner.temporary.lock();
+        let table = own.coming.take();
+        own.put(None, table.filter(|_| keep));
+    }
     /// DROP TEMPORARY TABLE. A transaction that has used it keeps its rows until it ends.
     pub fn drop_temporary(&self, owner: &Owner, id: TableId) {
         owner.temporary.lock().put(Some(id), None);
@@ -96,6 +109,25 @@ impl Engine {
             txn.check_killed()?;
         }
         Ok(())
+    }
+    /// Whether a session has temporary tables.
+    #[must_use]
+    pub fn has_temporary(&self, owner: &Owner) -> bool {
+        !owner.temporary.lock().is_empty()
+    }
+    /// The temporary table of a name.
+    #[must_use]
+    pub fn temporary_table(&self, owner: &Owner, database: &str, name: &str) -> Option<Arc<Table>> {
+        let own = owner.temporary.lock();
+        own.named(database, name).map(|own| Arc::clone(&own.table))
+    }
+    /// The version of the dictionary as a session sees it, without holding on to it.
+    #[must_use]
+    pub fn session_dictionary_version(&self, owner: &Owner) -> u64 {
+        match self.has_temporary(owner) {
+            true => self.session_dictionary(owner).version(),
+            false => self.dictionary_version(),
+        }
     }
     /// The dictionary as a session sees it: with its temporary tables, which hide others of their
     /// names.

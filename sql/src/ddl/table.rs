@@ -236,14 +236,14 @@ pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result
 }
 
 /// Gives a copy of a definition new numbers, without rows.
-pub(super) fn renumber(table: &mut Table, ctx: &DdlContext) {
-    table.id = ctx.engine.new_id();
-    table.rows = ctx.engine.new_id();
+pub(super) fn renumber(table: &mut Table, mut new_id: impl FnMut() -> u32) {
+    table.id = new_id();
+    table.rows = new_id();
     table.since = 0;
     if let Some(primary) = &mut table.primary {
         primary.tree = table.rows;
     }
     for index in &mut table.indexes {
-        index.tree = ctx.engine.new_id();
+        index.tree = new_id();
     }
 }

@@ -72,6 +72,9 @@ pub struct PlanSettings<'a> {
     pub collation: Collation,
     /// @@div_precision_increment
     pub div_precision_increment: u8,
+    /// The version of the dictionary with the session's temporary tables; 0: it has none. So what
+    /// is compiled with them is for this session only, until they are others.
+    pub temporary: u64,
 }
 
 impl PlanSettings<'_> {
@@ -83,12 +86,14 @@ impl PlanSettings<'_> {
             sql_mode,
             collation,
             div_precision_increment,
+            temporary,
         } = *self;
         key.extend_from_slice(database.as_bytes());
         key.push(0);
         key.extend_from_slice(&sql_mode.0.to_le_bytes());
         key.extend_from_slice(&collation.id().to_le_bytes());
         key.push(div_precision_increment);
+        key.extend_from_slice(&temporary.to_le_bytes());
     }
 }
 
@@ -97,8 +102,10 @@ impl PlanSettings<'_> {
 pub struct CompileContext<'a> {
     /// The engine, for estimates.
     pub engine: &'a Engine,
-    /// The dictionary that the plan will be valid for.
+    /// The dictionary that the plan will be valid for: with the session's temporary tables.
     pub dictionary: &'a Dictionary,
+    /// That without them, in which foreign keys find each other.
+    pub stored: &'a Dictionary,
     /// The session's settings.
     pub settings: PlanSettings<'a>,
     /// The virtual tables.
@@ -187,7 +194,7 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
-    let relations = Relations::of(&body, context.dictionary)?;
+    let relations = Relations::of(&body, context.stored)?;
     planner.tables.extend(relations.table_uses());
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,

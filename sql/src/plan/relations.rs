@@ -89,8 +89,11 @@ pub struct Relations {
 impl Relations {
     /// Those of a statement.
     pub fn of(body: &Body, dictionary: &Dictionary) -> Result<Relations, Broken> {
+        let mut roots = changes(body);
+        // A temporary table has no foreign keys, and those of others mean the table that it hides.
+        roots.retain(|(table, _)| !table.is_temporary());
         let mut relations = Relations {
-            roots: changes(body),
+            roots,
             ..Relations::default()
         };
         relations.find(dictionary)?;

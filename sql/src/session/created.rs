@@ -12,8 +12,8 @@ use crate::{
     plan::{Filling, Plan},
 };
 use cohort_engine::{
-    txn::{Creation, DdlStatement, Isolation, Read, Txn},
-    types::Value,
+    txn::{Creation, DdlStatement, Isolation, Read, Txn, TxnError},
+    types::{Table, Value},
 };
 use std::{io, sync::Arc};
 
@@ -97,6 +97,10 @@ impl Session {
             columns,
             related,
         } = created;
+        if create.temporary {
+            let filled = self.fill_temporary(query, table, columns, (text, params));
+            return filled.map(Some);
+        }
         let statement = DdlStatement {
             database: database.to_string(),
             text: ddl::logged_creation(&table),
@@ -113,6 +117,32 @@ impl Session {
         };
         let plan = self.plan_filling(&query.text, &database, params, &filling)?;
         self.fill_and_commit(&plan, &creation, text, params)
+    }
+
+    /// Makes a temporary table and fills it in the transaction that is open, or in one of its own.
+    /// What fails leaves no table.
+    fn fill_temporary(
+        &mut self,
+        query: &CreateQuery,
+        table: Table,
+        columns: Vec<usize>,
+        (text, params): (&Arc<str>, &[Value]),
+    ) -> Result<Outcome, SqlError> {
+        let database = Arc::clone(&self.state.database);
+        let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
+        let filling = Filling {
+            table: engine.begin_temporary(owner, table),
+            columns,
+            ignore: query.duplicates == Duplicates::Ignore,
+            replace: query.duplicates == Duplicates::Replace,
+        };
+        let compile =
+            |session: &Session| session.plan_filling(&query.text, &database, params, &filling);
+        let filled = compile(self)
+            .and_then(|plan| self.run_in_transaction(plan, &compile, text, params, &mut NoRows));
+        let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
+        engine.end_temporary(owner, filled.is_ok());
+        filled
     }
 
     /// Fills the table and makes it durable.
@@ -135,13 +165,13 @@ impl Session {
         })?;
         match txn.commit_creation(creation) {
             Ok(_) => Ok(Some(outcome)),
-            Err(cohort_engine::txn::TxnError::TableChanged) => Ok(None),
+            Err(TxnError::TableChanged) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Runs what fills a table.
-    pub(super) fn fill(
+    fn fill(
         &mut self,
         plan: &Plan,
         txn: &mut Txn,

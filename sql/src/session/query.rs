@@ -181,7 +181,11 @@ impl Session {
         let state = &self.state;
         let settings = state.settings();
         let engine = &state.instance.engine;
-        let dictionary = engine.dictionary();
+        let dictionary = state.dictionary();
+        let stored = match dictionary.version() == engine.dictionary_version() {
+            true => Arc::clone(&dictionary),
+            false => engine.dictionary(),
+        };
         let variable = |scope: VariableScope, name: &str| state.variable_named(scope, name);
         let (lifted, parameters) = match params {
             Params::Lifted(lifted) => (Some(lifted), lifted.parameters()),
@@ -190,6 +194,7 @@ impl Session {
         let context = CompileContext {
             engine,
             dictionary: &dictionary,
+            stored: &stored,
             settings: self.plan_settings(database),
             virtual_tables: state,
             locked: self.locked.tables.is_some(),
@@ -226,7 +231,7 @@ impl Session {
         database: &str,
         params: &[Value],
     ) -> Result<Arc<Plan>, SqlError> {
-        let version = self.state.instance.engine.dictionary().version();
+        let version = self.state.dictionary_version();
         let plans = &self.state.instance.plans;
         let key = self.prepared_key(sql, database, params);
         if let Some(plan) = key.and_then(|key| plans.get(&key, version)) {
@@ -295,6 +300,10 @@ impl Session {
             sql_mode: settings.sql_mode,
             collation: settings.collation,
             div_precision_increment: settings.div_precision_increment,
+            temporary: match self.state.instance.engine.has_temporary(&self.state.owner) {
+                true => self.state.dictionary_version(),
+                false => 0,
+            },
         }
     }
 
@@ -314,7 +323,7 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         let instance = Arc::clone(&self.state.instance);
-        let version = instance.engine.dictionary().version();
+        let version = self.state.dictionary_version();
         if let Some(plan) = instance.plans.get(&lifted.key, version) {
             self.state.counters().count(Counter::PlanCacheHits);
             let compile = |session: &Session| session.plan_lifted(sql, lifted);
@@ -358,7 +367,7 @@ impl Session {
             query.keep(&plan, params);
             Ok(plan)
         };
-        let version = self.state.instance.engine.dictionary().version();
+        let version = self.state.dictionary_version();
         let (known, reprepared) = {
             let latest = query.latest.lock();
             let is_current = latest.plan.dictionary == version;
@@ -456,7 +465,7 @@ impl Session {
 
     /// Runs a plan, where there is room for it, in the session's transaction, or in one of its own,
     /// which ends with it.
-    fn run_in_transaction(
+    pub(super) fn run_in_transaction(
         &mut self,
         plan: Arc<Plan>,
         compile: &dyn Fn(&Session) -> Result<Arc<Plan>, SqlError>,
@@ -477,9 +486,10 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<Outcome, SqlError> {
-        if !plan.is_select() || plan.locks_exclusively() {
+        if plan.changes_listed() || plan.locks_exclusively() {
             self.check_server_writable()?;
         }
+        self.check_temporary(&plan)?;
         self.check_privileges(&plan)?;
         if plan.is_outgrown(&self.state.instance.engine) {
             plan = compile(self)?;
@@ -501,6 +511,15 @@ impl Session {
             }
         }
         Err(SqlError::table_definition_changed())
+    }
+
+    /// 4091 for temporary tables in a distributed transaction.
+    fn check_temporary(&self, plan: &Plan) -> Result<(), SqlError> {
+        let mut tables = plan.tables.iter();
+        if self.transaction.branch.is_some() && tables.any(|used| used.table.is_temporary()) {
+            return Err(SqlError::temporary_in_xa());
+        }
+        Ok(())
     }
 
     /// 1099 and 1100 for tables that are not locked as LOCK TABLES demands.
@@ -556,7 +575,8 @@ impl Session {
             self.xa_takes_work()?;
             self.enter()?
         };
-        if characteristics.read_only && (!is_select || plan.locks_exclusively()) {
+        let changes = plan.changes_listed() || plan.locks_exclusively();
+        if characteristics.read_only && changes {
             return Err(SqlError::read_only_transaction());
         }
         let engine = self.transaction.engine.take();

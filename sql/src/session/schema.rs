@@ -24,6 +24,30 @@ impl Session {
         Err(SqlError::database_access_denied(user, host, OWN_SCHEMA))
     }
 
+    /// What comes before a temporary table is made or dropped: it is done in the transaction that is
+    /// open, but not undone with it.
+    pub(super) fn enter_for_temporary(&mut self, change: &ddl::Statement) -> Result<(), SqlError> {
+        if self.transaction.branch.is_some() {
+            return Err(SqlError::temporary_in_xa());
+        }
+        let (characteristics, _) = self.enter()?;
+        if characteristics.read_only {
+            return Err(SqlError::read_only_transaction());
+        }
+        if matches!(change, ddl::Statement::DropTables { .. }) {
+            self.transaction.temporary.dropped = true;
+        } else {
+            self.transaction.temporary.made = true;
+        }
+        Ok(())
+    }
+
+    /// The session's temporary tables go.
+    pub(super) fn drop_temporary(&self) {
+        let state = &self.state;
+        state.instance.engine.drop_all_temporary(&state.owner);
+    }
+
     /// Performs a schema change, with the rows that go with it.
     pub(super) fn make_schema_change(
         &mut self,

@@ -54,6 +54,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("character_sets_dir", Global, Fixed, Text, "/usr/share/mysql/charsets/"),
     ("cohort_admission_timeout", Global, Dynamic(Shown(".ci/clients/limits.py")), UInt { min: 0, max: 3_600_000 }, "1000"),
     ("cohort_max_lock_bytes", Global, Dynamic(Read("sql/src/state/instance.rs")), UInt { min: 4_096, max: u64::MAX }, "1073741824"),
+    ("cohort_max_temporary_bytes", Global, Dynamic(Read("sql/src/state/instance.rs")), UInt { min: 4_096, max: u64::MAX }, "268435456"),
     ("cohort_scrub_interval", Global, Dynamic(Read("server/src/scrub.rs")), UInt { min: 0, max: 31_536_000 }, "0"),
     ("collation_connection", Both, Dynamic(Shown("sql/tests/golden/variables.sql")), Collation, "utf8mb4_0900_ai_ci"),
     ("collation_database", Both, Dynamic(Shown("sql/tests/golden/guarded.sql")), Collation, "utf8mb4_0900_ai_ci"),

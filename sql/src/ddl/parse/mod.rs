@@ -85,11 +85,12 @@ fn create(c: &mut Cursor) -> Parsed<Statement> {
             charset: options::database_options(c)?,
         });
     }
-    if c.is("TEMPORARY") {
-        return Err(SqlError::not_supported("CREATE TEMPORARY TABLE"));
+    if c.eat("TEMPORARY") {
+        c.expect("TABLE")?;
+        return create_table(c, true);
     }
     if c.eat("TABLE") {
-        return create_table(c);
+        return create_table(c, false);
     }
     let kind = match c.eat_any(&["UNIQUE", "FULLTEXT", "SPATIAL"]) {
         Some(0) => KeyKind::Unique,
@@ -121,14 +122,20 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
             if_exists,
         });
     }
-    if c.is("TEMPORARY") {
-        return Err(SqlError::not_supported("DROP TEMPORARY TABLE"));
+    let temporary = c.eat("TEMPORARY");
+    let is_table = c.eat_any(&["TABLE", "TABLES"]).is_some();
+    if temporary && !is_table {
+        return Err(c.error());
     }
-    if c.eat_any(&["TABLE", "TABLES"]).is_some() {
+    if is_table {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
         let tables = c.list(Cursor::table)?;
         c.eat_any(&["RESTRICT", "CASCADE"]);
-        return Ok(Statement::DropTables { tables, if_exists });
+        return Ok(Statement::DropTables {
+            tables,
+            temporary,
+            if_exists,
+        });
     }
     if c.eat("INDEX") {
         let name = c.name()?;
@@ -160,7 +167,7 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
     })
 }
 
-fn create_table(c: &mut Cursor) -> Parsed<Statement> {
+fn create_table(c: &mut Cursor, temporary: bool) -> Parsed<Statement> {
     let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
     let name = c.table()?;
     let before = c.place();
@@ -174,11 +181,13 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
             name,
             like,
             if_not_exists,
+            temporary,
         });
     }
     let mut table = CreateTable {
         name,
         if_not_exists,
+        temporary,
         columns: Vec::new(),
         keys: Vec::new(),
         foreign_keys: Vec::new(),
