@@ -16,7 +16,8 @@ pub use collation::{Charset, Collation};
 pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
 pub use member::Members;
 pub use schema::{
-    Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,
+    Check, Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId,
+    TreeId,
 };
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Member, Value};

@@ -21,6 +21,7 @@
 
 mod absent;
 mod alter;
+mod check;
 mod column;
 mod convert;
 mod database;
@@ -30,6 +31,7 @@ mod key;
 mod parse;
 mod selected;
 mod show;
+mod storage_engine;
 mod syntax;
 mod table;
 mod tables;

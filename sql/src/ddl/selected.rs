@@ -94,7 +94,7 @@ fn comment(selected: &SelectedColumn) -> String {
 fn new_draft(selected: &SelectedColumn, session: &Statement<'_>, warnings: &mut Warnings) -> Draft {
     let nullable = selected.ty.nullable;
     let mut made = match &selected.origin {
-        ColumnOrigin::Stored(column) | ColumnOrigin::Derived(column) => Column::clone(column),
+        ColumnOrigin::Stored(column) | ColumnOrigin::Derived(column) => like(column),
         ColumnOrigin::Typed | ColumnOrigin::Computed | ColumnOrigin::Other => computed(selected),
     };
     made.name.clone_from(&selected.name);
@@ -124,6 +124,25 @@ fn new_draft(selected: &SelectedColumn, session: &Statement<'_>, warnings: &mut 
         explicit_null: false,
         explicit_default_null: false,
         source: None,
+    }
+}
+
+/// A column of the same type, default and comment: what else is said of it, how its values are
+/// computed for instance, is the other table's.
+fn like(column: &Column) -> Column {
+    Column {
+        unsigned: column.unsigned,
+        zerofill: column.zerofill,
+        default: column.default.clone(),
+        auto_increment: column.auto_increment,
+        on_update_now: column.on_update_now,
+        collation: column.collation,
+        comment: column.comment.clone(),
+        display_width: column.display_width,
+        explicit_collation: column.explicit_collation,
+        members: column.members.clone(),
+        real_digits: column.real_digits,
+        ..Column::new(&column.name, column.ty)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     DdlContext, Failure, Outcome,
     alter::{self, Altered},
+    check,
     column::{check_length, is_proper, warn_of},
     convert::{Conversion, Outcome as Converted},
     duplicate, foreign_key,
@@ -79,7 +80,8 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
     };
     temporary::check(create)?;
     let mut related = Related::default();
-    let table = table::define(create, &[], &dictionary, database, &mut related, ctx)?;
+    let around = temporary::seen(create.temporary, &dictionary);
+    let table = table::define(create, &[], &around, database, &mut related, ctx)?;
     if let Some(note) = note {
         ctx.warnings.note(note);
         return Ok(Done::default());
@@ -130,7 +132,8 @@ pub fn define_selected(
         return Err(SqlError::foreign_key_of_selected());
     }
     let mut related = Related::default();
-    let table = table::define(create, selected, &dictionary, database, &mut related, ctx)?;
+    let around = temporary::seen(create.temporary, &dictionary);
+    let table = table::define(create, selected, &around, database, &mut related, ctx)?;
     check_primary_key(&table, ctx)?;
     let mut table = table;
     if create.temporary {
@@ -169,6 +172,9 @@ pub(super) fn create_like(
 ) -> Outcome {
     let dictionary = ctx.engine.dictionary();
     let (database, new_name) = ctx.resolve(target.name)?;
+    if ctx.resolve(like)? == (database, new_name) {
+        return Err(SqlError::not_unique_table(new_name).into());
+    }
     let copied = match ctx.temporary(like)? {
         Some(own) => own,
         None => ctx.table(&dictionary, like)?,
@@ -183,6 +189,9 @@ pub(super) fn create_like(
     table.name = new_name.to_string();
     table.auto_increment_min = 0;
     table.foreign_keys.clear();
+    check::copied(&mut table);
+    let around = temporary::seen(target.temporary, &dictionary);
+    check::check_names(&[(None, &table)], &around)?;
     table.created = table::created(ctx);
     for column in &table.columns {
         warn_of(column, ctx.warnings);

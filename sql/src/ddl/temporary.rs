@@ -10,7 +10,10 @@ use super::{
     tables::{check_primary_key, new_place, records},
 };
 use crate::{error::SqlError, output::Done};
-use cohort_engine::{txn::TxnError, types::Table};
+use cohort_engine::{
+    txn::{Dictionary, TxnError},
+    types::Table,
+};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -20,6 +23,15 @@ pub(super) fn check(create: &CreateTable) -> Result<(), SqlError> {
         return Err(SqlError::cannot_add_foreign_key());
     }
     Ok(())
+}
+
+/// The tables that a new one has to do with: a temporary one has nothing to do with any, not even with
+/// the foreign keys and names of constraints of the one that it hides.
+pub(super) fn seen(temporary: bool, dictionary: &Arc<Dictionary>) -> Arc<Dictionary> {
+    match temporary {
+        true => Arc::default(),
+        false => Arc::clone(dictionary),
+    }
 }
 
 /// Gives a definition the numbers of a temporary table.
@@ -49,7 +61,7 @@ pub(super) fn alter(old: &Arc<Table>, actions: &[Action], ctx: &mut DdlContext<'
         return Err(SqlError::cannot_add_foreign_key().into());
     }
     let place = new_place(old, actions, &dictionary, ctx)?;
-    let mut altered = alter::alter(old, actions, &dictionary, ctx)?;
+    let mut altered = alter::alter(old, actions, &seen(true, &dictionary), ctx)?;
     check_primary_key(&altered.table, ctx)?;
     if let Some((database, name)) = place {
         altered.table.database = database;

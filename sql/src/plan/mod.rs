@@ -16,6 +16,7 @@ mod cache;
 mod columns;
 mod created;
 mod cte;
+mod demands;
 mod dml;
 mod ends;
 mod explain;
@@ -36,6 +37,7 @@ mod window;
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
+pub use demands::{Demands, TableDemands};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use tree::*;
@@ -196,6 +198,7 @@ pub fn compile(
     };
     let relations = Relations::of(&body, context.stored)?;
     planner.tables.extend(relations.table_uses());
+    let demands = Demands::of(&relations, &context.settings)?;
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -204,6 +207,7 @@ pub fn compile(
         dictionary: context.dictionary.version(),
         tables: planner.tables,
         relations,
+        demands,
         sizes: planner.sizes,
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,

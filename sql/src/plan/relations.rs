@@ -89,11 +89,8 @@ pub struct Relations {
 impl Relations {
     /// Those of a statement.
     pub fn of(body: &Body, dictionary: &Dictionary) -> Result<Relations, Broken> {
-        let mut roots = changes(body);
-        // A temporary table has no foreign keys, and those of others mean the table that it hides.
-        roots.retain(|(table, _)| !table.is_temporary());
         let mut relations = Relations {
-            roots,
+            roots: changes(body),
             ..Relations::default()
         };
         relations.find(dictionary)?;
@@ -119,6 +116,15 @@ impl Relations {
         };
         now.find(dictionary)?;
         Ok(now.tables == self.tables)
+    }
+
+    /// The tables whose rows the statement inserts or updates, or may make foreign keys update.
+    pub fn changed_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        let roots = self.roots.iter();
+        let roots = roots.filter(|(_, changes)| changes.inserts || !changes.updates.is_empty());
+        let written = self.uses.iter().filter(|(_, writes)| *writes);
+        let written = written.map(|(table, _)| table);
+        roots.map(|(table, _)| table).chain(written)
     }
 
     /// The tables at the other ends, as tables of the statement.
@@ -269,6 +275,10 @@ fn relations(
     changes: &Changes,
     dictionary: &Dictionary,
 ) -> Result<TableRelations, Broken> {
+    if table.is_temporary() {
+        // It has no foreign keys, and those of others mean the table that it hides.
+        return Ok(TableRelations::default());
+    }
     let touched = |columns: &[u16]| columns.iter().any(|c| changes.updates.contains(c));
     let own = table.foreign_keys.iter();
     let own = own.filter(|key| changes.inserts || touched(&key.columns));

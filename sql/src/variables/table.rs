@@ -179,7 +179,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("protocol_compression_algorithms", Global, Fixed, Text, "uncompressed"),
     ("protocol_version", Global, Fixed, UInt { min: 0, max: 10 }, "10"),
     ("proxy_user", Session, Fixed, NullText, "NULL"),
-    ("pseudo_thread_id", Session, ComputedDynamic(Nothing("there are no temporary tables to tell apart")), UInt { min: 0, max: u64::MAX }, "0"),
+    ("pseudo_thread_id", Session, ComputedDynamic(Nothing("temporary tables are not in the log, where it would tell them apart")), UInt { min: 0, max: u64::MAX }, "0"),
     ("query_alloc_block_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1_024, max: 4_294_966_272 }, "8192"),
     ("query_prealloc_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 8_192, max: 18_446_744_073_709_550_592 }, "8192"),
     ("rand_seed1", Session, ComputedDynamic(Shown("sql/tests/golden/obeyed.sql")), UInt { min: 0, max: u64::MAX }, "0"),

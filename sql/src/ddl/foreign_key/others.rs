@@ -4,7 +4,10 @@ use super::{
     check_parent, check_types,
     define::{generated_prefix, keep},
 };
-use crate::{ddl::DdlContext, error::SqlError};
+use crate::{
+    ddl::{DdlContext, check},
+    error::SqlError,
+};
 use cohort_engine::{
     invariant::broken,
     txn::{Dictionary, Related},
@@ -128,6 +131,8 @@ pub(in crate::ddl) fn renamed(
         }
     }
     check_names(&after, dictionary)?;
+    let after = after.iter().map(|(id, table)| (Some(*id), table));
+    check::check_names(&after.collect::<Vec<_>>(), dictionary)?;
     related.changed.retain(|(old, new)| **old != *new);
     Ok(())
 }
@@ -164,6 +169,7 @@ pub(in crate::ddl) fn moved_and_altered(
             }
         }
     }
+    check::check_names(&[(Some(old.id), &*new)], dictionary)?;
     check_names(&[(old.id, new.clone())], dictionary)
 }
 
@@ -173,6 +179,11 @@ fn follow(table: &Table, moved: &[(TableId, String, String)], dictionary: &Dicti
     // A table that is rewritten has another number by then.
     let own = dictionary.table(&table.database, &table.name);
     let own_name = own.and_then(|own| moved.iter().find(|(id, _, _)| *id == own.id));
+    if let Some((_, _, name)) = own_name {
+        for constraint in &mut after.checks {
+            constraint.name = check::name_after(&constraint.name, &table.name, name);
+        }
+    }
     for key in &mut after.foreign_keys {
         if let Some((_, _, name)) = own_name
             && let Some(number) = key.name.strip_prefix(&generated_prefix(&table.name))

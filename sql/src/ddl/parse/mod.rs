@@ -191,6 +191,7 @@ fn create_table(c: &mut Cursor, temporary: bool) -> Parsed<Statement> {
         columns: Vec::new(),
         keys: Vec::new(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: TableOptions::default(),
         query: None,
     };
@@ -229,6 +230,7 @@ fn columns_and_keys(c: &mut Cursor, table: &mut CreateTable) -> Parsed<()> {
             match constraint {
                 Constraint::Key(key) => table.keys.push(key),
                 Constraint::ForeignKey(key) => table.foreign_keys.push(key),
+                Constraint::Check(check) => table.checks.push(check),
             }
         }
         Ok(())
