@@ -62,6 +62,12 @@ errors! {
     1047 b"08S01" unknown_command() "Unknown command";
     1048 b"23000" bad_null(column) "Column '{column}' cannot be null";
     1049 b"42000" unknown_database(name) "Unknown database '{name}'";
+    1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
+    1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
+    1746 b"HY000" locked_while_created(table, new) "Can't update table '{table}' while '{new}' is being created.";
+    3978 b"HY000" foreign_key_of_selected() "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
+    1114 b"HY000" table_full(table) "The table '{table}' is full";
     1050 b"42S01" table_exists(table) "Table '{table}' already exists";
     1051 b"42S02" unknown_table(tables) "Unknown table '{tables}'";
     1052 b"23000" ambiguous_column(column, clause) "Column '{column}' in {clause} is ambiguous";
@@ -104,7 +110,7 @@ errors! {
     1109 b"42S02" unknown_table_in(table, clause) "Unknown table '{table}' in {clause}";
     1110 b"42000" column_specified_twice(column) "Column '{column}' specified twice";
     1111 b"HY000" invalid_group_function() "Invalid use of group function";
-    1113 b"42000" table_without_columns() "A table must have at least 1 column";
+    4028 b"HY000" table_without_columns() "A table must have at least one visible column.";
     1115 b"42000" unknown_character_set(name) "Unknown character set: '{name}'";
     1116 b"HY000" too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
     1117 b"HY000" too_many_columns() "Too many columns";
@@ -473,6 +479,7 @@ impl From<TxnError> for SqlError {
             TxnError::DuplicateKey { index } => SqlError::duplicate_entry("", index),
             TxnError::ForeignKey { name } => SqlError::no_referenced_row("", "", name),
             TxnError::TooLarge => SqlError::transaction_too_large(),
+            TxnError::TableFull { table } => SqlError::table_full(table),
             TxnError::ReadOnly => SqlError::read_only_transaction(),
             TxnError::TableChanged => SqlError::table_definition_changed(),
             TxnError::ReadLocked => SqlError::read_locked(),

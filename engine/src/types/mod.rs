@@ -13,7 +13,7 @@ pub mod value;
 pub mod xid;
 
 pub use collation::{Charset, Collation};
-pub use id::IdMap;
+pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
 pub use member::Members;
 pub use schema::{
     Check, Column, ColumnType, ForeignKey, Generated, Index, IndexPart, ReferentialAction, Table,

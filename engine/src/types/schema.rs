@@ -752,6 +752,12 @@ impl Table {
         self.keys().find(|index| index.begins_with(columns))
     }
 
+    /// Whether only the session that has made it knows it: CREATE TEMPORARY TABLE.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        super::id::is_temporary(self.id)
+    }
+
     /// The AUTO_INCREMENT column, if there is one.
     #[must_use]
     pub fn auto_increment_column(&self) -> Option<usize> {

@@ -218,6 +218,16 @@ fn warn(syntax: &ColumnSyntax, warnings: &mut Warnings) {
     }
 }
 
+/// The same about a column that another table has.
+pub(super) fn warn_of(column: &Column, warnings: &mut Warnings) {
+    if column.real_digits.is_some() {
+        warnings.warn(SqlError::deprecated_real_digits());
+    }
+    if column.zerofill {
+        warnings.warn(SqlError::deprecated_zerofill());
+    }
+}
+
 /// The type, the collation and whether the latter was asked for.
 fn typed(
     syntax: &ColumnSyntax,

@@ -6,10 +6,10 @@ use super::{
     foreign_key::{self, NewKeys},
     generated,
     key::{self, Defined},
-    storage_engine,
+    selected, storage_engine,
     syntax::{CreateTable, TableOptions},
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, plan::SelectedColumn};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
@@ -40,6 +40,7 @@ const SHOWN: [&str; 11] = [
 /// The table that a CREATE TABLE makes, with new numbers.
 pub(super) fn define(
     create: &CreateTable,
+    selected: &[SelectedColumn],
     dictionary: &Dictionary,
     database: &Database,
     related: &mut Related,
@@ -58,6 +59,10 @@ pub(super) fn define(
         )?);
     }
     create.options.charset.warn(ctx.warnings);
+    if !selected.is_empty() {
+        let (session, warnings) = (ctx.session, &mut *ctx.warnings);
+        drafts = selected::merge(&create.columns, drafts, selected, session, warnings)?;
+    }
     check_columns(&drafts)?;
     generated::define(&mut drafts, ctx)?;
     generated::check_primary(&create.keys, &drafts)?;
@@ -67,6 +72,7 @@ pub(super) fn define(
     keys.extend(foreign_key::generated_keys(&create.foreign_keys));
     foreign_key::drop_redundant(&mut keys);
     let keys = key::define(&keys, 0, &mut drafts, table, ctx.warnings)?;
+    selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
     let (primary, indexes) = with_trees(keys, rows, |_, _| ctx.engine.new_id());
@@ -210,14 +216,14 @@ pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result
 }
 
 /// Gives a copy of a definition new numbers, without rows.
-pub(super) fn renumber(table: &mut Table, ctx: &DdlContext) {
-    table.id = ctx.engine.new_id();
-    table.rows = ctx.engine.new_id();
+pub(super) fn renumber(table: &mut Table, mut new_id: impl FnMut() -> u32) {
+    table.id = new_id();
+    table.rows = new_id();
     table.since = 0;
     if let Some(primary) = &mut table.primary {
         primary.tree = table.rows;
     }
     for index in &mut table.indexes {
-        index.tree = ctx.engine.new_id();
+        index.tree = new_id();
     }
 }

@@ -276,6 +276,10 @@ fn relations(
     changes: &Changes,
     dictionary: &Dictionary,
 ) -> Result<TableRelations, Broken> {
+    if table.is_temporary() {
+        // It has no foreign keys, and those of others mean the table that it hides.
+        return Ok(TableRelations::default());
+    }
     let touched = |columns: &[u16]| columns.iter().any(|c| changes.updates.contains(c));
     let own = table.foreign_keys.iter();
     let own = own.filter(|key| changes.inserts || touched(&key.columns));
