@@ -294,3 +294,9 @@ select * from tr order by a;
 alter table tr add constraint x2 check (h < 8);
 insert into tr (a) values (99);
 drop table tr;
+-- Keys of virtual columns come after others of their kind.
+create table ko (a int, b int, c int not null, v int as (a) virtual not null, w int as (a) virtual, s int as (a) stored, unique uv (v), unique uw(w), unique ub (b), unique uc (c), key kv (v), key kb (b), key kw (w), key kbw (b,w), key kc (c));
+show create table ko;
+show columns from ko;
+alter table ko add key kx (w, a), add key ks (s);
+show create table ko;
