@@ -12,6 +12,7 @@ mod exec;
 mod expr;
 mod foreign_key_text;
 mod interrupt;
+mod json;
 pub mod lexer;
 mod output;
 mod parse;

@@ -4,6 +4,7 @@
 pub mod collation;
 pub mod decimal;
 pub mod id;
+pub mod json;
 pub mod key;
 pub mod member;
 pub mod row;
@@ -14,6 +15,7 @@ pub mod xid;
 
 pub use collation::{Charset, Collation};
 pub use id::IdMap;
+pub use json::Json;
 pub use member::Members;
 pub use schema::{
     Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,

@@ -104,7 +104,7 @@ fn what_is_shown_makes_the_same_table() {
 fn what_is_not_there_is_refused_by_name() {
     let mut bench = Bench::new();
     for (sql, what) in [
-        ("CREATE TABLE e (a JSON)", "type JSON"),
+        ("CREATE TABLE e (a VECTOR)", "type VECTOR"),
         ("CREATE TABLE e (a POINT)", "type POINT"),
         (
             "CREATE TABLE e (a INT, b INT AS (a + 1))",

@@ -49,6 +49,7 @@ pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub use convert::{conform, for_variable, kept, text};
 pub use eval::{eval, holds};
+pub use functions::json::JsonPart;
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub use operand::bit_pattern;

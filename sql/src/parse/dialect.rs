@@ -19,6 +19,9 @@ const SHIFT: u8 = 27;
 /// Of the signs, `~`, `!` and the operator BINARY: above `^`.
 const UNARY: u8 = 46;
 
+/// Of `->` and `->>`: above all others.
+const ARROW: u8 = 48;
+
 /// Passes methods on to the library's dialect.
 macro_rules! delegate {
     ($($name:ident)*) => {
@@ -127,6 +130,7 @@ impl Dialect for MySql {
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
             Token::ShiftLeft | Token::ShiftRight => Some(Ok(SHIFT)),
+            Token::Arrow | Token::LongArrow => Some(Ok(ARROW)),
             _ => self.0.get_next_precedence(parser),
         }
     }

@@ -10,6 +10,9 @@ use sqlparser::ast;
 
 /// Makes a call of the function `name`, checking the number of its arguments.
 pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    if name.eq_ignore_ascii_case("json_merge") {
+        scope.warn(SqlError::deprecated_json_merge());
+    }
     let Some(function) = functions::find(name) else {
         return Err(if functions::is_missing(name) {
             SqlError::not_supported(format!("{}()", name.to_ascii_uppercase()))
@@ -20,7 +23,8 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         });
     };
     let (least, most) = function.arity;
-    if args.len() < least || args.len() > most {
+    if args.len() < least || args.len() > most || !functions::json::takes(function.name, args.len())
+    {
         return Err(SqlError::wrong_native_argument_count(name));
     }
     let args = match <[Expr; 2]>::try_from(args) {
@@ -148,6 +152,16 @@ pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, S
             };
             let args = vec![resolve(expr, scope)?, what, keyword(side)];
             build("trim", args, scope)
+        }
+        Ast::MemberOf(ast::MemberOf { value, array }) => {
+            let args = vec![resolve(value, scope)?, resolve(array, scope)?];
+            let function = &functions::json::MEMBER_OF;
+            let collation = scope.collation();
+            let ty = (function.infer)(&Typing {
+                args: &args,
+                collation,
+            });
+            Ok(Expr::Function { function, args, ty })
         }
         Ast::Interval(_) => Err(SqlError::syntax("INTERVAL", 1)),
         other => Err(SqlError::not_supported(other)),
