@@ -32,6 +32,7 @@ fn table() -> Table {
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: String::new(),
         created: 0,
     }

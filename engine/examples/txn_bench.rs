@@ -68,6 +68,7 @@ fn table(engine: &Engine) -> Table {
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         created: 0,
         options: String::new(),
     }

@@ -179,6 +179,7 @@ impl Shape {
             created: 0,
             map: Default::default(),
             foreign_keys: Vec::new(),
+            checks: Vec::new(),
         }
     }
     /// One more index on a column that is there.

@@ -1,21 +1,18 @@
 //! The expression of `DEFAULT (expression)`: what may stand in it, and what it becomes.
 //!
-//! The dictionary keeps its text. Each statement that needs it compiles it anew, with its own
-//! session's settings, as if it stood in the statement. So the text must mean the same in every
-//! session: it is read in the default sql_mode, and one that its author's mode reads otherwise
-//! (`'a' || 'b'` under PIPES_AS_CONCAT) is refused when the column is defined.
+//! The dictionary keeps its canonical text (`expr_text`), which means the same in every session.
+//! Each statement that needs it compiles it anew, with its own session's settings, as if it stood in
+//! the statement.
 
 use crate::{
     error::SqlError,
     expr::{self, Expr, Scope, SqlMode, Statement, SubqueryUse, VariableScope, visit_operands},
+    expr_text::{self, DEPTH_MAX},
     lexer::Mode,
-    parse, variables,
+    variables,
 };
 use cohort_engine::types::{Collation, Value};
 use sqlparser::ast;
-
-/// How deep the expression may be: every row evaluates it on its session's stack.
-const DEPTH_MAX: usize = 100;
 
 /// Functions whose values belong to one session or statement; 3770 for these.
 const REFUSED: [&str; 13] = [
@@ -47,27 +44,30 @@ const UNSAFE: [&str; 9] = [
     "uuid_short",
 ];
 
-/// The expression of a column that is being defined: 3770 and its kin for what no default may
-/// have.
-pub fn define(column: &str, text: &str, session: &Statement<'_>) -> Result<Expr, SqlError> {
+/// The expression of a column that is being defined, as the dictionary keeps it: 3770 and its kin
+/// for what no default may have.
+pub fn define(column: &str, text: &str, session: &Statement<'_>) -> Result<String, SqlError> {
     let mut scope = Definition { column, session };
     let compiled = compile(text, session.sql_mode.lexer(), &mut scope)?;
     if expr::depth(&compiled) > DEPTH_MAX {
         return Err(SqlError::nesting_too_deep());
     }
     scope.check(&compiled)?;
-    let elsewhere = compile(text, Mode::default(), &mut scope);
-    if elsewhere.is_ok_and(|elsewhere| elsewhere == compiled) {
-        return Ok(compiled);
-    }
-    Err(SqlError::not_supported(
-        "DEFAULT expressions that mean something else in the default sql_mode",
-    ))
+    expr_text::canonical(text, session)
 }
 
 /// The expression of a column that has been defined.
 pub fn expression(text: &str, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
     compile(text, Mode::default(), scope)
+}
+
+/// The same for rows that are there when the column is added.
+pub fn expression_for_rows(
+    column: &str,
+    text: &str,
+    session: &Statement<'_>,
+) -> Result<Expr, SqlError> {
+    expression(text, &mut Definition { column, session })
 }
 
 /// 1674 for an expression that would give the rows of a replica other values, where a column is
@@ -88,20 +88,7 @@ pub fn check_repeatable(expression: &Expr) -> Result<(), SqlError> {
 }
 
 fn compile(text: &str, mode: Mode, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
-    let sql = format!("SELECT ({text})");
-    let refused = || SqlError::not_supported("this DEFAULT expression");
-    parse::parse(sql.as_bytes(), mode, None, |parsed| {
-        let ast::Statement::Query(query) = &parsed.statement else {
-            return Err(refused());
-        };
-        let ast::SetExpr::Select(select) = query.body.as_ref() else {
-            return Err(refused());
-        };
-        let [ast::SelectItem::UnnamedExpr(expression)] = select.projection.as_slice() else {
-            return Err(refused());
-        };
-        expr::resolve_expr(expression, scope)
-    })
+    expr_text::parsed(text, mode, |tree| expr::resolve_expr(tree, scope))
 }
 
 /// What the expression of a column can name while it is being defined: functions.

@@ -167,6 +167,7 @@ errors! {
     1260 b"HY000" cut_by_group_concat(row) "Row {row} was cut by GROUP_CONCAT()";
     1264 b"22003" out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
     1265 b"01000" data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
+    1266 b"HY000" using_other_engine(table) "Using storage engine InnoDB for table '{table}'";
     1267 b"HY000" illegal_mix_of_collations(one, one_kind, other, other_kind, operation) "Illegal mix of collations ({one},{one_kind}) and ({other},{other_kind}) for operation '{operation}'";
     1271 b"HY000" illegal_mix_for_operation(operation) "Illegal mix of collations for operation '{operation}'";
     1273 b"HY000" unknown_collation(name) "Unknown collation: '{name}'";
@@ -273,6 +274,7 @@ errors! {
     3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     3064 b"HY000" incorrect_type(argument, function) "Incorrect type for argument {argument} in function {function}.";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
+    3102 b"HY000" generated_with_disallowed(column) "Expression of generated column '{column}' contains a disallowed function.";
     3135 b"HY000" modes_belong_together() "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
     3140 b"22032" invalid_json_text(why, at, column) "Invalid JSON text: \"{why}\" at position {at} in value for column '{column}'.";
     3141 b"22032" invalid_json_argument(argument, function, why, at) "Invalid JSON text in argument {argument} to function {function}: \"{why}\" at position {at}.";
@@ -336,20 +338,33 @@ errors! {
     3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
     3734 b"HY000" referenced_column_missing(column, name, parent) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{parent}'";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
+    3763 b"HY000" generated_with_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
+    3764 b"HY000" generated_row_value(column) "Expression of generated column '{column}' cannot refer to a row value.";
     3769 b"HY000" default_with_disallowed(column) "Default value expression of column '{column}' contains a disallowed function.";
     3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
     3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";
     3773 b"HY000" default_of_expression() "DEFAULT function cannot be used with default value expressions";
     3778 b"HY000" utf8mb3_collation(name) "'{name}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an appropriate collation instead.";
     3780 b"HY000" foreign_key_incompatible(column, parent_column, name) "Referencing column '{column}' and referenced column '{parent_column}' in foreign key constraint '{name}' are incompatible.";
+    3812 b"HY000" check_not_boolean(name) "An expression of non-boolean type specified to a check constraint '{name}'.";
+    3813 b"HY000" check_of_other_column(name) "Column check constraint '{name}' references other column.";
+    3814 b"HY000" check_with_function(name, function) "An expression of a check constraint '{name}' contains disallowed function: {function}.";
+    3815 b"HY000" check_with_disallowed(name) "An expression of a check constraint '{name}' contains disallowed function.";
+    3816 b"HY000" check_with_variable(name) "An expression of a check constraint '{name}' cannot refer to a user or system variable.";
+    3818 b"HY000" check_of_auto_increment(name) "Check constraint '{name}' cannot refer to an auto-increment column.";
     3819 b"HY000" check_violated(constraint) "Check constraint '{constraint}' is violated.";
+    3820 b"HY000" check_of_unknown_column(name, column) "Check constraint '{name}' refers to non-existing column '{column}'.";
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
+    3822 b"HY000" duplicate_check(name) "Duplicate check constraint name '{name}'.";
+    3823 b"HY000" check_of_foreign_key(column, name, key) "Column '{column}' cannot be used in a check constraint '{name}': needed in a foreign key constraint '{key}' referential action.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
     3887 b"HY000" regexp_invalid_group_name() "A capture group has an invalid name.";
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
+    3941 b"HY000" enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
     3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
     3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
+    3959 b"HY000" column_used_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
     4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
@@ -429,6 +444,12 @@ impl SqlError {
     pub const STORAGE_FAILED: u16 = 1030;
     /// A number is out of its type's range.
     pub const OUT_OF_RANGE: u16 = 1690;
+
+    /// Whether KILL or a time limit has stopped the statement.
+    #[must_use]
+    pub fn is_interruption(&self) -> bool {
+        matches!(self.code, 1317 | 3024)
+    }
 
     /// Whether the engine has rolled the whole transaction back, not only the statement.
     #[must_use]

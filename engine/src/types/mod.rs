@@ -18,7 +18,8 @@ pub use id::IdMap;
 pub use json::Json;
 pub use member::Members;
 pub use schema::{
-    Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId, TreeId,
+    Check, Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId,
+    TreeId,
 };
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Member, Value};

@@ -250,6 +250,17 @@ impl ForeignKey {
     }
 }
 
+/// A CHECK constraint: what is not false of any row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Its name; no two in a database are the same in any case.
+    pub name: String,
+    /// The condition, as SQL text.
+    pub condition: String,
+    /// Whether rows must fulfil it: not if it is NOT ENFORCED.
+    pub enforced: bool,
+}
+
 /// A table. Its rows live in the tree `rows`, ordered by primary key; a table without a
 /// primary key orders them by a hidden row number that the engine hands out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -283,6 +294,9 @@ pub struct Table {
     /// Its foreign keys, in the order in which they were added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys: Vec<ForeignKey>,
+    /// Its CHECK constraints, in the order in which they were added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
     /// Its TABLE_MAP event.
     #[serde(skip)]
     pub map: Memo,
@@ -691,6 +705,21 @@ impl Table {
     pub fn foreign_key_named(&self, name: &str) -> Option<&ForeignKey> {
         let mut keys = self.foreign_keys.iter();
         keys.find(|key| key.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The CHECK constraint of this name, in any case.
+    #[must_use]
+    pub fn check_named(&self, name: &str) -> Option<&Check> {
+        let mut checks = self.checks.iter();
+        checks.find(|check| check.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Its CHECK constraints in the order of their names, as MySQL lists them.
+    #[must_use]
+    pub fn checks_by_name(&self) -> Vec<&Check> {
+        let mut checks: Vec<&Check> = self.checks.iter().collect();
+        checks.sort_by_key(|check| check.name.to_lowercase());
+        checks
     }
 
     /// Its foreign keys in the order of their names, as MySQL lists them.

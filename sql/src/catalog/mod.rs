@@ -101,7 +101,7 @@ const ENTRIES: [Entry; 44] = [
         INFORMATION,
         "CHECK_CONSTRAINTS",
         def::CHECK_CONSTRAINTS,
-        nothing,
+        objects::check_constraints,
     ),
     (
         INFORMATION,
@@ -313,6 +313,7 @@ fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: String::new(),
         created: 0,
     }

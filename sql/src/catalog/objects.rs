@@ -209,8 +209,14 @@ fn default_text(column: &Column) -> Value {
         DefaultValue::None | DefaultValue::Null => Value::Null,
         DefaultValue::Literal(literal) => text(literal),
         DefaultValue::CurrentTimestamp => text(now_text(column.ty)),
-        DefaultValue::Expression(expression) => text(expression),
+        DefaultValue::Expression(kept) if column.default.is_computed() => text(expression(kept)),
+        DefaultValue::Expression(kept) => text(kept),
     }
+}
+
+/// The text of an expression, quotes and backslashes escaped as MySQL does it once more.
+fn expression(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\'', "\\'")
 }
 
 /// Characters and bytes at most, for strings.
@@ -408,6 +414,32 @@ pub(super) fn table_constraints(session: &State) -> Rows {
                 text(&table.name),
                 text("FOREIGN KEY"),
                 text("YES"),
+            ]);
+        }
+        for check in table.checks_by_name() {
+            rows.push(vec![
+                text("def"),
+                text(&table.database),
+                text(&check.name),
+                text(&table.database),
+                text(&table.name),
+                text("CHECK"),
+                yes_no(check.enforced),
+            ]);
+        }
+    }
+    rows
+}
+
+pub(super) fn check_constraints(session: &State) -> Rows {
+    let mut rows = Rows::new();
+    for (table, _) in visible_tables(session) {
+        for check in &table.checks {
+            rows.push(vec![
+                text("def"),
+                text(&table.database),
+                text(&check.name),
+                text(expression(&check.condition)),
             ]);
         }
     }

@@ -5,10 +5,10 @@
 //! written anew with the new names.
 
 use super::{
-    DdlContext,
+    DdlContext, check,
     column::{self, Draft, check_length, is_proper},
     foreign_key::{self, NewKeys},
-    key,
+    key, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
 };
@@ -75,10 +75,11 @@ pub(super) fn alter(
     let forced = actions
         .iter()
         .any(|action| matches!(action, Action::Rebuild));
-    let rebuild = forced || !same_rows(old, &new, &sources, primary);
+    let checked = check::alter(old, &mut new, actions, &sources, dictionary, ctx)?;
+    let rebuild = forced || checked || !same_rows(old, &new, &sources, primary);
     let loses_primary = old.primary.is_some() && primary.is_none();
     let forgives_null = !ctx.session.sql_mode.has(SqlMode::STRICT);
-    let copies = loses_primary || copies(old, &new, &sources, forgives_null);
+    let copies = loses_primary || checked || copies(old, &new, &sources, forgives_null);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
         let origin = origins.get(position).copied().flatten()?;
         let origin = old.indexes.get(origin)?;
@@ -98,6 +99,7 @@ pub(super) fn alter(
         kept.unwrap_or_else(|| ctx.engine.new_id())
     });
     let related = foreign_keys(old, &mut new, actions, &sources, dictionary, ctx)?;
+    check::check_foreign_keys(&new, ctx.session)?;
     Ok(Altered {
         table: new,
         sources,
@@ -157,7 +159,7 @@ fn options(
     for action in actions {
         match action {
             Action::Options(options) => {
-                table::check_engine(options, ctx)?;
+                storage_engine::check(options, &new.name, false, ctx)?;
                 options.charset.warn(ctx.warnings);
                 if let Some(collation) = options.charset.resolve()? {
                     new.collation = collation;
@@ -304,10 +306,12 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
             }
             Action::DropConstraint(name) => {
                 let unique = old.index_named(name).is_some_and(|index| index.unique);
-                match (unique, old.foreign_key_named(name).is_some()) {
-                    (false, false) => return Err(SqlError::constraint_not_found(name)),
-                    (true, true) => return Err(SqlError::several_constraints(name)),
-                    _ => {}
+                let foreign = old.foreign_key_named(name).is_some();
+                let check = old.check_named(name).is_some();
+                match usize::from(unique) + usize::from(foreign) + usize::from(check) {
+                    0 => return Err(SqlError::constraint_not_found(name)),
+                    1 => {}
+                    _ => return Err(SqlError::several_constraints(name)),
                 }
             }
             Action::RenameKey(name, _) | Action::SetVisible(name, _)

@@ -323,8 +323,8 @@ pub(super) fn default_value(
         }
         DefaultSyntax::Now(_) => Err(invalid()),
         DefaultSyntax::Expression(text) => {
-            defaults::define(&column.name, text, session)?;
-            Ok(DefaultValue::Expression(text.clone()))
+            let kept = defaults::define(&column.name, text, session)?;
+            Ok(DefaultValue::Expression(kept))
         }
         DefaultSyntax::Value(_) if takes_no_literal(column) => {
             Err(SqlError::blob_cannot_have_default(&column.name))

@@ -7,8 +7,10 @@ use super::alter::Altered;
 use crate::{
     defaults,
     error::SqlError,
-    exec::zero,
+    exec::{check_values, zero},
     expr::{self, Environment, EvalContext, Expr, Origin, SqlMode, Statement, VariableScope},
+    plan::TableDemands,
+    row_expr::Settings,
     warnings::Warnings,
 };
 use cohort_engine::{
@@ -121,6 +123,8 @@ pub(super) struct Conversion<'a> {
     sources: Vec<Source>,
     session: &'a Statement<'a>,
     row: Vec<Value>,
+    /// What the rows of the new table must fulfil.
+    demands: Option<TableDemands>,
     /// How MySQL calls NULL in a column that takes none: it depends on the way it changes tables.
     null_is_truncated: bool,
     /// The greatest value of the AUTO_INCREMENT column.
@@ -156,6 +160,7 @@ impl<'a> Conversion<'a> {
             new: new.clone(),
             session,
             row: Vec::new(),
+            demands: TableDemands::of(new, Settings::of(session))?,
             null_is_truncated: altered.copies,
             used: Arc::default(),
             outcome: Arc::clone(outcome),
@@ -177,7 +182,7 @@ impl<'a> Conversion<'a> {
         let outcome = Arc::clone(&self.outcome);
         let mut outcome = outcome.lock();
         outcome.rows += 1;
-        match self.row(image, &mut outcome) {
+        match self.checked_row(image, &mut outcome) {
             Ok(()) => {
                 self.note_auto_increment();
                 row::encode(&self.new, &self.row, out);
@@ -199,6 +204,17 @@ impl<'a> Conversion<'a> {
             _ => return,
         };
         self.used.fetch_max(used, Ordering::Relaxed);
+    }
+
+    fn checked_row(&mut self, image: &[u8], outcome: &mut Outcome) -> Result<(), SqlError> {
+        self.row(image, outcome)?;
+        let Some(demands) = &self.demands else {
+            return Ok(());
+        };
+        in_context(self.session, &mut outcome.warnings, |context| {
+            context.row_number = outcome.rows;
+            check_values(demands, &self.row, context)
+        })
     }
 
     fn row(&mut self, image: &[u8], outcome: &mut Outcome) -> Result<(), SqlError> {
@@ -307,7 +323,7 @@ fn added(column: &Column, session: &Statement<'_>) -> Result<Source, SqlError> {
     let value = match &column.default {
         _ if column.auto_increment => return Ok(Source::Numbers),
         DefaultValue::Expression(text) => {
-            let expression = defaults::define(&column.name, text, session)?;
+            let expression = defaults::expression_for_rows(&column.name, text, session)?;
             defaults::check_repeatable(&expression)?;
             return Ok(Source::Expression(Box::new(expression)));
         }

@@ -21,6 +21,7 @@
 
 mod absent;
 mod alter;
+mod check;
 mod column;
 mod convert;
 mod database;
@@ -29,6 +30,7 @@ mod foreign_key;
 mod key;
 mod parse;
 mod show;
+mod storage_engine;
 mod syntax;
 mod table;
 mod tables;

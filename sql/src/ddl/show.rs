@@ -2,7 +2,7 @@
 
 use crate::{expr::SqlMode, foreign_key_text::clause_in};
 use cohort_engine::types::{
-    Charset, Column, ColumnType, Index, Table,
+    Charset, Check, Column, ColumnType, Index, Table,
     schema::{Database, DefaultValue},
 };
 use std::fmt::Write;
@@ -62,9 +62,11 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
         .map(|column| self::column(column, table, style));
     let keys = table.primary.iter().chain(&table.indexes);
     let foreign_keys = table.foreign_keys_by_name().into_iter();
+    let checks = table.checks_by_name().into_iter();
     let lines: Vec<String> = columns
         .chain(keys.map(|key| index(key, table, style)))
         .chain(foreign_keys.map(|key| clause_in(key, table, |name| style.name(name))))
+        .chain(checks.map(|constraint| check(constraint, style)))
         .collect();
     let mut text = format!(
         "CREATE TABLE {} (\n  {}\n)",
@@ -185,6 +187,18 @@ fn index(index: &Index, table: &Table, style: Style) -> String {
         text.push_str(" /*!80000 INVISIBLE */");
     }
     text
+}
+
+fn check(check: &Check, style: Style) -> String {
+    let enforced = match check.enforced {
+        true => "",
+        false => " /*!80016 NOT ENFORCED */",
+    };
+    format!(
+        "CONSTRAINT {} CHECK ({}){enforced}",
+        style.name(&check.name),
+        check.condition
+    )
 }
 
 /// The statement that makes a database. `if_not_exists`: SHOW CREATE DATABASE IF NOT EXISTS.

@@ -201,6 +201,8 @@ pub struct CreateTable {
     pub keys: Vec<KeySyntax>,
     /// Its foreign keys, likewise.
     pub foreign_keys: Vec<ForeignKeySyntax>,
+    /// Its CHECK constraints, likewise.
+    pub checks: Vec<CheckSyntax>,
     /// Its options.
     pub options: TableOptions,
 }
@@ -343,6 +345,21 @@ pub enum Constraint {
     Key(KeySyntax),
     /// FOREIGN KEY, REFERENCES.
     ForeignKey(ForeignKeySyntax),
+    /// CHECK.
+    Check(CheckSyntax),
+}
+
+/// A CHECK constraint as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckSyntax {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The text of its condition.
+    pub condition: String,
+    /// Not NOT ENFORCED.
+    pub enforced: bool,
+    /// The column whose clause it is: it may name no other.
+    pub column: Option<String>,
 }
 
 /// USING.
@@ -396,9 +413,22 @@ pub enum Action {
     AddForeignKey(ForeignKeySyntax),
     /// DROP FOREIGN KEY.
     DropForeignKey(String),
+    /// ADD CHECK.
+    AddCheck(CheckSyntax),
+    /// DROP CHECK.
+    DropCheck(String),
+    /// ALTER CHECK, ALTER CONSTRAINT: [NOT] ENFORCED.
+    Enforce {
+        /// Its name.
+        name: String,
+        /// Not NOT ENFORCED.
+        enforced: bool,
+        /// ALTER CONSTRAINT: it may be one of another kind.
+        any: bool,
+    },
     /// DROP INDEX; `PRIMARY` for DROP PRIMARY KEY.
     DropKey(String),
-    /// DROP CONSTRAINT: a primary, unique or foreign key.
+    /// DROP CONSTRAINT: a primary, unique or foreign key, or a CHECK.
     DropConstraint(String),
     /// RENAME INDEX.
     RenameKey(String, String),

@@ -1,10 +1,11 @@
 //! Tables: what CREATE TABLE and ALTER TABLE have in common.
 
 use super::{
-    DdlContext,
+    DdlContext, check as checks,
     column::{self, Draft, sizes},
     foreign_key::{self, NewKeys},
     key::{self, Defined},
+    storage_engine,
     syntax::{CreateTable, TableOptions},
 };
 use crate::error::SqlError;
@@ -43,7 +44,7 @@ pub(super) fn define(
     related: &mut Related,
     ctx: &mut DdlContext,
 ) -> Result<Table, SqlError> {
-    check_engine(&create.options, ctx)?;
+    storage_engine::check(&create.options, &create.name.name, true, ctx)?;
     let collation = create.options.charset.resolve()?;
     let collation = collation.unwrap_or(database.collation);
     let mut drafts = Vec::with_capacity(create.columns.len());
@@ -80,10 +81,12 @@ pub(super) fn define(
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: String::new(),
         created: created(ctx),
     };
     apply_options(&mut table, &create.options)?;
+    checks::add(&mut table, &create.checks, dictionary, None, ctx)?;
     let new = NewKeys {
         table: &mut table,
         dictionary,
@@ -91,6 +94,7 @@ pub(super) fn define(
     };
     foreign_key::add(new, &create.foreign_keys, related, ctx)?;
     foreign_key::created(&table, dictionary, related, ctx)?;
+    checks::check_foreign_keys(&table, ctx.session)?;
     Ok(table)
 }
 
@@ -161,33 +165,6 @@ pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> 
         return Err(SqlError::row_too_large(ROW_BYTES_MAX));
     }
     Ok(())
-}
-
-/// ENGINE: whatever MySQL has becomes InnoDB's equal here; unknown ones are 1286.
-pub(super) fn check_engine(options: &TableOptions, ctx: &mut DdlContext) -> Result<(), SqlError> {
-    const KNOWN: [&str; 9] = [
-        "InnoDB",
-        "MyISAM",
-        "MEMORY",
-        "HEAP",
-        "CSV",
-        "ARCHIVE",
-        "BLACKHOLE",
-        "MRG_MYISAM",
-        "DEFAULT",
-    ];
-    let Some(name) = &options.engine else {
-        return Ok(());
-    };
-    let known = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(name));
-    match known {
-        Some(&"InnoDB" | &"DEFAULT") => Ok(()),
-        Some(engine) => Err(SqlError::not_supported(format_args!("ENGINE={engine}"))),
-        None => {
-            let _ = ctx;
-            Err(SqlError::unknown_storage_engine(name))
-        }
-    }
 }
 
 /// Options other than ENGINE and the character set.

@@ -3,6 +3,7 @@
 use super::{
     DdlContext, Failure, Outcome,
     alter::{self, Altered},
+    check,
     column::{check_length, is_proper},
     convert::{Conversion, Outcome as Converted},
     duplicate, foreign_key,
@@ -99,6 +100,8 @@ pub(super) fn create_like(
     table.name = new_name.to_string();
     table.auto_increment_min = 0;
     table.foreign_keys.clear();
+    check::copied(&mut table);
+    check::check_names(&[(None, &table)], &dictionary)?;
     table.created = table::created(ctx);
     table::renumber(&mut table, ctx);
     check_primary_key(&table, ctx)?;

@@ -101,6 +101,20 @@ fn what_is_shown_makes_the_same_table() {
 }
 
 #[test]
+fn other_engines_of_mysql_are_replaced_with_a_warning() {
+    let mut bench = Bench::new();
+    for sql in [
+        "CREATE TABLE e (a INT) ENGINE=MyISAM",
+        "ALTER TABLE e ENGINE 'memory'",
+    ] {
+        bench.run(sql).unwrap();
+        let warnings = bench.warnings.list();
+        let told: Vec<u16> = warnings.iter().map(|warning| warning.error.code).collect();
+        assert_eq!(told, [1266], "{sql}");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_refused_by_name() {
     let mut bench = Bench::new();
     for (sql, what) in [
@@ -111,7 +125,6 @@ fn what_is_not_there_is_refused_by_name() {
             "generated columns",
         ),
         ("CREATE TABLE e (a INT INVISIBLE)", "INVISIBLE columns"),
-        ("CREATE TABLE e (a INT, CHECK (a > 0))", "CHECK constraints"),
         (
             "CREATE TABLE e (a INT, KEY ((a + 1)))",
             "indexes on expressions",
@@ -121,6 +134,10 @@ fn what_is_not_there_is_refused_by_name() {
             "PARTITION BY",
         ),
         ("CREATE TABLE e SELECT 1", "CREATE TABLE ... SELECT"),
+        (
+            "CREATE TABLE e (a INT) ENGINE=Blackhole",
+            "ENGINE=Blackhole",
+        ),
         ("CREATE TEMPORARY TABLE e (a INT)", "CREATE TEMPORARY TABLE"),
         ("CREATE VIEW v AS SELECT 1", "CREATE VIEW"),
         (

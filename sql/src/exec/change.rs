@@ -1,11 +1,15 @@
 //! The one door for changed rows: every row that a statement inserts, updates or deletes passes
 //! here on its way to the transaction, so that what a table demands of its rows is looked after in
-//! one place. Now these are foreign keys (`foreign_key`).
+//! one place: CHECK constraints (`check`) and foreign keys (`foreign_key`).
 //!
 //! The caller has found the row and locked it, has computed its new image, and knows what to do
 //! about a duplicate key, for this differs from statement to statement.
 
-use super::{ExecContext, Stop, foreign_key};
+use super::{
+    ExecContext, Stop,
+    check::{check_image, is_violation},
+    foreign_key,
+};
 use crate::error::SqlError;
 use cohort_engine::{
     txn::{LockMode, TxnError},
@@ -23,7 +27,7 @@ pub(super) enum Changed {
     Ignored,
 }
 
-/// Inserts a row. `duplicates`: how rows that stand in its way are locked.
+/// Inserts a row, which fulfils the CHECK constraints. `duplicates`: how rows that stand in its way are locked.
 pub(super) fn insert_row(
     table: &Arc<Table>,
     image: &[u8],
@@ -51,6 +55,7 @@ pub(super) fn update_row(
     context: &mut ExecContext,
 ) -> Result<Changed, Stop> {
     constrained(table, context, |context| {
+        check_image(table, after, context)?;
         foreign_key::before_update(table, (key, before), after, context)?;
         let updated = context.txn.update(table, key, before, after);
         if let Some(duplicate) = duplicate(updated)? {
@@ -94,7 +99,9 @@ fn constrained(
     context: &mut ExecContext,
     change: impl FnOnce(&mut ExecContext) -> Result<Changed, Stop>,
 ) -> Result<Changed, Stop> {
-    if !context.ignore || context.relations_of(table).is_none() {
+    let is_free =
+        context.relations_of(table).is_none() && context.demands.of_table(table.id).is_none();
+    if !context.ignore || is_free {
         return change(context);
     }
     let mark = context.txn.savepoint();
@@ -115,5 +122,5 @@ fn constrained(
 
 /// Errors of constraints that IGNORE turns into warnings.
 fn is_ignorable(error: &SqlError) -> bool {
-    matches!(error.code, 1451 | 1452)
+    matches!(error.code, 1451 | 1452) || is_violation(error)
 }

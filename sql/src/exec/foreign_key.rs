@@ -47,7 +47,15 @@ struct Chain<'c> {
     above: Option<&'c Chain<'c>>,
 }
 
-impl Chain<'_> {
+impl<'c> Chain<'c> {
+    fn new(table: &'c Table, key: &'c [u8], updates: bool, above: Option<&'c Chain<'c>>) -> Self {
+        Chain {
+            table,
+            key,
+            updates,
+            above,
+        }
+    }
     fn links(&self) -> impl Iterator<Item = &Chain<'_>> {
         std::iter::successors(Some(self), |link| link.above)
     }
@@ -170,12 +178,7 @@ pub(super) fn before_delete(
     let Some(relations) = context.relations_of(table) else {
         return Ok(());
     };
-    let chain = Chain {
-        table,
-        key,
-        updates: false,
-        above: None,
-    };
+    let chain = Chain::new(table, key, false, None);
     children_at_delete(relations, (image, by), &chain, context)
 }
 
@@ -229,12 +232,7 @@ fn delete_child(
     let Some(relations) = context.relations_of(child) else {
         return Ok(());
     };
-    let chain = Chain {
-        table: child,
-        key,
-        updates: false,
-        above: Some(above),
-    };
+    let chain = Chain::new(child, key, false, Some(above));
     children_at_delete(relations, (image, None), &chain, context)
 }
 
@@ -248,12 +246,7 @@ pub(super) fn before_update(
     let Some(relations) = context.relations_of(table) else {
         return Ok(());
     };
-    let chain = Chain {
-        table,
-        key,
-        updates: true,
-        above: None,
-    };
+    let chain = Chain::new(table, key, true, None);
     children_at_update(relations, before, after, &chain, context)
 }
 
@@ -357,12 +350,7 @@ fn update_child(
     let Some(relations) = context.relations_of(child) else {
         return Ok(());
     };
-    let chain = Chain {
-        table: child,
-        key,
-        updates: true,
-        above: Some(above),
-    };
+    let chain = Chain::new(child, key, true, Some(above));
     children_at_update(relations, before, &after, &chain, context)?;
     check_parents_of(relations, Some(before), &after, Some(reference), context)
 }

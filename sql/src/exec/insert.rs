@@ -4,6 +4,7 @@ use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
     change::{Changed, delete_row, insert_row, update_row},
+    check,
     subquery::{collect, run_query},
 };
 use crate::{
@@ -386,6 +387,11 @@ impl<'p> Inserter<'p> {
         let columns = self.table.columns.len();
         self.check_required(context)?;
         context.eval.check_losses()?;
+        // No constraint names the column that counts, and a row that is refused takes no number.
+        if !check::accepts(self.table, &self.row, context)? {
+            self.ignored += 1;
+            return Ok(());
+        }
         let reserved = self.reserved.clone();
         self.auto_increment(context)?;
         self.image.clear();

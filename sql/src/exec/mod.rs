@@ -8,6 +8,7 @@
 mod aggregate;
 mod block;
 mod change;
+mod check;
 mod derived;
 mod distinct;
 mod foreign_key;
@@ -27,6 +28,7 @@ mod ways;
 mod window;
 mod write;
 
+pub(crate) use check::check_values;
 pub use derived::Tables;
 pub(crate) use insert::{duplicate_error, zero};
 pub use patience::Patience;
@@ -35,7 +37,7 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, for_variable},
     output::Output,
-    plan::{Body, Insert, Plan, Query, Relations, TableRelations, TableUse},
+    plan::{Body, Demands, Insert, Plan, Query, Relations, TableRelations, TableUse},
 };
 use cohort_engine::{
     invariant::Broken,
@@ -108,6 +110,8 @@ pub struct ExecContext<'a> {
     pub auto_increment: Spacing,
     /// The foreign keys that it meets; `None`: foreign_key_checks is off.
     pub relations: Option<&'a Relations>,
+    /// What the tables whose rows it changes demand of them.
+    pub demands: &'a Demands,
     /// IGNORE: a row that breaks a constraint is left out, with a warning.
     pub ignore: bool,
     /// sql_safe_updates: rows are changed only where a key finds them, or up to a LIMIT.
@@ -247,6 +251,7 @@ impl<'a> ExecContext<'a> {
             insert_id: self.insert_id,
             auto_increment: self.auto_increment,
             relations: self.relations,
+            demands: self.demands,
             ignore: self.ignore,
             safe_updates: self.safe_updates,
             handler: self.handler,
@@ -271,7 +276,7 @@ pub fn use_tables(plan: &Plan, engine: &Engine, txn: &mut Txn) -> Result<bool, S
     }
     // Foreign keys of others are no part of a table's definition. From now on they stay.
     let same = engine.dictionary_version() == plan.dictionary;
-    Ok(same || plan.relations.hold_in(&engine.dictionary()))
+    Ok(same || plan.relations.hold_in(&engine.dictionary())?)
 }
 
 /// Runs a plan. Rows go to `out`, without its `end`. A statement that fails leaves no changes.

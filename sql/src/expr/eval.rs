@@ -40,6 +40,15 @@ pub fn holds(
     Ok(condition.truth(row, context)? == Some(true))
 }
 
+/// Whether a condition is false: neither true nor NULL.
+pub fn is_false(
+    condition: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<bool, SqlError> {
+    Ok(condition.truth(row, context)? == Some(false))
+}
+
 fn boolean(truth: Option<bool>) -> Value {
     truth.map_or(Value::Null, |truth| Value::Int(truth.into()))
 }

@@ -15,6 +15,7 @@ mod aggregate;
 mod cache;
 mod columns;
 mod cte;
+mod demands;
 mod dml;
 mod ends;
 mod explain;
@@ -34,6 +35,7 @@ mod window;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
+pub use demands::{Demands, TableDemands};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use tree::*;
@@ -179,8 +181,9 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
-    let relations = Relations::of(&body, context.dictionary);
+    let relations = Relations::of(&body, context.dictionary)?;
     planner.tables.extend(relations.table_uses());
+    let demands = Demands::of(&relations, &context.settings)?;
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -189,6 +192,7 @@ pub fn compile(
         dictionary: context.dictionary.version(),
         tables: planner.tables,
         relations,
+        demands,
         sizes: planner.sizes,
         virtual_tables: planner.virtual_tables,
         warnings: planner.warnings,

@@ -15,6 +15,7 @@
 
 use super::{Assigned, Body, TableUse};
 use cohort_engine::{
+    invariant::{Broken, broken},
     txn::Dictionary,
     types::{ForeignKey, Index, ReferentialAction, Table, TableId},
 };
@@ -87,13 +88,13 @@ pub struct Relations {
 
 impl Relations {
     /// Those of a statement.
-    pub fn of(body: &Body, dictionary: &Dictionary) -> Relations {
+    pub fn of(body: &Body, dictionary: &Dictionary) -> Result<Relations, Broken> {
         let mut relations = Relations {
             roots: changes(body),
             ..Relations::default()
         };
-        relations.find(dictionary);
-        relations
+        relations.find(dictionary)?;
+        Ok(relations)
     }
 
     /// Those of a table; `None`: it has none that matter.
@@ -108,13 +109,22 @@ impl Relations {
     }
 
     /// Whether they are the same in another version of the dictionary.
-    pub fn hold_in(&self, dictionary: &Dictionary) -> bool {
+    pub fn hold_in(&self, dictionary: &Dictionary) -> Result<bool, Broken> {
         let mut now = Relations {
             roots: self.roots.clone(),
             ..Relations::default()
         };
-        now.find(dictionary);
-        now.tables == self.tables
+        now.find(dictionary)?;
+        Ok(now.tables == self.tables)
+    }
+
+    /// The tables whose rows the statement inserts or updates, or may make foreign keys update.
+    pub fn changed_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        let roots = self.roots.iter();
+        let roots = roots.filter(|(_, changes)| changes.inserts || !changes.updates.is_empty());
+        let written = self.uses.iter().filter(|(_, writes)| *writes);
+        let written = written.map(|(table, _)| table);
+        roots.map(|(table, _)| table).chain(written)
     }
 
     /// The tables at the other ends, as tables of the statement.
@@ -128,7 +138,7 @@ impl Relations {
     }
 
     /// Follows the keys.
-    fn find(&mut self, dictionary: &Dictionary) {
+    fn find(&mut self, dictionary: &Dictionary) -> Result<(), Broken> {
         let mut changed: BTreeMap<TableId, (Arc<Table>, Changes)> = BTreeMap::new();
         let mut todo = self.roots.clone();
         while let Some((table, changes)) = todo.pop() {
@@ -138,16 +148,17 @@ impl Relations {
             // A table without any foreign key is noted by the first look at it.
             if known.1.add(&changes) {
                 let all = known.1.clone();
-                todo.extend(consequences(&table, &all, dictionary));
+                todo.extend(consequences(&table, &all, dictionary)?);
             }
         }
         for (table, changes) in changed.values() {
-            let relations = relations(table, changes, dictionary);
+            let relations = relations(table, changes, dictionary)?;
             if relations != TableRelations::default() {
                 self.note_uses(&relations, changes);
                 self.tables.insert(table.id, relations);
             }
         }
+        Ok(())
     }
 
     fn note_uses(&mut self, relations: &TableRelations, changes: &Changes) {
@@ -223,13 +234,13 @@ fn consequences(
     table: &Arc<Table>,
     changes: &Changes,
     dictionary: &Dictionary,
-) -> Vec<(Arc<Table>, Changes)> {
-    let relations = relations(table, changes, dictionary);
+) -> Result<Vec<(Arc<Table>, Changes)>, Broken> {
+    let relations = relations(table, changes, dictionary)?;
     let children = relations.children.iter().map(|reference| {
         let consequence = consequence(reference, changes);
         (Arc::clone(&reference.child), consequence)
     });
-    children.filter(|(_, c)| *c != Changes::default()).collect()
+    Ok(children.filter(|(_, c)| *c != Changes::default()).collect())
 }
 
 /// What happens to the children when this happens to the parent.
@@ -259,22 +270,23 @@ fn consequence(reference: &Reference, changes: &Changes) -> Changes {
 }
 
 /// The foreign keys of a table that matter for these changes.
-fn relations(table: &Arc<Table>, changes: &Changes, dictionary: &Dictionary) -> TableRelations {
+fn relations(
+    table: &Arc<Table>,
+    changes: &Changes,
+    dictionary: &Dictionary,
+) -> Result<TableRelations, Broken> {
     let touched = |columns: &[u16]| columns.iter().any(|c| changes.updates.contains(c));
     let own = table.foreign_keys.iter();
     let own = own.filter(|key| changes.inserts || touched(&key.columns));
-    let mut parents: Vec<Arc<Reference>> = own
-        .filter_map(|key| reference(key, table, dictionary))
-        .collect();
+    let own = own.map(|key| reference(key, table, dictionary));
+    let mut parents: Vec<Arc<Reference>> = own.collect::<Result<_, _>>()?;
     parents.sort_by_key(|reference| reference.key.name.to_lowercase());
     let (database, name) = table.full_name();
     let mut children = Vec::new();
     for child in dictionary.children(database, name) {
         let keys = child.foreign_keys.iter();
         for key in keys.filter(|key| key.refers_to(database, name)) {
-            let Some(found) = reference(key, child, dictionary) else {
-                continue;
-            };
+            let found = reference(key, child, dictionary)?;
             let of_parent = found
                 .parent
                 .as_ref()
@@ -284,7 +296,7 @@ fn relations(table: &Arc<Table>, changes: &Changes, dictionary: &Dictionary) -> 
             }
         }
     }
-    TableRelations { parents, children }
+    Ok(TableRelations { parents, children })
 }
 
 /// A foreign key with what it connects.
@@ -292,7 +304,7 @@ fn reference(
     key: &ForeignKey,
     child: &Arc<Table>,
     dictionary: &Dictionary,
-) -> Option<Arc<Reference>> {
+) -> Result<Arc<Reference>, Broken> {
     let parent = dictionary.table(&key.parent_database, &key.parent);
     let parent = parent.and_then(|table| {
         Some(Parent {
@@ -301,10 +313,12 @@ fn reference(
             columns: key.parent_positions(table)?,
         })
     });
-    Some(Arc::new(Reference {
+    let index = key.child_index(child);
+    let index = index.ok_or_else(|| broken("a foreign key has an index for its columns"))?;
+    Ok(Arc::new(Reference {
         key: key.clone(),
         child: Arc::clone(child),
-        child_index: key.child_index(child)?.clone(),
+        child_index: index.clone(),
         parent,
     }))
 }

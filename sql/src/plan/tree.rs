@@ -1,6 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
-use super::{Relations, rollup::Rollup, window::Windowing};
+use super::{Demands, Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -31,6 +31,8 @@ pub struct Plan {
     pub tables: Vec<TableUse>,
     /// The foreign keys that it meets.
     pub relations: Relations,
+    /// What the tables whose rows it changes demand of them.
+    pub demands: Demands,
     /// The stored tables whose size its access paths and join orders were chosen by, with about
     /// how many rows they had then.
     pub sizes: Vec<(Arc<Table>, u64)>,

@@ -627,6 +627,7 @@ impl Session {
             insert_id: state.insert_id,
             auto_increment: state.settings().auto_increment,
             relations: checks.then_some(&plan.relations),
+            demands: &plan.demands,
             ignore: plan.ignores(),
             safe_updates: state.settings().safe_updates,
             handler: Handler::default(),

@@ -81,7 +81,7 @@ pub(super) const EFFECTS: [(&str, Effect); 19] = {
         ("HIGH_NOT_PRECEDENCE", Shown(OBEYED)),
         (
             "NO_ENGINE_SUBSTITUTION",
-            Nothing("an engine that is not there is always refused"),
+            Shown("sql/tests/golden/storage_engines.sql"),
         ),
     ]
 };

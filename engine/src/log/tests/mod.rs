@@ -62,6 +62,7 @@ fn table(id: u32) -> Table {
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: String::new(),
         created: 0,
     }

@@ -107,6 +107,7 @@ pub(super) fn table(engine: &Engine, name: &str, primary: bool) -> Table {
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         created: 0,
         options: String::new(),
     }

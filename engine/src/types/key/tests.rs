@@ -27,6 +27,7 @@ pub(crate) fn table(columns: Vec<Column>) -> Table {
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: String::new(),
         created: 0,
     }

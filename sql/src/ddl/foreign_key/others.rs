@@ -4,8 +4,12 @@ use super::{
     check_parent, check_types,
     define::{generated_prefix, keep},
 };
-use crate::{ddl::DdlContext, error::SqlError};
+use crate::{
+    ddl::{DdlContext, check},
+    error::SqlError,
+};
 use cohort_engine::{
+    invariant::broken,
     txn::{Dictionary, Related},
     types::{ForeignKey, Index, ReferentialAction, Table, TableId},
 };
@@ -127,6 +131,8 @@ pub(in crate::ddl) fn renamed(
         }
     }
     check_names(&after, dictionary)?;
+    let after = after.iter().map(|(id, table)| (Some(*id), table));
+    check::check_names(&after.collect::<Vec<_>>(), dictionary)?;
     related.changed.retain(|(old, new)| **old != *new);
     Ok(())
 }
@@ -163,6 +169,7 @@ pub(in crate::ddl) fn moved_and_altered(
             }
         }
     }
+    check::check_names(&[(Some(old.id), &*new)], dictionary)?;
     check_names(&[(old.id, new.clone())], dictionary)
 }
 
@@ -172,6 +179,11 @@ fn follow(table: &Table, moved: &[(TableId, String, String)], dictionary: &Dicti
     // A table that is rewritten has another number by then.
     let own = dictionary.table(&table.database, &table.name);
     let own_name = own.and_then(|own| moved.iter().find(|(id, _, _)| *id == own.id));
+    if let Some((_, _, name)) = own_name {
+        for constraint in &mut after.checks {
+            constraint.name = check::name_after(&constraint.name, &table.name, name);
+        }
+    }
     for key in &mut after.foreign_keys {
         if let Some((_, _, name)) = own_name
             && let Some(number) = key.name.strip_prefix(&generated_prefix(&table.name))
@@ -342,14 +354,13 @@ fn check_served(
 ) -> Result<(), SqlError> {
     check_columns(key, child, parent)?;
     let unique = |index: &Index| key.is_whole(index);
-    let columns_before: Option<Vec<u16>> = key.parent_positions(parent).map(|positions| {
-        let source = |position: &u16| sources.get(usize::from(*position)).copied().flatten();
-        let before = positions.iter().filter_map(source);
-        before
-            .filter_map(|position| u16::try_from(position).ok())
-            .collect()
-    });
-    let columns_before = columns_before.unwrap_or_default();
+    let positions = key.parent_positions(parent);
+    let positions = positions.ok_or_else(|| broken("the columns that are referred to stay"))?;
+    let source = |position: &u16| sources.get(usize::from(*position)).copied().flatten();
+    let columns_before = positions.iter().filter_map(source);
+    let columns_before: Vec<u16> = columns_before
+        .filter_map(|position| u16::try_from(position).ok())
+        .collect();
     let mut keys = before.keys();
     let whole = |index: &&Index| unique(index) && index.begins_with(&columns_before);
     let served = keys.find(whole);

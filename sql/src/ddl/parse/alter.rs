@@ -113,6 +113,7 @@ fn added(constraint: Constraint) -> Action {
     match constraint {
         Constraint::Key(key) => Action::AddKey(key),
         Constraint::ForeignKey(key) => Action::AddForeignKey(key),
+        Constraint::Check(check) => Action::AddCheck(check),
     }
 }
 
@@ -140,7 +141,7 @@ fn drop(c: &mut Cursor) -> Parsed<Action> {
         return Ok(Action::DropForeignKey(c.name()?));
     }
     if c.eat("CHECK") {
-        return Err(SqlError::check_constraint_not_found(c.name()?));
+        return Ok(Action::DropCheck(c.name()?));
     }
     if c.eat("CONSTRAINT") {
         return Ok(Action::DropConstraint(c.name()?));
@@ -176,8 +177,16 @@ fn alter_part(c: &mut Cursor) -> Parsed<Action> {
             None => Err(c.error()),
         };
     }
-    if c.is("CHECK") || c.is("CONSTRAINT") {
-        return Err(SqlError::not_supported("CHECK constraints"));
+    if let Some(which) = c.eat_any(&["CHECK", "CONSTRAINT"]) {
+        let name = c.name()?;
+        let Some(enforced) = key::enforcement(c) else {
+            return Err(c.error());
+        };
+        return Ok(Action::Enforce {
+            name,
+            enforced,
+            any: which == 1,
+        });
     }
     c.eat("COLUMN");
     let name = c.name()?;

@@ -458,6 +458,8 @@ fn attribute(
     } else if c.is("REFERENCES") {
         let key = super::key::references(c, vec![column.name.clone()])?;
         keys.push(Constraint::ForeignKey(key));
+    } else if c.is("CHECK") || c.is("CONSTRAINT") {
+        keys.push(check(c, column)?);
     } else if c.eat_all(&["PRIMARY", "KEY"]) || c.eat("KEY") {
         add_key(column, KeyKind::Primary, keys);
     } else if c.eat("COMMENT") {
@@ -482,13 +484,21 @@ fn attribute(
     Ok(true)
 }
 
+/// `[CONSTRAINT [name]] CHECK (condition)` of a column.
+fn check(c: &mut Cursor, column: &ColumnSyntax) -> Parsed<Constraint> {
+    let mut name = None;
+    if c.eat("CONSTRAINT") && !c.is("CHECK") {
+        name = Some(c.name()?);
+    }
+    c.expect("CHECK")?;
+    super::key::check(c, name, Some(&column.name)).map(Constraint::Check)
+}
+
 fn unsupported_attribute(c: &Cursor) -> Option<&'static str> {
-    const CLAUSES: [(&str, &str); 7] = [
+    const CLAUSES: [(&str, &str); 5] = [
         ("INVISIBLE", "INVISIBLE columns"),
         ("GENERATED", "generated columns"),
         ("AS", "generated columns"),
-        ("CHECK", "CHECK constraints"),
-        ("CONSTRAINT", "CHECK constraints"),
         ("SRID", "spatial columns"),
         ("ENGINE_ATTRIBUTE", "ENGINE_ATTRIBUTE"),
     ];

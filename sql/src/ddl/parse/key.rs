@@ -2,7 +2,9 @@
 
 use crate::{
     command::{Cursor, Parsed},
-    ddl::syntax::{Constraint, ForeignKeySyntax, IndexType, KeyKind, KeySyntax, PartSyntax},
+    ddl::syntax::{
+        CheckSyntax, Constraint, ForeignKeySyntax, IndexType, KeyKind, KeySyntax, PartSyntax,
+    },
     error::SqlError,
 };
 use cohort_engine::types::ReferentialAction;
@@ -28,8 +30,8 @@ pub(super) fn constraint(c: &mut Cursor) -> Parsed<Option<Constraint>> {
     if c.eat_all(&["FOREIGN", "KEY"]) {
         return foreign_key(c, name).map(|key| Some(Constraint::ForeignKey(key)));
     }
-    if c.is("CHECK") {
-        return Err(SqlError::not_supported("CHECK constraints"));
+    if c.eat("CHECK") {
+        return check(c, name, None).map(|check| Some(Constraint::Check(check)));
     }
     if constraint {
         return Err(c.error());
@@ -46,6 +48,31 @@ pub(super) fn constraint(c: &mut Cursor) -> Parsed<Option<Constraint>> {
 
 fn some_key(key: KeySyntax) -> Option<Constraint> {
     Some(Constraint::Key(key))
+}
+
+/// `(condition) [[NOT] ENFORCED]`, behind CHECK.
+pub(super) fn check(
+    c: &mut Cursor,
+    name: Option<String>,
+    column: Option<&str>,
+) -> Parsed<CheckSyntax> {
+    c.expect_symbol("(")?;
+    let condition = c.take_expression(&[])?;
+    c.expect_symbol(")")?;
+    Ok(CheckSyntax {
+        name,
+        condition,
+        enforced: enforcement(c).unwrap_or(true),
+        column: column.map(str::to_string),
+    })
+}
+
+/// ENFORCED or NOT ENFORCED, if it is here.
+pub(super) fn enforcement(c: &mut Cursor) -> Option<bool> {
+    if c.eat_all(&["NOT", "ENFORCED"]) {
+        return Some(false);
+    }
+    c.eat("ENFORCED").then_some(true)
 }
 
 /// `[index] (columns) REFERENCES …`

@@ -181,6 +181,7 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
         columns: Vec::new(),
         keys: Vec::new(),
         foreign_keys: Vec::new(),
+        checks: Vec::new(),
         options: TableOptions::default(),
     };
     c.list(|c| {
@@ -195,6 +196,7 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
             match constraint {
                 Constraint::Key(key) => table.keys.push(key),
                 Constraint::ForeignKey(key) => table.foreign_keys.push(key),
+                Constraint::Check(check) => table.checks.push(check),
             }
         }
         Ok(())

@@ -70,7 +70,10 @@ const REFUSED: [&str; 9] = [
 pub(super) fn table_option(c: &mut Cursor, options: &mut TableOptions) -> Parsed<bool> {
     if c.eat("ENGINE") {
         c.eat_symbol("=");
-        options.engine = Some(c.name_or_string()?);
+        options.engine = Some(match c.is_string() {
+            true => c.string()?,
+            false => c.name()?,
+        });
     } else if c.eat("AUTO_INCREMENT") {
         c.eat_symbol("=");
         options.auto_increment = Some(c.unsigned()?);

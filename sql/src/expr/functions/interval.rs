@@ -80,6 +80,14 @@ impl Unit {
             .ok_or_else(|| SqlError::syntax(name, 1))
     }
 
+    /// Its name in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let mut all = Unit::ALL.iter();
+        all.find(|(unit, _)| *unit == self)
+            .map_or("day", |(_, name)| name)
+    }
+
     /// The unit of EXTRACT.
     pub fn from_field(field: &ast::DateTimeField) -> Result<Unit, SqlError> {
         Unit::from_name(&field.to_string())

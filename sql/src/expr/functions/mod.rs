@@ -531,6 +531,17 @@ pub fn find(name: &str) -> Option<&'static Function> {
         .find(|function| function.name.eq_ignore_ascii_case(name))
 }
 
+/// Whether MySQL has a function of this name, be it here or not.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    find(name).is_some() || is_missing(name) || is_form(name)
+}
+
+/// Functions that are no more than another form of others.
+fn is_form(name: &str) -> bool {
+    ["adddate", "subdate", "timestampadd"].contains(&name)
+}
+
 /// Whether MySQL has a function of this name that is not here.
 #[must_use]
 pub fn is_missing(name: &str) -> bool {

@@ -267,6 +267,27 @@ pub(super) fn typed_string(typed: &ast::TypedString, scope: &dyn Scope) -> Resul
     Ok(Expr::Literal(value, ty))
 }
 
+/// The value of DATE '…', TIME '…' or TIMESTAMP '…' as text, with as many digits of a second as were
+/// written; `None` if it depends on the session's time zone.
+pub fn moment_text(typed: &ast::TypedString) -> Result<Option<String>, SqlError> {
+    let text = typed.value.value.clone().into_string().unwrap_or_default();
+    let column_type = match typed.data_type {
+        ast::DataType::Date => ColumnType::Date,
+        ast::DataType::Time(..) => ColumnType::Time(6),
+        _ => ColumnType::DateTime(6),
+    };
+    let (value, ty) = temporal_literal(column_type, text.as_bytes())?;
+    let has_offset = |p: temporal::Parsed| p.offset_seconds.is_some();
+    if column_type == ColumnType::DateTime(6)
+        && temporal::parse(text.as_bytes()).is_some_and(has_offset)
+    {
+        return Ok(None);
+    }
+    let mut shown = Vec::new();
+    crate::expr::text(&value, ty.decimals, &mut shown);
+    Ok(String::from_utf8(shown).ok())
+}
+
 /// `_charset 'text'`
 pub(super) fn prefixed(
     prefix: &ast::Ident,

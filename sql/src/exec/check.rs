@@ -1,0 +1,68 @@
+//! CHECK constraints of rows that are inserted or updated.
+
+use super::{ExecContext, Stop};
+use crate::{
+    error::SqlError,
+    expr::{EvalContext, is_false},
+    plan::TableDemands,
+};
+use cohort_engine::types::{Table, Value, row};
+
+/// 3819 if a row that is to be inserted breaks a constraint. `false`: it does, and IGNORE has made a
+/// warning of it.
+pub(super) fn accepts(
+    table: &Table,
+    row: &[Value],
+    context: &mut ExecContext,
+) -> Result<bool, Stop> {
+    let Some(demands) = context.demands.of_table(table.id) else {
+        return Ok(true);
+    };
+    match check_values(demands, row, &mut context.eval) {
+        Ok(()) => Ok(true),
+        Err(error) if context.ignore && is_violation(&error) => {
+            context.eval.warnings.warn(error);
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// 3819 if a row breaks one.
+pub(super) fn check_image(
+    table: &Table,
+    image: &[u8],
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    match context.demands.of_table(table.id) {
+        Some(demands) if !demands.checks.is_empty() => {
+            let row = row::decode(table, image)?;
+            Ok(check_values(demands, &row, &mut context.eval)?)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same of decoded values. NULL is enough.
+pub(crate) fn check_values(
+    demands: &TableDemands,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<(), SqlError> {
+    for (name, condition) in &demands.checks {
+        let broken = is_false(condition, row, context);
+        // What fails in strict mode, such as a division by zero, breaks it, too.
+        let lost = context.check_losses();
+        match broken {
+            Err(error) if error.is_interruption() => return Err(error),
+            Ok(false) if lost.is_ok() => {}
+            Ok(_) | Err(_) => return Err(SqlError::check_violated(name)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether it is the error of a constraint.
+pub(super) fn is_violation(error: &SqlError) -> bool {
+    error.code == SqlError::check_violated("").code
+}

@@ -1,0 +1,68 @@
+//! What tables demand of the rows that a statement inserts or updates, beside foreign keys: CHECK
+//! constraints.
+
+use super::{PlanSettings, Relations};
+use crate::{
+    error::SqlError,
+    expr::Expr,
+    row_expr::{self, Purpose, Settings},
+};
+use cohort_engine::types::{Table, TableId};
+use std::collections::BTreeMap;
+
+/// The demands of one table; slots are positions of columns.
+#[derive(Debug, Default)]
+pub struct TableDemands {
+    /// The names and conditions of the CHECK constraints that are enforced, in the order in which
+    /// they are looked at.
+    pub checks: Vec<(String, Expr)>,
+}
+
+/// The demands of the tables whose rows a statement changes.
+#[derive(Debug, Default)]
+pub struct Demands(BTreeMap<TableId, TableDemands>);
+
+impl Demands {
+    /// Those of the tables that a statement itself changes, and of those that foreign keys make it
+    /// change.
+    pub fn of(relations: &Relations, settings: &PlanSettings<'_>) -> Result<Demands, SqlError> {
+        let settings = Settings {
+            collation: settings.collation,
+            sql_mode: settings.sql_mode,
+            div_precision_increment: settings.div_precision_increment,
+            database: Some(settings.database).filter(|name| !name.is_empty()),
+        };
+        let mut demands = Demands::default();
+        for table in relations.changed_tables() {
+            if let Some(of_table) = TableDemands::of(table, settings)? {
+                demands.0.insert(table.id, of_table);
+            }
+        }
+        Ok(demands)
+    }
+
+    /// Those of a table; `None`: it has none.
+    #[must_use]
+    pub fn of_table(&self, table: TableId) -> Option<&TableDemands> {
+        self.0.get(&table)
+    }
+}
+
+impl TableDemands {
+    /// Those of a table; `None`: it has none.
+    pub fn of(table: &Table, settings: Settings<'_>) -> Result<Option<TableDemands>, SqlError> {
+        if table.checks.is_empty() {
+            return Ok(None);
+        }
+        let row = &table.columns;
+        let mut checks = Vec::with_capacity(table.checks.len());
+        for check in table.checks_by_name() {
+            if check.enforced {
+                let purpose = Purpose::Check(&check.name);
+                let condition = row_expr::compile(purpose, &check.condition, row, settings)?;
+                checks.push((check.name.clone(), condition));
+            }
+        }
+        Ok(Some(TableDemands { checks }))
+    }
+}

@@ -1,0 +1,107 @@
+-- CHECK constraints of rows: INSERT, UPDATE, REPLACE, ON DUPLICATE KEY UPDATE, IGNORE, INSERT ...
+-- SELECT, joins.
+create table t (id int primary key, a int check (a > 0), b int constraint bb check (b < 10) not enforced, c int, check (a < b), constraint zz check (c is not null and a <> 3));
+insert into t values (1,0,1,6);
+insert into t values (1,1,2,null);
+insert into t values (1,1,2,6),(2,3,4,7);
+select * from t;
+insert into t values (1,1,20,6);
+insert into t values (2,null,null,6);
+insert ignore into t values (3,1,2,6),(4,3,4,7),(5,4,5,8);
+insert ignore into t values (3,3,4,7);
+insert ignore into t values (6,3,4,7);
+insert ignore into t values (6,-3,4,null);
+select * from t;
+-- Before the key is looked at.
+insert into t values (1,-1,2,6);
+insert ignore into t values (1,-1,2,6),(1,1,2,6);
+update t set a = 3;
+update t set a = 3 where id = 1;
+update ignore t set a = 3;
+update ignore t set c = null where id > 2;
+update t set a = null;
+update t set c = 6, a = 5, b = 6 where id = 1;
+select * from t;
+update t set a = 6, b = 6 where id = 1;
+update t set b = 5, a = 4 where id = 1;
+replace into t values (1,3,4,7);
+replace into t values (1,1,4,7);
+replace into t values (9,1,4,7), (1,2,1,1);
+select * from t;
+insert into t values (1,1,2,6) on duplicate key update a=3;
+insert into t values (1,1,2,6) on duplicate key update a=2;
+insert into t values (1,-1,2,6) on duplicate key update a=2;
+insert ignore into t values (1,1,2,6) on duplicate key update a=3;
+insert into t select id + 20, a, b, c from t;
+insert into t select id + 40, -1, b, c from t;
+insert ignore into t select id + 60, if(id > 10, -1, a), b, c from t;
+select * from t;
+create table o (id int primary key, v int, check (v between 1 and 5));
+insert into o values (1,1),(2,2),(9,5);
+update t join o using (id) set t.a = 3, o.v = 4;
+update t join o using (id) set t.a = 2, t.b = 30, o.v = 7;
+update ignore t join o using (id) set t.a = 2, t.b = 30, o.v = 7;
+select * from t join o using (id);
+-- Conversions and errors inside of conditions.
+create table k (id int primary key auto_increment, a int, s varchar(20), f double, d date, check (10 / a > 1));
+insert into k (a) values (0);
+insert into k (a) values (20);
+insert into k (a) values (5);
+set sql_mode = '';
+insert into k (a) values (0);
+set sql_mode = default;
+create table l (s varchar(20), check (s > 5));
+insert into l values ('7');
+insert into l values ('7x');
+insert into l values ('x');
+insert into l values (null);
+create table m (s varchar(20), check (s regexp '^[a-z]+$'), check (char_length(s) between 2 and 5));
+insert into m values ('abc');
+insert into m values ('ab1');
+insert into m values ('a');
+insert into m values ('abcdef');
+insert into m values (default);
+-- The value that is stored counts.
+create table w (a tinyint, s char(3), d decimal(5,1), check (a < 100), check (s <> 'abc'), check (d <> 1.2));
+insert into w values (99.4, 'ab', 1.1);
+insert into w values (99.6, 'ab', 1.1);
+insert into w values (9, 'abc', 1.1);
+insert into w values (9, 'ab', 1.24);
+set sql_mode = '';
+insert into w values (1000, 'ab', 1.1);
+insert into w values (9, 'abcd', 1.1);
+set sql_mode = default;
+-- Defaults and the order of constraints, by name.
+create table x (a int default 5, b int default (3 + 4), constraint z1 check (a > 10), constraint a1 check (b > 10));
+insert into x values ();
+insert into x (a) values (20);
+insert into x (b) values (20);
+insert into x values (11,11);
+update x set a = default;
+update x set a = a;
+-- Rows that foreign keys change.
+create table p (id int primary key);
+create table ch (a int, b int, check (b > 1), foreign key (a) references p(id) on delete cascade);
+insert into p values (1),(2);
+insert into ch values (1,2),(2,3);
+insert into ch values (1,0);
+insert into ch values (3,3);
+insert into ch values (3,0);
+delete from p where id = 1;
+select * from ch;
+-- Statements that are prepared, and one that many rows share.
+prepare s from 'insert into o values (?, ?)';
+set @a = 30, @b = 3;
+execute s using @a, @b;
+set @a = 31, @b = 33;
+execute s using @a, @b;
+insert into o values (41, 1), (42, 2), (43, 3), (44, 44);
+select * from o;
+with c as (select 50 as i) update o, c set v = 6 where id = 30;
+delete from o where v = 3;
+-- A constraint that is always false, and one that is always true.
+create table ff (a int, check (false));
+insert into ff values (1);
+insert into ff values (null);
+create table tt (a int, check (true));
+insert into tt values (1);
