@@ -330,6 +330,8 @@ errors! {
     3602 b"HY000" grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    3966 b"22035" missing_json_value(function) "No value was found by '{function}' on the specified path.";
+    3967 b"22034" several_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 b"HY000" regexp_out_of_bounds() "Index out of bounds in regular expression search.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";

@@ -476,7 +476,6 @@ const MISSING: &[&str] = &[
     "compress",
     "uncompress",
     "uncompressed_length",
-    "json_value",
     "json_table",
     "load_file",
     "aes_encrypt",

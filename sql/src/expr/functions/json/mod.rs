@@ -6,9 +6,11 @@ mod make;
 mod merge;
 mod read;
 mod search;
+mod value;
 
 pub use make::JsonPart;
 pub(in crate::expr) use make::{AS_JSON, atom};
+pub(in crate::expr) use value::{Otherwise, json_value};
 
 use super::{Args, Function, MANY, Typing, function};
 use crate::{
@@ -211,6 +213,18 @@ fn wants_all(
     }
 }
 
+/// Functions whose values are truths.
+const TRUTHS: [&str; 8] = [
+    "isnull",
+    "json_contains",
+    "json_contains_path",
+    "json_overlaps",
+    "json_valid",
+    "member of",
+    "regexp_like",
+    "strcmp",
+];
+
 /// Whether an expression yields a truth, which in JSON is no number.
 pub(in crate::expr) fn is_truth(expr: &Expr) -> bool {
     match expr {
@@ -223,12 +237,7 @@ pub(in crate::expr) fn is_truth(expr: &Expr) -> bool {
         | Expr::Like { .. }
         | Expr::IsNull { .. }
         | Expr::IsTruth { .. } => true,
-        Expr::Function { function, .. } => {
-            matches!(
-                function.name,
-                "isnull" | "member of" | "json_overlaps" | "regexp_like"
-            )
-        }
+        Expr::Function { function, .. } => TRUTHS.contains(&function.name),
         Expr::Parameter { .. }
         | Expr::Negate { .. }
         | Expr::BitNot(_)
