@@ -62,6 +62,12 @@ errors! {
     1047 b"08S01" unknown_command() "Unknown command";
     1048 b"23000" bad_null(column) "Column '{column}' cannot be null";
     1049 b"42000" unknown_database(name) "Unknown database '{name}'";
+    1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
+    1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
+    1746 b"HY000" locked_while_created(table, new) "Can't update table '{table}' while '{new}' is being created.";
+    3978 b"HY000" foreign_key_of_selected() "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
+    1114 b"HY000" table_full(table) "The table '{table}' is full";
     1050 b"42S01" table_exists(table) "Table '{table}' already exists";
     1051 b"42S02" unknown_table(tables) "Unknown table '{tables}'";
     1052 b"23000" ambiguous_column(column, clause) "Column '{column}' in {clause} is ambiguous";
@@ -104,7 +110,7 @@ errors! {
     1109 b"42S02" unknown_table_in(table, clause) "Unknown table '{table}' in {clause}";
     1110 b"42000" column_specified_twice(column) "Column '{column}' specified twice";
     1111 b"HY000" invalid_group_function() "Invalid use of group function";
-    1113 b"42000" table_without_columns() "A table must have at least 1 column";
+    4028 b"HY000" table_without_columns() "A table must have at least one visible column.";
     1115 b"42000" unknown_character_set(name) "Unknown character set: '{name}'";
     1116 b"HY000" too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
     1117 b"HY000" too_many_columns() "Too many columns";
@@ -275,6 +281,12 @@ errors! {
     3064 b"HY000" incorrect_type(argument, function) "Incorrect type for argument {argument} in function {function}.";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
     3102 b"HY000" generated_with_disallowed(column) "Expression of generated column '{column}' contains a disallowed function.";
+    3104 b"HY000" foreign_key_of_generated(clause) "Cannot define foreign key with {clause} clause on a generated column.";
+    3105 b"HY000" generated_value(column, table) "The value specified for generated column '{column}' in table '{table}' is not allowed.";
+    3106 b"HY000" not_for_generated(what) "'{what}' is not supported for generated columns.";
+    3107 b"HY000" generated_order() "Generated column can refer only to generated columns defined prior to it.";
+    3108 b"HY000" generated_dependency(column) "Column '{column}' has a generated column dependency.";
+    3109 b"HY000" generated_of_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
     3135 b"HY000" modes_belong_together() "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
     3140 b"22032" invalid_json_text(why, at, column) "Invalid JSON text: \"{why}\" at position {at} in value for column '{column}'.";
     3141 b"22032" invalid_json_argument(argument, function, why, at) "Invalid JSON text in argument {argument} to function {function}: \"{why}\" at position {at}.";
@@ -338,6 +350,7 @@ errors! {
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3720 b"HY000" national_is_utf8mb3() "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
     3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
+    3733 b"HY000" foreign_key_of_virtual(name, column) "Foreign key '{name}' uses virtual column '{column}' which is not supported.";
     3734 b"HY000" referenced_column_missing(column, name, parent) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{parent}'";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3763 b"HY000" generated_with_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
@@ -502,6 +515,7 @@ impl From<TxnError> for SqlError {
             TxnError::DuplicateKey { index } => SqlError::duplicate_entry("", index),
             TxnError::ForeignKey { name } => SqlError::no_referenced_row("", "", name),
             TxnError::TooLarge => SqlError::transaction_too_large(),
+            TxnError::TableFull { table } => SqlError::table_full(table),
             TxnError::ReadOnly => SqlError::read_only_transaction(),
             TxnError::TableChanged => SqlError::table_definition_changed(),
             TxnError::ReadLocked => SqlError::read_locked(),

@@ -67,7 +67,6 @@ pub enum Purpose<'a> {
     /// The CHECK constraint of this name.
     Check(&'a str),
     /// The generated column of this name.
-    #[expect(dead_code, reason = "generated columns come with the next step")]
     Generated(&'a str),
 }
 

@@ -4,6 +4,8 @@
 //! ```text
 //! row changes:  GTID, QUERY "BEGIN", (TABLE_MAP, rows events…)…, IGNORABLE?, XID
 //! DDL:          GTID, IGNORABLE?, QUERY text
+//! table + rows: GTID, QUERY "BEGIN", QUERY text, IGNORABLE, (TABLE_MAP, rows events…)…,
+//!               IGNORABLE?, XID
 //! prepared:     GTID, QUERY "XA START xid", (TABLE_MAP, rows events…)…, IGNORABLE?,
 //!               QUERY "XA END xid", XA_PREPARE
 //! its outcome:  GTID, QUERY "XA COMMIT xid" or "XA ROLLBACK xid"
@@ -43,6 +45,8 @@ struct OpenRows {
 /// What a batch is.
 enum Form {
     Rows,
+    /// The same, behind the statement that makes their table.
+    Created,
     Ddl(String),
     Prepared(Xid),
     /// The statement that ends a prepared transaction.
@@ -159,7 +163,7 @@ impl Batch {
             return;
         }
         match &self.form {
-            Form::Rows => self.statement("BEGIN"),
+            Form::Rows | Form::Created => self.statement("BEGIN"),
             Form::Prepared(xid) => self.statement(&format!("XA START {xid}")),
             Form::Ddl(_) | Form::Outcome(_) => {}
         }
@@ -217,6 +221,31 @@ impl Batch {
         self.form = Form::Ddl(text.to_owned());
     }
 
+    /// Records the statement that makes a table in `database`, whose rows follow: MySQL's CREATE
+    /// TABLE … START TRANSACTION. The internal records so far, which tell what the table is, come
+    /// before its rows, so that a replay knows it.
+    pub fn creates(&mut self, database: &str, text: &str) {
+        debug_assert!(self.bytes.len() == GTID_MAX);
+        self.form = Form::Created;
+        self.open();
+        event::creating_event(&mut self.bytes, self.session, database, text);
+        self.put_records();
+    }
+
+    /// Puts the internal records there are.
+    fn put_records(&mut self) {
+        if self.records.is_empty() {
+            return;
+        }
+        let out = &mut self.bytes;
+        let start = begin(out, kind::IGNORABLE, event::IGNORABLE);
+        out.push(RECORDS_VERSION);
+        out.extend_from_slice(&self.records);
+        finish(out, start);
+        self.largest = self.largest.max(out.len() - start);
+        self.records.clear();
+    }
+
     /// Records an internal record: put, or (`None`) deleted.
     pub fn internal(&mut self, key: &[u8], value: Option<&[u8]>) {
         lenenc(&mut self.records, key.len() as u64);
@@ -240,18 +269,12 @@ impl Batch {
         }
         self.end_statement();
         self.open();
+        self.put_records();
         let out = &mut self.bytes;
-        if !self.records.is_empty() {
-            let start = begin(out, kind::IGNORABLE, event::IGNORABLE);
-            out.push(RECORDS_VERSION);
-            out.extend_from_slice(&self.records);
-            finish(out, start);
-            self.largest = self.largest.max(out.len() - start);
-        }
         let start = out.len();
         let (session, database) = (self.session, &self.database);
         match &self.form {
-            Form::Rows => {
+            Form::Rows | Form::Created => {
                 begin(out, kind::XID, 0);
                 self.number_at = Some(out.len());
                 out.extend_from_slice(&[0; 8]);
@@ -300,7 +323,7 @@ impl Batch {
         let mut gtid = Vec::with_capacity(GTID_MAX);
         begin(&mut gtid, kind::GTID, 0);
         // 1: the transaction may hold statements.
-        let statement = matches!(self.form, Form::Ddl(_) | Form::Outcome(_));
+        let statement = matches!(self.form, Form::Ddl(_) | Form::Created | Form::Outcome(_));
         gtid.push(u8::from(statement));
         gtid.extend_from_slice(source);
         gtid.extend_from_slice(&[0; 8]); // the number

@@ -137,6 +137,8 @@ pub(super) fn torn(events: &[u8], position: u64) -> Stop {
 /// nothing but change rows.
 pub(super) fn whole(mut bytes: &[u8], mut position: u64) -> Result<bool, Stop> {
     let (mut first, mut only_rows) = (true, true);
+    // Behind a BEGIN stands the statement that makes the table of the rows, perhaps.
+    let mut begun = false;
     loop {
         let event = Event::parse(bytes, position).map_err(|_| Stop::Flaw(position))?;
         let foreign = |why| Err(Stop::Foreign(position, why));
@@ -163,7 +165,11 @@ pub(super) fn whole(mut bytes: &[u8], mut position: u64) -> Result<bool, Stop> {
         bytes = bytes.get(event.size..).unwrap_or_default();
         let ends = match event.kind {
             kind::XID | kind::XA_PREPARE => true,
-            kind::QUERY => event::query(event.body).is_some_and(|(_, text)| is_whole(text)),
+            kind::QUERY => event::query(event.body).is_some_and(|(_, text)| {
+                let ends = !begun && is_whole(text);
+                begun |= text == b"BEGIN";
+                ends
+            }),
             _ => false,
         };
         match (ends, bytes.is_empty()) {

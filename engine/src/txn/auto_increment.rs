@@ -11,9 +11,10 @@ impl Inner {
     /// A table's state, by its definition.
     pub(super) fn state(&self, table: &Table) -> Option<Arc<TableState>> {
         let dictionary = self.dictionary.load();
-        dictionary
-            .entry(table.id)
+        let listed = dictionary.entry(table.id);
+        listed
             .map(|(_, state)| Arc::clone(state))
+            .or_else(|| self.unlisted.state(table.id))
     }
 }
 

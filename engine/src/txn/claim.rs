@@ -162,7 +162,8 @@ impl Txn {
         let view = self.engine.views.load_full();
         let mut batch = Batch::default();
         let mut cursor = Cursor::new(view, Seq::MAX, window);
-        let newest = self.with_overlay(|overlay| cursor.next(overlay, &mut batch, 1))?;
+        let newest =
+            self.with_overlay(index.tree, |overlay| cursor.next(overlay, &mut batch, 1))?;
         self.note_read(newest);
         if batch.is_empty() {
             return Ok(None);
@@ -175,7 +176,7 @@ impl Txn {
     /// after. (What cannot be read is not vacant.)
     pub(super) fn is_vacant(&self, tree: TreeId, name: &[u8]) -> bool {
         let window = Window::new(tree, name, successor(name).as_deref(), false);
-        let is_own = self.with_overlay(|own| {
+        let is_own = self.with_overlay(tree, |own| {
             let mut inside = own.range::<TreeKey, _>(&window.low..&window.high);
             inside.next().is_some()
         });

@@ -54,7 +54,7 @@ impl Txn {
             None
         };
         let changes = std::mem::take(&mut *overlay);
-        let placed = self.engine.place(batch, changes, counts, || ());
+        let placed = self.engine.place(batch, changes, counts, |_| ());
         drop(passing);
         placed
     }
@@ -82,7 +82,7 @@ impl Inner {
         batch: Batch,
         overlay: Overlay,
         counts: impl Iterator<Item = (&'t Used, i64)>,
-        placed: impl FnOnce(),
+        placed: impl FnOnce(Seq),
     ) -> Result<Ticket, TxnError> {
         let (mut ticket, delta) = if overlay.len() > BIG {
             self.place_big(batch, overlay, placed)?
@@ -100,10 +100,10 @@ impl Inner {
         &self,
         batch: Batch,
         overlay: Overlay,
-        placed: impl FnOnce(),
+        placed: impl FnOnce(Seq),
     ) -> Result<(Ticket, Arc<Delta>), TxnError> {
-        let (ticket, delta) = self.log.commit(batch, |_| {
-            placed();
+        let (ticket, delta) = self.log.commit(batch, |seq| {
+            placed(seq);
             Arc::clone(&self.views.load().active)
         })?;
         let seq = ticket.seq();
@@ -117,7 +117,7 @@ impl Inner {
         &self,
         batch: Batch,
         overlay: Overlay,
-        placed: impl FnOnce(),
+        placed: impl FnOnce(Seq),
     ) -> Result<(Ticket, Arc<Delta>), TxnError> {
         let _gate = self.seal_gate.read();
         let delta = Arc::clone(&self.views.load().active);
@@ -127,7 +127,7 @@ impl Inner {
             delta.push(key, Stamp::Later(Arc::clone(&cell)), value, &horizon);
         }
         let (ticket, ()) = self.log.commit(batch, |seq| {
-            placed();
+            placed(seq);
             cell.store(seq, Ordering::Release);
         })?;
         Ok((ticket, delta))

@@ -117,15 +117,15 @@ pub enum SchemaChange<'a> {
 }
 
 /// The metadata locks of one DDL; dropping them lets go.
-struct Barred {
+pub(super) struct Barred {
     held: TableLocks,
     /// The tables that it changes.
     tables: BTreeSet<TableId>,
 }
 
 /// What a change is in the dictionary.
-struct Records {
-    records: Vec<Record>,
+pub(super) struct Records {
+    pub records: Vec<Record>,
     /// A table that goes, and the one that takes its place.
     replaced: Option<(TableId, TableId)>,
 }
@@ -201,7 +201,7 @@ impl Engine {
 
 impl Inner {
     /// Takes the metadata locks that a change needs.
-    fn bar(
+    pub(super) fn bar(
         self: &Arc<Inner>,
         owner: &Arc<Owner>,
         (change, related): (&SchemaChange<'_>, &Related),
@@ -232,16 +232,11 @@ impl Inner {
     ) -> Result<Seq, TxnError> {
         let _one_at_a_time = self.ddl.lock();
         let before = Arc::clone(&self.placed.lock());
-        let expected = concerned_children(&before, &change) == related.children;
-        if !expected || affected(&before, &change, related) != barred.tables {
-            return Err(TxnError::TableChanged);
-        }
-        let Records { records, replaced } = self.records(&before, change, related)?;
-        let mut after = Dictionary::clone(&before);
+        let (records, mut after) = self.prepare_change((barred, related), change)?;
+        let Records { records, replaced } = records;
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::new(&statement.database, session);
         for (key, value) in &records {
-            after.apply(key, value.as_deref(), 0)?;
             batch.internal(key, value.as_deref());
         }
         if let Some(build) = built.build {
@@ -283,6 +278,25 @@ impl Inner {
         }
         self.checkpointer.doom(seq, gone);
         Ok(seq)
+    }
+    /// What a change is in records, and the dictionary after it; checks that it still fits the
+    /// dictionary. The caller lets one DDL at a time get here.
+    pub(super) fn prepare_change(
+        &self,
+        (barred, related): (&Barred, &Related),
+        change: SchemaChange<'_>,
+    ) -> Result<(Records, Dictionary), TxnError> {
+        let before = Arc::clone(&self.placed.lock());
+        let expected = concerned_children(&before, &change) == related.children;
+        if !expected || affected(&before, &change, related) != barred.tables {
+            return Err(TxnError::TableChanged);
+        }
+        let records = self.records(&before, change, related)?;
+        let mut after = Dictionary::clone(&before);
+        for (key, value) in &records.records {
+            after.apply(key, value.as_deref(), 0)?;
+        }
+        Ok((records, after))
     }
     /// What the change is in records; checks that it still fits.
     fn records(

@@ -268,6 +268,33 @@ impl Dictionary {
             }
         }
     }
+    /// Gives a table the state that it had before it was listed.
+    pub(super) fn set_state(&mut self, id: TableId, state: &Arc<TableState>) {
+        if let Some(entry) = self.by_id.get_mut(&id) {
+            entry.state = Arc::clone(state);
+        }
+    }
+    /// The same with temporary tables, which hide those of their names.
+    pub(super) fn with_temporary<'t>(
+        &self,
+        tables: impl Iterator<Item = (&'t Arc<Table>, &'t Arc<TableState>)>,
+        version: u64,
+    ) -> Dictionary {
+        let mut own = self.clone();
+        own.version = version;
+        for (table, state) in tables {
+            if let Some(entry) = own.databases.get_mut(&table.database) {
+                let tables = &mut Arc::make_mut(entry).tables;
+                tables.insert(table.name.clone(), Arc::clone(table));
+            }
+            let entry = Entry {
+                table: Arc::clone(table),
+                state: Arc::clone(state),
+            };
+            own.by_id.insert(table.id, entry);
+        }
+        own
+    }
     /// Everything as records, for the Base.
     pub(super) fn to_records(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let databases = self.databases().map(put_database);

@@ -8,6 +8,7 @@ use super::{
     lock::LockManager,
     prepared_list::Prepared,
     table_state::TableState,
+    temporary::Unlisted,
 };
 use crate::{
     env::Env,
@@ -41,6 +42,8 @@ pub struct EngineOptions {
     pub max_transaction_bytes: u64,
     /// cohort_max_lock_bytes: bound of one transaction's locks, in bytes.
     pub max_lock_bytes: u64,
+    /// cohort_max_temporary_bytes: bound of the temporary tables of one session, in bytes.
+    pub max_temporary_bytes: u64,
     /// sync_binlog.
     pub sync_binlog: u64,
     /// max_binlog_size, in bytes.
@@ -65,6 +68,7 @@ impl Default for EngineOptions {
             base_cache_bytes: 128 << 20,
             max_transaction_bytes: 1 << 30,
             max_lock_bytes: 1 << 30,
+            max_temporary_bytes: 1 << 28,
             sync_binlog: 1,
             max_binlog_size: 1 << 30,
             expire_logs_seconds: 2_592_000,
@@ -99,11 +103,18 @@ pub(super) struct Inner {
     /// Sealing a delta waits for transactions that fill it before they have a Seq.
     pub seal_gate: RwLock<()>,
     pub next_id: AtomicU32,
+    /// How many numbers temporary tables and their trees have had.
+    pub next_temporary_id: AtomicU32,
+    /// How many dictionaries with temporary tables there were.
+    pub dictionary_versions: AtomicU64,
+    /// The states of tables that the dictionary does not list.
+    pub unlisted: Arc<Unlisted>,
     /// How many commits of the Base have built trees there; changed under the checkpointer's
     /// `exclusive`, when such a commit is durable.
     pub builds: AtomicU64,
     pub max_transaction_bytes: AtomicU64,
     pub max_lock_bytes: AtomicU64,
+    pub max_temporary_bytes: AtomicU64,
     pub checkpointer: Checkpointer,
     pub server_uuid: String,
     /// Held as long as the data directory is in use.
@@ -169,6 +180,12 @@ impl Engine {
     pub fn set_max_transaction_bytes(&self, bytes: u64) {
         self.inner
             .max_transaction_bytes
+            .store(bytes, Ordering::Relaxed);
+    }
+    /// Changes cohort_max_temporary_bytes.
+    pub fn set_max_temporary_bytes(&self, bytes: u64) {
+        self.inner
+            .max_temporary_bytes
             .store(bytes, Ordering::Relaxed);
     }
     /// Changes cohort_max_lock_bytes.

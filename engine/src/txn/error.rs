@@ -29,6 +29,11 @@ pub enum TxnError {
     },
     /// The write set is larger than max_binlog_cache_size: 1197.
     TooLarge,
+    /// The session's temporary tables take more than cohort_max_temporary_bytes: 1114.
+    TableFull {
+        /// The table that something was written to.
+        table: String,
+    },
     /// A read-only transaction wrote: 1792.
     ReadOnly,
     /// The table was changed since the snapshot: 1412.
@@ -73,6 +78,10 @@ impl fmt::Display for TxnError {
             TxnError::TooLarge => {
                 f.write_str("the transaction is larger than max_binlog_cache_size")
             }
+            TxnError::TableFull { table } => write!(
+                f,
+                "{table}: the temporary tables take more than cohort_max_temporary_bytes"
+            ),
             TxnError::ReadOnly => f.write_str("the transaction is read-only"),
             TxnError::TableChanged => f.write_str("the table has changed meanwhile"),
             TxnError::ReadLocked => f.write_str("the session has the global read lock"),

@@ -17,6 +17,8 @@
 //! | `owner`, `waiting`, `waiter` | sessions; how they wait; waits for locks |
 //! | `depends`, `replies` | what a session has met that is not durable yet; replies wait for it |
 //! | `dictionary`, `ddl`, `build` | the data dictionary, its changes, bulk builds |
+//! | `creation` | a table that is made together with its rows |
+//! | `temporary`, `temporary_ddl` | tables of one session; making and changing them |
 //! | `table_state`, `auto_increment` | what is known of a table beside its definition; its next values |
 //! | `check`, `compact` | CHECK TABLE; giving the Base's free space back to the disk |
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
@@ -34,6 +36,7 @@ mod checkpointer;
 mod claim;
 mod commit;
 mod compact;
+mod creation;
 mod ddl;
 mod depends;
 mod descriptor;
@@ -59,6 +62,8 @@ mod snapshot;
 mod stats;
 mod table_locks;
 mod table_state;
+mod temporary;
+mod temporary_ddl;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -73,6 +78,7 @@ pub use auto_increment::Spacing;
 pub use build::RowConversion;
 pub use check::TableReport;
 pub use compact::{Compacted, compact};
+pub use creation::Creation;
 pub use ddl::{DdlStatement, Related, SchemaChange, concerned_children};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions, Step};

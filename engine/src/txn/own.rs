@@ -27,7 +27,7 @@ impl Txn {
         key: &[u8],
         before: Option<&[u8]>,
     ) -> Result<(), TxnError> {
-        if table.indexes.is_empty() {
+        if table.indexes.is_empty() || table.is_temporary() {
             return Ok(());
         }
         let row = TreeKey::new(table.rows, key);
@@ -41,7 +41,7 @@ impl Txn {
             }
         };
         // What was changed before was noted then.
-        if differs && !self.with_overlay(|own| own.contains_key(&row)) {
+        if differs && !self.with_overlay(row.tree(), |own| own.contains_key(&row)) {
             self.newer.push(row);
         }
         Ok(())
@@ -60,13 +60,13 @@ impl Txn {
         let snapshot = self.snapshot().clone();
         let mut entries = Overlay::new();
         for row in self.newer.iter().filter(|row| row.tree() == table.rows) {
-            let own = self.with_overlay(|own| own.get(row).cloned());
+            let own = self.with_overlay(row.tree(), |own| own.get(row).cloned());
             if let Some(own) = own {
                 correct(&table, index, row, &snapshot, own.as_deref(), &mut entries)?;
             }
         }
         entries.retain(|key, _| *key >= window.low && *key < window.high);
-        self.with_overlay(|own| {
+        self.with_overlay(index.tree, |own| {
             let own = own.range::<TreeKey, _>(&window.low..&window.high);
             entries.extend(own.map(|(key, value)| (key.clone(), value.clone())));
         });

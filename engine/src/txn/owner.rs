@@ -3,6 +3,7 @@
 use super::{
     depends::Depends,
     descriptor::{Descriptor, Registry},
+    temporary::TemporaryTables,
     waiting::{Parker, Waiting},
 };
 use parking_lot::Mutex;
@@ -20,6 +21,8 @@ pub struct Owner {
     pub(super) depends: Depends,
     /// The descriptor of the last transaction, for the next one.
     spare: Mutex<Option<Arc<Descriptor>>>,
+    /// Its temporary tables.
+    pub(super) temporary: Mutex<TemporaryTables>,
 }
 
 impl Owner {
@@ -31,6 +34,7 @@ impl Owner {
             parker: Arc::default(),
             depends: Depends::default(),
             spare: Mutex::default(),
+            temporary: Mutex::default(),
         })
     }
     /// KILL [QUERY]: any lock wait in progress fails with `Killed`, as does the next one until

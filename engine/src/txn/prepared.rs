@@ -119,7 +119,7 @@ impl Engine {
             let changes = std::mem::take(&mut *overlay);
             let counts = detached.row_counts.iter().copied();
             let counts = detached.tables.iter().zip(counts);
-            let removed = || self.inner.prepared.remove(xid);
+            let removed = |_| self.inner.prepared.remove(xid);
             self.inner.place(batch, changes, counts, removed)
         } else {
             let log = &self.inner.log;

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Seq,
     store::{Batch, Cursor, KeyRange, TreeKey, View, Window},
-    types::{TreeId, key},
+    types::{TreeId, is_temporary, key},
 };
 use std::sync::Arc;
 
@@ -29,6 +29,13 @@ impl Txn {
         }
     }
     fn get_own(&mut self, key: &TreeKey, value: &mut Vec<u8>) -> Option<bool> {
+        if let Some(temporary) = self.temporary(key.tree()) {
+            let own = temporary.with_rows(|rows| rows.get(key).cloned().flatten());
+            value.clear();
+            value.extend_from_slice(own.as_deref().unwrap_or_default());
+            self.note_own_read();
+            return Some(own.is_some());
+        }
         if !self.has_changes() {
             return None;
         }
@@ -103,7 +110,7 @@ impl Txn {
             return Ok(false);
         }
         let exists = self.get_newest(&TreeKey::new(tree, key), value)?;
-        if !exists && !self.with_overlay(|own| own.contains_key(&TreeKey::new(tree, key))) {
+        if !exists && !self.with_overlay(tree, |own| own.contains_key(&TreeKey::new(tree, key))) {
             // Nothing to lock but the place where it would be.
             if !self.reads_committed() {
                 let mut high = key.to_vec();
@@ -201,7 +208,8 @@ impl Scan {
         batch: &mut Batch,
         limit: usize,
     ) -> Result<(), TxnError> {
-        if txn.reads_uncommitted() {
+        let tree = self.window.low.tree();
+        if txn.reads_uncommitted() && !is_temporary(tree) {
             let overlay = txn.engine.registry.uncommitted_in(&self.window);
             let view = txn.engine.views.load_full();
             let mut cursor = Cursor::new(view, Seq::MAX, self.window.clone());
@@ -217,7 +225,7 @@ impl Scan {
             txn.note_own_in(cursor.window());
             match txn.own_entries(cursor.window())? {
                 Some(own) => cursor.next(&own, batch, limit)?,
-                None => txn.with_overlay(|overlay| cursor.next(overlay, batch, limit))?,
+                None => txn.with_overlay(tree, |overlay| cursor.next(overlay, batch, limit))?,
             };
         }
         Ok(())
@@ -316,7 +324,9 @@ impl Scan {
         self.ahead.clear();
         txn.note_own_in(&window);
         let mut cursor = Cursor::new(Arc::clone(view), Seq::MAX, window);
-        let newest = txn.with_overlay(|overlay| cursor.next(overlay, &mut self.ahead, limit))?;
+        let tree = self.window.low.tree();
+        let ahead = &mut self.ahead;
+        let newest = txn.with_overlay(tree, |overlay| cursor.next(overlay, ahead, limit))?;
         txn.note_read(newest);
         Ok(cursor.window().clone())
     }

@@ -72,7 +72,10 @@ impl Txn {
             let mut inside = own.range::<TreeKey, _>(&window.low..&window.high);
             inside.next().is_some()
         };
-        if self.set_aside != 0 && !window.is_empty() && self.with_overlay(touched) {
+        if self.set_aside != 0
+            && !window.is_empty()
+            && self.with_overlay(window.low.tree(), touched)
+        {
             self.note_own_read();
         }
     }

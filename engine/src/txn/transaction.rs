@@ -11,6 +11,7 @@ use super::{
     prepared_list::Detached,
     snapshot::Snapshot,
     table_state::TableState,
+    temporary::TemporaryTable,
     used::Used,
     waiter::deadline,
     writes::{Savepoint, WriteSet, counter_key},
@@ -19,7 +20,7 @@ use crate::{
     Seq,
     log::Batch,
     store::{Overlay, TreeKey},
-    types::{Index, Table, TreeId},
+    types::{Index, Table, TreeId, is_temporary},
 };
 use smallvec::SmallVec;
 use std::sync::{Arc, atomic::Ordering};
@@ -133,7 +134,8 @@ impl Txn {
         table: &Arc<Table>,
         writes: bool,
     ) -> Result<Option<Arc<Table>>, TxnError> {
-        if writes && self.engine.read_lock.metadata_lock.bars_writes() {
+        let is_listed = !table.is_temporary();
+        if writes && is_listed && self.engine.read_lock.metadata_lock.bars_writes() {
             self.pass_read_lock()?;
         }
         let known = self
@@ -146,6 +148,10 @@ impl Txn {
                 self.use_to_write(known)?;
             }
             return Ok(Some(table));
+        }
+        if table.is_temporary() {
+            let own = self.owner.temporary.lock().table(table.id).map(Arc::clone);
+            return Ok(own.map(|own| self.use_temporary(&own, writes)));
         }
         let dictionary = self.engine.dictionary.load();
         let Some((_, state)) = dictionary.entry(table.id) else {
@@ -179,8 +185,47 @@ impl Txn {
             table,
             state,
             writes,
+            temporary: None,
         });
         Ok(Some(current))
+    }
+    /// Uses a temporary table of the session, which nobody else can change.
+    pub(super) fn use_temporary(&mut self, own: &Arc<TemporaryTable>, writes: bool) -> Arc<Table> {
+        self.push_used(Used {
+            table: Arc::clone(&own.table),
+            state: Arc::clone(own.state()),
+            writes,
+            temporary: Some(Arc::clone(own)),
+        });
+        Arc::clone(&own.table)
+    }
+    /// Uses a table that the dictionary does not list: nobody else has its metadata lock.
+    pub(super) fn push_used(&mut self, used: Used) {
+        let is_free = used.state.metadata_lock.try_use(used.writes);
+        debug_assert!(is_free);
+        let mode = TableLock::of_use(used.writes);
+        let mut tables = self.descriptor.tables.lock();
+        tables.push((used.state.id, mode));
+        drop(tables);
+        self.tables.push(used);
+    }
+    /// The temporary table that a tree is of.
+    pub(super) fn temporary(&self, tree: TreeId) -> Option<&Arc<TemporaryTable>> {
+        if !is_temporary(tree) {
+            return None;
+        }
+        let mut used = self
+            .tables
+            .iter()
+            .filter_map(|used| used.temporary.as_ref());
+        used.find(|table| table.has(tree))
+    }
+    /// `Killed` if its session was killed.
+    pub(super) fn check_killed(&self) -> Result<(), TxnError> {
+        match self.descriptor.is_killed() {
+            true => Err(TxnError::Killed),
+            false => Ok(()),
+        }
     }
     /// The transaction uses a table already, and from now on to write it.
     fn use_to_write(&mut self, place: Option<usize>) -> Result<(), TxnError> {
@@ -274,10 +319,18 @@ impl Txn {
         if self.has_changes() {
             self.note_unlogged();
         }
-        self.writes
-            .rollback_to(&mut self.descriptor.overlay.lock(), mark);
+        self.undo_to(mark);
         self.note_changes();
         self.release_vacant(mark.locks);
+    }
+    fn undo_to(&mut self, mark: &Savepoint) {
+        let tables = &self.tables;
+        let temporary = |tree| {
+            let mut used = tables.iter().filter_map(|used| used.temporary.as_deref());
+            used.find(|table| is_temporary(tree) && table.has(tree))
+        };
+        let mut overlay = self.descriptor.overlay.lock();
+        self.writes.rollback_to(&mut overlay, temporary, mark);
     }
     /// Says that whoever applies this transaction from the log must not look at foreign keys: their
     /// consequences are changes of it, or the session had turned the checks off.
@@ -293,9 +346,12 @@ impl Txn {
     pub fn holds_locks(&self) -> bool {
         self.descriptor.locks.load(Ordering::Relaxed) > 0
     }
-    /// Gives `look` what it changed.
-    pub(super) fn with_overlay<T>(&self, look: impl FnOnce(&Overlay) -> T) -> T {
-        if self.has_changes() {
+    /// Gives `look` what it changed, in a tree among others; all that is there, of a temporary
+    /// table.
+    pub(super) fn with_overlay<T>(&self, tree: TreeId, look: impl FnOnce(&Overlay) -> T) -> T {
+        if let Some(temporary) = self.temporary(tree) {
+            temporary.with_rows(look)
+        } else if self.has_changes() {
             look(&self.descriptor.overlay.lock())
         } else {
             look(&Overlay::new())
@@ -320,10 +376,12 @@ impl Txn {
     /// the transaction has met before `Engine::wait_for_reads` returns.
     pub fn commit_placed(mut self, database: &str) -> Result<Option<Placed>, TxnError> {
         if !self.has_changes() {
+            self.writes.settle();
             self.give_up();
             return Ok(None);
         }
         let ticket = self.place(database)?;
+        self.writes.settle();
         self.owner.depends.add(ticket.seq());
         self.give_up();
         Ok(Some(Placed::new(&self.engine, ticket)))
@@ -331,6 +389,9 @@ impl Txn {
     /// Gives everything up.
     pub fn rollback(self) {}
     fn discard_changes(&mut self) {
+        if self.writes.can_undo() && self.tables.iter().any(|used| used.temporary.is_some()) {
+            self.undo_to(&Savepoint::default());
+        }
         // One that was prepared has its changes in the descriptor only.
         if self.has_changes() || self.descriptor.changes.load(Ordering::Relaxed) > 0 {
             let gone = std::mem::take(&mut *self.descriptor.overlay.lock());

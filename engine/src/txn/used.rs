@@ -1,6 +1,6 @@
 //! The tables that a transaction uses.
 
-use super::table_state::TableState;
+use super::{table_state::TableState, temporary::TemporaryTable};
 use crate::types::Table;
 use std::sync::Arc;
 
@@ -10,4 +10,6 @@ pub(super) struct Used {
     pub state: Arc<TableState>,
     /// To write it.
     pub writes: bool,
+    /// Where its rows are, if it is a temporary table.
+    pub temporary: Option<Arc<TemporaryTable>>,
 }

@@ -3,7 +3,8 @@
 use super::{
     LockMode, OnConflict, TxnError,
     entry::{Entry, hidden_key, hidden_number, primary_key},
-    row_change::{Row, RowChange},
+    row_change::{EntryChange, Row, RowChange},
+    temporary::{TemporaryTable, check_room},
     transaction::Txn,
 };
 use crate::{invariant::broken, store::TreeKey, types::Table};
@@ -13,8 +14,8 @@ use std::{
 };
 
 impl Txn {
-    fn may_write(&self) -> Result<(), TxnError> {
-        if self.options.read_only {
+    fn may_write(&self, table: &Table) -> Result<(), TxnError> {
+        if self.options.read_only && !table.is_temporary() {
             return Err(TxnError::ReadOnly);
         }
         Ok(())
@@ -36,7 +37,7 @@ impl Txn {
         image: &[u8],
         duplicates: LockMode,
     ) -> Result<(), TxnError> {
-        self.may_write()?;
+        self.may_write(table)?;
         let (used, table) = self.used(table)?;
         let key = match primary_key(&table, image)? {
             Some(key) => key,
@@ -87,7 +88,7 @@ impl Txn {
         before: &[u8],
         after: &[u8],
     ) -> Result<(), TxnError> {
-        self.may_write()?;
+        self.may_write(table)?;
         let (used, table) = self.used(table)?;
         let new_key = primary_key(&table, after)?;
         let new_key = new_key.map_or(Cow::Borrowed(key), Cow::Owned);
@@ -101,7 +102,7 @@ impl Txn {
         key: &[u8],
         before: &[u8],
     ) -> Result<(), TxnError> {
-        self.may_write()?;
+        self.may_write(table)?;
         let (used, table) = self.used(table)?;
         let change = RowChange::Delete(Row::new(key, before));
         self.change_row(used, &table, &change, LockMode::Shared)
@@ -141,6 +142,9 @@ impl Txn {
         {
             self.note_newer(table, &row.key, None)?;
         }
+        if let Some(temporary) = self.temporary(table.rows).map(Arc::clone) {
+            return self.put_temporary(&temporary, change, &entries);
+        }
         let number = change.before().or(change.after());
         let number = number.map_or(0, |row| hidden_number(table, &row.key));
         self.writes.change(used, change, number);
@@ -152,6 +156,24 @@ impl Txn {
         change.put_row(table, &mut put);
         entries.iter().for_each(|entry| entry.put(&mut put));
         drop(overlay);
+        self.check_size()
+    }
+    /// Makes a change of a temporary table.
+    fn put_temporary(
+        &mut self,
+        temporary: &TemporaryTable,
+        change: &RowChange<Row<'_>>,
+        entries: &[EntryChange],
+    ) -> Result<(), TxnError> {
+        let writes = &mut self.writes;
+        let mut put = |tree, key: &[u8], value: Option<&[u8]>| {
+            let key = TreeKey::new(tree, key);
+            writes.put_temporary(temporary, key, value.map(Arc::from));
+        };
+        change.put_row(&temporary.table, &mut put);
+        entries.iter().for_each(|entry| entry.put(&mut put));
+        let limit = &self.engine.max_temporary_bytes;
+        check_room(temporary, limit.load(Ordering::Relaxed))?;
         self.check_size()
     }
 }

@@ -3,11 +3,12 @@
 use super::{
     TxnError,
     row_change::{Row, RowChange},
+    temporary::TemporaryTable,
 };
 use crate::{
     log::{self, Batch, RowsKind},
     store::{Overlay, TreeKey},
-    types::{IdMap, Table, TableId},
+    types::{IdMap, Table, TableId, TreeId},
 };
 use std::{ops::Range, sync::Arc};
 
@@ -44,7 +45,7 @@ pub(super) struct WriteSet {
 }
 
 /// A mark in a transaction's changes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Savepoint {
     undo: usize,
     changes: usize,
@@ -88,6 +89,27 @@ impl WriteSet {
         let before = overlay.insert(key.clone(), value);
         self.undo.push(Undo { key, before });
     }
+    /// The same in a temporary table.
+    pub fn put_temporary(
+        &mut self,
+        table: &TemporaryTable,
+        key: TreeKey,
+        value: Option<Arc<[u8]>>,
+    ) {
+        let before = table.put(key.clone(), value);
+        self.undo.push(Undo {
+            key,
+            before: before.map(Some),
+        });
+    }
+    /// Nothing will be undone: what it changed is committed.
+    pub fn settle(&mut self) {
+        *self = WriteSet::default();
+    }
+    /// Whether something can be undone.
+    pub fn can_undo(&self) -> bool {
+        !self.undo.is_empty()
+    }
     /// Notes a row change for the log.
     pub fn change(&mut self, table: usize, change: &RowChange<Row<'_>>, row_number: u64) {
         let start = self.images.len();
@@ -114,14 +136,26 @@ impl WriteSet {
             images: self.images.len(),
         }
     }
-    /// Undoes everything since the mark.
-    pub fn rollback_to(&mut self, overlay: &mut Overlay, mark: &Savepoint) {
+    /// Undoes everything since the mark. `temporary` finds the temporary table of a tree.
+    pub fn rollback_to<'t>(
+        &mut self,
+        overlay: &mut Overlay,
+        temporary: impl Fn(TreeId) -> Option<&'t TemporaryTable>,
+        mark: &Savepoint,
+    ) {
         while self.undo.len() > mark.undo {
             let Some(undo) = self.undo.pop() else { break };
-            match undo.before {
-                Some(value) => overlay.insert(undo.key, value),
-                None => overlay.remove(&undo.key),
-            };
+            match (temporary(undo.key.tree()), undo.before) {
+                (Some(table), before) => {
+                    table.put(undo.key, before.flatten());
+                }
+                (None, Some(value)) => {
+                    overlay.insert(undo.key, value);
+                }
+                (None, None) => {
+                    overlay.remove(&undo.key);
+                }
+            }
         }
         self.changes.truncate(mark.changes);
         self.images.truncate(mark.images);

@@ -9,6 +9,16 @@ use std::{
 /// make them collide, and looking one up is on the path of every statement.
 pub type IdMap<V> = HashMap<u32, V, BuildHasherDefault<IdHasher>>;
 
+/// Numbers of temporary tables and of their trees are from here on; nothing of them is ever
+/// written to disk.
+pub const FIRST_TEMPORARY: u32 = 1 << 31;
+
+/// Whether a table or tree is of the session that has made it.
+#[must_use]
+pub fn is_temporary(id: u32) -> bool {
+    id >= FIRST_TEMPORARY
+}
+
 /// Multiplies by the golden ratio: consecutive numbers spread over all buckets.
 #[derive(Default)]
 pub struct IdHasher(u64);

@@ -14,12 +14,12 @@ pub mod value;
 pub mod xid;
 
 pub use collation::{Charset, Collation};
-pub use id::IdMap;
+pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
 pub use json::Json;
 pub use member::Members;
 pub use schema::{
-    Check, Column, ColumnType, ForeignKey, Index, IndexPart, ReferentialAction, Table, TableId,
-    TreeId,
+    Check, Column, ColumnType, ForeignKey, Generated, Index, IndexPart, ReferentialAction, Table,
+    TableId, TreeId,
 };
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Member, Value};

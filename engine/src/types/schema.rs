@@ -144,6 +144,18 @@ pub struct Column {
     /// M and D of FLOAT(M,D) and DOUBLE(M,D): so many digits, so many of them after the point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_digits: Option<(u8, u8)>,
+    /// GENERATED ALWAYS AS: what its values are computed with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<Generated>,
+}
+
+/// How the values of a generated column are computed. Rows hold them like others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generated {
+    /// The expression, as SQL text.
+    pub expression: String,
+    /// STORED, not VIRTUAL.
+    pub stored: bool,
 }
 
 /// One column of an index.
@@ -440,7 +452,16 @@ impl Column {
             explicit_collation: false,
             members: Members::default(),
             real_digits: None,
+            generated: None,
         }
+    }
+
+    /// Whether it is a generated column that is VIRTUAL.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        self.generated
+            .as_ref()
+            .is_some_and(|generated| !generated.stored)
     }
 
     /// Whether it holds bytes rather than characters (true also for numbers and dates).
@@ -734,6 +755,12 @@ impl Table {
     #[must_use]
     pub fn index_beginning_with(&self, columns: &[u16]) -> Option<&Index> {
         self.keys().find(|index| index.begins_with(columns))
+    }
+
+    /// Whether only the session that has made it knows it: CREATE TEMPORARY TABLE.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        super::id::is_temporary(self.id)
     }
 
     /// The AUTO_INCREMENT column, if there is one.

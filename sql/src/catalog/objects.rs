@@ -152,6 +152,11 @@ fn column_key(table: &Table, position: usize) -> &'static str {
     }
     let first = |index: &&Index| index.parts.first().is_some_and(is);
     let leading: Vec<&Index> = table.indexes.iter().filter(first).collect();
+    let of_virtual = |index: &Index| {
+        let columns = index.parts.iter();
+        let mut columns = columns.filter_map(|part| table.columns.get(usize::from(part.column)));
+        columns.any(Column::is_virtual)
+    };
     let alone = |index: &&Index| index.unique && index.parts.len() == 1;
     if let Some(unique) = leading.iter().find(|index| alone(index)) {
         // Without a primary key, the first unique key without NULL takes its place.
@@ -164,7 +169,7 @@ fn column_key(table: &Table, position: usize) -> &'static str {
             && table
                 .indexes
                 .iter()
-                .find(|index| index.unique)
+                .find(|index| index.unique && !of_virtual(index))
                 .is_some_and(|first| first.name == unique.name);
         return if stands_in { "PRI" } else { "UNI" };
     }
@@ -193,6 +198,14 @@ fn column_extra(column: &Column) -> String {
     let mut words = Vec::new();
     if column.auto_increment {
         words.push("auto_increment".to_string());
+    }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored {
+            "STORED"
+        } else {
+            "VIRTUAL"
+        };
+        words.push(format!("{kind} GENERATED"));
     }
     if matches!(column.default, DefaultValue::CurrentTimestamp) || column.default.is_computed() {
         words.push("DEFAULT_GENERATED".into());
@@ -326,7 +339,12 @@ pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
         text(column_extra(column)),
         text("select,insert,update,references"),
         text(&column.comment),
-        text(""),
+        text(
+            column
+                .generated
+                .as_ref()
+                .map_or(String::new(), |generated| expression(&generated.expression)),
+        ),
         Value::Null,
     ])
 }

@@ -74,6 +74,21 @@ impl<'a> Cursor<'a> {
     pub fn at_end(&self) -> bool {
         self.peek().kind == Kind::End
     }
+    /// Where it is, for `go_back`.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        self.at
+    }
+    /// Goes back to where it was.
+    pub fn go_back(&mut self, place: usize) {
+        self.at = place;
+    }
+    /// The text from here on, which is for another parser: nothing is left.
+    pub fn take_rest_as_written(&mut self) -> &'a [u8] {
+        let rest = self.source.get(self.peek().start..).unwrap_or_default();
+        self.at = self.tokens.len();
+        rest
+    }
     /// Whether this keyword (in upper case) is here.
     #[must_use]
     pub fn is(&self, keyword: &str) -> bool {

@@ -8,7 +8,7 @@ use super::{
     DdlContext, check,
     column::{self, Draft, check_length, is_proper},
     foreign_key::{self, NewKeys},
-    key, storage_engine,
+    generated, key, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
 };
@@ -16,7 +16,7 @@ use crate::{error::SqlError, expr::SqlMode};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
-        Collation, Index, Table,
+        Collation, Column, Index, Table,
         schema::{DefaultValue, TreeId},
     },
 };
@@ -57,11 +57,14 @@ pub(super) fn alter(
         return Err(SqlError::cannot_remove_all_columns());
     }
     table::check_columns(&columns)?;
+    generated::check_changes(old, &columns, actions, ctx.session)?;
+    generated::define(&mut columns, ctx)?;
     let Keys {
         keys,
         origins,
         known,
     } = keys(old, actions, &columns)?;
+    generated::check_primary(&keys, &columns)?;
     let name = (old.database.as_str(), old.name.as_str());
     let defined = key::define(&keys, known, &mut columns, name, ctx.warnings)?;
     table::check(&columns, &defined)?;
@@ -100,6 +103,7 @@ pub(super) fn alter(
     });
     let related = foreign_keys(old, &mut new, actions, &sources, dictionary, ctx)?;
     check::check_foreign_keys(&new, ctx.session)?;
+    generated::check_base_columns(&new, ctx.session)?;
     Ok(Altered {
         table: new,
         sources,
@@ -413,7 +417,9 @@ fn same_rows(old: &Table, new: &Table, sources: &[Option<usize>], primary: Optio
         && old.columns.len() == new.columns.len()
         && old.columns.iter().zip(&new.columns).all(|(old, new)| {
             // The numbers that a new AUTO_INCREMENT column has already must be looked at.
-            old.same_storage(new) && (old.auto_increment || !new.auto_increment)
+            new.generated == old.generated
+                && old.same_storage(new)
+                && (old.auto_increment || !new.auto_increment)
         });
     let same_primary = match (&old.primary, primary) {
         (Some(old), Some(new)) => same_parts(old, new, sources),
@@ -439,13 +445,19 @@ fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
 fn copies(old: &Table, new: &Table, sources: &[Option<usize>], forgives_null: bool) -> bool {
     let pairs = new.columns.iter().zip(sources);
     let mut added = pairs.clone().filter(|(_, source)| source.is_none());
-    if added.any(|(column, _)| column.default.is_computed()) {
+    let is_computed = |column: &Column| {
+        column.default.is_computed() || column.generated.is_some() && !column.is_virtual()
+    };
+    if added.any(|(column, _)| is_computed(column)) {
         return true;
     }
     pairs
         .filter_map(|(new, source)| Some((old.columns.get((*source)?)?, new)))
         .any(|(old, new)| {
             if forgives_null && old.nullable && !new.nullable {
+                return true;
+            }
+            if new.generated != old.generated {
                 return true;
             }
             let mut old = old.clone();

@@ -24,6 +24,8 @@ pub(super) struct Draft {
     pub explicit_null: bool,
     /// DEFAULT NULL was written: then it cannot become NOT NULL.
     pub explicit_default_null: bool,
+    /// It is a generated column whose expression is as it is written: see `generated::define`.
+    pub is_written: bool,
     /// The position of the column it comes from, in the table before.
     pub source: Option<usize>,
 }
@@ -35,6 +37,7 @@ impl Draft {
             column: column.clone(),
             explicit_null: false,
             explicit_default_null: false,
+            is_written: false,
             source: Some(position),
         }
     }
@@ -66,6 +69,7 @@ pub(super) fn define(
         return Err(SqlError::wrong_column_name(name));
     }
     warn(syntax, warnings);
+    check_generated(syntax)?;
     let (ty, collation, explicit_collation) = typed(syntax, table)?;
     check_members(syntax, collation, session, warnings)?;
     if syntax.auto_increment && !ty.is_integer() {
@@ -85,6 +89,7 @@ pub(super) fn define(
         explicit_collation,
         members: Members::new(syntax.members.clone()),
         real_digits: syntax.real_digits,
+        generated: syntax.generated.clone(),
         ..Column::new(name, ty)
     };
     column.default = match &syntax.default {
@@ -95,15 +100,28 @@ pub(super) fn define(
             return Err(SqlError::invalid_default(name));
         }
         Some(default) => default_value(&column, default, session)?,
-        None if nullable => DefaultValue::Null,
+        None if nullable && syntax.generated.is_none() => DefaultValue::Null,
         None => DefaultValue::None,
     };
     Ok(Draft {
+        is_written: syntax.generated.is_some(),
         column,
         explicit_null: syntax.nullable == Some(true),
         explicit_default_null: syntax.default == Some(DefaultSyntax::Null),
         source: None,
     })
+}
+
+/// 1221 for clauses that no generated column has.
+fn check_generated(syntax: &ColumnSyntax) -> Result<(), SqlError> {
+    let clause = match syntax {
+        _ if syntax.generated.is_none() => return Ok(()),
+        _ if syntax.default.is_some() => "DEFAULT",
+        _ if syntax.on_update.is_some() => "ON UPDATE",
+        _ if syntax.auto_increment => "AUTO_INCREMENT",
+        _ => return Ok(()),
+    };
+    Err(SqlError::wrong_usage(clause, "generated column"))
 }
 
 /// What may be wrong with the members of an ENUM or SET: too many, or two that are equal.
@@ -197,6 +215,16 @@ fn warn(syntax: &ColumnSyntax, warnings: &mut Warnings) {
             "BINARY as attribute of a type",
             "a CHARACTER SET clause with _bin collation",
         ));
+    }
+}
+
+/// The same about a column that another table has.
+pub(super) fn warn_of(column: &Column, warnings: &mut Warnings) {
+    if column.real_digits.is_some() {
+        warnings.warn(SqlError::deprecated_real_digits());
+    }
+    if column.zerofill {
+        warnings.warn(SqlError::deprecated_zerofill());
     }
 }
 

@@ -7,7 +7,7 @@ use super::alter::Altered;
 use crate::{
     defaults,
     error::SqlError,
-    exec::{check_values, zero},
+    exec::{check_values, fill_values, zero},
     expr::{self, Environment, EvalContext, Expr, Origin, SqlMode, Statement, VariableScope},
     plan::TableDemands,
     row_expr::Settings,
@@ -103,6 +103,8 @@ enum Source {
     Expression(Box<Expr>),
     /// Numbers from 1: a new AUTO_INCREMENT column.
     Numbers,
+    /// It is a generated column: computed when the others are known.
+    Generated,
 }
 
 /// What a conversion of rows tells besides the rows.
@@ -143,6 +145,9 @@ impl<'a> Conversion<'a> {
     ) -> Result<Conversion<'a>, SqlError> {
         let columns = new.columns.iter().zip(&altered.sources);
         let sources = columns.map(|(column, source)| {
+            if column.generated.is_some() {
+                return Ok(Source::Generated);
+            }
             let Some(position) = *source else {
                 return added(column, session);
             };
@@ -213,6 +218,9 @@ impl<'a> Conversion<'a> {
         };
         in_context(self.session, &mut outcome.warnings, |context| {
             context.row_number = outcome.rows;
+            context.storing = true;
+            context.be_strict();
+            fill_values(demands, &self.new, &mut self.row, context)?;
             check_values(demands, &self.row, context)
         })
     }
@@ -247,6 +255,7 @@ impl<'a> Conversion<'a> {
             };
             self.row.push(match source {
                 Source::Same(position) => take(*position),
+                Source::Generated => Value::Null,
                 Source::Value(value) => value.clone(),
                 Source::Numbers => assign(column, Value::UInt(number))?,
                 Source::Assigned(value) => assign(column, value.clone())?,

@@ -89,7 +89,7 @@ fn unique_key(index: &Index, table: &Table, row: &[Value]) -> Option<Vec<u8>> {
 
 /// Calls `visit` with the rows of a table until it has enough.
 fn scan(
-    table: &Table,
+    table: &Arc<Table>,
     ctx: &DdlContext<'_>,
     mut visit: impl FnMut(&[u8]) -> Option<()>,
 ) -> Result<(), TxnError> {
@@ -101,6 +101,9 @@ fn scan(
     };
     let mut txn = ctx.engine.begin(ctx.owner, options);
     txn.take_snapshot();
+    if table.is_temporary() {
+        txn.use_table(table, false)?;
+    }
     let range = KeyRange {
         low: Vec::new(),
         high: None,

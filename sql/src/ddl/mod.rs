@@ -27,17 +27,22 @@ mod convert;
 mod database;
 mod duplicate;
 mod foreign_key;
+mod generated;
 mod key;
 mod parse;
+mod selected;
 mod show;
 mod storage_engine;
 mod syntax;
 mod table;
 mod tables;
+mod temporary;
 
 pub use parse::parse;
-pub use show::{show_create_database, show_create_table};
-pub use syntax::{Action, Statement};
+pub use show::{logged_creation, show_create_database, show_create_table};
+pub use syntax::{Action, CreateQuery, CreateTable, Duplicates, Statement};
+use tables::Target;
+pub use tables::{CreatedTable, define_selected};
 
 use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};
 use cohort_engine::{
@@ -141,8 +146,20 @@ fn execute_once(statement: &Statement, text: &str, ctx: &mut DdlContext<'_>) -> 
             name,
             like,
             if_not_exists,
-        } => tables::create_like(name, like, *if_not_exists, text, ctx),
-        Statement::DropTables { tables, if_exists } => tables::drop(tables, *if_exists, text, ctx),
+            temporary,
+        } => {
+            let target = Target {
+                name,
+                if_not_exists: *if_not_exists,
+                temporary: *temporary,
+            };
+            tables::create_like(&target, like, text, ctx)
+        }
+        Statement::DropTables {
+            tables,
+            temporary,
+            if_exists,
+        } => tables::drop(tables, (*temporary, *if_exists), text, ctx),
         Statement::DropAbsent {
             kind,
             names,
@@ -199,6 +216,12 @@ impl DdlContext<'_> {
             return Err(SqlError::database_access_denied(user, host, database));
         }
         Ok(())
+    }
+
+    /// The temporary table of a name, if the session has one: it hides others of that name.
+    fn temporary(&self, name: &TableName) -> Result<Option<Arc<Table>>, SqlError> {
+        let (database, name) = self.resolve(name)?;
+        Ok(self.engine.temporary_table(self.owner, database, name))
     }
 
     /// A table that must be there: 1146.

@@ -6,7 +6,7 @@ use crate::{
     error::SqlError,
     warnings::Warnings,
 };
-use cohort_engine::types::{Collation, ColumnType, ReferentialAction, Value};
+use cohort_engine::types::{Collation, ColumnType, Generated, ReferentialAction, Value};
 
 /// A schema change.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +44,15 @@ pub enum Statement {
         like: TableName,
         /// IF NOT EXISTS.
         if_not_exists: bool,
+        /// TEMPORARY.
+        temporary: bool,
     },
     /// DROP TABLE.
     DropTables {
         /// Which.
         tables: Vec<TableName>,
+        /// TEMPORARY: no others.
+        temporary: bool,
         /// IF EXISTS.
         if_exists: bool,
     },
@@ -138,6 +142,23 @@ impl Statement {
         names.into_iter()
     }
 
+    /// Whether it makes or drops temporary tables and nothing else, which commits nothing.
+    #[must_use]
+    pub fn is_of_temporary(&self) -> bool {
+        match self {
+            Statement::CreateTable(create) => create.temporary,
+            Statement::CreateTableLike { temporary, .. }
+            | Statement::DropTables { temporary, .. } => *temporary,
+            Statement::CreateDatabase { .. }
+            | Statement::AlterDatabase { .. }
+            | Statement::DropDatabase { .. }
+            | Statement::DropAbsent { .. }
+            | Statement::Truncate(_)
+            | Statement::RenameTables(_)
+            | Statement::AlterTable { .. } => false,
+        }
+    }
+
     /// The name of its counter, after `Com_`.
     #[must_use]
     pub fn counter(&self) -> &'static str {
@@ -195,6 +216,8 @@ pub struct CreateTable {
     pub name: TableName,
     /// IF NOT EXISTS.
     pub if_not_exists: bool,
+    /// TEMPORARY.
+    pub temporary: bool,
     /// Its columns.
     pub columns: Vec<ColumnSyntax>,
     /// Its keys, those of columns' clauses included, in the order of the text.
@@ -205,6 +228,28 @@ pub struct CreateTable {
     pub checks: Vec<CheckSyntax>,
     /// Its options.
     pub options: TableOptions,
+    /// SELECT: its rows, and further columns.
+    pub query: Option<CreateQuery>,
+}
+
+/// What follows the definition of a table whose rows are selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateQuery {
+    /// IGNORE or REPLACE.
+    pub duplicates: Duplicates,
+    /// The text of the query.
+    pub text: Box<[u8]>,
+}
+
+/// What becomes of a selected row that has the key of one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    /// It is an error.
+    Refuse,
+    /// IGNORE: it is left out.
+    Ignore,
+    /// REPLACE: it takes the other's place.
+    Replace,
 }
 
 /// Options of a table; `None` where nothing is said.
@@ -260,6 +305,8 @@ pub struct ColumnSyntax {
     pub nullable: Option<bool>,
     /// DEFAULT.
     pub default: Option<DefaultSyntax>,
+    /// GENERATED ALWAYS AS, its expression as it is written.
+    pub generated: Option<Generated>,
     /// AUTO_INCREMENT.
     pub auto_increment: bool,
     /// ON UPDATE CURRENT_TIMESTAMP, with this many digits.

@@ -4,11 +4,12 @@ use super::{
     DdlContext, check as checks,
     column::{self, Draft, sizes},
     foreign_key::{self, NewKeys},
+    generated,
     key::{self, Defined},
-    storage_engine,
+    selected, storage_engine,
     syntax::{CreateTable, TableOptions},
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, plan::SelectedColumn};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
@@ -39,6 +40,7 @@ const SHOWN: [&str; 11] = [
 /// The table that a CREATE TABLE makes, with new numbers.
 pub(super) fn define(
     create: &CreateTable,
+    selected: &[SelectedColumn],
     dictionary: &Dictionary,
     database: &Database,
     related: &mut Related,
@@ -57,13 +59,20 @@ pub(super) fn define(
         )?);
     }
     create.options.charset.warn(ctx.warnings);
+    if !selected.is_empty() {
+        let (session, warnings) = (ctx.session, &mut *ctx.warnings);
+        drafts = selected::merge(&create.columns, drafts, selected, session, warnings)?;
+    }
     check_columns(&drafts)?;
+    generated::define(&mut drafts, ctx)?;
+    generated::check_primary(&create.keys, &drafts)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());
     let mut keys = create.keys.clone();
     keys.extend(foreign_key::generated_keys(&create.foreign_keys));
     foreign_key::drop_redundant(&mut keys);
     let keys = key::define(&keys, 0, &mut drafts, table, ctx.warnings)?;
+    selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
     let (primary, indexes) = with_trees(keys, rows, |_, _| ctx.engine.new_id());
@@ -95,6 +104,7 @@ pub(super) fn define(
     foreign_key::add(new, &create.foreign_keys, related, ctx)?;
     foreign_key::created(&table, dictionary, related, ctx)?;
     checks::check_foreign_keys(&table, ctx.session)?;
+    generated::check_base_columns(&table, ctx.session)?;
     Ok(table)
 }
 
@@ -206,14 +216,14 @@ pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result
 }
 
 /// Gives a copy of a definition new numbers, without rows.
-pub(super) fn renumber(table: &mut Table, ctx: &DdlContext) {
-    table.id = ctx.engine.new_id();
-    table.rows = ctx.engine.new_id();
+pub(super) fn renumber(table: &mut Table, mut new_id: impl FnMut() -> u32) {
+    table.id = new_id();
+    table.rows = new_id();
     table.since = 0;
     if let Some(primary) = &mut table.primary {
         primary.tree = table.rows;
     }
     for index in &mut table.indexes {
-        index.tree = ctx.engine.new_id();
+        index.tree = new_id();
     }
 }

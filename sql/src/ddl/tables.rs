@@ -4,15 +4,18 @@ use super::{
     DdlContext, Failure, Outcome,
     alter::{self, Altered},
     check,
-    column::{check_length, is_proper},
+    column::{check_length, is_proper, warn_of},
     convert::{Conversion, Outcome as Converted},
     duplicate, foreign_key,
+    show::{logged_definition, logged_drop},
     syntax::{Action, CreateTable},
-    table,
+    table, temporary,
 };
-use crate::{command::TableName, error::SqlError, foreign_key_text, output::Done};
+use crate::{
+    command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
+};
 use cohort_engine::{
-    txn::{Dictionary, Related, SchemaChange, TxnError},
+    txn::{Dictionary, Related, SchemaChange, TxnError, concerned_children},
     types::{Index, IndexPart, Table, TableId},
 };
 use parking_lot::Mutex;
@@ -30,20 +33,35 @@ fn check_name(dictionary: &Dictionary, database: &str, name: &str) -> Result<(),
     Ok(())
 }
 
-/// Whether the table is there already, which IF NOT EXISTS only notes.
-fn exists(
-    dictionary: &Dictionary,
-    (database, name): (&str, &str),
-    if_not_exists: bool,
-) -> Result<Option<SqlError>, SqlError> {
-    if dictionary.table(database, name).is_none() {
-        return Ok(None);
-    }
-    let error = SqlError::table_exists(name);
-    if if_not_exists {
-        Ok(Some(error))
-    } else {
-        Err(error)
+/// A table that is to be made.
+pub(super) struct Target<'a> {
+    /// Its name.
+    pub name: &'a TableName,
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
+    /// TEMPORARY.
+    pub temporary: bool,
+}
+
+impl Target<'_> {
+    /// Whether it is there already, which IF NOT EXISTS only notes. Temporary tables and others are
+    /// not in each other's way.
+    fn exists(
+        &self,
+        dictionary: &Dictionary,
+        ctx: &DdlContext<'_>,
+    ) -> Result<Option<SqlError>, SqlError> {
+        let (database, name) = ctx.resolve(self.name)?;
+        let is_there = match self.temporary {
+            true => ctx.temporary(self.name)?.is_some(),
+            false => dictionary.table(database, name).is_some(),
+        };
+        let error = SqlError::table_exists(name);
+        match (is_there, self.if_not_exists) {
+            (false, _) => Ok(None),
+            (true, true) => Ok(Some(error)),
+            (true, false) => Err(error),
+        }
     }
 }
 
@@ -51,24 +69,89 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
     let dictionary = ctx.engine.dictionary();
     let (database, name) = ctx.resolve(&create.name)?;
     check_name(&dictionary, database, name)?;
-    let note = exists(&dictionary, (database, name), create.if_not_exists)?;
+    let target = Target {
+        name: &create.name,
+        if_not_exists: create.if_not_exists,
+        temporary: create.temporary,
+    };
+    let note = target.exists(&dictionary, ctx)?;
     let Some(database) = dictionary.database(database) else {
         return Err(SqlError::unknown_database(database).into());
     };
+    temporary::check(create)?;
     let mut related = Related::default();
-    let table = table::define(create, &dictionary, database, &mut related, ctx)?;
+    let around = temporary::seen(create.temporary, &dictionary);
+    let table = table::define(create, &[], &around, database, &mut related, ctx)?;
     if let Some(note) = note {
         ctx.warnings.note(note);
         return Ok(Done::default());
     }
     check_primary_key(&table, ctx)?;
+    if create.temporary {
+        temporary::create(table, ctx);
+        return Ok(Done::default());
+    }
     let change = SchemaChange::CreateTable(table);
     ctx.change(&dictionary, change, related, text)?;
     Ok(Done::default())
 }
 
+/// A table for the rows of a query.
+pub struct CreatedTable {
+    /// Its definition, with numbers of its own.
+    pub table: Table,
+    /// Where the columns of the query go.
+    pub columns: Vec<usize>,
+    /// What else its commit has to do with.
+    pub related: Related,
+}
+
+/// The table that CREATE TABLE … SELECT makes; `None`: it is there, and IF NOT EXISTS was said.
+pub fn define_selected(
+    create: &CreateTable,
+    selected: &[SelectedColumn],
+    ctx: &mut DdlContext<'_>,
+) -> Result<Option<CreatedTable>, SqlError> {
+    let dictionary = ctx.engine.dictionary();
+    let (database, name) = ctx.resolve(&create.name)?;
+    check_name(&dictionary, database, name)?;
+    let target = Target {
+        name: &create.name,
+        if_not_exists: create.if_not_exists,
+        temporary: create.temporary,
+    };
+    if let Some(note) = target.exists(&dictionary, ctx)? {
+        ctx.warnings.note(note);
+        return Ok(None);
+    }
+    let Some(database) = dictionary.database(database) else {
+        return Err(SqlError::unknown_database(database));
+    };
+    temporary::check(create)?;
+    if !create.foreign_keys.is_empty() {
+        return Err(SqlError::foreign_key_of_selected());
+    }
+    let mut related = Related::default();
+    let around = temporary::seen(create.temporary, &dictionary);
+    let table = table::define(create, selected, &around, database, &mut related, ctx)?;
+    check_primary_key(&table, ctx)?;
+    let mut table = table;
+    if create.temporary {
+        temporary::renumber(&mut table, ctx);
+    }
+    let change = SchemaChange::CreateTable(table.clone());
+    related.children = concerned_children(&dictionary, &change);
+    let position = |column: &SelectedColumn| table.column_position(&column.name);
+    let columns = selected.iter().filter_map(position).collect();
+    Ok(Some(CreatedTable {
+        table,
+        columns,
+        related,
+    }))
+}
+
 /// 3750 for a table without a primary key, or a unique one without NULL, if one is required.
-fn check_primary_key(table: &Table, ctx: &DdlContext<'_>) -> Result<(), SqlError> {
+pub(super) fn check_primary_key(table: &Table, ctx: &DdlContext<'_>) -> Result<(), SqlError> {
     let never_null = |part: &IndexPart| {
         let column = table.columns.get(usize::from(part.column));
         column.is_some_and(|column| !column.nullable) && part.prefix.is_none()
@@ -82,29 +165,46 @@ fn check_primary_key(table: &Table, ctx: &DdlContext<'_>) -> Result<(), SqlError
 }
 
 pub(super) fn create_like(
-    name: &TableName,
+    target: &Target<'_>,
     like: &TableName,
-    if_not_exists: bool,
     text: &str,
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
     let dictionary = ctx.engine.dictionary();
-    let (database, new_name) = ctx.resolve(name)?;
-    let mut table = Table::clone(&*ctx.table(&dictionary, like)?);
+    let (database, new_name) = ctx.resolve(target.name)?;
+    if ctx.resolve(like)? == (database, new_name) {
+        return Err(SqlError::not_unique_table(new_name).into());
+    }
+    let copied = match ctx.temporary(like)? {
+        Some(own) => own,
+        None => ctx.table(&dictionary, like)?,
+    };
     check_name(&dictionary, database, new_name)?;
-    if let Some(note) = exists(&dictionary, (database, new_name), if_not_exists)? {
+    if let Some(note) = target.exists(&dictionary, ctx)? {
         ctx.warnings.note(note);
         return Ok(Done::default());
     }
+    let mut table = Table::clone(&copied);
     table.database = database.to_string();
     table.name = new_name.to_string();
     table.auto_increment_min = 0;
     table.foreign_keys.clear();
     check::copied(&mut table);
-    check::check_names(&[(None, &table)], &dictionary)?;
+    let around = temporary::seen(target.temporary, &dictionary);
+    check::check_names(&[(None, &table)], &around)?;
     table.created = table::created(ctx);
-    table::renumber(&mut table, ctx);
+    for column in &table.columns {
+        warn_of(column, ctx.warnings);
+    }
+    if target.temporary {
+        temporary::create(table, ctx);
+        return Ok(Done::default());
+    }
+    table::renumber(&mut table, || ctx.engine.new_id());
     check_primary_key(&table, ctx)?;
+    // Nobody else knows what a temporary table is like.
+    let own_text = copied.is_temporary().then(|| logged_definition(&table));
+    let text = own_text.as_deref().unwrap_or(text);
     let mut related = Related::default();
     foreign_key::created(&table, &dictionary, &mut related, ctx)?;
     let change = SchemaChange::CreateTable(table);
@@ -112,14 +212,16 @@ pub(super) fn create_like(
     Ok(Done::default())
 }
 
+/// DROP TABLE; of a name that a temporary table has, it is that one which goes.
 pub(super) fn drop(
     tables: &[TableName],
-    if_exists: bool,
+    (temporary_only, if_exists): (bool, bool),
     text: &str,
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
     let dictionary = ctx.engine.dictionary();
-    let mut found: Vec<TableId> = Vec::with_capacity(tables.len());
+    let mut own: Vec<TableId> = Vec::new();
+    let mut found: Vec<&Table> = Vec::with_capacity(tables.len());
     let mut missing: Vec<String> = Vec::new();
     for (position, table) in tables.iter().enumerate() {
         let (database, name) = ctx.resolve(table)?;
@@ -128,9 +230,11 @@ pub(super) fn drop(
                 return Err(SqlError::not_unique_table(name).into());
             }
         }
-        match dictionary.table(database, name) {
-            Some(table) => found.push(table.id),
-            None => missing.push(format!("{database}.{name}")),
+        let listed = dictionary.table(database, name);
+        match (ctx.temporary(table)?, listed) {
+            (Some(table), _) => own.push(table.id),
+            (None, Some(table)) if !temporary_only => found.push(table),
+            (None, _) => missing.push(format!("{database}.{name}")),
         }
     }
     if !missing.is_empty() {
@@ -141,14 +245,25 @@ pub(super) fn drop(
         ctx.warnings.note(error);
     }
     if !found.is_empty() {
+        // Others have no temporary tables of these names.
+        let own_text = (!own.is_empty()).then(|| logged_drop(&found));
+        let text = own_text.as_deref().unwrap_or(text);
+        let found: Vec<TableId> = found.iter().map(|table| table.id).collect();
         foreign_key::dropped(&found, &dictionary, ctx)?;
         let change = SchemaChange::DropTables(found);
         ctx.change(&dictionary, change, Related::default(), text)?;
+    }
+    for id in own {
+        ctx.engine.drop_temporary(ctx.owner, id);
     }
     Ok(Done::default())
 }
 
 pub(super) fn truncate(name: &TableName, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
+    if let Some(own) = ctx.temporary(name)? {
+        temporary::truncate(&own, ctx);
+        return Ok(Done::default());
+    }
     let dictionary = ctx.engine.dictionary();
     let table = ctx.table(&dictionary, name)?;
     foreign_key::truncated(&table, &dictionary, ctx)?;
@@ -212,7 +327,7 @@ fn whose(
 }
 
 /// "Records: 3  Duplicates: 0  Warnings: 0"
-fn records(rows: u64, warnings: u64) -> Done {
+pub(super) fn records(rows: u64, warnings: u64) -> Done {
     Done {
         affected_rows: rows,
         info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}"),
@@ -226,6 +341,9 @@ pub(super) fn alter(
     text: &str,
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
+    if let Some(own) = ctx.temporary(name)? {
+        return temporary::alter(&own, actions, ctx);
+    }
     let dictionary = ctx.engine.dictionary();
     let old = ctx.table(&dictionary, name)?;
     let place = new_place(&old, actions, &dictionary, ctx)?;
@@ -260,7 +378,7 @@ pub(super) fn alter(
 }
 
 /// Where RENAME TO puts the table.
-fn new_place(
+pub(super) fn new_place(
     old: &Table,
     actions: &[Action],
     dictionary: &Dictionary,
@@ -281,7 +399,14 @@ fn new_place(
         return Ok(None);
     }
     check_name(dictionary, database, name)?;
-    if dictionary.table(database, name).is_some() {
+    let is_taken = match old.is_temporary() {
+        true => ctx
+            .engine
+            .temporary_table(ctx.owner, database, name)
+            .is_some(),
+        false => dictionary.table(database, name).is_some(),
+    };
+    if is_taken {
         return Err(SqlError::table_exists(name));
     }
     Ok(Some((database.to_string(), name.to_string())))

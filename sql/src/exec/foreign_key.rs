@@ -20,7 +20,7 @@
 //! DELETE SET NULL. `DELETE FROM country WHERE id = 1` locks country 1, finds and locks its cities,
 //! sets to NULL the city of each person of each of them, deletes the cities, deletes country 1.
 
-use super::{ExecContext, Stop, insert::duplicate_entry, key::prefix_range};
+use super::{ExecContext, Stop, generated, insert::duplicate_entry, key::prefix_range};
 use crate::{
     error::SqlError,
     foreign_key_text,
@@ -331,6 +331,7 @@ fn update_child(
             *slot = value;
         }
     }
+    generated::fill(child, &mut row, context)?;
     let mut after = Vec::with_capacity(before.len());
     row::encode(child, &row, &mut after);
     if after == before {

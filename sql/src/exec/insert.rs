@@ -4,7 +4,7 @@ use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
     change::{Changed, delete_row, insert_row, update_row},
-    check,
+    check, generated,
     subquery::{collect, run_query},
 };
 use crate::{
@@ -387,6 +387,7 @@ impl<'p> Inserter<'p> {
         let columns = self.table.columns.len();
         self.check_required(context)?;
         context.eval.check_losses()?;
+        generated::fill(self.table, &mut self.row, context)?;
         // No constraint names the column that counts, and a row that is refused takes no number.
         if !check::accepts(self.table, &self.row, context)? {
             self.ignored += 1;

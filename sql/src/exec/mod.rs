@@ -12,6 +12,7 @@ mod check;
 mod derived;
 mod distinct;
 mod foreign_key;
+mod generated;
 mod insert;
 mod joined;
 mod key;
@@ -30,6 +31,7 @@ mod write;
 
 pub(crate) use check::check_values;
 pub use derived::Tables;
+pub(crate) use generated::fill_values;
 pub(crate) use insert::{duplicate_error, zero};
 pub use patience::Patience;
 

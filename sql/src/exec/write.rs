@@ -8,6 +8,7 @@ use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
     change::{Changed, delete_row, update_row},
+    generated,
     insert::{default_value, duplicate_error, now},
     sort::Sorter,
     tail::limit_values,
@@ -310,6 +311,7 @@ pub(super) fn encode_updated(
     context: &mut ExecContext,
 ) -> Result<(), Stop> {
     let columns = table.columns.len();
+    generated::fill(table, row, context)?;
     row::encode(table, row.get(..columns).unwrap_or_default(), image);
     if image == before || !table.columns.iter().any(|c| c.on_update_now) {
         return Ok(());
@@ -322,6 +324,7 @@ pub(super) fn encode_updated(
             }
         }
     }
+    generated::fill(table, row, context)?;
     image.clear();
     row::encode(table, row.get(..columns).unwrap_or_default(), image);
     Ok(())

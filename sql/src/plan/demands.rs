@@ -1,10 +1,10 @@
-//! What tables demand of the rows that a statement inserts or updates, beside foreign keys: CHECK
-//! constraints.
+//! What tables demand of the rows that a statement inserts or updates, beside foreign keys: the
+//! values of generated columns, and CHECK constraints.
 
 use super::{PlanSettings, Relations};
 use crate::{
     error::SqlError,
-    expr::Expr,
+    expr::{Expr, for_column},
     row_expr::{self, Purpose, Settings},
 };
 use cohort_engine::types::{Table, TableId};
@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 /// The demands of one table; slots are positions of columns.
 #[derive(Debug, Default)]
 pub struct TableDemands {
+    /// The positions of its generated columns, in order, and what they are computed with.
+    pub generated: Vec<(usize, Expr)>,
     /// The names and conditions of the CHECK constraints that are enforced, in the order in which
     /// they are looked at.
     pub checks: Vec<(String, Expr)>,
@@ -51,10 +53,18 @@ impl Demands {
 impl TableDemands {
     /// Those of a table; `None`: it has none.
     pub fn of(table: &Table, settings: Settings<'_>) -> Result<Option<TableDemands>, SqlError> {
-        if table.checks.is_empty() {
+        let row = &table.columns;
+        let mut generated = Vec::new();
+        for (position, column) in row.iter().enumerate() {
+            if let Some(computed) = &column.generated {
+                let purpose = Purpose::Generated(&column.name);
+                let value = row_expr::compile(purpose, &computed.expression, row, settings)?;
+                generated.push((position, for_column(column, value)));
+            }
+        }
+        if table.checks.is_empty() && generated.is_empty() {
             return Ok(None);
         }
-        let row = &table.columns;
         let mut checks = Vec::with_capacity(table.checks.len());
         for check in table.checks_by_name() {
             if check.enforced {
@@ -63,6 +73,6 @@ impl TableDemands {
                 checks.push((check.name.clone(), condition));
             }
         }
-        Ok(Some(TableDemands { checks }))
+        Ok(Some(TableDemands { generated, checks }))
     }
 }

@@ -242,7 +242,9 @@ impl Planner<'_> {
         if !insert.assignments.is_empty() {
             let mut row = Vec::new();
             for (at, assignment) in insert.assignments.iter().enumerate() {
-                row.push(self.assigned(&assignment.value, column(at))?);
+                let value = self.assigned(&assignment.value, column(at))?;
+                check_target(table, columns.get(at), Some(&value))?;
+                row.push(value);
             }
             return Ok((InsertRows::Values(vec![row]), 0));
         }
@@ -265,7 +267,9 @@ impl Planner<'_> {
                 }
                 let mut assigned = Vec::with_capacity(row.len());
                 for (at, value) in row.iter().enumerate() {
-                    assigned.push(self.assigned(value, column(at))?);
+                    let value = self.assigned(value, column(at))?;
+                    check_target(table, columns.get(at), Some(&value))?;
+                    assigned.push(value);
                 }
                 if i == 0 {
                     per_row = parameters(&assigned);
@@ -274,6 +278,9 @@ impl Planner<'_> {
             }
             let per_row = if rows.len() == 1 { per_row } else { 0 };
             return Ok((InsertRows::Values(rows), per_row));
+        }
+        for position in columns {
+            check_assigned(table, *position, None)?;
         }
         let mut rows = self.selected(source, columns.len(), 0)?;
         if let InsertRows::Query(query) = &mut rows
@@ -398,7 +405,9 @@ impl Planner<'_> {
             let alias = self.names().tables.first().map(|named| named.alias.clone());
             let position = column_of(table, alias.as_deref(), name)?;
             self.names().clause = "field list";
-            result.push((position, self.assigned(value, table.columns.get(position))?));
+            let value = self.assigned(value, table.columns.get(position))?;
+            check_assigned(table, position, Some(&value))?;
+            result.push((position, value));
         }
         Ok(result)
     }
@@ -420,6 +429,10 @@ impl Planner<'_> {
     }
 
     fn default_of(&mut self, column: &Column) -> Result<Default_, SqlError> {
+        if column.generated.is_some() {
+            // It is computed when the rest of the row is known.
+            return Ok(Default_::Constant(Value::Null));
+        }
         Ok(match &column.default {
             DefaultValue::None => Default_::None,
             DefaultValue::Null => Default_::Constant(Value::Null),
@@ -629,6 +642,27 @@ impl Planner<'_> {
     }
 }
 
+/// 3105 for a value of a generated column, if it is any but DEFAULT. `None`: that of a query.
+pub(super) fn check_assigned(
+    table: &Table,
+    position: usize,
+    value: Option<&Assigned>,
+) -> Result<(), SqlError> {
+    match (table.columns.get(position), value) {
+        (_, Some(Assigned::Default)) | (None, _) => Ok(()),
+        (Some(column), _) if column.generated.is_none() => Ok(()),
+        (Some(column), _) => Err(SqlError::generated_value(&column.name, &table.name)),
+    }
+}
+
+fn check_target(
+    table: &Table,
+    position: Option<&usize>,
+    value: Option<&Assigned>,
+) -> Result<(), SqlError> {
+    position.map_or(Ok(()), |position| check_assigned(table, *position, value))
+}
+
 /// Whether an UPDATE is of a join.
 pub(super) fn updates_several(update: &ast::Update) -> bool {
     !update.table.joins.is_empty() || update.from.is_some() || !is_table(&update.table.relation)
@@ -798,7 +832,10 @@ fn moves_rows(block: &Block, table: &Table, assignments: &[(usize, Assigned)]) -
     let set = |part: &cohort_engine::types::IndexPart| {
         let column = usize::from(part.column);
         assignments.iter().any(|(c, _)| *c == column)
-            || table.columns.get(column).is_some_and(|c| c.on_update_now)
+            || table
+                .columns
+                .get(column)
+                .is_some_and(|c| c.on_update_now || c.generated.is_some())
     };
     let primary = table.primary.iter().flat_map(|i| &i.parts).any(set);
     let index = super::access::index_of(table, access.index);

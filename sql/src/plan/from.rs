@@ -86,10 +86,22 @@ impl Planner<'_> {
             from.star.extend(part.star);
         }
         self.names().visible = 0..usize::MAX;
+        self.mark_inner(&from);
         if from.leaves.len() > TABLES_MAX {
             return Err(SqlError::too_many_tables(TABLES_MAX));
         }
         Ok(from)
+    }
+
+    /// The columns of the inner tables of outer joins can be NULL, whatever the tables say.
+    fn mark_inner(&mut self, from: &From) {
+        let inner = from.groups.iter().flat_map(|group| group.leaves.clone());
+        for leaf in inner {
+            let table = self.names().tables.get_mut(leaf);
+            for column in table.into_iter().flat_map(|table| &mut table.columns) {
+                column.ty.nullable = true;
+            }
+        }
     }
 
     fn joined(&mut self, table: &ast::TableWithJoins, from: &mut From) -> Result<Part, SqlError> {

@@ -10,7 +10,7 @@ use super::{
 use crate::error::SqlError;
 use cohort_engine::{
     txn::{LockMode, OnConflict},
-    types::Table,
+    types::{IndexPart, Table},
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -220,6 +220,9 @@ impl Planner<'_> {
             let table = self.names().tables.get(leaf).and_then(|t| t.table.clone());
             let column = table.as_ref().and_then(|table| table.columns.get(position));
             let value = self.assigned(value, column)?;
+            if let Some(table) = &table {
+                super::dml::check_assigned(table, position, Some(&value))?;
+            }
             match targets.iter_mut().find(|t| t.leaf == leaf) {
                 Some(target) => target.assignments.push((position, value)),
                 None => targets.push(Wanted {
@@ -250,6 +253,13 @@ impl Planner<'_> {
 fn moves(table: &Table, target: &Wanted) -> bool {
     let parts = table.primary.iter().flat_map(|key| &key.parts);
     let is_key = |position: usize| parts.clone().any(|p| usize::from(p.column) == position);
+    let is_generated = |part: &IndexPart| {
+        let column = table.columns.get(usize::from(part.column));
+        column.is_some_and(|column| column.generated.is_some())
+    };
+    if !target.assignments.is_empty() && parts.clone().any(is_generated) {
+        return true;
+    }
     target
         .assignments
         .iter()

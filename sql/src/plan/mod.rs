@@ -14,6 +14,7 @@ mod access;
 mod aggregate;
 mod cache;
 mod columns;
+mod created;
 mod cte;
 mod demands;
 mod dml;
@@ -35,6 +36,7 @@ mod window;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
+pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use demands::{Demands, TableDemands};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
@@ -72,6 +74,9 @@ pub struct PlanSettings<'a> {
     pub collation: Collation,
     /// @@div_precision_increment
     pub div_precision_increment: u8,
+    /// The version of the dictionary with the session's temporary tables; 0: it has none. So what
+    /// is compiled with them is for this session only, until they are others.
+    pub temporary: u64,
 }
 
 impl PlanSettings<'_> {
@@ -83,12 +88,14 @@ impl PlanSettings<'_> {
             sql_mode,
             collation,
             div_precision_increment,
+            temporary,
         } = *self;
         key.extend_from_slice(database.as_bytes());
         key.push(0);
         key.extend_from_slice(&sql_mode.0.to_le_bytes());
         key.extend_from_slice(&collation.id().to_le_bytes());
         key.push(div_precision_increment);
+        key.extend_from_slice(&temporary.to_le_bytes());
     }
 }
 
@@ -97,8 +104,10 @@ impl PlanSettings<'_> {
 pub struct CompileContext<'a> {
     /// The engine, for estimates.
     pub engine: &'a Engine,
-    /// The dictionary that the plan will be valid for.
+    /// The dictionary that the plan will be valid for: with the session's temporary tables.
     pub dictionary: &'a Dictionary,
+    /// That without them, in which foreign keys find each other.
+    pub stored: &'a Dictionary,
     /// The session's settings.
     pub settings: PlanSettings<'a>,
     /// The virtual tables.
@@ -114,11 +123,13 @@ pub struct CompileContext<'a> {
 }
 
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the
-/// statement's literals were lifted, and a VALUES row stands for many.
+/// statement's literals were lifted, and a VALUES row stands for many. `filling`: the table that is
+/// made for the rows of a query.
 pub fn compile(
     parsed: &Parsed,
     context: &CompileContext,
     template: bool,
+    filling: Option<&Filling>,
 ) -> Result<Plan, SqlError> {
     let mut planner = Planner {
         context,
@@ -141,6 +152,10 @@ pub fn compile(
     let mut writes = true;
     let statement = planner.behind_with(&parsed.statement)?;
     let (body, columns) = match statement {
+        ast::Statement::Query(query) if let Some(filling) = filling => {
+            let insert = planner.fill(query, filling)?;
+            (Body::Insert(Box::new(insert)), Vec::new())
+        }
         ast::Statement::Query(query) => {
             let (query, columns) = planner.top_query(query)?;
             writes = false;
@@ -181,7 +196,7 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
-    let relations = Relations::of(&body, context.dictionary)?;
+    let relations = Relations::of(&body, context.stored)?;
     planner.tables.extend(relations.table_uses());
     let demands = Demands::of(&relations, &context.settings)?;
     Ok(Plan {

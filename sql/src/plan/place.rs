@@ -621,7 +621,9 @@ fn find_zero_dates(condition: &mut Expr, from: &From, names: &Names) {
         Some(ColumnType::DateTime(_)) => Value::DateTime(DateTime::default()),
         _ => return,
     };
-    if column.ty.nullable || table.table.is_none() {
+    let mut columns = table.table.iter().flat_map(|stored| &stored.columns);
+    let stored = columns.find(|stored| stored.name == column.name);
+    if stored.is_none_or(|stored| stored.nullable) {
         return;
     }
     let leaf = leaf_of(table.first_slot, names);

@@ -843,6 +843,12 @@ impl Plan {
     pub fn changes_rows(&self) -> bool {
         !self.is_select() && !matches!(self.body, super::Body::Explain(_))
     }
+    /// The same of tables that are not temporary.
+    #[must_use]
+    pub fn changes_listed(&self) -> bool {
+        let mut written = self.tables.iter().filter(|used| used.writes);
+        self.changes_rows() && written.any(|used| !used.table.is_temporary())
+    }
     /// INSERT IGNORE and the like.
     #[must_use]
     pub fn ignores(&self) -> bool {

@@ -186,7 +186,8 @@ fn changes(body: &Body) -> Vec<(Arc<Table>, Changes)> {
     let updated = |table: &Table, assignments: &[(usize, Assigned)]| {
         let assigned = assignments.iter().map(|(position, _)| *position);
         let by_itself = table.columns.iter().enumerate();
-        let by_itself = by_itself.filter(|(_, column)| column.on_update_now);
+        let by_itself =
+            by_itself.filter(|(_, column)| column.on_update_now || column.generated.is_some());
         let positions = assigned.chain(by_itself.map(|(position, _)| position));
         Changes {
             updates: positions.filter_map(|p| u16::try_from(p).ok()).collect(),
@@ -275,6 +276,10 @@ fn relations(
     changes: &Changes,
     dictionary: &Dictionary,
 ) -> Result<TableRelations, Broken> {
+    if table.is_temporary() {
+        // It has no foreign keys, and those of others mean the table that it hides.
+        return Ok(TableRelations::default());
+    }
     let touched = |columns: &[u16]| columns.iter().any(|c| changes.updates.contains(c));
     let own = table.foreign_keys.iter();
     let own = own.filter(|key| changes.inserts || touched(&key.columns));

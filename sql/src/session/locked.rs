@@ -16,7 +16,7 @@ use crate::{
     plan::{TableUse, VirtualTables},
 };
 use cohort_engine::{
-    txn::{Engine, Owner, TableLocks, TxnError},
+    txn::{Dictionary, Engine, Owner, TableLocks, TxnError},
     types::Table,
 };
 use std::sync::Arc;
@@ -73,7 +73,10 @@ impl LockedTables {
     pub fn check(&self, uses: &[TableUse]) -> Result<(), SqlError> {
         let mut free: Vec<&Name> = self.names.iter().collect();
         let mut read_only = None;
-        for used in uses.iter().filter(|used| !used.implied) {
+        for used in uses
+            .iter()
+            .filter(|used| !used.implied && !used.table.is_temporary())
+        {
             let Some(place) = free.iter().position(|name| name.is_used_by(used)) else {
                 return Err(SqlError::table_not_locked(&used.alias));
             };
@@ -110,16 +113,22 @@ impl LockedTables {
         })
     }
     /// Whether a schema change is allowed.
-    fn check_schema(&self, change: &ddl::Statement, current: &str) -> Result<(), SqlError> {
+    fn check_schema(
+        &self,
+        change: &ddl::Statement,
+        current: &str,
+        is_temporary: impl Fn(&TableName) -> bool,
+    ) -> Result<(), SqlError> {
         use ddl::Statement as S;
         match change {
+            S::Truncate(table) | S::AlterTable { table, .. } if is_temporary(table) => Ok(()),
             S::CreateDatabase { .. } | S::AlterDatabase { .. } | S::DropDatabase { .. } => {
                 Err(SqlError::lock_or_active_transaction())
             }
             S::CreateTable(create) => self.check_named(place(&create.name, current)),
             S::CreateTableLike { name, .. } => self.check_named(place(name, current)),
             S::DropTables { tables, .. } => {
-                let mut tables = tables.iter();
+                let mut tables = tables.iter().filter(|table| !is_temporary(table));
                 tables.try_for_each(|table| self.check_written(place(table, current)))
             }
             S::DropAbsent { .. } => Ok(()),
@@ -140,13 +149,14 @@ impl LockedTables {
             }
         }
     }
-    /// Follows a schema change that was made.
-    fn follow(&mut self, change: &ddl::Statement, current: &str) {
+    /// Follows a schema change that was made, after which there is this dictionary. What became of
+    /// a temporary table is nothing to the one that it hides.
+    fn follow(&mut self, change: &ddl::Statement, current: &str, now: &Dictionary) {
+        let is_there = |(database, name): (&str, &str)| now.table(database, name).is_some();
         match change {
-            ddl::Statement::DropTables { tables, .. } => {
-                let gone: Vec<_> = tables.iter().map(|table| place(table, current)).collect();
+            ddl::Statement::DropTables { .. } => {
                 self.names
-                    .retain(|name| !gone.iter().any(|table| name.is_table(*table)));
+                    .retain(|name| is_there((&name.database, &name.table)));
             }
             ddl::Statement::RenameTables(renames) => {
                 for (from, to) in renames {
@@ -155,6 +165,9 @@ impl LockedTables {
             }
             ddl::Statement::AlterTable { table, actions, .. } => {
                 let from = place(table, current);
+                if is_there(from) {
+                    return;
+                }
                 for action in actions {
                     if let Action::RenameTo(to) = action {
                         rename(&mut self.names, from, place(to, from.0));
@@ -229,6 +242,10 @@ impl Session {
             self.check_lockable((database, name), table.writes)?;
             if self.state.table(database, name).is_some() {
                 // It is computed, and needs no lock.
+                continue;
+            }
+            if self.is_temporary(&table.name) {
+                // Nobody else can come there.
                 continue;
             }
             let alias = table.alias.as_deref().unwrap_or(name);
@@ -350,22 +367,34 @@ impl Session {
     pub(super) fn check_locked_schema(&self, change: &ddl::Statement) -> Result<(), SqlError> {
         let locked = self.locked.tables.as_ref();
         locked.map_or(Ok(()), |locked| {
-            locked.check_schema(change, &self.state.database)
+            let is_temporary = |name: &TableName| self.is_temporary(name);
+            locked.check_schema(change, &self.state.database, is_temporary)
         })
     }
 
     /// After a schema change: the names of the locked tables.
     pub(super) fn follow_schema_change(&mut self, change: &ddl::Statement) {
         if let Some(locked) = &mut self.locked.tables {
-            locked.follow(change, &self.state.database);
+            let now = self.state.instance.engine.dictionary();
+            locked.follow(change, &self.state.database, &now);
             if locked.names.is_empty() {
                 self.locked.tables = None;
             }
         }
     }
 
+    /// Whether a name is that of a temporary table.
+    fn is_temporary(&self, table: &TableName) -> bool {
+        let (database, name) = place(table, &self.state.database);
+        let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
+        engine.temporary_table(owner, database, name).is_some()
+    }
+
     /// 1100 for a table that is looked at by its own name.
     pub(super) fn check_locked_name(&self, table: &TableName) -> Result<(), SqlError> {
+        if self.is_temporary(table) {
+            return Ok(());
+        }
         let (database, name) = place(table, &self.state.database);
         match &self.locked.tables {
             Some(locked) if !self.state.is_virtual(database) => {

@@ -6,6 +6,7 @@
 
 mod account;
 mod admin;
+mod created;
 mod locked;
 mod masked;
 mod prepared;
@@ -380,11 +381,15 @@ impl Session {
                 self.clear_warnings();
                 self.state.counters().command(change.counter());
                 self.check_schema(change)?;
-                self.check_server_writable()?;
-                self.commit()?;
-                self.check_writable()?;
-                self.check_locked_schema(change)?;
-                let changed = self.change_schema(change, &statement.text, out);
+                if change.is_of_temporary() {
+                    self.enter_for_temporary(change)?;
+                } else {
+                    self.check_server_writable()?;
+                    self.commit()?;
+                    self.check_writable()?;
+                    self.check_locked_schema(change)?;
+                }
+                let changed = self.make_schema_change(change, &statement.text, params, out);
                 if changed.is_err() {
                     // The error may tell of a row, and nothing else that is left of it does.
                     let state = &self.state;
@@ -487,6 +492,7 @@ impl Session {
         self.locked = Locked::default();
         self.close_all();
         self.state.owner.forget_reads();
+        self.drop_temporary();
         let state = &mut self.state;
         state.variables = state.instance.globals.session();
         state.user_variables.clear();
@@ -615,6 +621,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.rollback();
+        self.drop_temporary();
         self.close_all();
         self.state.user_locks().release_all();
         self.state.instance.sessions.close(&self.state.entry);

@@ -10,7 +10,7 @@ use crate::{
     lexer::{Lifted, ValueKind},
     output::{ColumnMeta, Done, Output},
     parse,
-    plan::{self, Body, CompileContext, InsertRows, Plan, PlanSettings},
+    plan::{self, Body, CompileContext, Filling, InsertRows, Plan, PlanSettings},
     state::{Changes, State},
     status::{Counter, Counters},
 };
@@ -25,7 +25,7 @@ use std::sync::Arc;
 const PREPARED_CACHED_MAX: usize = 16 * 1024;
 
 /// How often a statement is compiled again because a table changed under it.
-const ATTEMPTS_MAX: usize = 16;
+pub(super) const ATTEMPTS_MAX: usize = 16;
 
 /// A prepared query or DML statement. It is compiled when it is prepared, and again when the kinds
 /// of its parameters, the types of its user variables, or a table are others than before.
@@ -145,12 +145,47 @@ impl Output for Kept {
 }
 
 impl Session {
+    /// Compiles the query that a table is made of.
+    pub(super) fn plan_query(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: &[Value],
+    ) -> Result<Arc<Plan>, SqlError> {
+        self.plan(sql, database, Params::Bound(params))
+    }
+
+    /// The same as what fills the table.
+    pub(super) fn plan_filling(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: &[Value],
+        filling: &Filling,
+    ) -> Result<Arc<Plan>, SqlError> {
+        self.plan_into(sql, database, Params::Bound(params), Some(filling))
+    }
+
     /// Compiles a text for the kinds that its parameters have.
     fn plan(&self, sql: &[u8], database: &str, params: Params<'_>) -> Result<Arc<Plan>, SqlError> {
+        self.plan_into(sql, database, params, None)
+    }
+
+    fn plan_into(
+        &self,
+        sql: &[u8],
+        database: &str,
+        params: Params<'_>,
+        filling: Option<&Filling>,
+    ) -> Result<Arc<Plan>, SqlError> {
         let state = &self.state;
         let settings = state.settings();
         let engine = &state.instance.engine;
-        let dictionary = engine.dictionary();
+        let dictionary = state.dictionary();
+        let stored = match dictionary.version() == engine.dictionary_version() {
+            true => Arc::clone(&dictionary),
+            false => engine.dictionary(),
+        };
         let variable = |scope: VariableScope, name: &str| state.variable_named(scope, name);
         let (lifted, parameters) = match params {
             Params::Lifted(lifted) => (Some(lifted), lifted.parameters()),
@@ -159,6 +194,7 @@ impl Session {
         let context = CompileContext {
             engine,
             dictionary: &dictionary,
+            stored: &stored,
             settings: self.plan_settings(database),
             virtual_tables: state,
             locked: self.locked.tables.is_some(),
@@ -168,7 +204,7 @@ impl Session {
         };
         let plan = interrupt::by(Some(Arc::clone(&state.owner)), || {
             parse::parse(sql, settings.lexer, lifted, |parsed| {
-                plan::compile(parsed, &context, lifted.is_some())
+                plan::compile(parsed, &context, lifted.is_some(), filling)
             })
         })?;
         Ok(Arc::new(plan))
@@ -195,7 +231,7 @@ impl Session {
         database: &str,
         params: &[Value],
     ) -> Result<Arc<Plan>, SqlError> {
-        let version = self.state.instance.engine.dictionary().version();
+        let version = self.state.dictionary_version();
         let plans = &self.state.instance.plans;
         let key = self.prepared_key(sql, database, params);
         if let Some(plan) = key.and_then(|key| plans.get(&key, version)) {
@@ -264,6 +300,10 @@ impl Session {
             sql_mode: settings.sql_mode,
             collation: settings.collation,
             div_precision_increment: settings.div_precision_increment,
+            temporary: match self.state.instance.engine.has_temporary(&self.state.owner) {
+                true => self.state.dictionary_version(),
+                false => 0,
+            },
         }
     }
 
@@ -283,7 +323,7 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         let instance = Arc::clone(&self.state.instance);
-        let version = instance.engine.dictionary().version();
+        let version = self.state.dictionary_version();
         if let Some(plan) = instance.plans.get(&lifted.key, version) {
             self.state.counters().count(Counter::PlanCacheHits);
             let compile = |session: &Session| session.plan_lifted(sql, lifted);
@@ -327,7 +367,7 @@ impl Session {
             query.keep(&plan, params);
             Ok(plan)
         };
-        let version = self.state.instance.engine.dictionary().version();
+        let version = self.state.dictionary_version();
         let (known, reprepared) = {
             let latest = query.latest.lock();
             let is_current = latest.plan.dictionary == version;
@@ -425,7 +465,7 @@ impl Session {
 
     /// Runs a plan, where there is room for it, in the session's transaction, or in one of its own,
     /// which ends with it.
-    fn run_in_transaction(
+    pub(super) fn run_in_transaction(
         &mut self,
         plan: Arc<Plan>,
         compile: &dyn Fn(&Session) -> Result<Arc<Plan>, SqlError>,
@@ -446,9 +486,10 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<Outcome, SqlError> {
-        if !plan.is_select() || plan.locks_exclusively() {
+        if plan.changes_listed() || plan.locks_exclusively() {
             self.check_server_writable()?;
         }
+        self.check_temporary(&plan)?;
         self.check_privileges(&plan)?;
         if plan.is_outgrown(&self.state.instance.engine) {
             plan = compile(self)?;
@@ -472,8 +513,17 @@ impl Session {
         Err(SqlError::table_definition_changed())
     }
 
+    /// 4091 for temporary tables in a distributed transaction.
+    fn check_temporary(&self, plan: &Plan) -> Result<(), SqlError> {
+        let mut tables = plan.tables.iter();
+        if self.transaction.branch.is_some() && tables.any(|used| used.table.is_temporary()) {
+            return Err(SqlError::temporary_in_xa());
+        }
+        Ok(())
+    }
+
     /// 1099 and 1100 for tables that are not locked as LOCK TABLES demands.
-    fn check_locked(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub(super) fn check_locked(&self, plan: &Plan) -> Result<(), SqlError> {
         match &self.locked.tables {
             Some(locked) => locked.check(&plan.tables),
             None => Ok(()),
@@ -482,7 +532,7 @@ impl Session {
 
     /// 1142 for accounts without privileges, unless they look at virtual tables only, and for
     /// statements that change rows and have to do with the server's own tables.
-    fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub(super) fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
         let changes = !matches!(plan.body, Body::Select(_) | Body::Explain(_));
         let refused = if !self.state.privileged {
             plan.tables.first().map(|used| &used.table)
@@ -525,7 +575,8 @@ impl Session {
             self.xa_takes_work()?;
             self.enter()?
         };
-        if characteristics.read_only && (!is_select || plan.locks_exclusively()) {
+        let changes = plan.changes_listed() || plan.locks_exclusively();
+        if characteristics.read_only && changes {
             return Err(SqlError::read_only_transaction());
         }
         let engine = self.transaction.engine.take();
@@ -587,7 +638,7 @@ impl Session {
         Ok(Some(outcome))
     }
 
-    fn execute_plan(
+    pub(super) fn execute_plan(
         &mut self,
         plan: &Plan,
         txn: &mut Txn,

@@ -6,7 +6,7 @@ use crate::{
     error::SqlError,
     output::Output,
 };
-use cohort_engine::types::Collation;
+use cohort_engine::types::{Collation, Value};
 use std::sync::Arc;
 
 /// The schema of the server's own tables: everybody may read them, only the server writes.
@@ -24,6 +24,46 @@ impl Session {
         Err(SqlError::database_access_denied(user, host, OWN_SCHEMA))
     }
 
+    /// What comes before a temporary table is made or dropped: it is done in the transaction that is
+    /// open, but not undone with it.
+    pub(super) fn enter_for_temporary(&mut self, change: &ddl::Statement) -> Result<(), SqlError> {
+        if self.transaction.branch.is_some() {
+            return Err(SqlError::temporary_in_xa());
+        }
+        let (characteristics, _) = self.enter()?;
+        if characteristics.read_only {
+            return Err(SqlError::read_only_transaction());
+        }
+        if matches!(change, ddl::Statement::DropTables { .. }) {
+            self.transaction.temporary.dropped = true;
+        } else {
+            self.transaction.temporary.made = true;
+        }
+        Ok(())
+    }
+
+    /// The session's temporary tables go.
+    pub(super) fn drop_temporary(&self) {
+        let state = &self.state;
+        state.instance.engine.drop_all_temporary(&state.owner);
+    }
+
+    /// Performs a schema change, with the rows that go with it.
+    pub(super) fn make_schema_change(
+        &mut self,
+        statement: &ddl::Statement,
+        text: &Arc<str>,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        if let ddl::Statement::CreateTable(create) = statement
+            && let Some(query) = &create.query
+        {
+            return self.create_selected(create, query, text, params, out);
+        }
+        self.change_schema(statement, text, out)
+    }
+
     /// Performs a schema change. The transaction before it is committed already.
     pub(super) fn change_schema(
         &mut self,
@@ -31,6 +71,14 @@ impl Session {
         text: &Arc<str>,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
+        let done = self.with_ddl(|ctx| ddl::execute(statement, text, ctx))?;
+        self.follow_schema_change(statement);
+        self.after_schema_change(statement);
+        self.done(done.affected_rows, done.info, out)
+    }
+
+    /// Gives what works out schema changes what it needs of the session.
+    pub(super) fn with_ddl<T>(&mut self, work: impl FnOnce(&mut DdlContext<'_>) -> T) -> T {
         let mut warnings = std::mem::take(&mut self.state.warnings);
         let state = &self.state;
         let own = state.variables.values();
@@ -51,12 +99,9 @@ impl Session {
             locks: self.locked.tables.as_ref().map(|locked| &locked.held),
             warnings: &mut warnings,
         };
-        let done = ddl::execute(statement, text, &mut ctx);
+        let result = work(&mut ctx);
         self.state.warnings = warnings;
-        let done = done?;
-        self.follow_schema_change(statement);
-        self.after_schema_change(statement);
-        self.done(done.affected_rows, done.info, out)
+        result
     }
 
     /// A session whose database is dropped has none; one whose database got another collation

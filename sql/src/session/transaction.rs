@@ -31,6 +31,15 @@ pub(super) struct Characteristics {
     pub read_only: bool,
 }
 
+/// What became of temporary tables in a transaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TemporaryChanges {
+    /// Some were made.
+    pub made: bool,
+    /// Some were dropped.
+    pub dropped: bool,
+}
+
 /// The transaction of a session.
 #[derive(Default)]
 pub(super) struct Transaction {
@@ -44,13 +53,15 @@ pub(super) struct Transaction {
     pub branch: Option<super::xa::Branch>,
     /// It passed the gate, which counts it until it ends.
     counted: bool,
+    /// What ROLLBACK will not undo.
+    pub temporary: TemporaryChanges,
     /// SAVEPOINTs in the order they were made.
     pub savepoints: Vec<(String, Savepoint)>,
 }
 
 impl Session {
     /// What the next transaction is like; SET TRANSACTION's wishes are used up.
-    fn characteristics(&mut self) -> Characteristics {
+    pub(super) fn characteristics(&mut self) -> Characteristics {
         let (isolation, read_only) = std::mem::take(&mut self.transaction.next);
         let settings = self.state.settings();
         Characteristics {
@@ -204,6 +215,7 @@ impl Session {
         self.conclude();
         self.transaction.open = None;
         self.transaction.branch = None;
+        self.transaction.temporary = TemporaryChanges::default();
         self.transaction.savepoints.clear();
         self.state.in_transaction = false;
         if std::mem::take(&mut self.transaction.counted) {
@@ -223,6 +235,7 @@ impl Session {
         if commit {
             self.commit_last()?;
         } else {
+            self.warn_of_temporary();
             self.rollback();
         }
         let by_default = self.state.settings().completion_type;
@@ -327,6 +340,17 @@ impl Session {
         Ok(())
     }
 
+    /// 1751 and 1752: what a rollback does not undo.
+    fn warn_of_temporary(&mut self) {
+        let TemporaryChanges { made, dropped } = self.transaction.temporary;
+        if made {
+            self.state.warnings.warn(SqlError::temporary_stay());
+        }
+        if dropped {
+            self.state.warnings.warn(SqlError::temporary_are_gone());
+        }
+    }
+
     /// SAVEPOINT. Without an open transaction it has no effect, as each statement is its own.
     pub(super) fn savepoint(&mut self, name: String) -> Result<(), SqlError> {
         self.state.counters().count(Counter::HandlerSavepoint);
@@ -358,6 +382,7 @@ impl Session {
             .counters()
             .count(Counter::HandlerSavepointRollback);
         self.transaction.savepoints.truncate(position + 1);
+        self.warn_of_temporary();
         let mark = self.transaction.savepoints.last().map(|(_, mark)| *mark);
         if let (Some(txn), Some(mark)) = (self.transaction.engine.as_mut(), mark) {
             txn.rollback_to(&mark);

@@ -226,7 +226,7 @@ fn find_table(session: &State, name: &TableName) -> Result<Arc<Table>, SqlError>
     if let Some(table) = catalog::virtual_table(database, &name.name) {
         return Ok(Arc::clone(&table.definition));
     }
-    let dictionary = session.instance.engine.dictionary();
+    let dictionary = session.dictionary();
     if dictionary.database(database).is_none() && !catalog::is_virtual(database) {
         return Err(SqlError::unknown_database(database));
     }

@@ -175,6 +175,7 @@ impl Instance {
             "binlog_expire_logs_seconds" => log.set_expire_logs_seconds(value),
             "thread_pool_max_transactions_limit" => self.gate.set_limit(value),
             "cohort_max_lock_bytes" => self.engine.set_max_lock_bytes(value),
+            "cohort_max_temporary_bytes" => self.engine.set_max_temporary_bytes(value),
             "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),
             // Who is refused when even SUPER is, is refused in any case.
             "read_only" if value == 0 => self.set_read_only(ReadOnly::No),

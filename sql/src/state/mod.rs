@@ -23,7 +23,7 @@ use crate::{
     warnings::Warnings,
 };
 use cohort_engine::{
-    txn::Owner,
+    txn::{Dictionary, Owner},
     types::{Collation, Decimal, Value},
 };
 use std::sync::{
@@ -103,6 +103,17 @@ impl State {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         self.variables.settings()
+    }
+    /// The dictionary as this session sees it, with its temporary tables.
+    #[must_use]
+    pub fn dictionary(&self) -> Arc<Dictionary> {
+        self.instance.engine.session_dictionary(&self.owner)
+    }
+    /// Its version: no other dictionary with temporary tables has the same.
+    #[inline]
+    #[must_use]
+    pub fn dictionary_version(&self) -> u64 {
+        self.instance.engine.session_dictionary_version(&self.owner)
     }
     /// GET_LOCK()'s locks as this session sees them.
     #[must_use]

@@ -500,6 +500,7 @@ mod tests {
         for (name, enforced) in [
             ("max_binlog_cache_size", options.max_transaction_bytes),
             ("cohort_max_lock_bytes", options.max_lock_bytes),
+            ("cohort_max_temporary_bytes", options.max_temporary_bytes),
         ] {
             let shown = find(name).unwrap().default();
             assert_eq!(shown, Value::UInt(enforced), "{name}");

@@ -49,7 +49,13 @@ pub(in crate::log) fn lenenc(out: &mut Vec<u8>, value: u64) {
 
 /// Appends a QUERY event: BEGIN or one of XA.
 pub(in crate::log) fn query_event(out: &mut Vec<u8>, session: u32, database: &str, text: &str) {
-    query(out, session, database, text, None);
+    query(out, session, database, text, None, SUPPRESS_USE);
+}
+
+/// Appends the QUERY event of a statement that makes a table, in a transaction that goes on with
+/// its rows.
+pub(in crate::log) fn creating_event(out: &mut Vec<u8>, session: u32, database: &str, text: &str) {
+    query(out, session, database, text, None, 0);
 }
 
 /// Appends the QUERY event of a DDL statement, of a session with these `flags2`. Its commit number
@@ -61,7 +67,7 @@ pub(in crate::log) fn ddl_event(
     text: &str,
     flags2: u32,
 ) -> Option<usize> {
-    query(out, session, database, text, Some(flags2))
+    query(out, session, database, text, Some(flags2), 0)
 }
 
 fn query(
@@ -70,9 +76,10 @@ fn query(
     database: &str,
     text: &str,
     ddl_flags: Option<u32>,
+    event_flags: u16,
 ) -> Option<usize> {
     let ddl = ddl_flags.is_some();
-    let start = begin(out, kind::QUERY, if ddl { 0 } else { SUPPRESS_USE });
+    let start = begin(out, kind::QUERY, event_flags);
     out.extend_from_slice(&session.to_le_bytes());
     out.extend_from_slice(&[0; 4]); // execution time in seconds
     out.push(u8::try_from(database.len()).unwrap_or(0));

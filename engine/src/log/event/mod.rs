@@ -27,7 +27,9 @@ mod xa;
 pub(super) use cursor::Cursor;
 pub(super) use decode::{Event, Flaw, Gtid, checksum, previous_gtids, query, rows};
 pub(super) use describe::{describe, uuid};
-pub(super) use encode::{begin, ddl_event, finish, lenenc, query_event, rotate, stop};
+pub(super) use encode::{
+    begin, creating_event, ddl_event, finish, lenenc, query_event, rotate, stop,
+};
 pub(super) use header::{FileHeader, FileHeaderFlaw, UNWRITTEN};
 pub(super) use table_map::table_map;
 pub(super) use xa::{XaStatement, prepared_xid, xa_prepare, xa_statement};

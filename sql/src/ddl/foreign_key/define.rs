@@ -5,6 +5,7 @@ use crate::{
     ddl::{
         DdlContext,
         column::check_length,
+        generated,
         syntax::{ForeignKeySyntax, KeyKind, KeySyntax, PartSyntax},
     },
     error::SqlError,
@@ -146,6 +147,7 @@ fn define(
         let found = new.dictionary.table(parent_database, &syntax.parent.name);
         found.map(|parent| &**parent)
     };
+    generated::check_foreign_key(syntax, table)?;
     let columns = columns(syntax, table)?;
     let parent_columns = if syntax.parent_columns.is_empty() {
         let Some(parent) = parent else {

@@ -41,6 +41,11 @@ fn check_parent(
             .get(usize::from(*position))
             .zip(parent.columns.get(found));
         if let Some((column, referenced)) = pair {
+            for used in [column, referenced] {
+                if used.is_virtual() {
+                    return Err(SqlError::foreign_key_of_virtual(name, &used.name));
+                }
+            }
             check_types(name, column, referenced)?;
         }
     }

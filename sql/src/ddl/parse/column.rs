@@ -11,7 +11,7 @@ use crate::{
     error::SqlError,
     lexer::{self, Kind},
 };
-use cohort_engine::types::{ColumnType, Value};
+use cohort_engine::types::{ColumnType, Generated, Value};
 
 /// A column and the constraints that its clauses ask for.
 pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> {
@@ -28,6 +28,7 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> 
         year_width: false,
         nullable: None,
         default: None,
+        generated: None,
         auto_increment: false,
         on_update: None,
         bytes: false,
@@ -42,9 +43,29 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> 
         serial(&mut column, &mut keys);
     } else {
         data_type(c, &mut column)?;
+        generated(c, &mut column)?;
     }
     while attribute(c, &mut column, &mut keys)? {}
     Ok((column, keys))
+}
+
+/// `[COLLATE …] [GENERATED ALWAYS] AS (expression) [VIRTUAL | STORED]`, if it is here.
+fn generated(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
+    if c.is("COLLATE") {
+        charset_clause(c, &mut column.charset)?;
+    }
+    let words = c.eat_all(&["GENERATED", "ALWAYS"]);
+    if !c.eat("AS") {
+        return if words { Err(c.error()) } else { Ok(()) };
+    }
+    c.expect_symbol("(")?;
+    let expression = c.take_expression(&[])?;
+    c.expect_symbol(")")?;
+    column.generated = Some(Generated {
+        expression,
+        stored: c.eat_any(&["VIRTUAL", "STORED"]) == Some(1),
+    });
+    Ok(())
 }
 
 fn serial(column: &mut ColumnSyntax, keys: &mut Vec<Constraint>) {
@@ -495,10 +516,8 @@ fn check(c: &mut Cursor, column: &ColumnSyntax) -> Parsed<Constraint> {
 }
 
 fn unsupported_attribute(c: &Cursor) -> Option<&'static str> {
-    const CLAUSES: [(&str, &str); 5] = [
+    const CLAUSES: [(&str, &str); 3] = [
         ("INVISIBLE", "INVISIBLE columns"),
-        ("GENERATED", "generated columns"),
-        ("AS", "generated columns"),
         ("SRID", "spatial columns"),
         ("ENGINE_ATTRIBUTE", "ENGINE_ATTRIBUTE"),
     ];

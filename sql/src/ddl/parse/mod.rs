@@ -9,7 +9,10 @@ mod column;
 mod key;
 mod options;
 
-use super::syntax::{Absent, Action, Constraint, CreateTable, KeyKind, Statement, TableOptions};
+use super::syntax::{
+    Absent, Action, Constraint, CreateQuery, CreateTable, Duplicates, KeyKind, Statement,
+    TableOptions,
+};
 use crate::{
     command::{Cursor, Parsed},
     error::SqlError,
@@ -82,11 +85,12 @@ fn create(c: &mut Cursor) -> Parsed<Statement> {
             charset: options::database_options(c)?,
         });
     }
-    if c.is("TEMPORARY") {
-        return Err(SqlError::not_supported("CREATE TEMPORARY TABLE"));
+    if c.eat("TEMPORARY") {
+        c.expect("TABLE")?;
+        return create_table(c, true);
     }
     if c.eat("TABLE") {
-        return create_table(c);
+        return create_table(c, false);
     }
     let kind = match c.eat_any(&["UNIQUE", "FULLTEXT", "SPATIAL"]) {
         Some(0) => KeyKind::Unique,
@@ -118,14 +122,20 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
             if_exists,
         });
     }
-    if c.is("TEMPORARY") {
-        return Err(SqlError::not_supported("DROP TEMPORARY TABLE"));
+    let temporary = c.eat("TEMPORARY");
+    let is_table = c.eat_any(&["TABLE", "TABLES"]).is_some();
+    if temporary && !is_table {
+        return Err(c.error());
     }
-    if c.eat_any(&["TABLE", "TABLES"]).is_some() {
+    if is_table {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
         let tables = c.list(Cursor::table)?;
         c.eat_any(&["RESTRICT", "CASCADE"]);
-        return Ok(Statement::DropTables { tables, if_exists });
+        return Ok(Statement::DropTables {
+            tables,
+            temporary,
+            if_exists,
+        });
     }
     if c.eat("INDEX") {
         let name = c.name()?;
@@ -157,9 +167,10 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
     })
 }
 
-fn create_table(c: &mut Cursor) -> Parsed<Statement> {
+fn create_table(c: &mut Cursor, temporary: bool) -> Parsed<Statement> {
     let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
     let name = c.table()?;
+    let before = c.place();
     let parenthesis = c.eat_symbol("(");
     if c.eat("LIKE") {
         let like = c.table()?;
@@ -170,20 +181,43 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
             name,
             like,
             if_not_exists,
+            temporary,
         });
-    }
-    if !parenthesis {
-        return Err(if is_query(c) { from_query() } else { c.error() });
     }
     let mut table = CreateTable {
         name,
         if_not_exists,
+        temporary,
         columns: Vec::new(),
         keys: Vec::new(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
         options: TableOptions::default(),
+        query: None,
     };
+    if parenthesis && begins_query(c) {
+        c.go_back(before);
+    } else if parenthesis {
+        columns_and_keys(c, &mut table)?;
+    }
+    while options::table_option(c, &mut table.options)? {
+        c.eat_symbol(",");
+    }
+    if c.is("PARTITION") {
+        return Err(SqlError::not_supported("PARTITION BY"));
+    }
+    table.query = query(c)?;
+    if table.query.is_none() && !parenthesis {
+        return Err(match c.at_end() {
+            true => SqlError::table_without_columns(),
+            false => c.error(),
+        });
+    }
+    Ok(Statement::CreateTable(Box::new(table)))
+}
+
+/// The columns and keys of a table, up to the parenthesis behind them.
+fn columns_and_keys(c: &mut Cursor, table: &mut CreateTable) -> Parsed<()> {
     c.list(|c| {
         let constraints = if let Some(constraint) = key::constraint(c)? {
             vec![constraint]
@@ -201,29 +235,27 @@ fn create_table(c: &mut Cursor) -> Parsed<Statement> {
         }
         Ok(())
     })?;
-    c.expect_symbol(")")?;
-    while options::table_option(c, &mut table.options)? {
-        c.eat_symbol(",");
-    }
-    if c.is("PARTITION") {
-        return Err(SqlError::not_supported("PARTITION BY"));
-    }
-    if is_query(c) {
-        return Err(from_query());
-    }
-    Ok(Statement::CreateTable(Box::new(table)))
+    c.expect_symbol(")")
 }
 
-fn is_query(c: &Cursor) -> bool {
-    [
-        "AS", "SELECT", "WITH", "IGNORE", "REPLACE", "VALUES", "TABLE",
-    ]
-    .iter()
-    .any(|word| c.is(word))
+/// [IGNORE | REPLACE] [AS] and a query, if they are here.
+fn query(c: &mut Cursor) -> Parsed<Option<CreateQuery>> {
+    let duplicates = match c.eat_any(&["IGNORE", "REPLACE"]) {
+        Some(0) => Duplicates::Ignore,
+        Some(_) => Duplicates::Replace,
+        None => Duplicates::Refuse,
+    };
+    let announced = c.eat("AS") || duplicates != Duplicates::Refuse;
+    if !begins_query(c) {
+        return if announced { Err(c.error()) } else { Ok(None) };
+    }
+    let text = c.take_rest_as_written().into();
+    Ok(Some(CreateQuery { duplicates, text }))
 }
 
-fn from_query() -> SqlError {
-    SqlError::not_supported("CREATE TABLE ... SELECT")
+fn begins_query(c: &Cursor) -> bool {
+    let words = ["SELECT", "WITH", "VALUES", "TABLE"];
+    c.is_symbol("(") || words.iter().any(|word| c.is(word))
 }
 
 fn alter(c: &mut Cursor) -> Parsed<Statement> {

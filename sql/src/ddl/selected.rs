@@ -1,0 +1,240 @@
+//! The columns that CREATE TABLE … SELECT makes of those of a query.
+
+use super::{
+    column::{self, Draft},
+    key::Defined,
+    syntax::ColumnSyntax,
+};
+use crate::{
+    error::SqlError,
+    expr::{SqlMode, Statement},
+    plan::{ColumnOrigin, SelectedColumn},
+    warnings::Warnings,
+};
+use cohort_engine::types::{Collation, Column, ColumnType, schema::DefaultValue};
+
+/// Texts of more characters become TEXT.
+const VARCHAR_MAX: u32 = 512;
+/// A computed whole number of more characters than these becomes BIGINT.
+const INT_COMPUTED: u32 = 11;
+/// Any other whole number of so many.
+const INT_OTHER: u32 = 9;
+
+/// Puts the selected columns behind those that are given. One that is given, too, keeps its type and
+/// comes in the place of the selected one, with that one's name and comment.
+pub(super) fn merge(
+    given: &[ColumnSyntax],
+    drafts: Vec<Draft>,
+    selected: &[SelectedColumn],
+    session: &Statement<'_>,
+    warnings: &mut Warnings,
+) -> Result<Vec<Draft>, SqlError> {
+    check_names(selected)?;
+    let is = |name: &str, other: &str| name.to_lowercase() == other.to_lowercase();
+    let mut drafts: Vec<Option<Draft>> = drafts.into_iter().map(Some).collect();
+    let mut behind = Vec::with_capacity(selected.len());
+    for column in selected {
+        let known = given
+            .iter()
+            .position(|syntax| is(&syntax.name, &column.name));
+        let known = known
+            .and_then(|at| drafts.get_mut(at))
+            .and_then(Option::take);
+        behind.push(match known {
+            Some(mut draft) => {
+                draft.column.name.clone_from(&column.name);
+                draft.column.comment = comment(column);
+                draft
+            }
+            None => new_draft(column, session, warnings),
+        });
+    }
+    Ok(drafts.into_iter().flatten().chain(behind).collect())
+}
+
+/// A computed column that is in the primary key has no default.
+pub(super) fn without_defaults(
+    drafts: &mut [Draft],
+    keys: &[Defined],
+    selected: &[SelectedColumn],
+) {
+    let first = drafts.len().saturating_sub(selected.len());
+    let primary = keys.iter().filter(|key| key.index.name == "PRIMARY");
+    for part in primary.flat_map(|key| &key.index.parts) {
+        let position = usize::from(part.column);
+        let column = position.checked_sub(first).and_then(|at| selected.get(at));
+        let is_new = column.is_some_and(|column| !matches!(column.origin, ColumnOrigin::Stored(_)));
+        if let Some(draft) = drafts.get_mut(position).filter(|_| is_new) {
+            draft.column.default = DefaultValue::None;
+        }
+    }
+}
+
+/// 1166 for a name that no column can have, 1060 for one that comes twice.
+fn check_names(selected: &[SelectedColumn]) -> Result<(), SqlError> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    for SelectedColumn { name, .. } in selected {
+        if !column::is_proper(name) || column::check_length(name).is_err() {
+            return Err(SqlError::wrong_column_name(name));
+        }
+        if !seen.insert(name.to_lowercase()) {
+            return Err(SqlError::duplicate_column(name));
+        }
+    }
+    Ok(())
+}
+
+fn comment(selected: &SelectedColumn) -> String {
+    match &selected.origin {
+        ColumnOrigin::Stored(column) | ColumnOrigin::Derived(column) => column.comment.clone(),
+        ColumnOrigin::Typed | ColumnOrigin::Computed | ColumnOrigin::Other => String::new(),
+    }
+}
+
+fn new_draft(selected: &SelectedColumn, session: &Statement<'_>, warnings: &mut Warnings) -> Draft {
+    let nullable = selected.ty.nullable;
+    let mut made = match &selected.origin {
+        ColumnOrigin::Stored(column) | ColumnOrigin::Derived(column) => like(column),
+        ColumnOrigin::Typed | ColumnOrigin::Computed | ColumnOrigin::Other => computed(selected),
+    };
+    made.name.clone_from(&selected.name);
+    made.nullable = nullable;
+    match &selected.origin {
+        ColumnOrigin::Stored(column) if !column.auto_increment => {
+            if nullable && made.default == DefaultValue::None {
+                made.default = DefaultValue::Null;
+            }
+        }
+        ColumnOrigin::Stored(_) => made.default = implicit(&made, session),
+        ColumnOrigin::Derived(_)
+        | ColumnOrigin::Typed
+        | ColumnOrigin::Computed
+        | ColumnOrigin::Other => {
+            made.on_update_now = false;
+            made.default = match nullable {
+                true => DefaultValue::Null,
+                false => implicit(&made, session),
+            };
+        }
+    }
+    made.auto_increment = false;
+    column::warn_of(&made, warnings);
+    Draft {
+        column: made,
+        explicit_null: false,
+        explicit_default_null: false,
+        is_written: false,
+        source: None,
+    }
+}
+
+/// A column of the same type, default and comment: what else is said of it, how its values are
+/// computed for instance, is the other table's.
+fn like(column: &Column) -> Column {
+    Column {
+        unsigned: column.unsigned,
+        zerofill: column.zerofill,
+        default: column.default.clone(),
+        auto_increment: column.auto_increment,
+        on_update_now: column.on_update_now,
+        collation: column.collation,
+        comment: column.comment.clone(),
+        display_width: column.display_width,
+        explicit_collation: column.explicit_collation,
+        members: column.members.clone(),
+        real_digits: column.real_digits,
+        ..Column::new(&column.name, column.ty)
+    }
+}
+
+/// The default of a column that has none of its own and is not NULL: what its type has for nothing.
+fn implicit(column: &Column, session: &Statement<'_>) -> DefaultValue {
+    let zeros = |scale: u8| match scale {
+        0 => "0".to_string(),
+        scale => format!("0.{}", "0".repeat(scale.into())),
+    };
+    let fraction = |fsp: u8| zeros(fsp).split_off(1);
+    let strict = session.sql_mode.has(SqlMode::STRICT);
+    let zero_dates = !(strict && session.sql_mode.has(SqlMode::NO_ZERO_DATE));
+    DefaultValue::Literal(match column.ty {
+        ColumnType::TinyInt
+        | ColumnType::SmallInt
+        | ColumnType::MediumInt
+        | ColumnType::Int
+        | ColumnType::BigInt => "0".into(),
+        ColumnType::Float | ColumnType::Double => {
+            zeros(column.real_digits.map_or(0, |(_, scale)| scale))
+        }
+        ColumnType::Decimal { scale, .. } => zeros(scale),
+        ColumnType::Char(_) | ColumnType::VarChar(_) => String::new(),
+        ColumnType::Set(_) => String::new(),
+        ColumnType::Time(fsp) => format!("00:00:00{}", fraction(fsp)),
+        ColumnType::Year => "0000".into(),
+        ColumnType::Bit(_) => return DefaultValue::of_bits(0),
+        ColumnType::Date if zero_dates => "0000-00-00".into(),
+        ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) if zero_dates => {
+            format!("0000-00-00 00:00:00{}", fraction(fsp))
+        }
+        ColumnType::Date
+        | ColumnType::DateTime(_)
+        | ColumnType::Timestamp(_)
+        | ColumnType::Text(_)
+        | ColumnType::Enum(_)
+        | ColumnType::Json => return DefaultValue::None,
+    })
+}
+
+/// The column for what is computed.
+fn computed(selected: &SelectedColumn) -> Column {
+    let ty = &selected.ty;
+    // NULL has no type: bytes, and none of them.
+    let own = ty.ty.unwrap_or(ColumnType::VarChar(0));
+    let collation = ty.collation;
+    let mut column = Column::new(&selected.name, own);
+    column.unsigned = ty.unsigned && own.is_integer();
+    column.collation = match own.has_collation() {
+        true => collation,
+        false => Collation::Binary,
+    };
+    column.ty = match own {
+        ColumnType::BigInt | ColumnType::Int => integer(own, selected),
+        ColumnType::VarChar(length) if length > VARCHAR_MAX => {
+            text_of(u64::from(length) * u64::from(collation.max_char_bytes()))
+        }
+        ColumnType::Char(length) if selected.origin == ColumnOrigin::Computed => {
+            ColumnType::VarChar(length.into())
+        }
+        // A member of a list that is not known any more is its text.
+        ColumnType::Enum(_) | ColumnType::Set(_) => ColumnType::VarChar(ty.length),
+        other => other,
+    };
+    let is_real = matches!(own, ColumnType::Float | ColumnType::Double);
+    if is_real && (1..31).contains(&ty.decimals) {
+        let digits = u8::try_from(ty.length).unwrap_or(u8::MAX);
+        column.real_digits = Some((digits, ty.decimals));
+    }
+    column
+}
+
+/// INT for a few digits, whatever MySQL computes with.
+fn integer(own: ColumnType, selected: &SelectedColumn) -> ColumnType {
+    let most = match selected.origin {
+        ColumnOrigin::Computed => INT_COMPUTED,
+        ColumnOrigin::Other => INT_OTHER,
+        ColumnOrigin::Typed | ColumnOrigin::Stored(_) | ColumnOrigin::Derived(_) => return own,
+    };
+    match selected.ty.length > most {
+        true => ColumnType::BigInt,
+        false => ColumnType::Int,
+    }
+}
+
+/// The TEXT that takes so many bytes.
+fn text_of(bytes: u64) -> ColumnType {
+    ColumnType::Text(match bytes {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        0x1_0000..=0xff_ffff => 3,
+        _ => 4,
+    })
+}
