@@ -300,3 +300,16 @@ show create table ko;
 show columns from ko;
 alter table ko add key kx (w, a), add key ks (s);
 show create table ko;
+-- JSON.
+create table js (id int primary key, c varchar(50) check (json_valid(c)), j json, ja varchar(20) as (j->>'$.a'), jb json as (json_extract(j, '$.b')) stored, n int as (json_length(j)), m int as (2 member of (jb)), key (ja), check (json_type(j) = 'OBJECT'));
+show create table js;
+insert into js (id, c, j) values (1, '{"a": 1}', '{"a": "x", "b": [1, 2]}');
+insert into js (id, c, j) values (2, '{', '{"a": "x", "b": [1, 2]}');
+insert into js (id, c, j) values (2, '1', '[1, 2]');
+insert into js (id, c, j) values (3, null, '{"a": null}');
+select id, ja, jb, n, m from js order by id;
+select id from js where ja = 'x';
+update js set j = json_set(j, '$.a', 'y', '$.b', json_array(3));
+select id, ja, jb, n, m from js order by id;
+create table jw (a int, g json as (concat('[', a)));
+insert into jw (a) values (1);
