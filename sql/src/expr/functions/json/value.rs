@@ -168,12 +168,12 @@ fn may_become(value: &Value, ty: &ExprType, context: &mut EvalContext<'_>) -> bo
         return !is_moment;
     }
     match convert::number(value, context) {
-        Some(Number::Double(x)) => !convert::is_beyond_integers(x) && !(ty.unsigned && x < 0.0),
+        Some(Number::Double(x)) => !(convert::is_beyond_integers(x) || ty.unsigned && x < 0.0),
         Some(Number::Int(n)) => !ty.unsigned || n >= 0,
         Some(Number::UInt(n)) => ty.unsigned || i64::try_from(n).is_ok(),
         Some(Number::Decimal(number)) => {
             let (whole, clipped) = convert::decimal_to_integer(&number);
-            !clipped && !(ty.unsigned && matches!(whole, Number::Int(..0)))
+            !(clipped || ty.unsigned && matches!(whole, Number::Int(..0)))
         }
         None => false,
     }
