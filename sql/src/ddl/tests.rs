@@ -121,8 +121,8 @@ fn what_is_not_there_is_refused_by_name() {
         ("CREATE TABLE e (a VECTOR)", "type VECTOR"),
         ("CREATE TABLE e (a POINT)", "type POINT"),
         (
-            "CREATE TABLE e (a INT, b INT AS (a + 1))",
-            "generated columns",
+            "CREATE TABLE e (a INT, b INT AS (DEFAULT(a)))",
+            "DEFAULT() in table definitions",
         ),
         ("CREATE TABLE e (a INT INVISIBLE)", "INVISIBLE columns"),
         (
