@@ -222,6 +222,8 @@ pub struct EvalContext<'a> {
     pub tells_once: bool,
     /// The statement has slept: before its next row it looks whether it must stop.
     pub slept: bool,
+    /// The function that made the last JSON document, for error texts; empty if it is a column's.
+    pub(super) document_of: &'static str,
     /// Bytes that were looked at since the last look whether the statement must stop.
     labour: usize,
     /// The states of RAND(seed), by the place of the call.
@@ -273,6 +275,7 @@ impl<'a> EvalContext<'a> {
             ignore: false,
             tells_once: false,
             slept: false,
+            document_of: "",
             labour: 0,
             seeds: Vec::new(),
             sets: ValueSets::new(),

@@ -91,8 +91,7 @@ pub(super) fn number(value: &Value, context: &mut EvalContext<'_>) -> Option<Num
     })
 }
 
-/// The number that a document is; 0 of what is none, with a warning that it is no such type. (An
-/// expression does not know its column's name.)
+/// The number that a document is; 0 of what is none, with a warning that it is no such type.
 pub(super) fn of_json(document: &Json, wanted: &str, context: &mut EvalContext<'_>) -> Number {
     let number = match plain(document) {
         Some(Value::Bytes(text)) => match finite_prefix_f64(&text) {
@@ -110,7 +109,8 @@ pub(super) fn of_json(document: &Json, wanted: &str, context: &mut EvalContext<'
 
 /// 3156
 fn refuse_json(wanted: &str, context: &mut EvalContext<'_>) {
-    let lost = SqlError::invalid_json_value_for_cast(wanted, "", context.row_number);
+    let lost =
+        SqlError::invalid_json_value_for_cast(wanted, context.document_of, context.row_number);
     context.warnings.warn(lost);
 }
 
@@ -330,7 +330,8 @@ fn json_integer(document: &Json, context: &mut EvalContext<'_>) -> Number {
         },
     };
     if is_beyond_integers(x) {
-        let lost = SqlError::json_value_out_of_range("INTEGER", "", context.row_number);
+        let lost =
+            SqlError::json_value_out_of_range("INTEGER", context.document_of, context.row_number);
         context.warnings.warn(lost);
     }
     f64_to_integer(x)

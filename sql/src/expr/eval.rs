@@ -110,6 +110,10 @@ impl Expr {
                     (Some(ty), Value::Member(member)) if !ty.has_members() => {
                         Cow::Borrowed(&member.text)
                     }
+                    (_, Value::Json(_)) => {
+                        context.document_of = "";
+                        Cow::Borrowed(value)
+                    }
                     _ => Cow::Borrowed(value),
                 });
             }
@@ -156,7 +160,11 @@ impl Expr {
                 functions::cast::cast(&value, &infer(expr), ty, context)?
             }
             Expr::Function { function, args, ty } => {
-                (function.eval)(&functions::Args { args, row, ty }, context)?
+                let value = (function.eval)(&functions::Args { args, row, ty }, context)?;
+                if matches!(value, Value::Json(_)) {
+                    context.document_of = function.name;
+                }
+                value
             }
             Expr::UserVariable { name, ty } => {
                 let value = context.environment.user_variable(name);
