@@ -53,6 +53,8 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["command", "expr"],
             &["parse"],
             &["variables"],
+            &["expr_text"],
+            &["row_expr"],
             &["defaults", "foreign_key_text"],
             &["advice", "plan"],
             &["exec", "state"],

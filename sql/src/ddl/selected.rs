@@ -123,6 +123,7 @@ fn new_draft(selected: &SelectedColumn, session: &Statement<'_>, warnings: &mut 
         column: made,
         explicit_null: false,
         explicit_default_null: false,
+        is_written: false,
         source: None,
     }
 }
