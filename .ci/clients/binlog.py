@@ -6,6 +6,7 @@ do to other tables stands there, too, and says that nobody must do it again.
 The tool's name is in COHORT_MYSQLBINLOG.
 """
 
+import json
 import os
 import pathlib
 import random
@@ -20,7 +21,15 @@ import pymysql
 from cohort import Cohort
 
 CLIENTS, KEYS, SECONDS = 6, 500, 5
+TABLES = "t", "child", "docs"
 RETRY = (1062, 1205, 1213, 1452)
+
+
+def document(text):
+    """A JSON document of all kinds of values, small or with large offsets."""
+    values = [None, True, -1, 70000, 2**40, 2**64 - 1, 0.5, text, "é \\ \""]
+    return json.dumps({"n": random.choice(values), "list": values, "nested": {"": {}, "a": []},
+                       "long": "x" * random.choice((0, 70000))})
 
 
 def write(server, state):
@@ -40,6 +49,8 @@ def write(server, state):
                         ("UPDATE t SET s = %s WHERE id BETWEEN %s AND %s", (text, key, key + 3)),
                         ("DELETE FROM t WHERE id = %s", (key,)),
                         ("INSERT INTO child VALUES (%s, %s)", (key, (key + 1) % KEYS)),
+                        ("REPLACE INTO docs VALUES (%s, %s)", (key, document(text))),
+                        ("UPDATE docs SET j = JSON_SET(j, '$.n', %s) WHERE id = %s", (key, key + 1)),
                     )))
                 cursor.execute(random.choice(("COMMIT", "COMMIT", "ROLLBACK")))
             except pymysql.MySQLError as error:
@@ -51,7 +62,7 @@ def write(server, state):
             state["failures"].append(error)
 
 
-ROW = re.compile(r"^### (INSERT INTO|UPDATE|DELETE FROM) `app`\.`(t|child)`$")
+ROW = re.compile(r"^### (INSERT INTO|UPDATE|DELETE FROM) `app`\.`(t|child|docs)`$")
 VALUE = re.compile(r"^###   @(\d+)=(NULL|-?\d+|'[^']*')")
 
 
@@ -77,7 +88,7 @@ def replay(text, tables):
             part = line[4:]
             values[part] = {}
         elif kind and (match := VALUE.match(line)):
-            values[part][int(match[1])] = match[2].strip("'")
+            values[part][int(match[1])] = match[2].strip("'").replace(r"\\", "\\")
         elif kind and not line.startswith("###"):
             apply()
             kind = None
@@ -98,6 +109,7 @@ def main():
         setup.execute("CREATE TABLE app.t (id INT PRIMARY KEY, s VARCHAR(200), n INT, KEY (n))")
         setup.execute("CREATE TABLE app.child (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) "
                       "REFERENCES app.t (id) ON DELETE CASCADE)")
+        setup.execute("CREATE TABLE app.docs (id INT PRIMARY KEY, j JSON)")
         state = {"killed": False, "failures": []}
         threads = [threading.Thread(target=write, args=(server, state)) for _ in range(CLIENTS)]
         for thread in threads:
@@ -110,7 +122,7 @@ def main():
         assert not state["failures"], state["failures"]
         server.start()
         cursor = server.connect(database="app").cursor()
-        recovered = {table: stored(cursor, table) for table in ("t", "child")}
+        recovered = {table: stored(cursor, table) for table in TABLES}
         assert all(recovered.values()), "there are rows to compare"
         cursor.execute("SELECT COUNT(*) FROM child LEFT JOIN t ON t.id = child.t "
                        "WHERE t.id IS NULL")
@@ -123,7 +135,7 @@ def main():
         cursor.execute("SHOW BINARY LOG STATUS")
         in_use, end = cursor.fetchone()[:2]
         assert files[-1].name == in_use and files[-1].stat().st_size > end, (files[-1], in_use)
-        tables, cascades = {"t": {}, "child": {}}, 0
+        tables, cascades = {table: {} for table in TABLES}, 0
         for file in files:
             done = subprocess.run(
                 [tool, "--verify-binlog-checksum", "-vv", "--base64-output=decode-rows", file],

@@ -22,6 +22,7 @@ const SCHEMA: [&str; 5] = [
      n DECIMAL(20, 5), c CHAR(20), v VARCHAR(100) COLLATE utf8mb4_bin, vb VARBINARY(40), \
      t TEXT, l LONGBLOB, da DATE, tm TIME(3), dt DATETIME(6), ts TIMESTAMP NULL, y YEAR, \
      en ENUM('a', 'b', 'c'), se SET('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'), b1 BIT, b9 BIT(9), fd FLOAT(7, 3), \
+     j JSON, \
      KEY (i, c), UNIQUE KEY (v(10)), KEY (dt DESC, n), KEY (tm, y, vb, x), \
      KEY (en, se DESC, b9))",
     "CREATE TABLE t (a INT PRIMARY KEY, b INT NOT NULL, KEY (b))",

@@ -186,6 +186,7 @@ errors! {
     1287 b"HY000" deprecated_calc_found_rows() "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two separate queries instead.";
     1288 b"HY000" not_updatable(table, statement) "The target table {table} of the {statement} is not updatable";
     1291 b"HY000" duplicated_member(column, text, kind) "Column '{column}' has duplicated value '{text}' in {kind}";
+    1287 b"HY000" deprecated_json_merge() "'JSON_MERGE' is deprecated and will be removed in a future release. Please use JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead";
     1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
@@ -277,6 +278,7 @@ errors! {
     3029 b"HY000" aggregate_order(position) "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated query";
     3057 b"42000" wrong_user_lock_name(name) "Incorrect user-level lock name '{name}'. The name is empty, NULL, or can not be expressed in the current character-set.";
     3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
+    3064 b"HY000" incorrect_type(argument, function) "Incorrect type for argument {argument} in function {function}.";
     3065 b"HY000" order_by_not_in_select(position, column, mode) "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {mode}";
     3102 b"HY000" generated_with_disallowed(column) "Expression of generated column '{column}' contains a disallowed function.";
     3104 b"HY000" foreign_key_of_generated(clause) "Cannot define foreign key with {clause} clause on a generated column.";
@@ -286,8 +288,24 @@ errors! {
     3108 b"HY000" generated_dependency(column) "Column '{column}' has a generated column dependency.";
     3109 b"HY000" generated_of_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
     3135 b"HY000" modes_belong_together() "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
+    3140 b"22032" invalid_json_text(why, at, column) "Invalid JSON text: \"{why}\" at position {at} in value for column '{column}'.";
+    3141 b"22032" invalid_json_argument(argument, function, why, at) "Invalid JSON text in argument {argument} to function {function}: \"{why}\" at position {at}.";
+    3143 b"42000" invalid_json_path(at) "Invalid JSON path expression. The error is around character position {at}.";
+    3144 b"22032" invalid_json_charset(charset) "Cannot create a JSON value from a string with CHARACTER SET '{charset}'.";
+    3146 b"22032" invalid_type_for_json(argument, function) "Invalid data type for JSON data in argument {argument} to function {function}; a JSON string or JSON type is required.";
+    3149 b"42000" invalid_json_path_wildcard() "In this situation, path expressions may not contain the * and ** tokens or an array range.";
+    3150 b"22032" json_value_too_big() "The JSON value is too big to be stored in a JSON column.";
+    3151 b"22032" json_key_too_big() "The JSON object contains a key name that is too long.";
+    3152 b"42000" json_used_as_key(column) "JSON column '{column}' supports indexing only via generated columns on a specified JSON path.";
+    3153 b"42000" vacuous_json_path() "The path expression '$' is not allowed in this context.";
+    3154 b"42000" bad_one_or_all(function) "The oneOrAll argument to {function} may take these values: 'one' or 'all'.";
+    3155 b"22003" json_value_out_of_range(to, column, row) "Out of range JSON value for CAST to {to} from column {column} at row {row}";
+    3156 b"22018" invalid_json_value_for_cast(to, column, row) "Invalid JSON value for CAST to {to} from column {column} at row {row}";
+    3157 b"22032" json_too_deep() "The JSON document exceeds the maximum depth.";
+    3158 b"22032" json_null_key() "JSON documents may not contain NULL member names.";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
+    3165 b"42000" no_json_array_cell() "A path expression is not a path to a cell in an array.";
     3502 b"HY000" hash_not_supported() "This storage engine does not support the HASH index algorithm, storage engine default was used instead.";
     3503 b"42Y07" no_such_database(name) "Database '{name}' doesn't exist";
     3504 b"HY000" too_many_enum_members(column) "Too many enumeration values for column {column}.";
@@ -324,6 +342,8 @@ errors! {
     3602 b"HY000" grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    3966 b"22035" missing_json_value(function) "No value was found by '{function}' on the specified path.";
+    3967 b"22034" several_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 b"HY000" regexp_out_of_bounds() "Index out of bounds in regular expression search.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
@@ -464,6 +484,22 @@ impl From<Broken> for SqlError {
 
 /// What becomes of a transaction's error, except `DuplicateKey` and `ForeignKey`, which only the statement that
 /// met it can word (it knows the row and the table).
+impl SqlError {
+    /// Of a text that is no JSON the error names the table, too, which an assignment does not know.
+    #[must_use]
+    pub fn in_table(mut self, table: &str) -> SqlError {
+        const INVALID_JSON_TEXT: u16 = 3140;
+        let column = "in value for column '";
+        if self.code == INVALID_JSON_TEXT
+            && let Some(at) = self.message.rfind(column)
+        {
+            self.message
+                .insert_str(at + column.len(), &format!("{table}."));
+        }
+        self
+    }
+}
+
 impl From<TxnError> for SqlError {
     fn from(error: TxnError) -> SqlError {
         match error {

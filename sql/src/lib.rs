@@ -13,6 +13,7 @@ mod expr;
 mod expr_text;
 mod foreign_key_text;
 mod interrupt;
+mod json;
 pub mod lexer;
 mod output;
 mod parse;

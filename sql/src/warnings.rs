@@ -27,7 +27,7 @@ impl Level {
 
 /// What strict mode does not let pass in a statement that stores data: values cut or converted to
 /// what they are not, functions of what they do not take.
-const LOSSES: [u16; 7] = [1260, 1264, 1265, 1292, 1411, 1441, 3020];
+const LOSSES: [u16; 9] = [1260, 1264, 1265, 1292, 1411, 1441, 3020, 3155, 3156];
 
 /// One condition of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]

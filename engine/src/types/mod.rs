@@ -4,6 +4,7 @@
 pub mod collation;
 pub mod decimal;
 pub mod id;
+pub mod json;
 pub mod key;
 pub mod member;
 pub mod row;
@@ -14,6 +15,7 @@ pub mod xid;
 
 pub use collation::{Charset, Collation};
 pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
+pub use json::Json;
 pub use member::Members;
 pub use schema::{
     Check, Column, ColumnType, ForeignKey, Generated, Index, IndexPart, ReferentialAction, Table,

@@ -62,6 +62,8 @@ pub enum ColumnType {
     Set(u8),
     /// BIT(n): so many bits (1–64), in as few bytes as hold them.
     Bit(u8),
+    /// JSON.
+    Json,
 }
 
 /// What a column gets when an INSERT does not name it.
@@ -524,6 +526,7 @@ impl Column {
             | ColumnType::Timestamp(_)
             | ColumnType::Year
             | ColumnType::Bit(_) => 0,
+            ColumnType::Json => u32::MAX,
         }
     }
 
@@ -551,6 +554,7 @@ impl Column {
             ColumnType::Year => 1,
             ColumnType::Enum(width) | ColumnType::Set(width) => width.into(),
             ColumnType::Bit(bits) => bits.div_ceil(8).into(),
+            ColumnType::Json => self.max_bytes(),
         }
     }
 
@@ -612,6 +616,7 @@ impl Column {
             ColumnType::Enum(_) => self.members_text("enum"),
             ColumnType::Set(_) => self.members_text("set"),
             ColumnType::Bit(bits) => format!("bit({bits})"),
+            ColumnType::Json => "json".to_string(),
         };
         if self.unsigned {
             text.push_str(" unsigned");

@@ -1,6 +1,9 @@
 //! The values that expressions compute and rows hold.
 
-use super::temporal::{Date, DateTime, Time};
+use super::{
+    json::Json,
+    temporal::{Date, DateTime, Time},
+};
 use std::sync::Arc;
 
 /// An exact number of up to 65 digits.
@@ -34,6 +37,8 @@ pub enum Value {
     DateTime(DateTime),
     /// A value of an ENUM or SET column: a number and a text.
     Member(Arc<Member>),
+    /// A JSON document.
+    Json(Json),
 }
 
 impl Value {

@@ -122,6 +122,7 @@ fn wire_type(meta: &ColumnMeta) -> u8 {
         Some(ColumnType::Timestamp(_)) => column::TIMESTAMP,
         Some(ColumnType::Year) => column::YEAR,
         Some(ColumnType::Bit(_)) => column::BIT,
+        Some(ColumnType::Json) => column::JSON,
     }
 }
 

@@ -44,6 +44,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &[
                 "collations",
                 "interrupt",
+                "json",
                 "lexer",
                 "temporary",
                 "user_locks",

@@ -259,7 +259,8 @@ fn lengths(column: &Column) -> Option<(u64, u64)> {
         | ColumnType::DateTime(_)
         | ColumnType::Timestamp(_)
         | ColumnType::Year
-        | ColumnType::Bit(_) => return None,
+        | ColumnType::Bit(_)
+        | ColumnType::Json => return None,
     })
 }
 
@@ -290,7 +291,8 @@ fn digits(column: &Column) -> (Value, Value) {
         | ColumnType::Timestamp(_)
         | ColumnType::Year
         | ColumnType::Enum(_)
-        | ColumnType::Set(_) => return (Value::Null, Value::Null),
+        | ColumnType::Set(_)
+        | ColumnType::Json => return (Value::Null, Value::Null),
     };
     (number(precision), number(0))
 }

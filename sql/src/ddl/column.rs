@@ -260,6 +260,12 @@ fn typed(
         }),
     };
     check_varchar(&syntax.name, ty, collation)?;
+    if let (ColumnType::Json, Some(wanted)) = (ty, wanted)
+        && !wanted.is_binary()
+    {
+        let binary = Collation::Binary.name();
+        return Err(SqlError::collation_mismatch(wanted.name(), binary));
+    }
     Ok((ty, collation, explicit))
 }
 
@@ -326,6 +332,11 @@ fn comment(text: &str, name: &str) -> Result<String, SqlError> {
     Ok(text.to_string())
 }
 
+/// Whether a default must be an expression.
+fn takes_no_literal(column: &Column) -> bool {
+    matches!(column.ty, ColumnType::Text(_) | ColumnType::Json)
+}
+
 /// The default of a column: 1067 if it is not of its type.
 pub(super) fn default_value(
     column: &Column,
@@ -343,7 +354,7 @@ pub(super) fn default_value(
             let kept = defaults::define(&column.name, text, session)?;
             Ok(DefaultValue::Expression(kept))
         }
-        DefaultSyntax::Value(_) if matches!(column.ty, ColumnType::Text(_)) => {
+        DefaultSyntax::Value(_) if takes_no_literal(column) => {
             Err(SqlError::blob_cannot_have_default(&column.name))
         }
         // A member is told by its text alone.
@@ -355,7 +366,7 @@ pub(super) fn default_value(
             literal(column, named.ok_or_else(invalid)?, session)
         }
         DefaultSyntax::Value(value) => literal(column, value.clone(), session),
-        DefaultSyntax::Bits(_) if matches!(column.ty, ColumnType::Text(_)) => {
+        DefaultSyntax::Bits(_) if takes_no_literal(column) => {
             Err(SqlError::blob_cannot_have_default(&column.name))
         }
         DefaultSyntax::Bits(bytes) if column.ty.has_collation() => {
@@ -428,6 +439,7 @@ pub(super) fn sizes(column: &Column) -> (u32, u32) {
         }
         // A pointer and the length.
         ColumnType::Text(width) => (8 + u32::from(width), u32::MAX),
+        ColumnType::Json => (12, u32::MAX),
         ColumnType::Char(_)
         | ColumnType::TinyInt
         | ColumnType::SmallInt

@@ -165,6 +165,9 @@ fn index_part(
         return Err(SqlError::key_part_zero(&column.name));
     }
     let char_bytes = u64::from(column.collation.max_char_bytes());
+    if column.ty == ColumnType::Json {
+        return Err(SqlError::json_used_as_key(&column.name));
+    }
     let is_text = matches!(column.ty, ColumnType::Text(_));
     let mut prefix = syntax.prefix;
     let bytes = match prefix {

@@ -179,7 +179,8 @@ fn implicit(column: &Column, session: &Statement<'_>) -> DefaultValue {
         | ColumnType::DateTime(_)
         | ColumnType::Timestamp(_)
         | ColumnType::Text(_)
-        | ColumnType::Enum(_) => return DefaultValue::None,
+        | ColumnType::Enum(_)
+        | ColumnType::Json => return DefaultValue::None,
     })
 }
 

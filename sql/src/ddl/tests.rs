@@ -118,8 +118,12 @@ fn other_engines_of_mysql_are_replaced_with_a_warning() {
 fn what_is_not_there_is_refused_by_name() {
     let mut bench = Bench::new();
     for (sql, what) in [
-        ("CREATE TABLE e (a JSON)", "type JSON"),
+        ("CREATE TABLE e (a VECTOR)", "type VECTOR"),
         ("CREATE TABLE e (a POINT)", "type POINT"),
+        (
+            "CREATE TABLE e (a INT, b INT AS (DEFAULT(a)))",
+            "DEFAULT() in table definitions",
+        ),
         ("CREATE TABLE e (a INT INVISIBLE)", "INVISIBLE columns"),
         (
             "CREATE TABLE e (a INT, KEY ((a + 1)))",

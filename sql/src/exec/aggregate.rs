@@ -15,12 +15,16 @@ use crate::{
         BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept,
         order, text,
     },
+    json,
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
-use cohort_engine::types::{Collation, ColumnType, Value};
+use cohort_engine::types::{
+    Collation, ColumnType, Json, Value,
+    json::{Key, Node, Tree},
+};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 /// The groups of a block.
 pub(super) struct Groups<'b> {
@@ -197,6 +201,8 @@ enum Accumulated {
     Moments(f64, f64),
     Value(Value),
     Texts(Vec<(Vec<Value>, Vec<u8>)>),
+    /// Documents to be put together.
+    Json(Vec<Json>),
 }
 
 /// The value of an aggregate's argument for a row: of those on bits of numbers, its bits.
@@ -227,6 +233,8 @@ pub(super) fn argument(
         | AggregateFunction::BitOr
         | AggregateFunction::BitXor
         | AggregateFunction::Variance { .. }
+        | AggregateFunction::JsonArray
+        | AggregateFunction::JsonObject
         | AggregateFunction::GroupConcat(_) => eval(expr, row, context),
     }
 }
@@ -244,6 +252,9 @@ impl State {
                 AggregateFunction::BitOr | AggregateFunction::BitXor => Accumulated::Bits(0),
                 AggregateFunction::Variance { .. } => Accumulated::Moments(0.0, 0.0),
                 AggregateFunction::GroupConcat(_) => Accumulated::Texts(Vec::new()),
+                AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                    Accumulated::Json(Vec::new())
+                }
                 _ => Accumulated::Nothing,
             },
         }
@@ -287,6 +298,9 @@ impl State {
             self.count += 1;
             return self.add_text(aggregate, (&value, &more), run, context, memory);
         }
+        if aggregate.function.makes_json() {
+            memory.take_row(std::slice::from_ref(&value))?;
+        }
         self.take(aggregate, value)?;
         Ok(())
     }
@@ -308,6 +322,13 @@ impl State {
             AggregateFunction::BitXor => self.bits(BinaryOp::BitXor, value)?,
             AggregateFunction::Variance { .. } => self.moments(double(&value)),
             AggregateFunction::GroupConcat(_) => {}
+            AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                if let (Accumulated::Json(documents), Value::Json(document)) =
+                    (&mut self.value, value)
+                {
+                    documents.push(document);
+                }
+            }
         }
         Ok(())
     }
@@ -465,6 +486,7 @@ impl State {
             (AggregateFunction::BitOr | AggregateFunction::BitXor, Accumulated::Nothing) => {
                 Value::Bytes(vec![0; bits_length(aggregate)])
             }
+            (_, Accumulated::Json(documents)) => together(&documents)?,
             (_, Accumulated::Nothing) => Value::Null,
             (_, Accumulated::Integer(sum)) => exact_sum(BigDecimal::from(sum), aggregate),
             (_, Accumulated::Decimal(sum)) => exact_sum(sum, aggregate),
@@ -479,6 +501,30 @@ impl State {
             _ => Value::Null,
         })
     }
+}
+
+/// Arrays as one array, objects as one object; of none, NULL.
+fn together(documents: &[Json]) -> Result<Value, SqlError> {
+    let mut elements = Vec::new();
+    let mut members = BTreeMap::new();
+    for document in documents {
+        match document.root() {
+            Node::Array(array) => elements.extend(array.iter().map(|node| node.to_tree())),
+            // The last one of several of a name counts.
+            Node::Object(object) => members.extend(
+                object
+                    .iter()
+                    .map(|(key, node)| (Key::from(key), node.to_tree())),
+            ),
+            Node::Scalar(_) => {}
+        }
+    }
+    let tree = match documents.first().map(Json::root) {
+        Some(Node::Object(_)) => Tree::Object(members),
+        Some(_) => Tree::Array(elements),
+        None => return Ok(Value::Null),
+    };
+    json::document(&tree).map(Value::Json)
 }
 
 /// How long the binary strings are that an aggregate on bits is of: its type has a byte more.

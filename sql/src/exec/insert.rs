@@ -291,7 +291,8 @@ impl<'p> Inserter<'p> {
         let value = if value.is_null() && self.auto == Some(position) {
             value
         } else {
-            assign_from(column, value, origin, &mut context.eval)?
+            assign_from(column, value, origin, &mut context.eval)
+                .map_err(|error| error.in_table(&self.table.name))?
         };
         self.put(position, value);
         Ok(())
@@ -580,7 +581,8 @@ pub(super) fn default_value(
         Some(Default_::Expression(expr)) => {
             let value = eval(expr, row, &mut context.eval)?;
             let origin = || Origin::of_expr(expr);
-            Ok(assign_from(column, value, origin, &mut context.eval)?)
+            let assigned = assign_from(column, value, origin, &mut context.eval);
+            Ok(assigned.map_err(|error| error.in_table(&table.name))?)
         }
         Some(Default_::None) | None => {
             if column.auto_increment {

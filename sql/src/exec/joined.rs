@@ -132,7 +132,8 @@ fn values(
                 run.run_subqueries(&computed.subqueries, context)?;
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
                 let origin = || Origin::of_expr(&computed.expr);
-                assign_from(column, value, origin, &mut context.eval)?
+                assign_from(column, value, origin, &mut context.eval)
+                    .map_err(|error| error.in_table(&target.table.name))?
             }
             Assigned::Default => {
                 let default = target.defaults.get(*position);

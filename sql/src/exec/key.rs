@@ -393,7 +393,7 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
             Some(n) => Fit::Exact(Value::Double(n)),
             None => Fit::Unusable,
         },
-        ColumnType::Float => Fit::Unusable,
+        ColumnType::Float | ColumnType::Json => Fit::Unusable,
         ty @ (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_)) => {
             match (value, ty) {
                 (Value::Bytes(bytes), ColumnType::Char(length))

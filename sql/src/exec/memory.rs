@@ -43,6 +43,7 @@ pub(crate) fn size(row: &[Value]) -> usize {
         .iter()
         .map(|value| match value {
             Value::Bytes(bytes) => bytes.capacity() + 16,
+            Value::Json(json) => json.bytes().len() + 32,
             Value::Decimal(_) => 64,
             // Shared with the definition, or of a few members.
             Value::Member(_) => 16,

@@ -284,7 +284,8 @@ pub(super) fn assign_all(
                 }
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
                 let origin = || Origin::of_expr(&computed.expr);
-                assign_from(column, value, origin, &mut context.eval)?
+                assign_from(column, value, origin, &mut context.eval)
+                    .map_err(|error| error.in_table(&table.name))?
             }
             Assigned::Default => {
                 let default = defaults.get(*position);

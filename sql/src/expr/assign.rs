@@ -7,10 +7,15 @@ use super::{
     infer,
     types::NOT_FIXED,
 };
-use crate::{error::SqlError, text::DECIMALS_BYTES};
+use crate::{
+    error::SqlError,
+    json::{self, Flaw},
+    text::{DECIMALS_BYTES, json::print},
+};
 use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
-    Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Time, Value,
+    Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Json, Time, Value,
+    json::Scalar,
     member::without_end_spaces,
     temporal::{self, Parsed, SECOND},
 };
@@ -147,6 +152,15 @@ pub fn assign_from(
             };
             assign(column, value, context)
         }
+        Value::Bytes(bytes) if column.ty == ColumnType::Json => {
+            let source = Some((Vec::new(), origin().collation));
+            Target {
+                column,
+                context,
+                source,
+            }
+            .store(Value::Bytes(bytes))
+        }
         Value::Bytes(bytes)
             if column.ty.is_string()
                 && (column.is_binary() || !column.collation.charset().is_as_stored()) =>
@@ -177,7 +191,11 @@ pub fn for_column(column: &Column, expr: Expr) -> Expr {
         let expr = Box::new(expr);
         return Expr::Cast { expr, ty };
     }
-    if column.ty.has_collation() || column.ty.is_temporal() && column.ty != ColumnType::Year {
+    let is_json = column.ty == ColumnType::Json;
+    if is_json
+        || column.ty.has_collation()
+        || column.ty.is_temporal() && column.ty != ColumnType::Year
+    {
         expr
     } else {
         as_number(expr)
@@ -201,6 +219,7 @@ pub fn implicit_default(column: &Column) -> Value {
         ColumnType::Time(_) => Value::Time(Time::default()),
         ColumnType::DateTime(_) | ColumnType::Timestamp(_) => Value::DateTime(DateTime::default()),
         ColumnType::Year | ColumnType::Bit(_) => Value::UInt(0),
+        ColumnType::Json => Value::Json(Json::scalar(&Scalar::Null)),
         ColumnType::Enum(_) | ColumnType::Set(_) => member(column, 0),
         ColumnType::TinyInt
         | ColumnType::SmallInt
@@ -233,8 +252,14 @@ impl Target<'_, '_> {
             {
                 member.text.clone()
             }
+            Value::Json(document) if self.column.ty != ColumnType::Json => {
+                self.unwrapped(&document)
+            }
             value => value,
         };
+        if value.is_null() {
+            return Ok(implicit_default(self.column));
+        }
         match self.column.ty {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
             ColumnType::Decimal { precision, scale } => self.decimal(&value, precision, scale),
@@ -248,6 +273,7 @@ impl Target<'_, '_> {
             ColumnType::Enum(_) => self.one(&value),
             ColumnType::Set(_) => self.several(&value),
             ColumnType::Bit(bits) => self.bits(&value, bits),
+            ColumnType::Json => self.json(value),
             ColumnType::TinyInt
             | ColumnType::SmallInt
             | ColumnType::MediumInt
@@ -295,6 +321,66 @@ impl Target<'_, '_> {
             self.context.warnings.warn(error);
         }
         Ok(implicit_default(self.column))
+    }
+
+    /// A document as the column takes it: a number, a moment, or else a text. What is none is told.
+    fn unwrapped(&mut self, document: &Json) -> Value {
+        let context = &mut *self.context;
+        match self.column.ty {
+            ColumnType::TinyInt
+            | ColumnType::SmallInt
+            | ColumnType::MediumInt
+            | ColumnType::Int
+            | ColumnType::BigInt => convert::of_json(document, "INTEGER", context).into_value(),
+            ColumnType::Float | ColumnType::Double => {
+                convert::of_json(document, "DOUBLE", context).into_value()
+            }
+            ColumnType::Decimal { .. } => {
+                convert::of_json(document, "DECIMAL", context).into_value()
+            }
+            ColumnType::Date => moment(document, "DATE", context),
+            ColumnType::Time(_) => moment(document, "TIME", context),
+            ColumnType::DateTime(_) | ColumnType::Timestamp(_) => {
+                moment(document, "DATETIME/TIMESTAMP", context)
+            }
+            ColumnType::Char(_)
+            | ColumnType::VarChar(_)
+            | ColumnType::Text(_)
+            | ColumnType::Year
+            | ColumnType::Enum(_)
+            | ColumnType::Set(_)
+            | ColumnType::Bit(_)
+            | ColumnType::Json => {
+                let mut text = Vec::new();
+                print(&document.root(), &mut text);
+                Value::Bytes(text)
+            }
+        }
+    }
+
+    /// A document, or the one that a text is; 3140 of all else. (No mode takes it.)
+    fn json(&mut self, value: Value) -> Result<Value, SqlError> {
+        let name = &self.column.name;
+        let text = match value {
+            Value::Json(document) => return Ok(Value::Json(document)),
+            Value::Bytes(text) => text,
+            _ => {
+                let why = "not a JSON text, may need CAST";
+                return Err(SqlError::invalid_json_text(why, 0, name));
+            }
+        };
+        if self
+            .source
+            .as_ref()
+            .is_some_and(|(_, from)| from.is_binary())
+        {
+            return Err(SqlError::invalid_json_charset(Collation::Binary.name()));
+        }
+        let tree = json::parse(&String::from_utf8_lossy(&text)).map_err(|flaw| match flaw {
+            Flaw::Invalid(why, at) => SqlError::invalid_json_text(why, at, name),
+            Flaw::TooDeep => SqlError::json_too_deep(),
+        })?;
+        json::document(&tree).map(Value::Json)
     }
 
     fn integer(&mut self, value: &Value) -> Result<Value, SqlError> {
@@ -851,6 +937,11 @@ impl Target<'_, '_> {
         }
         Ok(Value::UInt(year as u64))
     }
+}
+
+/// The moment that a document is; NULL, which is told, if it is none.
+fn moment(document: &Json, wanted: &str, context: &mut EvalContext<'_>) -> Value {
+    convert::moment_of_json(document, wanted, context).unwrap_or(Value::Null)
 }
 
 /// The number that some bytes are; `None` if they are too many.

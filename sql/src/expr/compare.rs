@@ -6,9 +6,10 @@ use super::{
     EvalContext,
     convert::{self, Number, number},
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, json::atom};
 use cohort_engine::types::{
     Collation, DateTime, Decimal, Value,
+    json::{self, Node, Scalar},
     temporal::{self},
 };
 use std::cmp::Ordering;
@@ -38,6 +39,15 @@ pub(super) fn compare_with(
         (Value::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
         (Value::Bytes(a), Value::Bytes(b)) => Ok(Some(collation.compare(a, b))),
         (Value::Null, _) | (_, Value::Null) => Ok(None),
+        (Value::Json(a), Value::Json(b)) => Ok(Some(json::compare(&a.root(), &b.root()))),
+        (Value::Json(document), other) => {
+            let other = Node::Scalar(atom(other, None, false));
+            Ok(Some(json::compare(&document.root(), &other)))
+        }
+        (other, Value::Json(document)) => {
+            let other = Node::Scalar(atom(other, None, false));
+            Ok(Some(json::compare(&other, &document.root())))
+        }
         (Value::Member(member), other) if is_number(other) => {
             let number = Value::Int(member.signed());
             compare_with(&number, other, collation, strict, context)
@@ -67,7 +77,8 @@ fn is_number(value: &Value) -> bool {
         | Value::Date(_)
         | Value::Time(_)
         | Value::DateTime(_)
-        | Value::Member(_) => false,
+        | Value::Member(_)
+        | Value::Json(_) => false,
     }
 }
 
@@ -194,6 +205,7 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
         (_, Value::Null) => Ordering::Greater,
         (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
         (Value::Member(a), Value::Member(b)) => a.number.cmp(&b.number),
+        (Value::Json(a), Value::Json(b)) => json::order(&a.root(), &b.root()),
         (Value::Int(a), Value::UInt(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Value::UInt(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
@@ -278,11 +290,62 @@ pub fn hash_key(value: &Value, collation: Collation, key: &mut Vec<u8>) {
         }
         // As their texts, with which they are compared.
         Value::Member(member) => hash_key(&member.text, collation, key),
+        Value::Json(document) => json_key(&document.root(), key),
         Value::Date(date) => moment_key(date.at_midnight(), key),
         Value::DateTime(moment) => moment_key(*moment, key),
         Value::Time(time) => {
             key.push(6);
             key.extend_from_slice(&time.micros.to_le_bytes());
+        }
+    }
+}
+
+/// The key of a document: that of a number is the number's.
+fn json_key(node: &Node<'_>, key: &mut Vec<u8>) {
+    let count = |tag: u8, count: usize, key: &mut Vec<u8>| {
+        key.push(tag);
+        key.extend_from_slice(&(count as u64).to_le_bytes());
+    };
+    match node {
+        Node::Array(array) => {
+            count(7, array.len(), key);
+            array.iter().for_each(|element| json_key(&element, key));
+        }
+        Node::Object(object) => {
+            count(8, object.len(), key);
+            for (name, member) in object.iter() {
+                count(9, name.len(), key);
+                key.extend_from_slice(name.as_bytes());
+                json_key(&member, key);
+            }
+        }
+        Node::Scalar(Scalar::Null) => key.push(10),
+        Node::Scalar(Scalar::Bool(truth)) => key.extend_from_slice(&[11, (*truth).into()]),
+        Node::Scalar(Scalar::Text(text)) => {
+            count(12, text.len(), key);
+            key.extend_from_slice(text.as_bytes());
+        }
+        Node::Scalar(Scalar::Opaque(_, bytes)) => {
+            count(13, bytes.len(), key);
+            key.extend_from_slice(bytes);
+        }
+        Node::Scalar(Scalar::Date(date)) => {
+            key.push(14);
+            moment_key(date.at_midnight(), key);
+        }
+        Node::Scalar(Scalar::Time(time)) => {
+            hash_key(&Value::Time(*time), Collation::Binary, key);
+        }
+        Node::Scalar(Scalar::DateTime(moment)) => moment_key(*moment, key),
+        Node::Scalar(Scalar::Int(n)) => hash_key(&Value::Int(*n), Collation::Binary, key),
+        Node::Scalar(Scalar::UInt(n)) => hash_key(&Value::UInt(*n), Collation::Binary, key),
+        // Equal numbers have equal digits.
+        Node::Scalar(Scalar::Double(x)) => {
+            let exact = convert::f64_to_decimal(*x);
+            hash_key(&Value::Decimal(Box::new(exact)), Collation::Binary, key);
+        }
+        Node::Scalar(Scalar::Decimal(number)) => {
+            hash_key(&Value::Decimal(number.clone()), Collation::Binary, key);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Conversions between values, in expressions: what is lost is warned of (1292), never refused.
 
 use super::{EvalContext, ExprType};
-use crate::error::SqlError;
+use crate::{error::SqlError, json::plain};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use cohort_engine::types::{
-    Collation, ColumnType, Date, DateTime, Decimal, Time, Value, decimal,
+    Collation, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
     temporal::{self, SECOND},
 };
 use std::borrow::Cow;
@@ -81,12 +81,67 @@ pub(super) fn number(value: &Value, context: &mut EvalContext<'_>) -> Option<Num
         Value::Decimal(n) => Number::Decimal((**n).clone()),
         Value::Bytes(text) => Number::Double(text_to_f64(text, context)),
         Value::Member(member) => Number::Int(member.signed()),
+        // Arithmetic on it is floating point.
+        Value::Json(document) => Number::Double(of_json(document, "DOUBLE", context).to_f64()),
         Value::Date(date) => Number::Int(date.to_number()),
         Value::Time(time) => with_fraction(time.to_number(), time.micros % SECOND),
         Value::DateTime(moment) => {
             with_fraction(moment.to_number(), moment.micros.cast_signed() % SECOND)
         }
     })
+}
+
+/// The number that a document is; 0 of what is none, with a warning that it is no such type. (An
+/// expression does not know its column's name.)
+pub(super) fn of_json(document: &Json, wanted: &str, context: &mut EvalContext<'_>) -> Number {
+    let number = match plain(document) {
+        Some(Value::Bytes(text)) => match finite_prefix_f64(&text) {
+            (x, false) => return Number::Double(x),
+            (x, true) => Number::Double(x),
+        },
+        Some(value) if !value.is_null() && !is_temporal(&value) => {
+            return number(&value, context).unwrap_or(Number::Int(0));
+        }
+        _ => Number::Int(0),
+    };
+    refuse_json(wanted, context);
+    number
+}
+
+/// 3156
+fn refuse_json(wanted: &str, context: &mut EvalContext<'_>) {
+    let lost = SqlError::invalid_json_value_for_cast(wanted, "", context.row_number);
+    context.warnings.warn(lost);
+}
+
+fn is_temporal(value: &Value) -> bool {
+    matches!(value, Value::Date(_) | Value::Time(_) | Value::DateTime(_))
+}
+
+/// The value that a document is where a date or time is wanted: a date, a time, or a text; with a
+/// warning, nothing of all others.
+pub(super) fn moment_of_json(
+    document: &Json,
+    wanted: &str,
+    context: &mut EvalContext<'_>,
+) -> Option<Value> {
+    let fits = |text: &[u8]| {
+        if wanted == "TIME" {
+            temporal::parse_time(text).is_some_and(|parsed| !parsed.truncated)
+        } else {
+            temporal::parse(text)
+                .is_some_and(|parsed| !parsed.truncated && parsed.value.date.is_valid())
+        }
+    };
+    match plain(document) {
+        Some(Value::Bytes(text)) if fits(&text) => Some(Value::Bytes(text)),
+        Some(Value::Time(time)) if wanted == "TIME" => Some(Value::Time(time)),
+        Some(value @ (Value::Date(_) | Value::DateTime(_))) if wanted != "TIME" => Some(value),
+        _ => {
+            refuse_json(wanted, context);
+            None
+        }
+    }
 }
 
 /// hhmmss and the like, with microseconds if there are any.
@@ -236,6 +291,7 @@ pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Nu
         // A fraction of a second is rounded by the clock: 23:59:59.9 is the next day.
         Value::DateTime(moment) => Number::Int(rounded(*moment, context).to_number()),
         Value::Time(time) => Number::Int(time.round(0).to_number()),
+        Value::Json(document) => json_integer(document, context),
         other => match number(other, context)? {
             Number::Decimal(n) => {
                 // To a signed one, unless it is asked for another.
@@ -255,6 +311,29 @@ pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Nu
             integer => integer,
         },
     })
+}
+
+/// The same of a document.
+fn json_integer(document: &Json, context: &mut EvalContext<'_>) -> Number {
+    let x = match plain(document) {
+        Some(Value::Bytes(text)) => {
+            let IntegerText { number, lost } = integer_prefix(text.trim_ascii());
+            if lost {
+                refuse_json("INTEGER", context);
+            }
+            return number;
+        }
+        _ => match of_json(document, "INTEGER", context) {
+            Number::Double(x) => x,
+            Number::Decimal(number) => return decimal_to_integer(&number).0,
+            integer => return integer,
+        },
+    };
+    if is_beyond_integers(x) {
+        let lost = SqlError::json_value_out_of_range("INTEGER", "", context.row_number);
+        context.warnings.warn(lost);
+    }
+    f64_to_integer(x)
 }
 
 /// A moment without a fraction of a second; after the last second there is no time.
@@ -342,6 +421,16 @@ pub(super) fn decimal(value: &Value, context: &mut EvalContext<'_>) -> Option<De
         }
         return Some(exact.number);
     }
+    if let Value::Json(document) = value {
+        if let Some(Value::Bytes(text)) = plain(document) {
+            let exact = text_to_decimal(&text);
+            if exact.garbage {
+                refuse_json("DECIMAL", context);
+            }
+            return Some(exact.number);
+        }
+        return Some(of_json(document, "DECIMAL", context).into_decimal());
+    }
     number(value, context).map(Number::into_decimal)
 }
 
@@ -405,6 +494,10 @@ pub(super) fn datetime_of(
         Value::Date(date) => return Some(date.at_midnight()),
         Value::Time(time) => return time_to_datetime(*time, context),
         Value::Bytes(text) => temporal::parse(text),
+        Value::Json(document) => {
+            let value = moment_of_json(document, "DATETIME/TIMESTAMP", context)?;
+            return datetime_of(&value, takes, context);
+        }
         other => moment_of_number(&number(other, context)?),
     };
     let parsed = parsed.filter(|parsed| accepted(parsed.value.date, takes, context));
@@ -494,6 +587,10 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
     match value {
         Value::Date(date) => return Some(*date),
         Value::Time(time) => return day_of_time(*time, context),
+        Value::Json(document) => {
+            let value = moment_of_json(document, "DATE", context)?;
+            return date(&value, takes, context);
+        }
         Value::Bytes(text) => {
             let parsed = temporal::parse(text);
             if !parsed.is_some_and(|parsed| accepted(parsed.value.date, takes, context)) {
@@ -550,6 +647,10 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
         Value::DateTime(moment) => return Some(moment.time()),
         Value::Date(_) => return Some(Time::default()),
         Value::Bytes(text) => temporal::parse_time(text),
+        Value::Json(document) => {
+            let value = moment_of_json(document, "TIME", context)?;
+            return time(&value, context);
+        }
         // As a signed one.
         Value::UInt(n) if *n > i64::MAX.cast_unsigned() => {
             return time(&Value::Int(n.cast_signed()), context);
@@ -603,6 +704,11 @@ pub fn for_variable(value: Value, decimals: u8) -> Value {
             Value::Bytes(out)
         }
         Value::Float(x) => Value::Double(x.into()),
+        Value::Json(_) => {
+            let mut out = Vec::new();
+            text(&value, decimals, &mut out);
+            Value::Bytes(out)
+        }
         Value::Member(member) => member.text.clone(),
         value => value,
     }
@@ -644,7 +750,8 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
         | (ColumnType::Time(_), Value::Time(_))
         | (ColumnType::DateTime(_) | ColumnType::Timestamp(_), Value::DateTime(_))
         | (ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_), Value::Bytes(_))
-        | (ColumnType::Enum(_) | ColumnType::Set(_), _) => value,
+        | (ColumnType::Enum(_) | ColumnType::Set(_), _)
+        | (ColumnType::Json, _) => value,
         (ColumnType::Decimal { scale: wanted, .. }, Value::Decimal(number))
             if scale(number) <= i64::from(wanted) =>
         {

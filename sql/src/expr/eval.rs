@@ -11,7 +11,11 @@ use super::{
     types::coercibility,
 };
 use crate::error::SqlError;
-use cohort_engine::types::{Collation, ColumnType, Value, collation::Pattern};
+use cohort_engine::types::{
+    Collation, ColumnType, Value,
+    collation::Pattern,
+    json::{Node, Scalar, compare as compare_json},
+};
 use std::{borrow::Cow, cmp::Ordering};
 
 /// Evaluates an expression on a row. A quotient has more digits than its type shows: see
@@ -54,6 +58,11 @@ pub(super) fn truth_of(value: &Value, context: &mut EvalContext<'_>) -> Option<b
     match value {
         Value::Null => None,
         Value::Int(n) => Some(*n != 0),
+        // Whatever is not the number 0.
+        Value::Json(json) => {
+            let zero = Node::Scalar(Scalar::Int(0));
+            Some(compare_json(&json.root(), &zero).is_ne())
+        }
         other => convert::number(other, context).map(|number| !number.is_zero()),
     }
 }
@@ -276,6 +285,20 @@ impl Expr {
         }
     }
 
+    /// What IF and CASE decide by: of a document the number that it is.
+    pub(super) fn decision(
+        &self,
+        row: &[Value],
+        context: &mut EvalContext<'_>,
+    ) -> Result<Option<bool>, SqlError> {
+        if !infer(self).is_json() {
+            return self.truth(row, context);
+        }
+        let value = self.raw(row, context)?;
+        let number = convert::number(&value, context);
+        Ok(number.map(|number| !number.is_zero()))
+    }
+
     fn case<'r, 'c: 'r>(
         &'r self,
         ty: &ExprType,
@@ -318,7 +341,7 @@ impl Expr {
                             let value = operand.beside(Cow::Borrowed(value), &when);
                             compare(&value, &when, *collation, context)? == Some(Ordering::Equal)
                         }
-                        None => when.truth(row, context)? == Some(true),
+                        None => when.decision(row, context)? == Some(true),
                     };
                     if fits {
                         return Ok(Some(then));

@@ -88,7 +88,8 @@ impl Class {
             | Value::Date(_)
             | Value::Time(_)
             | Value::DateTime(_)
-            | Value::Member(_) => Class::Other,
+            | Value::Member(_)
+            | Value::Json(_) => Class::Other,
         }
     }
 }

@@ -63,6 +63,11 @@ impl BinaryOp {
                 | BinaryOp::ShiftRight
         )
     }
+    /// AND, OR, XOR
+    #[must_use]
+    pub(super) fn is_logical(self) -> bool {
+        matches!(self, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
+    }
     /// `=`, `<=>`, `<>`, `<`, `<=`, `>`, `>=`
     #[must_use]
     pub fn is_comparison(self) -> bool {

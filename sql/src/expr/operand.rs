@@ -17,12 +17,12 @@ use super::{
     EvalContext, Expr, ExprType,
     convert::{self, Number},
     describe::describe,
-    functions::AsNumber,
+    functions::{self, AsNumber},
     infer,
     types::NOT_FIXED,
 };
 use crate::error::SqlError;
-use cohort_engine::types::{ColumnType, Value};
+use cohort_engine::types::{ColumnType, Json, Value};
 use std::borrow::Cow;
 
 impl Expr {
@@ -144,6 +144,11 @@ impl Expr {
     #[inline]
     pub(super) fn beside<'r>(&self, value: Cow<'r, Value>, other: &Value) -> Cow<'r, Value> {
         match (&*value, other) {
+            (Value::Null | Value::Json(_), Value::Json(_)) => value,
+            (_, Value::Json(_)) => match Json::new(&functions::json::atom(self, &value)) {
+                Ok(json) => Cow::Owned(Value::Json(json)),
+                Err(_) => value,
+            },
             (
                 Value::Bytes(text),
                 Value::Int(_)

@@ -40,6 +40,8 @@ pub struct ExprType {
     pub decimals: u8,
     /// Whether clients see a TIMESTAMP in a DATETIME, which is one that has become local time.
     pub was_timestamp: bool,
+    /// Whether it is true or false, which in JSON is no number.
+    pub truth: bool,
 }
 
 /// `decimals` of floating point numbers.
@@ -61,6 +63,7 @@ impl ExprType {
             length: 0,
             decimals: 0,
             was_timestamp: false,
+            truth: false,
         }
     }
 
@@ -74,6 +77,7 @@ impl ExprType {
             length,
             decimals,
             was_timestamp: false,
+            truth: false,
         }
     }
 
@@ -86,7 +90,10 @@ impl ExprType {
     /// The integer of one digit that comparisons yield.
     #[must_use]
     pub fn boolean() -> ExprType {
-        ExprType::numeric(ColumnType::BigInt, false, 1, 0)
+        ExprType {
+            truth: true,
+            ..ExprType::numeric(ColumnType::BigInt, false, 1, 0)
+        }
     }
 
     /// An integer of so many characters.
@@ -159,6 +166,7 @@ impl ExprType {
             length,
             decimals: NOT_FIXED,
             was_timestamp: false,
+            truth: false,
         }
     }
 
@@ -166,6 +174,16 @@ impl ExprType {
     #[must_use]
     pub fn bytes(length: u32) -> ExprType {
         ExprType::string(length, Collation::Binary, coercibility::LITERAL)
+    }
+
+    /// A computed JSON document.
+    #[must_use]
+    pub fn json() -> ExprType {
+        ExprType {
+            collation: Collation::Utf8mb4Bin,
+            coercibility: coercibility::IMPLICIT,
+            ..ExprType::numeric(ColumnType::Json, false, u32::MAX, NOT_FIXED)
+        }
     }
 
     /// DATE, TIME, DATETIME, TIMESTAMP or YEAR.
@@ -196,6 +214,10 @@ impl ExprType {
                 ExprType::string(column.max_bytes(), column.collation, coercibility::IMPLICIT)
             }
             ColumnType::Bit(bits) => ExprType::numeric(column.ty, true, bits.into(), 0),
+            ColumnType::Json => ExprType {
+                collation: Collation::Binary,
+                ..ExprType::json()
+            },
             ColumnType::Enum(_) => {
                 let length = column.members.longest();
                 ExprType::string(length, column.collation, coercibility::IMPLICIT)
@@ -244,6 +266,7 @@ impl ExprType {
     /// The type of a slot that holds the computed value: a TIMESTAMP has become local time.
     #[must_use]
     pub fn computed(mut self) -> ExprType {
+        self.truth = false;
         match self.ty {
             Some(ColumnType::Timestamp(fsp)) => {
                 self.ty = Some(ColumnType::DateTime(fsp));
@@ -253,6 +276,7 @@ impl ExprType {
                 self.length = 23;
             }
             Some(ty) if ty.is_string() => self.decimals = NOT_FIXED,
+            Some(ColumnType::Json) => return ExprType::json().nullable_if(self.nullable),
             _ => {}
         }
         self
@@ -269,12 +293,16 @@ impl ExprType {
         self
     }
 
-    /// As a text: of a BIT that is its bytes.
+    /// As a text: of a BIT that is its bytes, of a JSON document what is shown of it.
     #[must_use]
     pub fn with_bytes(self) -> ExprType {
         match self.ty {
             Some(ColumnType::Bit(_)) => {
                 ExprType::string(self.length, Collation::Binary, coercibility::IMPLICIT)
+                    .nullable_if(self.nullable)
+            }
+            Some(ColumnType::Json) => {
+                ExprType::string(self.length, Collation::Utf8mb4Bin, coercibility::IMPLICIT)
                     .nullable_if(self.nullable)
             }
             _ => self,
@@ -325,6 +353,12 @@ impl ExprType {
         self.is_string() && self.collation.is_binary()
     }
 
+    /// Whether it yields JSON documents.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        self.ty == Some(ColumnType::Json)
+    }
+
     /// Whether it yields DATE, TIME, DATETIME or TIMESTAMP.
     #[must_use]
     pub fn is_temporal(&self) -> bool {
@@ -353,6 +387,7 @@ impl ExprType {
             Some(ColumnType::Bit(bits)) => DECIMALS_BYTES + bits.div_ceil(8),
             None => NOT_FIXED,
             Some(ty) if ty.has_collation() => NOT_FIXED,
+            Some(ColumnType::Json) => NOT_FIXED,
             Some(_) => self.decimals,
         }
     }
@@ -369,7 +404,8 @@ impl ExprType {
             Some(ColumnType::Set(_)) => SET,
             _ => 0,
         };
-        if self.collation.is_binary() && !matches!(self.ty, Some(ColumnType::Bit(_))) {
+        let is_json = self.is_json();
+        if is_json || self.collation.is_binary() && !matches!(self.ty, Some(ColumnType::Bit(_))) {
             flags |= BINARY;
         }
         ColumnMeta {
@@ -387,8 +423,17 @@ impl ExprType {
             unsigned: self.unsigned,
             not_null: !self.nullable,
             collation: self.collation,
-            length: self.length.saturating_mul(self.collation.max_char_bytes()),
-            decimals: self.decimals,
+            length: match (is_json, self.collation) {
+                (false, _) | (true, Collation::Binary) => {
+                    self.length.saturating_mul(self.collation.max_char_bytes())
+                }
+                // As many whole characters as there can be.
+                (true, _) => self.length - self.length % self.collation.max_char_bytes(),
+            },
+            decimals: match (is_json, self.collation) {
+                (true, Collation::Binary) => 0,
+                _ => self.decimals,
+            },
             flags,
         }
     }
@@ -483,6 +528,16 @@ impl ExprType {
 }
 
 fn common_of_two(a: &ExprType, b: &ExprType) -> ExprType {
+    if a.is_json() && b.is_json() {
+        return ExprType::json();
+    }
+    if a.is_json() || b.is_json() {
+        let (a, b) = (a.with_bytes(), b.with_bytes());
+        return ExprType {
+            length: u32::MAX,
+            ..common_of_unlike(&a, &b)
+        };
+    }
     if a.is_string() != b.is_string() {
         let (a, b) = (a.with_bytes(), b.with_bytes());
         return common_of_unlike(&a, &b);
@@ -635,6 +690,10 @@ impl ExprType {
     /// Whether arithmetic on it is floating point: strings are, and what is not known yet.
     #[must_use]
     pub fn is_floating(&self) -> bool {
-        self.is_string() || matches!(self.ty, None | Some(ColumnType::Double | ColumnType::Float))
+        self.is_string()
+            || matches!(
+                self.ty,
+                None | Some(ColumnType::Double | ColumnType::Float | ColumnType::Json)
+            )
     }
 }

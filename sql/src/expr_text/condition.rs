@@ -57,6 +57,7 @@ pub fn is_condition(expr: &Expr, mode: SqlMode) -> bool {
         | Expr::Between { .. }
         | Expr::Like { .. }
         | Expr::RLike { .. }
+        | Expr::MemberOf(_)
         | Expr::Exists { .. }
         | Expr::AnyOp { .. }
         | Expr::AllOp { .. } => true,
@@ -212,11 +213,18 @@ impl Printer {
                 };
                 self.is_null(operand, negate)?
             }
+            Expr::MemberOf(member) => not_if(negate, self.member_of(member)?),
             Expr::Function(function) => not_if(negate, self.call(function)?),
             Expr::Value(value) => not_if(negate, self.literal(&value.value)?),
             other => return Err(SqlError::not_supported(other)),
         };
         Ok(Some(text))
+    }
+
+    fn member_of(&self, member: &ast::MemberOf) -> Text {
+        let ast::MemberOf { value, array } = member;
+        let (value, array) = (self.value(value)?, self.value(array)?);
+        Ok(format!("{value} member of ({array})"))
     }
 
     fn is_null(&self, expr: &Expr, negated: bool) -> Text {

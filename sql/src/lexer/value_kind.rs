@@ -49,6 +49,8 @@ impl ValueKind {
             Value::Bytes(text) if text.len() <= TEXT_LENGTH_MAX as usize => ValueKind::Text,
             Value::Bytes(_) => ValueKind::LongText,
             Value::Member(member) => ValueKind::of(&member.text),
+            // Variables and parameters hold its text.
+            Value::Json(_) => ValueKind::LongText,
             Value::Date(_) => ValueKind::Date,
             Value::Time(_) => ValueKind::Time,
             Value::DateTime(_) => ValueKind::DateTime,

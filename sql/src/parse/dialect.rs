@@ -1,8 +1,12 @@
 //! sqlparser's MySQL dialect with MySQL's operator precedence.
 
-use crate::interrupt;
+use crate::{expr::JSON_VALUE, interrupt};
 use sqlparser::{
-    ast::{CastKind, DataType, Expr, Statement, UnaryOperator},
+    ast::{
+        CastKind, CharacterLength, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+        FunctionArgumentList, FunctionArguments, Ident, ObjectName, Statement, UnaryOperator,
+        Value,
+    },
     dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
@@ -18,6 +22,9 @@ pub(super) struct MySql(MySqlDialect);
 const SHIFT: u8 = 27;
 /// Of the signs, `~`, `!` and the operator BINARY: above `^`.
 const UNARY: u8 = 46;
+
+/// Of `->` and `->>`: above all others.
+const ARROW: u8 = 48;
 
 /// Passes methods on to the library's dialect.
 macro_rules! delegate {
@@ -96,6 +103,9 @@ impl Dialect for MySql {
                 expr: Box::new(expr),
             }));
         }
+        if is_json_value(parser) {
+            return Some(json_value(parser));
+        }
         if is_query_in_parentheses(parser) {
             return Some(query_in_parentheses(parser));
         }
@@ -127,6 +137,7 @@ impl Dialect for MySql {
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
             Token::ShiftLeft | Token::ShiftRight => Some(Ok(SHIFT)),
+            Token::Arrow | Token::LongArrow => Some(Ok(ARROW)),
             _ => self.0.get_next_precedence(parser),
         }
     }
@@ -183,6 +194,99 @@ fn in_list(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>
         list,
         negated,
     }))
+}
+
+/// Whether `JSON_VALUE(` follows.
+fn is_json_value(parser: &Parser) -> bool {
+    let is_name = match parser.peek_nth_token_no_skip(0).token {
+        Token::Word(word) => {
+            word.quote_style.is_none() && word.value.eq_ignore_ascii_case("JSON_VALUE")
+        }
+        _ => false,
+    };
+    is_name && is_token(parser, 1, &Token::LParen)
+}
+
+/// `JSON_VALUE(document, path [RETURNING type] [… ON EMPTY] [… ON ERROR])` as a call that says all
+/// of it in its arguments: see `resolve::call::JSON_VALUE`.
+fn json_value(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let name = parser.parse_identifier()?;
+    parser.expect_token(&Token::LParen)?;
+    let document = parser.parse_expr()?;
+    parser.expect_token(&Token::Comma)?;
+    let path = Expr::Value(parser.parse_value()?);
+    let data_type = if word_follows(parser, "RETURNING") {
+        parser.advance_token();
+        parser.parse_data_type()?
+    } else {
+        let length = 512;
+        DataType::Varchar(Some(CharacterLength::IntegerLength { length, unit: None }))
+    };
+    let null = || Expr::Value(Value::Null.with_empty_span());
+    let ty = Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(null()),
+        data_type,
+        format: None,
+    };
+    let (mut on_empty, mut on_error) = (None, None);
+    while on_error.is_none() && !is_token(parser, 0, &Token::RParen) {
+        let clause = if parser.parse_keyword(Keyword::NULL) {
+            null()
+        } else if parser.parse_keyword(Keyword::ERROR) {
+            Expr::Value(Value::Boolean(true).with_empty_span())
+        } else {
+            parser.expect_keyword(Keyword::DEFAULT)?;
+            if is_word(parser, 0, &[Keyword::NULL]) {
+                return parser.expected_ref("a literal", parser.peek_token_ref());
+            }
+            let minus = parser.consume_token(&Token::Minus);
+            let mut default = Expr::Value(parser.parse_value()?);
+            if minus {
+                let op = UnaryOperator::Minus;
+                let expr = Box::new(default);
+                default = Expr::UnaryOp { op, expr };
+            }
+            Expr::Nested(Box::new(default))
+        };
+        parser.expect_keyword(Keyword::ON)?;
+        if on_empty.is_none() && parser.parse_keyword(Keyword::EMPTY) {
+            on_empty = Some(clause);
+        } else {
+            parser.expect_keyword(Keyword::ERROR)?;
+            on_error = Some(clause);
+        }
+    }
+    parser.expect_token(&Token::RParen)?;
+    let (on_empty, on_error) = (on_empty.unwrap_or_else(null), on_error.unwrap_or_else(null));
+    let args = [document, path, ty, on_empty, on_error];
+    Ok(call(Ident::with_span(name.span, JSON_VALUE), args.into()))
+}
+
+/// A call with nothing but arguments.
+fn call(name: Ident, args: Vec<Expr>) -> Expr {
+    let args = args.into_iter().map(FunctionArgExpr::Expr);
+    Expr::Function(Function {
+        name: ObjectName::from(vec![name]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args.map(FunctionArg::Unnamed).collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+fn word_follows(parser: &Parser, wanted: &str) -> bool {
+    match parser.peek_nth_token_no_skip(0).token {
+        Token::Word(word) => word.value.eq_ignore_ascii_case(wanted),
+        _ => false,
+    }
 }
 
 /// Whether `((SELECT 1) UNION …)` follows: the library knows queries in parentheses only by the

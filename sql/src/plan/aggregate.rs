@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, as_number, coercibility, infer, plain_call},
+    expr::{Expr, ExprType, JsonPart, as_number, coercibility, infer, plain_call},
 };
 use cohort_engine::types::{ColumnType, Value};
 use sqlparser::ast;
@@ -92,7 +92,7 @@ impl Planner<'_> {
             return Err(SqlError::not_supported("<window function>(DISTINCT ..)"));
         }
         let args = self.aggregate_args(list)?;
-        if args.0.len() > 1 {
+        if args.0.len() > 1 && !function.makes_json() {
             return Err(self.text.error_at_word(","));
         }
         self.aggregate_of(name, list, function, args)
@@ -105,6 +105,11 @@ impl Planner<'_> {
         function: AggregateFunction,
         (mut args, order): (Vec<Computed>, Vec<SortKey>),
     ) -> Result<Aggregate, SqlError> {
+        args = match function {
+            AggregateFunction::JsonArray => document_of(args, 1, name, JsonPart::Array)?,
+            AggregateFunction::JsonObject => document_of(args, 2, name, JsonPart::Object)?,
+            _ => args,
+        };
         as_numbers(&function, &mut args);
         if function == AggregateFunction::Count && !is_distinct(list) && is_never_null(&args) {
             return Ok(self.count_rows());
@@ -206,7 +211,8 @@ impl Planner<'_> {
         list: &ast::FunctionArgumentList,
     ) -> Result<AggregateFunction, SqlError> {
         use AggregateFunction::{
-            Avg, BitAnd, BitOr, BitXor, Count, CountRows, GroupConcat, Max, Min, Sum, Variance,
+            Avg, BitAnd, BitOr, BitXor, Count, CountRows, GroupConcat, JsonArray, JsonObject, Max,
+            Min, Sum, Variance,
         };
         let wildcard = matches!(
             list.args.as_slice(),
@@ -230,6 +236,11 @@ impl Planner<'_> {
             "stddev_samp" => variance(true, true),
             "var_pop" | "variance" => variance(false, false),
             "var_samp" => variance(true, false),
+            "json_arrayagg" | "json_objectagg" if !list.clauses.is_empty() => {
+                return Err(self.text.error_at_word("ORDER"));
+            }
+            "json_arrayagg" => JsonArray,
+            "json_objectagg" => JsonObject,
             "group_concat" => {
                 let mut separator = b",".to_vec();
                 for clause in &list.clauses {
@@ -338,6 +349,27 @@ impl Names {
     }
 }
 
+/// The arguments of JSON_ARRAYAGG and JSON_OBJECTAGG as one: an array of one element, an object of
+/// one member.
+fn document_of(
+    args: Vec<Computed>,
+    count: usize,
+    name: &str,
+    function: JsonPart,
+) -> Result<Vec<Computed>, SqlError> {
+    if args.len() != count {
+        return Err(SqlError::wrong_native_argument_count(name));
+    }
+    let mut subqueries = Vec::new();
+    let mut exprs = Vec::new();
+    for arg in args {
+        subqueries.extend(arg.subqueries);
+        exprs.push(arg.expr);
+    }
+    let expr = function.of(exprs);
+    Ok(vec![Computed { expr, subqueries }])
+}
+
 /// What is summed are numbers: of a text the number it begins with.
 fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
     let ty = match function {
@@ -356,7 +388,11 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
         let own = infer(&arg.expr);
         let (whole, scale) = own.digits();
         let ty = match own.ty {
-            Some(from) if !from.has_collation() && !from.is_temporal() => continue,
+            Some(from)
+                if !from.has_collation() && !from.is_temporal() && from != ColumnType::Json =>
+            {
+                continue;
+            }
             // Dates and times are summed exactly.
             Some(from) if from.is_temporal() && ty.ty == Some(ColumnType::Double) => {
                 ExprType::decimal(whole + scale, scale)
@@ -447,6 +483,7 @@ fn aggregate_type(
             Some(_) if arg.is_integer() => ExprType::decimal(arg.length + digits, digits).or_null(),
             _ => real_type(&arg, digits),
         },
+        AggregateFunction::JsonArray | AggregateFunction::JsonObject => ExprType::json().or_null(),
         AggregateFunction::Variance { .. } => ExprType::double().or_null(),
         AggregateFunction::GroupConcat(_) => {
             let arg = arg.with_bytes();

@@ -45,6 +45,7 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
                 meta.flags |= BINARY;
             }
         }
+        ColumnType::Json => meta.flags |= BLOB | BINARY,
         ty if ty.has_collation() && column.collation.is_by_code() => meta.flags |= BINARY,
         ty if !ty.has_collation() && !ty.is_temporal() => meta.flags &= !BINARY,
         _ => {}

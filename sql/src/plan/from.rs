@@ -350,7 +350,10 @@ impl Planner<'_> {
                     LeafInput::Stored(table) => self.hints(table, alias, index_hints)?,
                     _ => Vec::new(),
                 };
-                self.leaf(input, alias, hints, from)
+                // The names of system tables are found in any case, but are called as written.
+                let written = name.0.last().and_then(|part| part.as_ident());
+                let called = alias.or(written.map(|ident| ident.value.as_str()));
+                self.leaf(input, called, hints, from)
             }
             ast::TableFactor::Derived {
                 lateral,

@@ -571,6 +571,9 @@ fn hashable(a: &Expr, b: &Expr, collation: Collation) -> Option<(Expr, Expr)> {
     if same {
         return Some((a.clone(), b.clone()));
     }
+    if types.iter().any(ExprType::is_json) {
+        return all(ExprType::is_json).then(|| (a.clone(), b.clone()));
+    }
     // Floating point numbers, and texts with numbers, are compared as such.
     let as_double = |ty: &ExprType| ty.ty.is_some() && !ty.is_temporal();
     if all(ExprType::is_string) || !all(as_double) {

@@ -658,7 +658,10 @@ impl Scope for Planner<'_> {
         let (usage, types) = match usage {
             SubqueryUse::Row => {
                 let types = plan.types.iter();
-                let types = types.map(|ty| ty.without_members().computed().or_null());
+                let types = types.map(|ty| ExprType {
+                    truth: ty.truth,
+                    ..ty.without_members().computed().or_null()
+                });
                 (Usage::Scalar, types.collect())
             }
             SubqueryUse::Exists => (Usage::Exists, vec![ExprType::boolean()]),

@@ -482,6 +482,10 @@ pub enum AggregateFunction {
     Max,
     /// GROUP_CONCAT with its separator.
     GroupConcat(Vec<u8>),
+    /// JSON_ARRAYAGG: its argument is made an array of one element.
+    JsonArray,
+    /// JSON_OBJECTAGG: its arguments are made an object of one member.
+    JsonObject,
     /// BIT_AND
     BitAnd,
     /// BIT_OR
@@ -508,7 +512,15 @@ impl AggregateFunction {
     #[must_use]
     pub fn can_be_distinct(&self) -> bool {
         use AggregateFunction::{BitAnd, BitOr, BitXor, Variance};
-        !matches!(self, BitAnd | BitOr | BitXor | Variance { .. })
+        !self.makes_json() && !matches!(self, BitAnd | BitOr | BitXor | Variance { .. })
+    }
+    /// Whether its result is a JSON document.
+    #[must_use]
+    pub fn makes_json(&self) -> bool {
+        matches!(
+            self,
+            AggregateFunction::JsonArray | AggregateFunction::JsonObject
+        )
     }
 }
 

@@ -167,6 +167,11 @@ fn text_of(value: &Value) -> String {
         Value::Decimal(n) => n.to_string(),
         Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
         Value::Member(member) => text_of(&member.text),
+        Value::Json(_) => {
+            let mut text = Vec::new();
+            crate::text::put(value, crate::text::DECIMALS_NOT_FIXED, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
         Value::Date(_) | Value::Time(_) | Value::DateTime(_) => "a date".into(),
     }
 }

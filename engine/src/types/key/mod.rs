@@ -167,8 +167,8 @@ fn push_fixed(column: &Column, value: &Value, key: &mut Vec<u8>) {
             let unused = 8_usize.saturating_sub(width.into());
             key.extend_from_slice(&row::number(value).to_be_bytes()[unused..]);
         }
-        // Handled by `push_string`.
-        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {}
+        // Handled by `push_string`; no key has a JSON.
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) | ColumnType::Json => {}
     }
 }
 
@@ -292,6 +292,8 @@ pub fn part_length(column: &Column, part: IndexPart, key: &[u8]) -> Option<usize
         ColumnType::Year => 1,
         ColumnType::Enum(width) | ColumnType::Set(width) => width.into(),
         ColumnType::Bit(bits) => row::bit_bytes(bits),
+        // No key has one.
+        ColumnType::Json => 0,
         ColumnType::TinyInt
         | ColumnType::SmallInt
         | ColumnType::MediumInt
@@ -389,7 +391,9 @@ fn decode_fixed(column: &Column, bytes: &[u8]) -> Option<Value> {
         ColumnType::Year => Value::UInt(row::year_of(*bytes.first()?)),
         ColumnType::Enum(_) | ColumnType::Set(_) => column.member(number())?,
         ColumnType::Bit(bits) => Value::UInt(row::bits_of(bits, bytes)?),
-        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => return None,
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) | ColumnType::Json => {
+            return None;
+        }
         ColumnType::TinyInt
         | ColumnType::SmallInt
         | ColumnType::MediumInt

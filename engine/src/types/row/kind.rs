@@ -52,6 +52,10 @@ pub fn column_type(column: &Column, metadata: &mut Vec<u8>) -> u8 {
             metadata.extend_from_slice(&[254 ^ high, (bytes & 0xff) as u8]);
             254
         }
+        ColumnType::Json => {
+            metadata.push(4);
+            245
+        }
         ColumnType::Bit(bits) => {
             metadata.extend_from_slice(&[bits % 8, bits / 8]);
             16

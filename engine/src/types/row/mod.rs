@@ -17,6 +17,7 @@
 //! YEAR                   1 byte: year - 1900, or 0
 //! BIT                    its bits, big-endian, in as few bytes as hold them
 //! ENUM                   the member's number, from 1, in 1 byte, or 2 if there are over 255
+//! JSON                   length in 4 bytes, then the bytes: see `json`
 //! SET                    a bit for each member, the first the least, in 1–4 or 8 bytes
 //! ```
 
@@ -26,6 +27,7 @@ pub use kind::column_type;
 
 use super::{
     decimal,
+    json::{Json, Scalar},
     schema::{Column, ColumnType, Table},
     temporal::{
         Date, DateTime, Time, fraction_bytes, pack_datetime, pack_time, pack_timestamp,
@@ -66,6 +68,7 @@ pub fn encode(table: &Table, values: &[Value], image: &mut Vec<u8>) {
 fn room(value: &Value) -> usize {
     match value {
         Value::Bytes(bytes) => 2 + bytes.len(),
+        Value::Json(json) => 4 + json.bytes().len(),
         _ => 8,
     }
 }
@@ -100,6 +103,15 @@ fn encode_value(column: &Column, value: &Value, image: &mut Vec<u8>) {
         ColumnType::DateTime(fsp) => pack_datetime(datetime_of(value), fsp, image),
         ColumnType::Timestamp(fsp) => pack_timestamp(datetime_of(value), fsp, image),
         ColumnType::Year => image.push(year_byte(value)),
+        ColumnType::Json => {
+            let null = Json::scalar(&Scalar::Null);
+            let json = match value {
+                Value::Json(json) => json,
+                _ => &null,
+            };
+            image.extend_from_slice(&(json.bytes().len() as u32).to_le_bytes());
+            image.extend_from_slice(json.bytes());
+        }
         ColumnType::Bit(bits) => {
             let unused = 8 - bit_bytes(bits);
             image.extend_from_slice(&integer(value).to_be_bytes()[unused..]);
@@ -208,6 +220,7 @@ fn stored_part<'v>(column: &Column, mut bytes: &'v [u8]) -> &'v [u8] {
 fn length_bytes(column: &Column) -> usize {
     match column.ty {
         ColumnType::Text(width) => usize::from(width.clamp(1, 4)),
+        ColumnType::Json => 4,
         _ => 1 + usize::from(column.max_bytes() > 255),
     }
 }
@@ -323,6 +336,10 @@ impl<'a> Reader<'a> {
                 let [byte] = self.array()?;
                 Value::UInt(year_of(byte))
             }
+            ColumnType::Json => {
+                let bytes = self.string(column)?;
+                Value::Json(Json::from_bytes(bytes).ok_or(Malformed)?)
+            }
             ColumnType::Bit(bits) => {
                 let bytes = self.take(bit_bytes(bits))?;
                 Value::UInt(bits_of(bits, bytes).ok_or(Malformed)?)
@@ -371,7 +388,9 @@ fn fixed_length(ty: ColumnType) -> Option<usize> {
         ColumnType::Int | ColumnType::Float => 4,
         ColumnType::BigInt | ColumnType::Double => 8,
         ColumnType::Decimal { precision, scale } => decimal::length(precision, scale),
-        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => return None,
+        ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) | ColumnType::Json => {
+            return None;
+        }
         ColumnType::Time(fsp) => 3 + fraction_bytes(fsp),
         ColumnType::DateTime(fsp) => 5 + fraction_bytes(fsp),
         ColumnType::Timestamp(fsp) => 4 + fraction_bytes(fsp),
@@ -490,7 +509,9 @@ pub fn raw_values<'a>(
 /// The value whose binlog form (without a string's length prefix) is `bytes`.
 pub(super) fn raw_value(column: &Column, bytes: &[u8]) -> Result<Value, Malformed> {
     let mut value = Value::Null;
-    if fixed_length(column.ty).is_some() {
+    if column.ty == ColumnType::Json {
+        value = Value::Json(Json::from_bytes(bytes).ok_or(Malformed)?);
+    } else if fixed_length(column.ty).is_some() {
         Reader { bytes }.value(column, &mut value)?;
     } else {
         string_value(column, bytes, &mut value)?;

@@ -214,3 +214,17 @@ fn vectors_from_a_binlog() {
     assert_eq!(hex(&image), IMAGE);
     assert_eq!(decode(&table, &image), Ok(values));
 }
+
+#[test]
+fn documents_come_back_and_damaged_ones_are_noticed() {
+    use crate::types::json::{Json, Scalar};
+    let column = key::tests::column(ColumnType::Json, true, Collation::Binary);
+    let table = key::tests::table(vec![column]);
+    let row = vec![Value::Json(Json::scalar(&Scalar::text("x")))];
+    let mut image = Vec::new();
+    encode(&table, &row, &mut image);
+    assert_eq!(image, [0, 3, 0, 0, 0, 12, 1, b'x']);
+    assert_eq!(decode(&table, &image).as_ref(), Ok(&row));
+    image[5] = 13;
+    assert_eq!(decode(&table, &image), Err(Malformed));
+}

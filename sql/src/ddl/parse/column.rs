@@ -107,7 +107,8 @@ fn width(c: &mut Cursor) -> Parsed<Option<u64>> {
 }
 
 fn data_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
-    let known = integer_type(c, column)?
+    let known = json_type(c, column)
+        || integer_type(c, column)?
         || bit_type(c, column)?
         || real_type(c, column)?
         || time_type(c, column)?
@@ -117,8 +118,7 @@ fn data_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<()> {
     if known {
         return Ok(());
     }
-    const UNSUPPORTED: [&str; 10] = [
-        "JSON",
+    const UNSUPPORTED: [&str; 9] = [
         "GEOMETRY",
         "POINT",
         "LINESTRING",
@@ -189,6 +189,15 @@ fn integer_type(c: &mut Cursor, column: &mut ColumnSyntax) -> Parsed<bool> {
     }
     sign(c, column);
     Ok(true)
+}
+
+/// `JSON`
+fn json_type(c: &mut Cursor, column: &mut ColumnSyntax) -> bool {
+    let is_json = c.eat("JSON");
+    if is_json {
+        column.ty = TypeSyntax::Complete(ColumnType::Json);
+    }
+    is_json
 }
 
 /// `BIT`, `BIT(n)`

@@ -5,7 +5,7 @@
 
 use bigdecimal::num_bigint::BigInt;
 use cohort_engine::types::{
-    Decimal, Member, Value,
+    Decimal, Json, Member, Value,
     temporal::{Date, DateTime, Time},
 };
 use std::sync::Arc;
@@ -21,6 +21,7 @@ const DATE: u8 = 7;
 const TIME: u8 = 8;
 const DATETIME: u8 = 9;
 const MEMBER: u8 = 10;
+const JSON: u8 = 11;
 
 /// Appends a row.
 pub(super) fn encode(row: &[Value], out: &mut Vec<u8>) {
@@ -53,6 +54,10 @@ pub(super) fn encode(row: &[Value], out: &mut Vec<u8>) {
             Value::Member(member) => {
                 put(MEMBER, &member.number.to_le_bytes(), out);
                 put_bytes(member.bytes(), out);
+            }
+            Value::Json(json) => {
+                out.push(JSON);
+                put_bytes(json.bytes(), out);
             }
         }
     }
@@ -105,6 +110,7 @@ pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<Value>> {
                 let text = Value::Bytes(take_bytes(&mut bytes)?.to_vec());
                 Value::Member(Arc::new(Member { number, text }))
             }
+            JSON => Value::Json(Json::from_bytes(take_bytes(&mut bytes)?)?),
             _ => return None,
         });
     }
@@ -133,6 +139,7 @@ fn take_date(bytes: &mut &[u8]) -> Option<Date> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cohort_engine::types::json::Scalar;
     use std::str::FromStr;
 
     #[test]
@@ -163,6 +170,7 @@ mod tests {
                 number: 5,
                 text: Value::Bytes(b"a,c".to_vec()),
             })),
+            Value::Json(Json::scalar(&Scalar::text("x"))),
         ];
         let mut bytes = Vec::new();
         encode(&row, &mut bytes);

@@ -112,7 +112,7 @@ pub(in crate::expr) fn branch<'a>(
     let [condition, then, otherwise] = args else {
         return Ok(None);
     };
-    let truth = condition.truth(row, context)?;
+    let truth = condition.decision(row, context)?;
     Ok(Some(if truth == Some(true) { then } else { otherwise }))
 }
 

@@ -199,6 +199,7 @@ fn string_collation(args: &Args<'_>) -> Option<Collation> {
     args.args
         .first()
         .map(infer)
+        .map(|ty| if ty.is_json() { ty.with_bytes() } else { ty })
         .filter(|ty| ty.is_string() || ty.ty.is_none())
         .map(|ty| ty.collation)
 }

@@ -6,6 +6,7 @@ pub(super) mod cast;
 mod control;
 mod info;
 pub mod interval;
+pub(super) mod json;
 mod locale;
 mod numeric;
 mod regexp;
@@ -443,7 +444,8 @@ pub(super) fn unify<'v>(
         (Value::Double(_), Some(ColumnType::Double))
         | (Value::Date(_), Some(ColumnType::Date))
         | (Value::Time(_), Some(ColumnType::Time(_)))
-        | (Value::DateTime(_), Some(ColumnType::DateTime(_))) => true,
+        | (Value::DateTime(_), Some(ColumnType::DateTime(_)))
+        | (Value::Json(_), Some(ColumnType::Json)) => true,
         (Value::Int(_), Some(ColumnType::BigInt | ColumnType::Int)) => !ty.unsigned,
         (Value::UInt(_), Some(ColumnType::BigInt | ColumnType::Int)) => ty.unsigned,
         _ => false,
@@ -459,12 +461,13 @@ pub(super) fn unify<'v>(
 }
 
 /// All functions, by module.
-const TABLES: [&[Function]; 5] = [
+const TABLES: [&[Function]; 6] = [
     control::FUNCTIONS,
     string::FUNCTIONS,
     numeric::FUNCTIONS,
     temporal::FUNCTIONS,
     info::FUNCTIONS,
+    json::FUNCTIONS,
 ];
 
 /// Functions that MySQL has and that are not here yet.
@@ -473,24 +476,6 @@ const MISSING: &[&str] = &[
     "compress",
     "uncompress",
     "uncompressed_length",
-    "json_array",
-    "json_object",
-    "json_extract",
-    "json_unquote",
-    "json_contains",
-    "json_set",
-    "json_valid",
-    "json_length",
-    "json_type",
-    "json_keys",
-    "json_search",
-    "json_remove",
-    "json_replace",
-    "json_insert",
-    "json_merge_patch",
-    "json_merge_preserve",
-    "json_quote",
-    "json_value",
     "json_table",
     "load_file",
     "aes_encrypt",

@@ -3,13 +3,20 @@
 use super::{Scope, Typing, characters, compared, functions, literal, resolve};
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, functions::interval::Unit, infer},
+    expr::{
+        Expr, ExprType,
+        functions::{interval::Unit, json::Otherwise},
+        infer,
+    },
 };
-use cohort_engine::types::{ColumnType, Value};
+use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
 
 /// Makes a call of the function `name`, checking the number of its arguments.
 pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
+    if name.eq_ignore_ascii_case("json_merge") {
+        scope.warn(SqlError::deprecated_json_merge());
+    }
     let Some(function) = functions::find(name) else {
         return Err(if functions::is_missing(name) {
             SqlError::not_supported(format!("{}()", name.to_ascii_uppercase()))
@@ -20,7 +27,8 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         });
     };
     let (least, most) = function.arity;
-    if args.len() < least || args.len() > most {
+    if args.len() < least || args.len() > most || !functions::json::takes(function.name, args.len())
+    {
         return Err(SqlError::wrong_native_argument_count(name));
     }
     let args = match <[Expr; 2]>::try_from(args) {
@@ -149,6 +157,16 @@ pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, S
             let args = vec![resolve(expr, scope)?, what, keyword(side)];
             build("trim", args, scope)
         }
+        Ast::MemberOf(ast::MemberOf { value, array }) => {
+            let args = vec![resolve(value, scope)?, resolve(array, scope)?];
+            let function = &functions::json::MEMBER_OF;
+            let collation = scope.collation();
+            let ty = (function.infer)(&Typing {
+                args: &args,
+                collation,
+            });
+            Ok(Expr::Function { function, args, ty })
+        }
         Ast::Interval(_) => Err(SqlError::syntax("INTERVAL", 1)),
         other => Err(SqlError::not_supported(other)),
     }
@@ -255,6 +273,39 @@ pub fn plain_arguments<'f>(
     Ok(args)
 }
 
+/// JSON_VALUE as the parser makes a call of it: nobody can write this name without quotes. Its
+/// arguments are the document, the path, NULL of the type, and what ON EMPTY and ON ERROR say: NULL,
+/// TRUE for an error, a default in parentheses.
+pub const JSON_VALUE: &str = "json value";
+
+fn json_value(
+    [document, path, ty]: [&ast::Expr; 3],
+    clauses: [&ast::Expr; 2],
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let document = resolve(document, scope)?;
+    let path = resolve(path, scope)?;
+    let mut ty = infer(&resolve(ty, scope)?);
+    if ty.is_string() && !ty.is_bytes() {
+        ty = ExprType::string(ty.length, Collation::Utf8mb4Bin, ty.coercibility);
+    }
+    let mut otherwise = |clause: &ast::Expr| {
+        Ok::<_, SqlError>(match clause {
+            ast::Expr::Nested(default) => Otherwise::Default(resolve(default, scope)?),
+            ast::Expr::Value(ast::ValueWithSpan {
+                value: ast::Value::Boolean(_),
+                span: _,
+            }) => Otherwise::Error,
+            _ => Otherwise::Null,
+        })
+    };
+    let [on_empty, on_error] = clauses;
+    let (on_empty, on_error) = (otherwise(on_empty)?, otherwise(on_error)?);
+    Ok(functions::json::json_value(
+        document, path, ty, on_empty, on_error,
+    ))
+}
+
 fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
     let written = function.name.to_string().replace('`', "");
     let name = written.to_ascii_lowercase();
@@ -276,6 +327,13 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
                 .collect::<Result<_, _>>()?
         }
     };
+    if let (Some(ast::ObjectNamePart::Identifier(ident)), [document, path, ty, on_empty, on_error]) =
+        (function.name.0.first(), asts.as_slice())
+        && ident.quote_style.is_none()
+        && ident.value == JSON_VALUE
+    {
+        return json_value([document, path, ty], [on_empty, on_error], scope);
+    }
     match (name.as_str(), asts.as_slice()) {
         (
             "date_add" | "date_sub" | "adddate" | "subdate",

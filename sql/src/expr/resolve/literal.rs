@@ -9,6 +9,7 @@ use crate::{
         functions::{
             PADDED,
             cast::{hex_digits, temporal_literal},
+            json::AS_JSON,
         },
         infer, reinterpret,
         types::coercibility,
@@ -41,6 +42,7 @@ pub(super) fn type_of(value: &Value, collation: Collation) -> ExprType {
             ExprType::string(length, collation, coercibility::LITERAL)
         }
         Value::Member(member) => type_of(&member.text, collation),
+        Value::Json(_) => ExprType::json(),
         Value::Date(_) => ExprType::temporal(ColumnType::Date),
         Value::Time(_) => ExprType::temporal(ColumnType::Time(6)),
         Value::DateTime(_) => ExprType::temporal(ColumnType::DateTime(6)),
@@ -328,6 +330,11 @@ pub(super) fn cast(
         Some(name) => charset_collation(name)?,
         None => scope.collation(),
     };
+    if matches!(data_type, ast::DataType::JSON) {
+        let ty = ExprType::json().or_null();
+        let (function, args) = (&AS_JSON, vec![expr]);
+        return Ok(Expr::Function { function, args, ty });
+    }
     let ty = match data_type {
         // Characters of no character set are bytes.
         ast::DataType::Char(length) | ast::DataType::Character(length)

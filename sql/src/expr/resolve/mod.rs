@@ -325,6 +325,11 @@ fn binary(
                 let args = vec![resolve(left, scope)?, resolve(right, scope)?];
                 call::build("concat", args, scope)
             }
+            ast::BinaryOperator::Arrow => extracted(left, right, "->", scope),
+            ast::BinaryOperator::LongArrow => {
+                let extracted = extracted(left, right, "->>", scope)?;
+                call::build("json_unquote", vec![extracted], scope)
+            }
             ast::BinaryOperator::Regexp => {
                 let args = vec![resolve(left, scope)?, resolve(right, scope)?];
                 call::build("regexp_like", args, scope)
@@ -349,6 +354,24 @@ fn binary(
         }
     };
     build(resolved, left, right, arithmetic)
+}
+
+/// `column->'$.path'`
+fn extracted(
+    column: &ast::Expr,
+    path: &ast::Expr,
+    operator: &str,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    let is_column = matches!(
+        column,
+        ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)
+    );
+    if !is_column {
+        return Err(scope.refuse(operator));
+    }
+    let args = vec![resolve(column, scope)?, resolve(path, scope)?];
+    call::build("json_extract", args, scope)
 }
 
 /// `@name := x`

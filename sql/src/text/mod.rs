@@ -1,5 +1,7 @@
 //! The text form of values: what the text protocol sends, and what CAST AS CHAR makes.
 
+pub mod json;
+
 use cohort_engine::types::{ColumnType, Date, DateTime, Time, Value};
 use std::io::Write;
 
@@ -37,6 +39,7 @@ pub fn put(value: &Value, decimals: u8, out: &mut Vec<u8>) {
         Value::Decimal(d) => out.extend_from_slice(d.to_plain_string().as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
         Value::Member(member) => out.extend_from_slice(member.bytes()),
+        Value::Json(document) => json::print(&document.root(), out),
         Value::Date(date) => put_date(*date, out),
         Value::Time(time) => put_time(*time, decimals, out),
         Value::DateTime(moment) => put_datetime(*moment, decimals, out),

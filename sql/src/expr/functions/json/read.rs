@@ -1,0 +1,257 @@
+//! Looking into documents.
+
+use super::{Args, document, done, path, single_path, wants_all};
+use crate::{
+    error::SqlError,
+    expr::{EvalContext, ExprType, infer},
+    json::{self, Flaw, part, seek},
+};
+use cohort_engine::types::{
+    Json, Value,
+    json::{Node, Scalar, ScalarKind, Tree, compare},
+};
+
+pub(super) fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(json) = document(args, 0, "json_extract", context)? else {
+        return Ok(Value::Null);
+    };
+    let mut found = Vec::new();
+    let mut several = args.len() > 2;
+    for i in 1..args.len() {
+        let Some(path) = path(args, i, context)? else {
+            return Ok(Value::Null);
+        };
+        several |= path.is_wild();
+        found.extend(seek(&json.root(), &path).iter().map(Node::to_tree));
+    }
+    match found.first() {
+        None => Ok(Value::Null),
+        Some(first) if !several => done(first),
+        Some(_) => done(&Tree::Array(found)),
+    }
+}
+
+/// The document of an argument, or the part of it that the path in another argument leads to;
+/// `None` for NULL and if there is no such part.
+fn part_of(
+    args: &Args<'_>,
+    json: &Json,
+    i: usize,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Json>, SqlError> {
+    if args.len() <= i {
+        return Ok(Some(json.clone()));
+    }
+    let Some(path) = single_path(args, i, context)? else {
+        return Ok(None);
+    };
+    let found = part(&json.root(), &path);
+    found
+        .map(|node| json::document(&node.to_tree()))
+        .transpose()
+}
+
+pub(super) fn contains(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    const NAME: &str = "json_contains";
+    let target = document(args, 0, NAME, context)?;
+    let candidate = document(args, 1, NAME, context)?;
+    let (Some(target), Some(candidate)) = (target, candidate) else {
+        return Ok(Value::Null);
+    };
+    let Some(target) = part_of(args, &target, 2, context)? else {
+        return Ok(Value::Null);
+    };
+    let found = holds(&target.root(), &candidate.root());
+    Ok(Value::Int(found.into()))
+}
+
+/// Whether a value has another in it.
+fn holds(target: &Node<'_>, candidate: &Node<'_>) -> bool {
+    match (target, candidate) {
+        (Node::Object(target), Node::Object(candidate)) => candidate.iter().all(|(key, wanted)| {
+            let own = target.get(key);
+            own.is_some_and(|own| holds(&own, &wanted))
+        }),
+        (Node::Array(target), Node::Array(candidate)) => candidate
+            .iter()
+            .all(|wanted| target.iter().any(|own| is_among(&own, &wanted))),
+        (Node::Array(target), wanted) => target.iter().any(|own| is_among(&own, wanted)),
+        (Node::Scalar(_), Node::Scalar(_)) => compare(target, candidate).is_eq(),
+        _ => false,
+    }
+}
+
+/// Whether an element has a value in it: arrays only in arrays.
+fn is_among(own: &Node<'_>, wanted: &Node<'_>) -> bool {
+    match (own, wanted) {
+        (Node::Array(_), _) | (Node::Object(_), Node::Object(_)) => holds(own, wanted),
+        _ => compare(own, wanted).is_eq(),
+    }
+}
+
+pub(super) fn contains_path(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    const NAME: &str = "json_contains_path";
+    let Some(json) = document(args, 0, NAME, context)? else {
+        return Ok(Value::Null);
+    };
+    let Some(all) = wants_all(args, 1, NAME, context)? else {
+        return Ok(Value::Null);
+    };
+    for i in 2..args.len() {
+        let Some(path) = path(args, i, context)? else {
+            return Ok(Value::Null);
+        };
+        let found = !seek(&json.root(), &path).is_empty();
+        if found != all {
+            return Ok(Value::Int(found.into()));
+        }
+    }
+    Ok(Value::Int(all.into()))
+}
+
+pub(super) fn overlaps(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    const NAME: &str = "json_overlaps";
+    let a = document(args, 0, NAME, context)?;
+    let b = document(args, 1, NAME, context)?;
+    let (Some(a), Some(b)) = (a, b) else {
+        return Ok(Value::Null);
+    };
+    let (a, b) = (a.root(), b.root());
+    let overlap = match (&a, &b) {
+        (Node::Array(a), Node::Array(b)) => a
+            .iter()
+            .any(|one| b.iter().any(|other| compare(&one, &other).is_eq())),
+        (Node::Array(array), value) | (value, Node::Array(array)) => {
+            array.iter().any(|element| compare(&element, value).is_eq())
+        }
+        (Node::Object(a), Node::Object(b)) => a.iter().any(|(key, one)| {
+            let other = b.get(key);
+            other.is_some_and(|other| compare(&one, &other).is_eq())
+        }),
+        (a, b) => compare(a, b).is_eq(),
+    };
+    Ok(Value::Int(overlap.into()))
+}
+
+pub(super) fn member_of(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let value = args.value(0, context)?.into_owned();
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let wanted = super::make::part(args, 0, context)?;
+    let wanted = json::document(&wanted)?;
+    let Some(json) = document(args, 1, "member of", context)? else {
+        return Ok(Value::Null);
+    };
+    let is_it = |node: &Node<'_>| compare(node, &wanted.root()).is_eq();
+    let found = match json.root() {
+        Node::Array(array) => array.iter().any(|element| is_it(&element)),
+        node => is_it(&node),
+    };
+    Ok(Value::Int(found.into()))
+}
+
+pub(super) fn keys(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(json) = document(args, 0, "json_keys", context)? else {
+        return Ok(Value::Null);
+    };
+    let Some(json) = part_of(args, &json, 1, context)? else {
+        return Ok(Value::Null);
+    };
+    let Node::Object(object) = json.root() else {
+        return Ok(Value::Null);
+    };
+    let keys = object.iter().map(|(key, _)| Scalar::text(key).into_owned());
+    done(&Tree::Array(keys.map(Tree::Scalar).collect()))
+}
+
+pub(super) fn length(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(json) = document(args, 0, "json_length", context)? else {
+        return Ok(Value::Null);
+    };
+    if args.len() == 1 {
+        return Ok(Value::Int(json.root().count() as i64));
+    }
+    let Some(path) = path(args, 1, context)? else {
+        return Ok(Value::Null);
+    };
+    // Of several parts there are so many.
+    let found = seek(&json.root(), &path);
+    Ok(match found.as_slice() {
+        [] => Value::Null,
+        [part] if !path.is_wild() => Value::Int(part.count() as i64),
+        parts => Value::Int(parts.len() as i64),
+    })
+}
+
+pub(super) fn depth(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let json = document(args, 0, "json_depth", context)?;
+    Ok(json.map_or(Value::Null, |json| Value::Int(json.root().depth() as i64)))
+}
+
+pub(super) fn type_name(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let json = document(args, 0, "json_type", context)?;
+    Ok(json.map_or(Value::Null, |json| {
+        Value::Bytes(name_of_type(&json.root()).as_bytes().to_vec())
+    }))
+}
+
+fn name_of_type(node: &Node<'_>) -> &'static str {
+    match node {
+        Node::Array(_) => "ARRAY",
+        Node::Object(_) => "OBJECT",
+        Node::Scalar(scalar) => match scalar {
+            Scalar::Null => "NULL",
+            Scalar::Bool(_) => "BOOLEAN",
+            Scalar::Int(_) => "INTEGER",
+            Scalar::UInt(_) => "UNSIGNED INTEGER",
+            Scalar::Double(_) => "DOUBLE",
+            Scalar::Decimal(_) => "DECIMAL",
+            Scalar::Text(_) => "STRING",
+            Scalar::Date(_) => "DATE",
+            Scalar::Time(_) => "TIME",
+            Scalar::DateTime(_) => "DATETIME",
+            Scalar::Opaque(..) => match scalar.kind() {
+                ScalarKind::Bit => "BIT",
+                ScalarKind::Blob => "BLOB",
+                _ => "OPAQUE",
+            },
+        },
+    }
+}
+
+pub(super) fn valid(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let ty = args.args.first().map_or_else(ExprType::null, infer);
+    let value = args.value(0, context)?;
+    let valid = match &*value {
+        Value::Null => return Ok(Value::Null),
+        Value::Json(_) => true,
+        Value::Bytes(text) if !ty.is_bytes() => match json::parse(&String::from_utf8_lossy(text)) {
+            Ok(_) => true,
+            Err(Flaw::Invalid(..)) => false,
+            Err(Flaw::TooDeep) => return Err(SqlError::json_too_deep()),
+        },
+        _ => false,
+    };
+    Ok(Value::Int(valid.into()))
+}
+
+pub(super) fn storage_size(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let json = document(args, 0, "json_storage_size", context)?;
+    Ok(json.map_or(Value::Null, |json| Value::Int(json.bytes().len() as i64)))
+}
+
+/// Documents are written anew when they change: nothing is ever free in them.
+pub(super) fn storage_free(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let json = document(args, 0, "json_storage_free", context)?;
+    Ok(json.map_or(Value::Null, |_| Value::Int(0)))
+}

@@ -1,0 +1,25 @@
+-- JSON_VALUE: types, defaults and errors.
+select json_value('{"a":{"b":1.5}}','$.a.b'), json_value('{"a":"x"}','$.a'), json_value('{"a":[1]}','$.a'), json_value('{"a":null}','$.a'), json_value('{}','$.a'), json_value('{"a":true}','$.a'), json_value(null,'$.a'), json_value('{"a":"12"}','$.a' returning signed), json_value('{"a":"x"}','$.a' returning signed), json_value('{"a":"2024-01-02"}','$.a' returning date), json_value('{"a":1.555}','$.a' returning decimal(5,2)), json_value('{}','$.a' returning signed default 5 on empty), json_value('{"a":"x"}','$.a' returning signed default 6 on error), json_value('{"a":"abc"}','$.a' returning char(2)), json_value('{"a":"abc"}','$.a' returning char(2) default 'zz' on error), json_value('{"a":[1,2]}','$.a' returning json), json_value('[1,2]','$[*]'), json_value('{"a":-1}','$.a' returning unsigned), json_value('{"a":"10:11:12"}','$.a' returning time), json_value('{"a":2024}','$.a' returning year), json_value('{"a":"1.5"}','$.a' returning double), json_value('{"a":true}','$.a' returning signed), json_value('{"a":1.5}','$.a' returning signed);
+select json_value('x','$.a');
+select json_value('x','$.a' null on error);
+select json_value('x','$.a' error on error);
+select json_value('{}','x');
+select json_value('{}','$.a' error on empty);
+select json_value('{}',concat('$','.a'));
+select json_value(1,'$');
+select json_value('{"a":"abc"}','$.a' returning char(2) error on error);
+select json_value('{"a":"x"}','$.a' returning signed error on error);
+select json_value('{"a":1.555}','$.a' returning decimal(3,2) error on error), json_value('{"a":12345}','$.a' returning decimal(3,2));
+select json_value('{}', '$.a' default 'abc' on empty), json_value('{}','$.a' default null on empty);
+select json_value('{}','$.a' default 5 on empty error on error), json_value('[1,2]','$[*]' null on empty default 'several' on error), json_value('{}','$.a' returning signed default -5 on empty);
+select json_value('[1,2]','$[*]' error on error);
+create table t (id int, j json);
+insert into t values (1,'{"n":1,"s":"a","d":"2024-02-29","big":99999999999}'),(2,'{"n":"x"}'),(3,null);
+select id, json_value(j,'$.n' returning unsigned), json_value(j,'$.s' returning char(10)), json_value(j,'$.d' returning date), json_value(j,'$.big' returning signed) from t;
+select id from t where json_value(j,'$.n' returning signed) = 1;
+select json_value(j,'$.n' returning unsigned default 0 on error) n, count(*) from t group by n order by n;
+prepare p from 'select json_value(j, \'$.n\' returning signed default 7 on error) from t where id = ?';
+set @a = 2;
+execute p using @a;
+select json_value(j, '$.s') = 'a', concat(json_value(j, '$.s'), 'x') from t where id = 1;
+select json_value('[1]', '$[0]' returning signed) + 1, json_value('{"a":{"b":[1,2]}}', '$.a' returning json);
