@@ -2,6 +2,7 @@
 
 use super::{
     Block, Body, Input, Insert, InsertRows, Plan, Planner, Query, TableUse,
+    dml::check_assigned,
     scope::{Names, Outside},
 };
 use crate::{
@@ -156,7 +157,7 @@ impl Planner<'_> {
             replace,
         } = filling;
         for column in columns {
-            super::dml::check_assigned(table, *column, None)?;
+            check_assigned(table, *column, None)?;
         }
         self.tables.push(TableUse {
             table: Arc::clone(table),
