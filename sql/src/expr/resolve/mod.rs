@@ -773,8 +773,7 @@ fn case(
     otherwise: Option<&ast::Expr>,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    let operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
-    let mut compared: Vec<ExprType> = operand.iter().map(infer).collect();
+    let mut operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
     let mut branches = Vec::with_capacity(conditions.len());
     let mut results = Vec::new();
     for when in conditions {
@@ -782,11 +781,16 @@ fn case(
         let (mut condition, result) = (resolve(condition, scope)?, resolve(result, scope)?);
         if let Some(operand) = &operand {
             condition = compared::as_number_beside(condition, operand);
-            compared.push(infer(&condition));
         }
         results.push(infer(&result));
         branches.push((condition, result));
     }
+    if let Some(operand) = &mut operand {
+        compared::documents_as_text(operand, branches.iter_mut().map(|(when, _)| when));
+    }
+    let whens = branches.iter().map(|(when, _)| when);
+    let whens = whens.filter(|_| operand.is_some());
+    let compared: Vec<ExprType> = operand.iter().chain(whens).map(infer).collect();
     let otherwise = otherwise
         .map(|otherwise| resolve(otherwise, scope))
         .transpose()?;
