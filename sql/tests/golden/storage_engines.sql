@@ -1,4 +1,5 @@
 -- ENGINE: InnoDB, and names that nobody knows. (Those of other engines that MySQL has: ddl/tests.rs.)
+-- NO_ENGINE_SUBSTITUTION is on by default.
 CREATE TABLE a (x INT) ENGINE=InnoDB;
 CREATE TABLE b (x INT) ENGINE 'innodb';
 CREATE TABLE c (x INT) ENGINE=foo;
