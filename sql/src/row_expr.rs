@@ -275,6 +275,11 @@ impl Scope for RowScope<'_> {
         match name.as_str() {
             "default" => Err(SqlError::not_supported("DEFAULT() in table definitions")),
             "name_const" => Err(self.purpose.disallowed()),
+            // The parser's own names, of forms such as JSON_VALUE, for which there is no text.
+            _ if name.contains(' ') => Err(SqlError::not_supported(format_args!(
+                "{} in a table's definition",
+                name.to_ascii_uppercase().replace(' ', "_")
+            ))),
             _ if expr::functions::is_known(&name) => Ok(None),
             // MySQL takes it for a function of the user's.
             _ => {

@@ -58,16 +58,22 @@ pub(super) fn define(
         let draft = columns.get(usize::from(part.column));
         draft.is_some_and(|draft| draft.column.nullable)
     };
+    let of_virtual = |part: &IndexPart| {
+        let draft = columns.get(usize::from(part.column));
+        draft.is_some_and(|draft| draft.column.is_virtual())
+    };
     defined.sort_by_key(|key| {
-        if key.index.name == "PRIMARY" {
+        let parts = &key.index.parts;
+        let kind = if key.index.name == "PRIMARY" {
             0
         } else if !key.index.unique {
             3
-        } else if key.index.parts.iter().any(nullable) {
+        } else if parts.iter().any(nullable) {
             2
         } else {
             1
-        }
+        };
+        (kind, parts.iter().any(of_virtual))
     });
     Ok(defined)
 }

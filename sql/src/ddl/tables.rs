@@ -78,7 +78,7 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
     let Some(database) = dictionary.database(database) else {
         return Err(SqlError::unknown_database(database).into());
     };
-    temporary::check(create)?;
+    temporary::check_new(create)?;
     let mut related = Related::default();
     let around = temporary::seen(create.temporary, &dictionary);
     let table = table::define(create, &[], &around, database, &mut related, ctx)?;
@@ -127,7 +127,7 @@ pub fn define_selected(
     let Some(database) = dictionary.database(database) else {
         return Err(SqlError::unknown_database(database));
     };
-    temporary::check(create)?;
+    temporary::check_new(create)?;
     if !create.foreign_keys.is_empty() {
         return Err(SqlError::foreign_key_of_selected());
     }

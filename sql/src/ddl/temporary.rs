@@ -3,6 +3,7 @@
 use super::{
     DdlContext, Failure, Outcome,
     alter::{self, Altered},
+    check,
     convert::{Conversion, Outcome as Converted},
     duplicate,
     syntax::{Action, CreateTable},
@@ -18,7 +19,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// 1215 for foreign keys of a temporary table.
-pub(super) fn check(create: &CreateTable) -> Result<(), SqlError> {
+pub(super) fn check_new(create: &CreateTable) -> Result<(), SqlError> {
     if create.temporary && !create.foreign_keys.is_empty() {
         return Err(SqlError::cannot_add_foreign_key());
     }
@@ -64,6 +65,9 @@ pub(super) fn alter(old: &Arc<Table>, actions: &[Action], ctx: &mut DdlContext<'
     let mut altered = alter::alter(old, actions, &seen(true, &dictionary), ctx)?;
     check_primary_key(&altered.table, ctx)?;
     if let Some((database, name)) = place {
+        for check in &mut altered.table.checks {
+            check.name = check::name_after(&check.name, &old.name, &name);
+        }
         altered.table.database = database;
         altered.table.name = name;
     }

@@ -34,7 +34,8 @@ pub(crate) fn fill_values(
         let Some(column) = table.columns.get(*position) else {
             continue;
         };
-        let value = assign_from(column, value, || Origin::of_expr(expression), context)?;
+        let assigned = assign_from(column, value, || Origin::of_expr(expression), context);
+        let value = assigned.map_err(|error| error.in_table(&table.name))?;
         if let Some(slot) = row.get_mut(*position) {
             *slot = value;
         }

@@ -2,6 +2,7 @@
 
 use super::{
     Block, Body, Input, Insert, InsertRows, Plan, Planner, Query, TableUse,
+    dml::check_assigned,
     scope::{Names, Outside},
 };
 use crate::{
@@ -155,6 +156,9 @@ impl Planner<'_> {
             ignore,
             replace,
         } = filling;
+        for column in columns {
+            check_assigned(table, *column, None)?;
+        }
         self.tables.push(TableUse {
             table: Arc::clone(table),
             alias: table.name.clone(),

@@ -1,5 +1,4 @@
 -- ENGINE: InnoDB, and names that nobody knows. (Those of other engines that MySQL has: ddl/tests.rs.)
--- NO_ENGINE_SUBSTITUTION is on by default.
 CREATE TABLE a (x INT) ENGINE=InnoDB;
 CREATE TABLE b (x INT) ENGINE 'innodb';
 CREATE TABLE c (x INT) ENGINE=foo;
@@ -9,6 +8,7 @@ CREATE TABLE c (x INT) ENGINE=DEFAULT;
 CREATE TABLE c (x INT) ENGINE='';
 ALTER TABLE a ENGINE=foo;
 SHOW CREATE TABLE a;
+-- Without NO_ENGINE_SUBSTITUTION.
 SET sql_mode = '';
 CREATE TABLE c (x INT) ENGINE=foo;
 SHOW WARNINGS;
