@@ -6,8 +6,7 @@ use super::{
 };
 use std::sync::Arc;
 
-/// An exact number of up to 65 digits.
-pub type Decimal = bigdecimal::BigDecimal;
+pub use super::decimal::Decimal;
 
 /// One SQL value. What charset and collation a string has is known by the expression or column
 /// it comes from, not by the value: `Bytes` holds both text (UTF-8) and binary strings.

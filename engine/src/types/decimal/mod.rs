@@ -9,9 +9,11 @@ mod parse;
 
 pub use parse::{Parsed, WHOLE_MAX, parse};
 
-use super::value::Decimal;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use smallvec::SmallVec;
+
+/// An exact number of up to 65 digits.
+pub type Decimal = bigdecimal::BigDecimal;
 
 const GROUP: usize = 9;
 /// Bytes for 0–9 digits.

@@ -1,8 +1,10 @@
 //! Whether bytes are a document.
 
 use super::{
-    DEPTH_MAX, Scalar, kind,
-    read::{Container, key_order},
+    Scalar,
+    key::key_order,
+    kind::{self, DEPTH_MAX},
+    read::Container,
 };
 use std::cmp::Ordering;
 

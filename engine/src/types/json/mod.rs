@@ -31,38 +31,21 @@
 //! a tree of any size then.
 
 mod check;
-mod compare;
+mod key;
+mod kind;
+mod ordering;
 mod read;
 mod scalar;
 mod tree;
 
-pub use compare::{compare, order};
+pub use key::Key;
+pub use kind::DEPTH_MAX;
+pub use ordering::{compare, order};
 pub use read::{Array, Node, Object};
 pub use scalar::{OPAQUE_BIT, Scalar, ScalarKind};
-pub use tree::{Key, TooLarge, Tree};
+pub use tree::{TooLarge, Tree};
 
 use std::sync::Arc;
-
-/// How deeply documents may be nested.
-pub const DEPTH_MAX: usize = 100;
-
-/// The types of values.
-mod kind {
-    pub const SMALL_OBJECT: u8 = 0;
-    pub const LARGE_OBJECT: u8 = 1;
-    pub const SMALL_ARRAY: u8 = 2;
-    pub const LARGE_ARRAY: u8 = 3;
-    pub const LITERAL: u8 = 4;
-    pub const INT16: u8 = 5;
-    pub const UINT16: u8 = 6;
-    pub const INT32: u8 = 7;
-    pub const UINT32: u8 = 8;
-    pub const INT64: u8 = 9;
-    pub const UINT64: u8 = 10;
-    pub const DOUBLE: u8 = 11;
-    pub const TEXT: u8 = 12;
-    pub const OPAQUE: u8 = 15;
-}
 
 /// A document: bytes that are known to be one.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Reading a document in place.
 
-use super::{Key, Scalar, Tree, kind, scalar::is_inlined};
+use super::{Scalar, key::key_order, kind, scalar::is_inlined};
 use std::cmp::Ordering;
 
 /// A value in a document.
@@ -124,20 +124,6 @@ impl<'a> Node<'a> {
             _ => Node::Scalar(Scalar::read(ty, bytes)?.0),
         })
     }
-    /// The same as a tree.
-    #[must_use]
-    pub fn to_tree(&self) -> Tree {
-        match self {
-            Node::Scalar(scalar) => Tree::Scalar(scalar.clone().into_owned()),
-            Node::Array(array) => Tree::Array(array.iter().map(|node| node.to_tree()).collect()),
-            Node::Object(object) => Tree::Object(
-                object
-                    .iter()
-                    .map(|(key, node)| (Key::from(key), node.to_tree()))
-                    .collect(),
-            ),
-        }
-    }
     /// How deeply it is nested: 1 for a scalar and for what is empty.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -176,7 +162,7 @@ impl<'a> Array<'a> {
         (i < self.len()).then(|| self.0.value(i))
     }
     /// Its elements.
-    pub fn iter(&self) -> impl Iterator<Item = Node<'a>> + use<'a> {
+    pub fn iter(self) -> impl Iterator<Item = Node<'a>> {
         let container = self.0;
         (0..container.count).map(move |i| container.value(i))
     }
@@ -211,13 +197,7 @@ impl<'a> Object<'a> {
         self.0.key(i).map_or("", |(key, _)| key)
     }
     /// Its members, in the order of their keys.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> + use<'a> {
-        let object = *self;
-        (0..object.len()).map(move |i| (object.key(i), object.0.value(i)))
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
+        (0..self.len()).map(move |i| (self.key(i), self.0.value(i)))
     }
-}
-
-/// The order of keys: by length, then by bytes.
-pub(super) fn key_order(a: &str, b: &str) -> Ordering {
-    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }

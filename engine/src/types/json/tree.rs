@@ -1,7 +1,12 @@
 //! Documents that are being made or changed, and writing them.
 
-use super::{DEPTH_MAX, Scalar, kind, read::key_order, scalar::is_inlined};
-use std::{borrow::Borrow, cmp::Ordering, collections::BTreeMap};
+use super::{
+    Key, Scalar,
+    kind::{self, DEPTH_MAX},
+    read::Node,
+    scalar::is_inlined,
+};
+use std::collections::BTreeMap;
 
 /// A document in memory, to be changed.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,42 +17,6 @@ pub enum Tree {
     Array(Vec<Tree>),
     /// An object.
     Object(BTreeMap<Key, Tree>),
-}
-
-/// A key of an object; sorted by length, then by bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key(String);
-
-impl From<&str> for Key {
-    fn from(key: &str) -> Key {
-        Key(key.to_owned())
-    }
-}
-
-impl From<String> for Key {
-    fn from(key: String) -> Key {
-        Key(key)
-    }
-}
-
-impl Key {
-    /// Its text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Ord for Key {
-    fn cmp(&self, other: &Key) -> Ordering {
-        key_order(&self.0, &other.0)
-    }
-}
-
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 /// A document that cannot be written.
@@ -198,8 +167,19 @@ fn put(keys: &[&str], parts: &[(u8, &[u8])], size: usize, large: bool, out: &mut
     }
 }
 
-impl Borrow<str> for Key {
-    fn borrow(&self) -> &str {
-        &self.0
+impl Node<'_> {
+    /// The same as a tree.
+    #[must_use]
+    pub fn to_tree(&self) -> Tree {
+        match self {
+            Node::Scalar(scalar) => Tree::Scalar(scalar.clone().into_owned()),
+            Node::Array(array) => Tree::Array(array.iter().map(|node| node.to_tree()).collect()),
+            Node::Object(object) => Tree::Object(
+                object
+                    .iter()
+                    .map(|(key, node)| (Key::from(key), node.to_tree()))
+                    .collect(),
+            ),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How documents compare: what is of different kinds by their order, numbers by their values,
 //! arrays by their first elements that differ.
 
-use super::{Array, Node, Object, Scalar, ScalarKind, read::key_order};
+use super::{Array, Node, Object, Scalar, ScalarKind, key::key_order};
 use crate::types::value::Decimal;
 use std::cmp::Ordering;
 
