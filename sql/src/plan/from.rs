@@ -384,6 +384,7 @@ impl Planner<'_> {
                 table_with_joins,
                 alias: None,
             } => self.joined(table_with_joins, from),
+            ast::TableFactor::JsonTable { .. } => Err(SqlError::not_supported("JSON_TABLE()")),
             _ => Err(SqlError::not_supported("this kind of table in FROM")),
         }
     }

@@ -476,6 +476,8 @@ const MISSING: &[&str] = &[
     "compress",
     "uncompress",
     "uncompressed_length",
+    "json_schema_valid",
+    "json_schema_validation_report",
     "json_table",
     "load_file",
     "aes_encrypt",
@@ -486,8 +488,6 @@ const MISSING: &[&str] = &[
     "sounds",
     "extractvalue",
     "updatexml",
-    "st_astext",
-    "st_geomfromtext",
     "match",
     "master_pos_wait",
     "source_pos_wait",
@@ -510,6 +510,30 @@ const MISSING: &[&str] = &[
     "percent_rank",
     "inet6_aton",
     "inet6_ntoa",
+    "is_ipv4",
+    "is_ipv4_compat",
+    "is_ipv4_mapped",
+    "is_ipv6",
+    "icu_version",
+    "roles_graphml",
+    "format_bytes",
+    "format_pico_time",
+    "ps_current_thread_id",
+    "ps_thread_id",
+    "etag",
+    "vector_dim",
+    "string_to_vector",
+    "to_vector",
+    "from_vector",
+    "vector_to_string",
+    "point",
+    "linestring",
+    "polygon",
+    "multipoint",
+    "multilinestring",
+    "multipolygon",
+    "geomcollection",
+    "geometrycollection",
     "uuid_to_bin",
     "bin_to_uuid",
     "is_uuid",
@@ -544,9 +568,9 @@ fn is_form(name: &str) -> bool {
 /// Whether MySQL has a function of this name that is not here.
 #[must_use]
 pub fn is_missing(name: &str) -> bool {
-    MISSING
-        .iter()
-        .any(|missing| missing.eq_ignore_ascii_case(name))
+    let name = name.to_ascii_lowercase();
+    let is_spatial = name.starts_with("st_") || name.starts_with("mbr");
+    is_spatial || MISSING.contains(&name.as_str())
 }
 
 #[cfg(test)]
