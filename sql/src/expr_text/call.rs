@@ -40,8 +40,7 @@ impl Printer<'_> {
         &self,
         function: &'f ast::Function,
     ) -> Result<Vec<&'f Expr>, SqlError> {
-        let refused =
-            || SqlError::not_supported(format_args!("{function} in a definition"));
+        let refused = || SqlError::not_supported(format_args!("{function} in a definition"));
         let plain = function.over.is_none()
             && function.filter.is_none()
             && function.null_treatment.is_none()
@@ -121,9 +120,7 @@ impl Printer<'_> {
             ("yearweek", [x]) => format!("yearweek({},0)", value(x)?),
             // Its first argument is a word.
             ("get_format", _) => {
-                return Err(SqlError::not_supported(
-                    "GET_FORMAT() in a definition",
-                ));
+                return Err(SqlError::not_supported("GET_FORMAT() in a definition"));
             }
             _ => return Ok(None),
         };

@@ -30,8 +30,8 @@ use sqlparser::ast;
 /// its session.
 pub const DEPTH_MAX: usize = 100;
 
-pub use query::proper_name;
 pub use condition::{function_name, is_condition};
+pub use query::proper_name;
 
 /// The text that the dictionary keeps for an expression that a session has written.
 pub fn canonical(text: &str, session: &Statement<'_>) -> Result<String, SqlError> {

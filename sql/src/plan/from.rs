@@ -170,7 +170,8 @@ impl Planner<'_> {
             return Err(self.text.error_behind(relation.span()));
         }
         let whole = left.leaves.start..right.leaves.end;
-        let (mut conditions, star) = self.constraint(constraint, relation.span(), &left, &right, swap)?;
+        let (mut conditions, star) =
+            self.constraint(constraint, relation.span(), &left, &right, swap)?;
         if swap {
             // RIGHT JOIN: the left side's tables are the inner ones, so they come last.
             let (l, r) = (left.leaves.len(), right.leaves.len());
@@ -325,10 +326,7 @@ impl Planner<'_> {
             let kept = self.common_column(column, first)?;
             let dropped = self.common_column(column, second)?;
             let names = self.names();
-            let (Some(a), Some(b)) = (
-                names.value_of(kept),
-                names.value_of(dropped),
-            ) else {
+            let (Some(a), Some(b)) = (names.value_of(kept), names.value_of(dropped)) else {
                 continue;
             };
             conditions.push(equal(a, b)?);
@@ -670,8 +668,9 @@ impl Planner<'_> {
             Relation::Table(LeafInput::Virtual(table)) => {
                 Err(SqlError::table_read_only(&table.name))
             }
-            Relation::Table(LeafInput::Derived(..) | LeafInput::Working(_))
-            | Relation::View(_) => Err(SqlError::not_supported("this table")),
+            Relation::Table(LeafInput::Derived(..) | LeafInput::Working(_)) | Relation::View(_) => {
+                Err(SqlError::not_supported("this table"))
+            }
         }
     }
 }

@@ -35,6 +35,7 @@ mod scope;
 mod tree;
 mod union;
 mod view;
+mod view_target;
 mod walk;
 mod window;
 
@@ -48,7 +49,9 @@ pub use query::{name as key_name, position as key_position};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use tree::*;
-pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing, is_window_function};
+pub use window::{
+    FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing, is_window_function,
+};
 
 use crate::{
     error::SqlError,
@@ -57,7 +60,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
-    types::{Collation, Table, Value, View},
+    types::{Collation, Table, TableId, Value, View},
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -162,14 +165,7 @@ pub fn compile(
             Body::Insert(Box::new(planner.insert(insert, template)?)),
             Vec::new(),
         ),
-        ast::Statement::Update(update) => {
-            let body = if dml::updates_several(update) {
-                Body::UpdateJoined(Box::new(planner.update_joined(update, parsed.ignore)?))
-            } else {
-                Body::Update(Box::new(planner.update(update, parsed.ignore)?))
-            };
-            (body, Vec::new())
-        }
+        ast::Statement::Update(update) => (planner.any_update(update, parsed.ignore)?, Vec::new()),
         ast::Statement::Delete(delete) => {
             let body = if dml::deletes_from_several(delete) {
                 Body::DeleteJoined(Box::new(planner.delete_joined(delete, parsed.ignore)?))
@@ -188,7 +184,10 @@ pub fn compile(
     };
     let relations = Relations::of(&body, context.stored)?;
     planner.tables.extend(relations.table_uses());
-    let demands = Demands::of(&relations, &context.settings)?;
+    let mut demands = Demands::of(&relations, &context.settings)?;
+    for (table, demand) in planner.view_demands {
+        demands.add(table, demand);
+    }
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -210,11 +209,7 @@ pub fn compile(
 
 impl<'a> Planner<'a> {
     /// For a text.
-    fn new(
-        parsed: &'a Parsed<'_>,
-        context: &'a CompileContext<'a>,
-        template: bool,
-    ) -> Planner<'a> {
+    fn new(parsed: &'a Parsed<'_>, context: &'a CompileContext<'a>, template: bool) -> Planner<'a> {
         Planner {
             context,
             text: &parsed.text,
@@ -222,6 +217,7 @@ impl<'a> Planner<'a> {
             sizes: Vec::new(),
             virtual_tables: Vec::new(),
             views: Vec::new(),
+            view_demands: Vec::new(),
             within_views: Vec::new(),
             meanings: None,
             warnings: parsed.warnings.clone(),
@@ -315,6 +311,8 @@ struct Planner<'a> {
     virtual_tables: Vec<Arc<Table>>,
     /// The views that the statement names.
     views: Vec<ViewUse>,
+    /// What views demand of rows that are written through them.
+    view_demands: Vec<(TableId, demands::ViewDemand)>,
     /// The views whose texts are being compiled, innermost last.
     within_views: Vec<Arc<View>>,
     /// What the names of the text turn out to mean, if somebody wants to know.
