@@ -185,7 +185,7 @@ fn implicit(column: &Column, session: &Statement<'_>) -> DefaultValue {
 }
 
 /// The column for what is computed.
-fn computed(selected: &SelectedColumn) -> Column {
+pub(super) fn computed(selected: &SelectedColumn) -> Column {
     let ty = &selected.ty;
     // NULL has no type: bytes, and none of them.
     let own = ty.ty.unwrap_or(ColumnType::VarChar(0));

@@ -27,6 +27,7 @@ use sqlparser::ast;
 /// its session.
 pub const DEPTH_MAX: usize = 100;
 
+pub use call::kept_name;
 pub use condition::{function_name, is_condition};
 
 /// The text that the dictionary keeps for an expression that a session has written.

@@ -5,7 +5,7 @@ use super::{
     Update,
     from::{From, Leaf, LeafInput},
     query::Around,
-    scope::{Names, Outside},
+    scope::{Names, Outside, names_of},
     walk,
 };
 use crate::{
@@ -755,16 +755,11 @@ fn parameters(row: &[Assigned]) -> u32 {
 }
 
 fn add(names: &mut Names, table: &Arc<Table>, alias: &str) -> Result<(), SqlError> {
-    let columns = table
-        .columns
-        .iter()
-        .map(|c| (c.name.clone(), ExprType::of_column(c)))
-        .collect();
     names.add_table(
         alias.to_string(),
         table.database.clone(),
         Some(Arc::clone(table)),
-        columns,
+        names_of(table),
     )?;
     Ok(())
 }
@@ -784,10 +779,12 @@ fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<usize>, Sql
             matches!(s.body.as_ref(), ast::SetExpr::Values(v)
                 if v.rows.iter().all(|r| r.is_empty()))
         });
+        let columns = table.columns.iter().enumerate();
+        let visible = columns.filter(|(_, column)| column.visibility.is_visible());
         return Ok(if empty {
             Vec::new()
         } else {
-            (0..table.columns.len()).collect()
+            visible.map(|(position, _)| position).collect()
         });
     }
     let mut columns = Vec::with_capacity(names.len());

@@ -4,7 +4,7 @@ use super::{
     Derived, Planner, Query, TableUse,
     cte::{Common, CommonTable, Computing},
     place::leaf_of,
-    scope::{Names, Outside, dotted},
+    scope::{NamedTable, Names, Outside, dotted, names_of},
     walk::conjuncts,
 };
 use crate::{
@@ -319,9 +319,14 @@ impl Planner<'_> {
     /// The column of a name in a part of the join: 1054 if there is none, 1052 if there are several.
     fn common_column(&mut self, column: &str, part: &Part) -> Result<(usize, usize), SqlError> {
         let names = self.names();
-        let mut found = part.star.iter().copied().filter(|&(t, c)| {
+        // Those that are invisible, too.
+        let unseen = part.leaves.clone().flat_map(|t| {
+            let columns = names.tables.get(t).into_iter();
+            columns.flat_map(NamedTable::unseen).map(move |c| (t, c))
+        });
+        let mut found = part.star.iter().copied().chain(unseen).filter(|&(t, c)| {
             let named = names.tables.get(t).and_then(|t| t.columns.get(c));
-            named.is_some_and(|n| n.name.eq_ignore_ascii_case(column))
+            named.is_some_and(|n| !n.hidden && n.name.eq_ignore_ascii_case(column))
         });
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only),
@@ -521,11 +526,7 @@ impl Planner<'_> {
         let (LeafInput::Stored(table) | LeafInput::Virtual(table)) = &input else {
             return Err(SqlError::not_supported("this kind of table in FROM"));
         };
-        let columns = table
-            .columns
-            .iter()
-            .map(|c| (c.name.clone(), ExprType::of_column(c)))
-            .collect();
+        let columns = names_of(table);
         let name = alias.unwrap_or(&table.name).to_string();
         let at = self.names().add_table(
             name,
@@ -542,15 +543,12 @@ impl Planner<'_> {
     }
 
     fn part(&mut self, table: usize, from: &From) -> Part {
-        let columns = self
-            .names()
-            .tables
-            .get(table)
-            .map_or(0, |t| t.columns.len());
+        let named = self.names().tables.get(table);
+        let seen = named.into_iter().flat_map(NamedTable::star);
         Part {
             leaves: table..table + 1,
             conditions: from.conditions.len(),
-            star: (0..columns).map(|c| (table, c)).collect(),
+            star: seen.map(|c| (table, c)).collect(),
         }
     }
 

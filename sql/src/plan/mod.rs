@@ -29,6 +29,7 @@ mod query;
 mod relations;
 mod rollup;
 mod scope;
+mod substitute;
 mod tree;
 mod union;
 mod walk;
@@ -40,6 +41,7 @@ pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use demands::{Demands, TableDemands};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
+pub use substitute::KnownLiteral;
 pub use tree::*;
 pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
 
@@ -148,6 +150,7 @@ pub fn compile(
         deepest: 0,
         nested: 0,
         user_variables: Vec::new(),
+        literals: Vec::new(),
     };
     let mut writes = true;
     let statement = planner.behind_with(&parsed.statement)?;
@@ -214,6 +217,7 @@ pub fn compile(
         writes,
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
+        literals: planner.literals,
     })
 }
 
@@ -313,4 +317,6 @@ struct Planner<'a> {
     nested: usize,
     /// The user variables it reads, with the types they have now.
     user_variables: Vec<(String, ExprType)>,
+    /// What it has compared parameters with.
+    literals: Vec<KnownLiteral>,
 }

@@ -4,7 +4,7 @@ use super::{
     Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, access, columns,
     from::{From, LeafInput},
     grouping,
-    scope::{Aliases, Names, Outside, dotted},
+    scope::{Aliases, NamedTable, Names, Outside, dotted},
     walk::{conjuncts, is_constant, slot},
 };
 use crate::{
@@ -570,12 +570,9 @@ impl Planner<'_> {
             return Err(SqlError::unknown_table(wanted));
         };
         let _ = from;
-        let count = self
-            .names()
-            .tables
-            .get(table)
-            .map_or(0, |t| t.columns.len());
-        for column in 0..count {
+        let named = self.names().tables.get(table);
+        let seen: Vec<usize> = named.into_iter().flat_map(NamedTable::star).collect();
+        for column in seen {
             self.star_column(table, column, output, metas);
         }
         Ok(())

@@ -14,7 +14,10 @@ use crate::{
     },
     lexer::ValueKind,
 };
-use cohort_engine::types::{Collation, Table, Value, schema::DefaultValue};
+use cohort_engine::types::{
+    Collation, Table, Value,
+    schema::{DefaultValue, Visibility},
+};
 use sqlparser::ast;
 use std::sync::Arc;
 
@@ -30,6 +33,13 @@ pub(super) struct NamedTable {
     pub columns: Vec<NamedColumn>,
     /// The slot of its first column.
     pub first_slot: usize,
+}
+
+/// The names and types of a table's columns.
+pub(super) fn names_of(table: &Table) -> Vec<(String, ExprType)> {
+    let columns = table.columns.iter();
+    let named = columns.map(|c| (c.name.clone(), ExprType::of_column(c)));
+    named.collect()
 }
 
 /// A column of such a table.
@@ -213,7 +223,7 @@ impl Names {
                 continue;
             }
             for (c, column) in table.columns.iter().enumerate() {
-                if !column.name.eq_ignore_ascii_case(&name.value) {
+                if !column.name.eq_ignore_ascii_case(&name.value) || table.is_hidden(c) {
                     continue;
                 }
                 if column.hidden && qualifier.is_empty() {
@@ -363,6 +373,26 @@ impl Meaning {
 }
 
 impl NamedTable {
+    /// The positions of the columns that `*` means.
+    pub fn star(&self) -> impl Iterator<Item = usize> {
+        (0..self.columns.len()).filter(|c| self.visibility(*c).is_visible())
+    }
+
+    /// Those of the columns that only their names mean.
+    pub fn unseen(&self) -> impl Iterator<Item = usize> {
+        (0..self.columns.len()).filter(|c| self.visibility(*c) == Visibility::Invisible)
+    }
+
+    /// Whether no name means a column.
+    fn is_hidden(&self, column: usize) -> bool {
+        self.visibility(column) == Visibility::Hidden
+    }
+
+    fn visibility(&self, column: usize) -> Visibility {
+        let stored = self.table.as_ref().and_then(|t| t.columns.get(column));
+        stored.map_or(Visibility::Visible, |column| column.visibility)
+    }
+
     fn matches(&self, qualifier: &[ast::Ident]) -> bool {
         match qualifier {
             [] => true,
