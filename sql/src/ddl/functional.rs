@@ -106,7 +106,7 @@ fn column(
         return Err(SqlError::functional_of_auto_increment(index));
     }
     let ty = crate::expr::infer(&defined.compiled);
-    let mut column = selected::computed(&SelectedColumn {
+    let mut column = selected::computed_column(&SelectedColumn {
         name: String::new(),
         ty,
         origin: ColumnOrigin::of_computed(&defined.compiled),

@@ -4,8 +4,9 @@ use super::{
     Assigned, Block, Computed, Default_, Delete, Input, Insert, InsertRows, Limit, Planner, Query,
     Update,
     from::{From, Leaf, LeafInput},
+    named::names_of,
     query::Around,
-    scope::{Names, Outside, names_of},
+    scope::{Names, Outside},
     walk,
 };
 use crate::{
@@ -130,7 +131,7 @@ impl Planner<'_> {
             columns: Vec::new(),
             distinct: block.distinct,
         };
-        for mut table in read.into_iter().flat_map(|names| names.tables) {
+        for mut table in read.into_iter().flat_map(Names::into_named) {
             for column in &mut table.columns {
                 let path = [&table.alias, &column.name];
                 let path = path.map(|part| ast::Ident::with_quote('`', part));

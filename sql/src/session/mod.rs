@@ -16,6 +16,7 @@ mod set;
 mod trail;
 mod transaction;
 mod withheld;
+mod views;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};
