@@ -10,7 +10,10 @@ use crate::{
     expr::{SqlMode, Statement},
     warnings::Warnings,
 };
-use cohort_engine::types::{Collation, Column, ColumnType, Members, Value, schema::DefaultValue};
+use cohort_engine::types::{
+    Collation, Column, ColumnType, Members, Value,
+    schema::{DefaultValue, Visibility},
+};
 
 /// The most characters a name may have.
 const NAME_MAX: usize = 64;
@@ -31,6 +34,13 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// A column that is complete, and new.
+    pub fn made(column: Column) -> Draft {
+        Draft {
+            source: None,
+            ..Draft::existing(&column, 0)
+        }
+    }
     /// A column that the table has already.
     pub fn existing(column: &Column, position: usize) -> Draft {
         Draft {
@@ -90,6 +100,10 @@ pub(super) fn define(
         members: Members::new(syntax.members.clone()),
         real_digits: syntax.real_digits,
         generated: syntax.generated.clone(),
+        visibility: match syntax.visible {
+            true => Visibility::Visible,
+            false => Visibility::Invisible,
+        },
         ..Column::new(name, ty)
     };
     column.default = match &syntax.default {

@@ -374,6 +374,8 @@ pub struct ColumnSyntax {
     pub charset: CharsetSyntax,
     /// COMMENT.
     pub comment: String,
+    /// Not INVISIBLE.
+    pub visible: bool,
 }
 
 /// What follows DEFAULT.
@@ -473,11 +475,13 @@ pub enum IndexType {
     Hash,
 }
 
-/// A column of a key.
+/// A part of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartSyntax {
-    /// The column's name.
+    /// The column's name; that of an expression is given when its column is made.
     pub column: String,
+    /// The text of an expression, in the place of a column: see `functional`.
+    pub expression: Option<String>,
     /// The length in parentheses.
     pub prefix: Option<u64>,
     /// DESC.
@@ -536,6 +540,8 @@ pub enum Action {
     RenameKey(String, String),
     /// ALTER INDEX VISIBLE or INVISIBLE.
     SetVisible(String, bool),
+    /// ALTER COLUMN SET VISIBLE or INVISIBLE.
+    SetColumnVisible(String, bool),
     /// RENAME TO.
     RenameTo(TableName),
     /// Options.

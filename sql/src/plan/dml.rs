@@ -4,7 +4,7 @@ use super::{
     Assigned, Block, Body, Computed, Default_, Delete, Input, Insert, InsertRows, Limit, Planner,
     Query, Update,
     from::{From, Leaf, LeafInput},
-    named::At,
+    named::{At, names_of},
     query::Around,
     scope::{Names, Outside, dotted},
     view_target::Change,
@@ -72,7 +72,8 @@ impl Planner<'_> {
             None => {
                 let table = self.written_table(name, None)?;
                 add(self.names(), &table, &table.name)?;
-                let columns = table.columns.iter().map(|column| column.name.as_str());
+                let columns = table.named_columns().iter();
+                let columns = columns.map(|c| (c.name.as_str(), c.visibility.is_visible()));
                 let columns = target_columns(table.full_name(), columns, insert)?;
                 (table, columns, None)
             }
@@ -102,7 +103,7 @@ impl Planner<'_> {
         let mut from = From::default();
         self.view_part(view, None, &mut from)?;
         let target = self.target_of_view(&from, view, &view.name, change)?;
-        let named = view.columns.iter().map(String::as_str);
+        let named = view.columns.iter().map(|name| (name.as_str(), true));
         let columns = target_columns((&view.database, &view.name), named, insert)?;
         let Some((number, table)) = target else {
             let (database, name) = (&view.database, &view.name);
@@ -940,28 +941,23 @@ fn parameters(row: &[Assigned]) -> u32 {
 }
 
 fn add(names: &mut Names, table: &Arc<Table>, alias: &str) -> Result<(), SqlError> {
-    let columns = table
-        .columns
-        .iter()
-        .map(|c| (c.name.clone(), ExprType::of_column(c)))
-        .collect();
     names.add_table(
         alias.to_string(),
         table.database.clone(),
         Some(Arc::clone(table)),
-        columns,
+        names_of(table),
     )?;
     Ok(())
 }
 
 /// The positions of the columns that an INSERT gives values to, in a table or view of this database
-/// and name.
+/// and name, whose columns have these names and are visible or not.
 fn target_columns<'c>(
     place: (&str, &str),
-    columns: impl Iterator<Item = &'c str>,
+    columns: impl Iterator<Item = (&'c str, bool)>,
     insert: &ast::Insert,
 ) -> Result<Vec<usize>, SqlError> {
-    let known: Vec<&str> = columns.collect();
+    let (known, seen): (Vec<&str>, Vec<bool>) = columns.unzip();
     let mut names: Vec<&ast::ObjectName> = insert.columns.iter().collect();
     for assignment in &insert.assignments {
         match &assignment.target {
@@ -976,10 +972,11 @@ fn target_columns<'c>(
             matches!(s.body.as_ref(), ast::SetExpr::Values(v)
                 if v.rows.iter().all(|r| r.is_empty()))
         });
+        let visible = seen.iter().enumerate().filter(|(_, seen)| **seen);
         return Ok(if empty {
             Vec::new()
         } else {
-            (0..known.len()).collect()
+            visible.map(|(position, _)| position).collect()
         });
     }
     let mut columns = Vec::with_capacity(names.len());
@@ -1000,7 +997,8 @@ fn column_of(
     alias: Option<&str>,
     name: &ast::ObjectName,
 ) -> Result<usize, SqlError> {
-    let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+    let columns = table.named_columns().iter();
+    let columns: Vec<&str> = columns.map(|c| c.name.as_str()).collect();
     position_of(&columns, table.full_name(), alias, name)
 }
 

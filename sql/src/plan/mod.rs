@@ -32,6 +32,7 @@ mod query;
 mod relations;
 mod rollup;
 mod scope;
+mod substitute;
 mod tree;
 mod union;
 mod view;
@@ -48,6 +49,7 @@ pub use meaning::{Meanings, Meant};
 pub use query::{name as key_name, position as key_position};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
+pub use substitute::KnownLiteral;
 pub use tree::*;
 pub use window::{
     FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing, is_window_function,
@@ -204,6 +206,7 @@ pub fn compile(
         writes,
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
+        literals: planner.literals,
     })
 }
 
@@ -231,6 +234,7 @@ impl<'a> Planner<'a> {
             deepest: 0,
             nested: 0,
             user_variables: Vec::new(),
+            literals: Vec::new(),
         }
     }
 
@@ -337,4 +341,6 @@ struct Planner<'a> {
     nested: usize,
     /// The user variables it reads, with the types they have now.
     user_variables: Vec<(String, ExprType)>,
+    /// What it has compared parameters with.
+    literals: Vec<KnownLiteral>,
 }

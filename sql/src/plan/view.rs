@@ -268,6 +268,7 @@ impl Planner<'_> {
             nested: self.nested,
             user_variables: take(&mut self.user_variables),
             view_demands: take(&mut self.view_demands),
+            literals: take(&mut self.literals),
             // What follows is the text's own.
             warnings: Vec::new(),
             parameters: 0,
@@ -294,6 +295,7 @@ impl Planner<'_> {
             nested,
             user_variables,
             view_demands,
+            literals,
             // Whoever made the view was warned.
             warnings: _,
             parameters: _,
@@ -314,6 +316,7 @@ impl Planner<'_> {
         self.nested = nested;
         self.user_variables = user_variables;
         self.view_demands = view_demands;
+        self.literals = literals;
     }
 }
 
