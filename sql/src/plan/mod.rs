@@ -23,6 +23,7 @@ mod explain;
 mod from;
 mod grouping;
 mod joined;
+mod json_table;
 mod known;
 mod place;
 mod query;
@@ -38,6 +39,7 @@ pub(crate) use access::index_of;
 pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use demands::{Demands, TableDemands};
+pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use tree::*;
@@ -46,7 +48,7 @@ pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Wi
 use crate::{
     error::SqlError,
     expr::{ExprType, SqlMode, VariableScope},
-    parse::{Parsed, Text},
+    parse::{JsonTableSyntax, Parsed, Text},
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
@@ -134,6 +136,7 @@ pub fn compile(
     let mut planner = Planner {
         context,
         text: &parsed.text,
+        json_tables: &parsed.json_tables,
         tables: Vec::new(),
         sizes: Vec::new(),
         virtual_tables: Vec::new(),
@@ -290,6 +293,8 @@ fn explained<'p>(parsed: &'p Parsed) -> Result<&'p ast::Statement, SqlError> {
 struct Planner<'a> {
     context: &'a CompileContext<'a>,
     text: &'a Text<'a>,
+    /// The columns of each JSON_TABLE, by number.
+    json_tables: &'a [JsonTableSyntax],
     tables: Vec<TableUse>,
     sizes: Vec<(Arc<Table>, u64)>,
     virtual_tables: Vec<Arc<Table>>,

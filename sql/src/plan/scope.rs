@@ -1,7 +1,7 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
 use super::{
-    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput,
+    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput, json_table,
     rollup::GroupingCall,
     walk,
     window::{NamedWindow, is_window_function},
@@ -193,6 +193,12 @@ impl Names {
             first_slot,
         });
         Ok(self.tables.len() - 1)
+    }
+
+    /// Whether there is a table of this name, and it is seen.
+    fn sees_table(&self, name: &str) -> bool {
+        let mut tables = self.tables.iter().enumerate();
+        tables.any(|(i, table)| table.alias == name && self.visible.contains(&i))
     }
 
     /// The expression of a table's column.
@@ -638,8 +644,13 @@ impl Scope for Planner<'_> {
             let why = "forward reference in item list";
             return Err(SqlError::illegal_reference(dotted(path), why));
         }
-        let clause = self.names().clause;
-        Err(SqlError::unknown_column(dotted(path), clause))
+        let names = self.names();
+        if let ([.., table, _], json_table::CLAUSE) = (path, names.clause)
+            && !names.sees_table(&table.value)
+        {
+            return Err(SqlError::unknown_table_in(&table.value, names.clause));
+        }
+        Err(SqlError::unknown_column(dotted(path), names.clause))
     }
 
     fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError> {
