@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Seq,
     log::Batch,
-    types::{Table, TableId, TreeId, schema::Database},
+    types::{Table, TableId, TreeId, View, schema::Database},
 };
 use std::{
     collections::BTreeSet,
@@ -71,6 +71,7 @@ pub fn concerned_children(dictionary: &Dictionary, change: &SchemaChange<'_>) ->
         | SchemaChange::DropDatabase(_)
         | SchemaChange::DropTables(_)
         | SchemaChange::Truncate(_)
+        | SchemaChange::Views { .. }
         | SchemaChange::Records(_) => {}
     }
     let children = |(database, name)| dictionary.children(database, name);
@@ -110,6 +111,13 @@ pub enum SchemaChange<'a> {
         convert: Box<RowConversion<'a>>,
         /// The greatest AUTO_INCREMENT value of the converted rows, kept by `convert`.
         auto_increment_used: Arc<AtomicU64>,
+    },
+    /// CREATE, ALTER, DROP or RENAME of views: these go, and then these come.
+    Views {
+        /// As they are. If they are not that any more, the change fails with `TableChanged`.
+        dropped: Vec<Arc<View>>,
+        /// As they will be.
+        put: Vec<View>,
     },
     /// A change to the internal key-value records that sql keeps (users, persisted variables):
     /// `None` deletes.
@@ -308,7 +316,7 @@ impl Inner {
         let table = |id| dictionary.table_by_id(id).ok_or(TxnError::TableChanged);
         let free = |database: &str, name: &str| {
             let known = dictionary.database(database).is_some();
-            if known && dictionary.table(database, name).is_none() {
+            if known && !dictionary.has(database, name) {
                 return Ok(());
             }
             Err(TxnError::TableChanged)
@@ -329,6 +337,8 @@ impl Inner {
             SchemaChange::DropDatabase(name) => {
                 let tables = dictionary.tables(&name);
                 records.extend(tables.map(|table| dictionary::drop_table(table.id)));
+                let views = dictionary.views(&name);
+                records.extend(views.map(|view| dictionary::drop_view(view)));
                 records.push(dictionary::drop_database(&name));
             }
             SchemaChange::CreateTable(mut new) => {
@@ -360,7 +370,8 @@ impl Inner {
                         None => Table::clone(table(id)?),
                     };
                     let other = dictionary.table(&database, &name);
-                    let moves = other.is_none_or(|other| renamed.contains(&other.id));
+                    let moves = other.is_none_or(|other| renamed.contains(&other.id))
+                        && dictionary.view(&database, &name).is_none();
                     if dictionary.database(&database).is_none() || !moves {
                         return Err(TxnError::TableChanged);
                     }
@@ -390,6 +401,23 @@ impl Inner {
                 replaced = Some((old.id, new.id));
                 records.push(dictionary::drop_table(old.id));
                 records.push(dictionary::put_table(&new));
+            }
+            SchemaChange::Views { dropped, put } => {
+                for old in &dropped {
+                    let known = dictionary.view(&old.database, &old.name);
+                    if known != Some(old) {
+                        return Err(TxnError::TableChanged);
+                    }
+                    records.push(dictionary::drop_view(old));
+                }
+                for new in &put {
+                    let place = (&new.database, &new.name);
+                    let goes = |old: &Arc<View>| (&old.database, &old.name) == place;
+                    if !dropped.iter().any(goes) {
+                        free(&new.database, &new.name)?;
+                    }
+                    records.push(dictionary::put_view(new));
+                }
             }
             SchemaChange::Records(changes) => {
                 let keyed = |(key, value): (Vec<u8>, _)| (dictionary::record_key(&key), value);
@@ -460,9 +488,10 @@ fn affected(
 /// The tables that a change takes away or changes for itself, by number.
 fn own_tables(dictionary: &Dictionary, change: &SchemaChange<'_>) -> BTreeSet<TableId> {
     match change {
-        SchemaChange::PutDatabase(_) | SchemaChange::CreateTable(_) | SchemaChange::Records(_) => {
-            BTreeSet::new()
-        }
+        SchemaChange::PutDatabase(_)
+        | SchemaChange::CreateTable(_)
+        | SchemaChange::Views { .. }
+        | SchemaChange::Records(_) => BTreeSet::new(),
         SchemaChange::DropDatabase(name) => dictionary.tables(name).map(|table| table.id).collect(),
         SchemaChange::DropTables(ids) => ids.iter().copied().collect(),
         SchemaChange::Truncate(id) => BTreeSet::from([*id]),

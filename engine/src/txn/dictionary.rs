@@ -8,12 +8,13 @@
 //! |---|---|
 //! | `d` name | JSON of [`Database`] |
 //! | `t` table number, 4 bytes big endian | JSON of [`Table`]; `since` 0 means the commit that carries the record |
+//! | `v` database, a zero byte, name | JSON of [`View`] |
 //! | `r` key | an internal record of `sql`, as it is |
 
 use super::{TxnError, table_state::TableState};
 use crate::{
     Seq,
-    types::{IdMap, Table, TableId, TreeId, schema::Database},
+    types::{IdMap, Table, TableId, TreeId, View, schema::Database},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,6 +27,7 @@ pub(super) type Record = (Vec<u8>, Option<Vec<u8>>);
 
 const DATABASE: u8 = b'd';
 const TABLE: u8 = b't';
+const VIEW: u8 = b'v';
 const RECORD: u8 = b'r';
 
 #[derive(Clone)]
@@ -38,6 +40,7 @@ struct Entry {
 struct DatabaseEntry {
     database: Database,
     tables: BTreeMap<String, Arc<Table>>,
+    views: BTreeMap<String, Arc<View>>,
 }
 
 /// All databases, tables and internal records, as of one Seq. Immutable; a DDL makes a new one.
@@ -80,6 +83,21 @@ impl Dictionary {
     #[must_use]
     pub fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
         self.databases.get(database)?.tables.get(name)
+    }
+    /// The views of a database, by name.
+    pub fn views(&self, database: &str) -> impl Iterator<Item = &Arc<View>> {
+        let entry = self.databases.get(database);
+        entry.into_iter().flat_map(|entry| entry.views.values())
+    }
+    /// A view by its name, which no table of its database has.
+    #[must_use]
+    pub fn view(&self, database: &str, name: &str) -> Option<&Arc<View>> {
+        self.databases.get(database)?.views.get(name)
+    }
+    /// Whether a table or a view has the name.
+    #[must_use]
+    pub fn has(&self, database: &str, name: &str) -> bool {
+        self.table(database, name).is_some() || self.view(database, name).is_some()
     }
     /// The tables with foreign keys that refer to a table of this name, oldest first; itself among
     /// them, if one of its own does.
@@ -159,6 +177,7 @@ impl Dictionary {
         match key.split_first() {
             Some((&DATABASE, name)) => self.apply_database(name, value),
             Some((&TABLE, id)) => self.apply_table(id, value, seq),
+            Some((&VIEW, key)) => self.apply_view(key, value),
             Some((&RECORD, key)) => {
                 match value {
                     Some(value) => self.records.insert(key.to_vec(), value.to_vec()),
@@ -182,13 +201,31 @@ impl Dictionary {
                 match self.databases.get_mut(&name) {
                     Some(entry) => Arc::make_mut(entry).database = database,
                     None => {
-                        let tables = BTreeMap::new();
-                        let entry = Arc::new(DatabaseEntry { database, tables });
-                        self.databases.insert(name, entry);
+                        let entry = DatabaseEntry {
+                            database,
+                            tables: BTreeMap::new(),
+                            views: BTreeMap::new(),
+                        };
+                        self.databases.insert(name, Arc::new(entry));
                     }
                 }
             }
         }
+        Ok(())
+    }
+    fn apply_view(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), TxnError> {
+        let key = String::from_utf8_lossy(key);
+        let Some((database, name)) = key.split_once('\0') else {
+            return Err(TxnError::Corrupt("a view record without name".to_owned()));
+        };
+        let Some(entry) = self.databases.get_mut(database) else {
+            return Err(TxnError::Corrupt(format!("view {name} is in no database")));
+        };
+        let views = &mut Arc::make_mut(entry).views;
+        match value {
+            Some(value) => views.insert(name.to_owned(), Arc::new(parse(value)?)),
+            None => views.remove(name),
+        };
         Ok(())
     }
     fn apply_table(&mut self, id: &[u8], value: Option<&[u8]>, seq: Seq) -> Result<(), TxnError> {
@@ -303,8 +340,14 @@ impl Dictionary {
             .records
             .iter()
             .map(|(key, value)| (record_key(key), Some(value.clone())));
+        let views = self
+            .databases
+            .values()
+            .flat_map(|entry| entry.views.values());
+        let views = views.map(|view| put_view(view));
         databases
             .chain(tables)
+            .chain(views)
             .chain(records)
             .filter_map(|(key, value)| Some((key, value?)))
             .collect()
@@ -330,7 +373,7 @@ fn keyed(kind: u8, key: &[u8]) -> Vec<u8> {
 
 /// Whether this key of the log or of `meta` is the dictionary's.
 pub(super) fn is_dictionary_key(key: &[u8]) -> bool {
-    matches!(key.first(), Some(&DATABASE | &TABLE | &RECORD))
+    matches!(key.first(), Some(&DATABASE | &TABLE | &VIEW | &RECORD))
 }
 
 /// The trees a table owns.
@@ -359,6 +402,20 @@ pub(super) fn put_table(table: &Table) -> Record {
 /// The record that drops a table.
 pub(super) fn drop_table(id: TableId) -> Record {
     (keyed(TABLE, &id.to_be_bytes()), None)
+}
+
+fn view_key(database: &str, name: &str) -> Vec<u8> {
+    keyed(VIEW, [database, name].join("\0").as_bytes())
+}
+
+/// The record that creates or changes a view.
+pub(super) fn put_view(view: &View) -> Record {
+    (view_key(&view.database, &view.name), Some(json(view)))
+}
+
+/// The record that drops a view.
+pub(super) fn drop_view(view: &View) -> Record {
+    (view_key(&view.database, &view.name), None)
 }
 
 /// The key of an internal record of `sql`.

@@ -11,6 +11,7 @@ pub mod row;
 pub mod schema;
 pub mod temporal;
 pub mod value;
+pub mod view;
 pub mod xid;
 
 pub use collation::{Charset, Collation};
@@ -23,4 +24,5 @@ pub use schema::{
 };
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Member, Value};
+pub use view::{CheckOption, View, ViewAlgorithm, ViewQuery};
 pub use xid::Xid;

@@ -166,6 +166,14 @@ pub(super) const USER_PRIVILEGES: &str = "\
     GRANTEE varchar(292)!, TABLE_CATALOG varchar(512)!, PRIVILEGE_TYPE varchar(64)!, IS_GRANTABLE \
     varchar(3)!";
 
+pub(super) const VIEW_ROUTINE_USAGE: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, SPECIFIC_CATALOG \
+    varchar(64)=!, SPECIFIC_SCHEMA varchar(64)=!, SPECIFIC_NAME varchar(64)!";
+
+pub(super) const VIEW_TABLE_USAGE: &str = "\
+    VIEW_CATALOG varchar(64)=!, VIEW_SCHEMA varchar(64)=!, VIEW_NAME varchar(64)=!, TABLE_CATALOG \
+    varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!";
+
 pub(super) const VIEWS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
     VIEW_DEFINITION text, CHECK_OPTION varchar(8)=, IS_UPDATABLE varchar(3)=, DEFINER varchar(288)=, \

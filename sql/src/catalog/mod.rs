@@ -7,9 +7,13 @@ mod objects;
 mod pool;
 mod server;
 pub(crate) mod status;
+mod views;
 
-pub(crate) use objects::{column_row, databases, statistics_rows, table_row, visible_tables};
+pub(crate) use objects::{
+    TableKind, column_row, databases, statistics_rows, table_row, tables_and_views, visible_tables,
+};
 pub(crate) use server::{processes, variable_pairs};
+pub(crate) use views::{view_table, visible as visible_views};
 
 use crate::{exec::VirtualRows, plan::VirtualTables, state::State};
 use cohort_engine::types::{
@@ -90,7 +94,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 44] = [
+const ENTRIES: [Entry; 46] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -229,7 +233,19 @@ const ENTRIES: [Entry; 44] = [
         def::USER_PRIVILEGES,
         server::user_privileges,
     ),
-    (INFORMATION, "VIEWS", def::VIEWS, nothing),
+    (INFORMATION, "VIEWS", def::VIEWS, views::rows),
+    (
+        INFORMATION,
+        "VIEW_ROUTINE_USAGE",
+        def::VIEW_ROUTINE_USAGE,
+        nothing,
+    ),
+    (
+        INFORMATION,
+        "VIEW_TABLE_USAGE",
+        def::VIEW_TABLE_USAGE,
+        views::usage,
+    ),
     ("mysql", "user", def::MYSQL_USER, server::users),
     (
         PERFORMANCE,

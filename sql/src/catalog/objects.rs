@@ -11,22 +11,62 @@ use cohort_engine::{
 };
 use std::sync::Arc;
 
+/// What a table is for those who list all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TableKind {
+    /// It is computed when it is read.
+    System,
+    /// It is stored.
+    Base,
+    /// It is a view, as a table of its columns.
+    View,
+}
+
+impl TableKind {
+    /// As TABLE_TYPE shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableKind::System => "SYSTEM VIEW",
+            TableKind::Base => "BASE TABLE",
+            TableKind::View => "VIEW",
+        }
+    }
+}
+
 /// All tables that the session may see, virtual ones first, by database and name.
-pub(crate) fn visible_tables(session: &State) -> Vec<(Arc<Table>, bool)> {
+pub(crate) fn visible_tables(session: &State) -> Vec<(Arc<Table>, TableKind)> {
     let virtual_tables = super::tables()
         .iter()
-        .map(|table| (Arc::clone(&table.definition), true));
-    let mut tables: Vec<(Arc<Table>, bool)> = virtual_tables.collect();
+        .map(|table| (Arc::clone(&table.definition), TableKind::System));
+    let mut tables: Vec<(Arc<Table>, TableKind)> = virtual_tables.collect();
     if session.privileged {
         let dictionary = session.instance.engine.dictionary();
         for database in dictionary.databases() {
             let stored = dictionary
                 .tables(&database.name)
-                .map(|table| (Arc::clone(table), false));
+                .map(|table| (Arc::clone(table), TableKind::Base));
             tables.extend(stored);
         }
     }
     tables
+}
+
+/// The same with the views, in some databases.
+pub(crate) fn tables_and_views(
+    session: &State,
+    mut wanted: impl FnMut(&str) -> bool,
+) -> Vec<(Arc<Table>, TableKind)> {
+    let mut all = visible_tables(session);
+    let dictionary = session.instance.engine.dictionary();
+    for view in super::visible_views(session, &dictionary) {
+        if wanted(&view.database) {
+            let table = super::views::table_or_error(session, view);
+            all.push((Arc::new(table), TableKind::View));
+        }
+    }
+    all.retain(|(table, _)| wanted(&table.database));
+    all.sort_by(|(a, _), (b, _)| a.full_name().cmp(&b.full_name()));
+    all
 }
 
 /// The names of all databases that the session may see, in order.
@@ -72,14 +112,18 @@ fn local_time(session: &State, seconds: u64) -> Value {
 }
 
 pub(super) fn tables(session: &State) -> Rows {
-    visible_tables(session)
+    tables_and_views(session, |_| true)
         .iter()
-        .map(|(table, system)| table_row(session, table, *system))
+        .map(|(table, kind)| table_row(session, table, *kind))
         .collect()
 }
 
 /// A row of information_schema.TABLES.
-pub(crate) fn table_row(session: &State, table: &Table, system: bool) -> Vec<Value> {
+pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<Value> {
+    if kind == TableKind::View {
+        return view_row(session, table);
+    }
+    let system = kind == TableKind::System;
     let engine = &session.instance.engine;
     let estimate = |value: u64| if system { Value::Null } else { number(value) };
     let next = table
@@ -94,7 +138,7 @@ pub(crate) fn table_row(session: &State, table: &Table, system: bool) -> Vec<Val
         text("def"),
         text(&table.database),
         text(&table.name),
-        text(if system { "SYSTEM VIEW" } else { "BASE TABLE" }),
+        text(kind.name()),
         if system { Value::Null } else { text("InnoDB") },
         Value::UInt(10),
         if system { Value::Null } else { text("Dynamic") },
@@ -130,9 +174,28 @@ pub(crate) fn table_row(session: &State, table: &Table, system: bool) -> Vec<Val
     .collect()
 }
 
+/// A view's row of information_schema.TABLES.
+fn view_row(session: &State, view: &Table) -> Vec<Value> {
+    let mut row = vec![Value::Null; 21];
+    let told = [
+        (0, text("def")),
+        (1, text(&view.database)),
+        (2, text(&view.name)),
+        (3, text(TableKind::View.name())),
+        (14, local_time(session, view.created)),
+        (20, text(&view.comment)),
+    ];
+    for (at, value) in told {
+        if let Some(place) = row.get_mut(at) {
+            *place = value;
+        }
+    }
+    row
+}
+
 pub(super) fn columns(session: &State) -> Rows {
     let mut rows = Rows::new();
-    for (table, _) in visible_tables(session) {
+    for (table, _) in tables_and_views(session, |_| true) {
         for position in 0..table.columns.len() {
             rows.extend(column_row(&table, position));
         }

@@ -44,7 +44,7 @@ pub(super) fn account(c: &mut Cursor) -> Parsed<Option<Command>> {
 }
 
 /// `name[@host]` or CURRENT_USER[()].
-pub(super) fn user(c: &mut Cursor) -> Parsed<UserName> {
+pub fn user(c: &mut Cursor) -> Parsed<UserName> {
     if c.eat("CURRENT_USER") {
         if c.eat_symbol("(") {
             c.expect_symbol(")")?;

@@ -122,7 +122,7 @@ impl Show {
             Show::TableStatus { .. } => "show_table_status",
             Show::Columns { .. } => "show_fields",
             Show::Index(_) => "show_keys",
-            Show::CreateTable(_) => "show_create_table",
+            Show::CreateTable(_) | Show::CreateView(_) => "show_create_table",
             Show::CreateDatabase { .. } => "show_create_db",
             Show::CreateUser(_) => "show_create_user",
             Show::Variables { .. } => "show_variables",

@@ -13,6 +13,7 @@ pub mod reserved;
 mod show;
 mod xa;
 
+pub(crate) use account::user;
 pub use cursor::{Cursor, Parsed};
 pub use lock::LockTable;
 pub use parse::parse;
@@ -119,6 +120,8 @@ pub enum Show {
     Index(TableName),
     /// CREATE TABLE.
     CreateTable(TableName),
+    /// SHOW CREATE VIEW.
+    CreateView(TableName),
     /// CREATE DATABASE.
     CreateDatabase {
         /// Which.

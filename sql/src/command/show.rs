@@ -148,7 +148,10 @@ fn create(c: &mut Cursor) -> Parsed<Show> {
     if c.eat("USER") {
         return Ok(Show::CreateUser(account::user(c)?));
     }
-    let words = ["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
+    if c.eat("VIEW") {
+        return Ok(Show::CreateView(c.table()?));
+    }
+    let words = ["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
     if words.iter().any(|word| c.is(word)) {
         let what = format!("SHOW CREATE {}", String::from_utf8_lossy(c.text(c.peek())));
         return Err(SqlError::not_supported(what.to_ascii_uppercase()));

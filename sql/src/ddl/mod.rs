@@ -37,12 +37,17 @@ mod syntax;
 mod table;
 mod tables;
 mod temporary;
+mod view;
 
 pub use parse::parse;
 pub use show::{logged_creation, show_create_database, show_create_table};
-pub use syntax::{Action, CreateQuery, CreateTable, Duplicates, Statement};
+pub use syntax::{Action, CreateQuery, CreateTable, CreateView, Duplicates, Statement};
 use tables::Target;
 pub use tables::{CreatedTable, define_selected};
+pub use view::{
+    as_table as view_as_table, define as define_view, place as view_place, put as put_view,
+    show as show_create_view,
+};
 
 use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};
 use cohort_engine::{
@@ -160,6 +165,9 @@ fn execute_once(statement: &Statement, text: &str, ctx: &mut DdlContext<'_>) -> 
             temporary,
             if_exists,
         } => tables::drop(tables, (*temporary, *if_exists), text, ctx),
+        // The session makes it, which compiles its query.
+        Statement::CreateView(_) => Err(SqlError::internal("a view without its query").into()),
+        Statement::DropViews { views, if_exists } => view::drop(views, *if_exists, text, ctx),
         Statement::DropAbsent {
             kind,
             names,
@@ -222,6 +230,19 @@ impl DdlContext<'_> {
     fn temporary(&self, name: &TableName) -> Result<Option<Arc<Table>>, SqlError> {
         let (database, name) = self.resolve(name)?;
         Ok(self.engine.temporary_table(self.owner, database, name))
+    }
+
+    /// The same: 1347 for a view.
+    fn base_table(
+        &self,
+        dictionary: &Dictionary,
+        name: &TableName,
+    ) -> Result<Arc<Table>, SqlError> {
+        let (database, table) = self.resolve(name)?;
+        if dictionary.view(database, table).is_some() {
+            return Err(SqlError::wrong_object(database, table, "BASE TABLE"));
+        }
+        self.table(dictionary, name)
     }
 
     /// A table that must be there: 1146.

@@ -92,30 +92,14 @@ fn comment(selected: &SelectedColumn) -> String {
 }
 
 fn new_draft(selected: &SelectedColumn, session: &Statement<'_>, warnings: &mut Warnings) -> Draft {
-    let nullable = selected.ty.nullable;
-    let mut made = match &selected.origin {
-        ColumnOrigin::Stored(column) | ColumnOrigin::Derived(column) => like(column),
-        ColumnOrigin::Typed | ColumnOrigin::Computed | ColumnOrigin::Other => computed(selected),
-    };
-    made.name.clone_from(&selected.name);
-    made.nullable = nullable;
+    let mut made = made_of(selected, INT_COMPUTED);
     match &selected.origin {
-        ColumnOrigin::Stored(column) if !column.auto_increment => {
-            if nullable && made.default == DefaultValue::None {
-                made.default = DefaultValue::Null;
-            }
-        }
+        ColumnOrigin::Stored(column) if !column.auto_increment => defaulted(&mut made),
         ColumnOrigin::Stored(_) => made.default = implicit(&made, session),
         ColumnOrigin::Derived(_)
         | ColumnOrigin::Typed
         | ColumnOrigin::Computed
-        | ColumnOrigin::Other => {
-            made.on_update_now = false;
-            made.default = match nullable {
-                true => DefaultValue::Null,
-                false => implicit(&made, session),
-            };
-        }
+        | ColumnOrigin::Other => undefaulted(&mut made, session),
     }
     made.auto_increment = false;
     column::warn_of(&made, warnings);
@@ -126,6 +110,57 @@ fn new_draft(selected: &SelectedColumn, session: &Statement<'_>, warnings: &mut 
         is_written: false,
         source: None,
     }
+}
+
+/// The column of a view, as MySQL shows it. A whole number that is computed is a BIGINT sooner.
+pub(super) fn column_of_view(selected: &SelectedColumn, session: &Statement<'_>) -> Column {
+    // What is shown for no value at all does not depend on the session.
+    let session = Statement {
+        sql_mode: SqlMode(0),
+        ..*session
+    };
+    let mut made = made_of(selected, INT_OTHER);
+    match &selected.origin {
+        ColumnOrigin::Stored(column) | ColumnOrigin::Derived(column) => match column.auto_increment
+        {
+            true => made.default = implicit(&made, &session),
+            false => defaulted(&mut made),
+        },
+        ColumnOrigin::Typed | ColumnOrigin::Computed | ColumnOrigin::Other => {
+            undefaulted(&mut made, &session);
+        }
+    }
+    made.auto_increment = false;
+    made
+}
+
+/// A column of the name and type; a computed whole number of more characters becomes BIGINT.
+fn made_of(selected: &SelectedColumn, int_computed: u32) -> Column {
+    let mut made = match &selected.origin {
+        ColumnOrigin::Stored(column) | ColumnOrigin::Derived(column) => like(column),
+        ColumnOrigin::Typed | ColumnOrigin::Computed | ColumnOrigin::Other => {
+            computed(selected, int_computed)
+        }
+    };
+    made.name.clone_from(&selected.name);
+    made.nullable = selected.ty.nullable;
+    made
+}
+
+/// A column with the default of the one it is made of.
+fn defaulted(made: &mut Column) {
+    if made.nullable && made.default == DefaultValue::None {
+        made.default = DefaultValue::Null;
+    }
+}
+
+/// A column with the default of its type.
+fn undefaulted(made: &mut Column, session: &Statement<'_>) {
+    made.on_update_now = false;
+    made.default = match made.nullable {
+        true => DefaultValue::Null,
+        false => implicit(made, session),
+    };
 }
 
 /// A column of the same type, default and comment: what else is said of it, how its values are
@@ -185,7 +220,7 @@ fn implicit(column: &Column, session: &Statement<'_>) -> DefaultValue {
 }
 
 /// The column for what is computed.
-fn computed(selected: &SelectedColumn) -> Column {
+fn computed(selected: &SelectedColumn, int_computed: u32) -> Column {
     let ty = &selected.ty;
     // NULL has no type: bytes, and none of them.
     let own = ty.ty.unwrap_or(ColumnType::VarChar(0));
@@ -197,7 +232,7 @@ fn computed(selected: &SelectedColumn) -> Column {
         false => Collation::Binary,
     };
     column.ty = match own {
-        ColumnType::BigInt | ColumnType::Int => integer(own, selected),
+        ColumnType::BigInt | ColumnType::Int => integer(own, selected, int_computed),
         ColumnType::VarChar(length) if length > VARCHAR_MAX => {
             text_of(u64::from(length) * u64::from(collation.max_char_bytes()))
         }
@@ -217,9 +252,9 @@ fn computed(selected: &SelectedColumn) -> Column {
 }
 
 /// INT for a few digits, whatever MySQL computes with.
-fn integer(own: ColumnType, selected: &SelectedColumn) -> ColumnType {
+fn integer(own: ColumnType, selected: &SelectedColumn, int_computed: u32) -> ColumnType {
     let most = match selected.origin {
-        ColumnOrigin::Computed => INT_COMPUTED,
+        ColumnOrigin::Computed => int_computed,
         ColumnOrigin::Other => INT_OTHER,
         ColumnOrigin::Typed | ColumnOrigin::Stored(_) | ColumnOrigin::Derived(_) => return own,
     };

@@ -1,10 +1,10 @@
 //! The syntax tree of schema changes.
 
 use crate::{
-    command::TableName,
+    command::{TableName, UserName},
     data_type::{CharsetSyntax, DataType},
 };
-use cohort_engine::types::{Generated, ReferentialAction, Value};
+use cohort_engine::types::{CheckOption, Generated, ReferentialAction, Value, ViewAlgorithm};
 
 /// A schema change.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +54,15 @@ pub enum Statement {
         /// IF EXISTS.
         if_exists: bool,
     },
+    /// CREATE VIEW, ALTER VIEW.
+    CreateView(Box<CreateView>),
+    /// DROP VIEW.
+    DropViews {
+        /// Which.
+        views: Vec<TableName>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
     /// DROP of objects of a kind of which there are none.
     DropAbsent {
         /// Which kind.
@@ -81,8 +90,6 @@ pub enum Statement {
 /// Kinds of MySQL's objects that are not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// VIEW.
-    View,
     /// PROCEDURE.
     Procedure,
     /// FUNCTION.
@@ -98,7 +105,6 @@ impl Absent {
     #[must_use]
     pub fn named(word: &str) -> Option<Absent> {
         Some(match word {
-            "VIEW" => Absent::View,
             "PROCEDURE" => Absent::Procedure,
             "FUNCTION" => Absent::Function,
             "TRIGGER" => Absent::Trigger,
@@ -108,7 +114,6 @@ impl Absent {
     }
     fn counter(self) -> &'static str {
         match self {
-            Absent::View => "drop_view",
             Absent::Procedure => "drop_procedure",
             Absent::Function => "drop_function",
             Absent::Trigger => "drop_trigger",
@@ -128,9 +133,10 @@ impl Statement {
             Statement::AlterDatabase { name, .. } => vec![name.as_deref().unwrap_or(current)],
             Statement::CreateTable(table) => vec![of(&table.name)],
             Statement::CreateTableLike { name, .. } => vec![of(name)],
-            Statement::DropTables { tables, .. } | Statement::DropAbsent { names: tables, .. } => {
-                tables.iter().map(of).collect()
-            }
+            Statement::CreateView(view) => vec![of(&view.name)],
+            Statement::DropTables { tables, .. }
+            | Statement::DropViews { views: tables, .. }
+            | Statement::DropAbsent { names: tables, .. } => tables.iter().map(of).collect(),
             Statement::Truncate(table) | Statement::AlterTable { table, .. } => vec![of(table)],
             Statement::RenameTables(tables) => {
                 let both = tables.iter().flat_map(|(from, to)| [of(from), of(to)]);
@@ -150,6 +156,8 @@ impl Statement {
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }
             | Statement::DropDatabase { .. }
+            | Statement::CreateView(_)
+            | Statement::DropViews { .. }
             | Statement::DropAbsent { .. }
             | Statement::Truncate(_)
             | Statement::RenameTables(_)
@@ -166,10 +174,55 @@ impl Statement {
             Statement::DropDatabase { .. } => "drop_db",
             Statement::CreateTable(_) | Statement::CreateTableLike { .. } => "create_table",
             Statement::DropTables { .. } => "drop_table",
+            Statement::CreateView(view) => view.intent.counter(),
+            Statement::DropViews { .. } => "drop_view",
             Statement::DropAbsent { kind, .. } => kind.counter(),
             Statement::Truncate(_) => "truncate",
             Statement::RenameTables(_) => "rename_table",
             Statement::AlterTable { counter, .. } => counter,
+        }
+    }
+}
+
+/// CREATE VIEW or ALTER VIEW.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateView {
+    /// Its name.
+    pub name: TableName,
+    /// What is to become of one that is there.
+    pub intent: ViewIntent,
+    /// The names of its columns; empty: those of the query.
+    pub columns: Vec<String>,
+    /// ALGORITHM.
+    pub algorithm: ViewAlgorithm,
+    /// DEFINER; `None`: whoever makes it.
+    pub definer: Option<UserName>,
+    /// SQL SECURITY INVOKER.
+    pub invoker: bool,
+    /// The text of the query.
+    pub query: String,
+    /// WITH CHECK OPTION.
+    pub check_option: Option<CheckOption>,
+}
+
+/// What CREATE VIEW or ALTER VIEW does with a view that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewIntent {
+    /// CREATE VIEW: there must be none.
+    Create,
+    /// CREATE VIEW IF NOT EXISTS: it stays.
+    CreateIfMissing,
+    /// CREATE OR REPLACE VIEW: it goes.
+    Replace,
+    /// ALTER VIEW: it must be there, and goes.
+    Alter,
+}
+
+impl ViewIntent {
+    fn counter(self) -> &'static str {
+        match self {
+            ViewIntent::Alter => "alter_view",
+            ViewIntent::Create | ViewIntent::CreateIfMissing | ViewIntent::Replace => "create_view",
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     duplicate, foreign_key,
     show::{logged_definition, logged_drop},
     syntax::{Action, CreateTable},
-    table, temporary,
+    table, temporary, view,
 };
 use crate::{
     command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
@@ -22,7 +22,11 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// What a new table's name must be: 1059, 1103, 1049.
-fn check_name(dictionary: &Dictionary, database: &str, name: &str) -> Result<(), SqlError> {
+pub(super) fn check_name(
+    dictionary: &Dictionary,
+    database: &str,
+    name: &str,
+) -> Result<(), SqlError> {
     check_length(name)?;
     if !is_proper(name) {
         return Err(SqlError::wrong_table_name(name));
@@ -54,7 +58,7 @@ impl Target<'_> {
         let (database, name) = ctx.resolve(self.name)?;
         let is_there = match self.temporary {
             true => ctx.temporary(self.name)?.is_some(),
-            false => dictionary.table(database, name).is_some(),
+            false => dictionary.has(database, name),
         };
         let error = SqlError::table_exists(name);
         match (is_there, self.if_not_exists) {
@@ -177,7 +181,7 @@ pub(super) fn create_like(
     }
     let copied = match ctx.temporary(like)? {
         Some(own) => own,
-        None => ctx.table(&dictionary, like)?,
+        None => ctx.base_table(&dictionary, like)?,
     };
     check_name(&dictionary, database, new_name)?;
     if let Some(note) = target.exists(&dictionary, ctx)? {
@@ -277,6 +281,9 @@ pub(super) fn rename(
     text: &str,
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
+    if let Some(done) = view::rename(renames, text, ctx)? {
+        return Ok(done);
+    }
     let dictionary = ctx.engine.dictionary();
     // Renames happen one after the other: where a table is by now, and its number.
     let mut moved: Vec<((&str, &str), TableId)> = Vec::new();
@@ -287,7 +294,8 @@ pub(super) fn rename(
             return Err(SqlError::no_such_table(source.0, source.1).into());
         };
         check_name(&dictionary, target.0, target.1)?;
-        if whose(&dictionary, &moved, target).is_some() {
+        let is_view = dictionary.view(target.0, target.1).is_some();
+        if is_view || whose(&dictionary, &moved, target).is_some() {
             return Err(SqlError::table_exists(target.1).into());
         }
         moved.retain(|(_, other)| *other != id);
@@ -345,7 +353,7 @@ pub(super) fn alter(
         return temporary::alter(&own, actions, ctx);
     }
     let dictionary = ctx.engine.dictionary();
-    let old = ctx.table(&dictionary, name)?;
+    let old = ctx.base_table(&dictionary, name)?;
     let place = new_place(&old, actions, &dictionary, ctx)?;
     let is_simple = |action: &Action| matches!(action, Action::RenameTo(_) | Action::Keys);
     if actions.iter().all(is_simple) {
@@ -404,7 +412,7 @@ pub(super) fn new_place(
             .engine
             .temporary_table(ctx.owner, database, name)
             .is_some(),
-        false => dictionary.table(database, name).is_some(),
+        false => dictionary.has(database, name),
     };
     if is_taken {
         return Err(SqlError::table_exists(name));

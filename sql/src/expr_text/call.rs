@@ -1,6 +1,6 @@
 //! Calls of functions, under the names and in the forms that MySQL keeps.
 
-use super::{condition::function_name, print::Printer};
+use super::{aggregate::is_of_rows, condition::function_name, print::Printer};
 use crate::{
     error::SqlError,
     expr::functions::{self, interval::Unit},
@@ -34,14 +34,13 @@ const NAMES: [(&str, &str); 21] = [
     ("datetime", "timestamp"),
 ];
 
-impl Printer {
+impl Printer<'_> {
     /// The arguments of a call that has nothing else.
     pub(super) fn arguments<'f>(
         &self,
         function: &'f ast::Function,
     ) -> Result<Vec<&'f Expr>, SqlError> {
-        let refused =
-            || SqlError::not_supported(format_args!("{function} in a table's definition"));
+        let refused = || SqlError::not_supported(format_args!("{function} in a definition"));
         let plain = function.over.is_none()
             && function.filter.is_none()
             && function.null_treatment.is_none()
@@ -65,13 +64,16 @@ impl Printer {
     /// A call by name.
     pub(super) fn call(&self, function: &ast::Function) -> Text {
         let name = function_name(function);
+        if is_of_rows(function, &name) {
+            return self.call_of_rows(function);
+        }
         let args = self.arguments(function)?;
         if let Some(text) = self.rewritten(&name, &args)? {
             return Ok(text);
         }
         if functions::find(&name).is_none() {
             return Err(SqlError::not_supported(format_args!(
-                "{}() in a table's definition",
+                "{}() in a definition",
                 name.to_ascii_uppercase()
             )));
         }
@@ -118,9 +120,7 @@ impl Printer {
             ("yearweek", [x]) => format!("yearweek({},0)", value(x)?),
             // Its first argument is a word.
             ("get_format", _) => {
-                return Err(SqlError::not_supported(
-                    "GET_FORMAT() in a table's definition",
-                ));
+                return Err(SqlError::not_supported("GET_FORMAT() in a definition"));
             }
             _ => return Ok(None),
         };

@@ -148,9 +148,9 @@ fn not_if(negate: bool, text: String) -> String {
     }
 }
 
-impl Printer {
+impl Printer<'_> {
     /// A condition, or its negation; what is none is compared with 0.
-    fn truth(&self, expr: &Expr, negate: bool) -> Text {
+    pub(super) fn truth(&self, expr: &Expr, negate: bool) -> Text {
         match self.condition(expr, negate)? {
             Some(condition) => Ok(condition),
             None => {
@@ -213,6 +213,32 @@ impl Printer {
                 };
                 self.is_null(operand, negate)?
             }
+            Expr::Exists { subquery, negated } => {
+                let query = self.subquery(subquery)?;
+                not_if(*negated != negate, format!("exists({query})"))
+            }
+            Expr::InSubquery {
+                expr,
+                subquery,
+                negated,
+            } => {
+                let (expr, query) = (self.value(expr)?, self.subquery(subquery)?);
+                match *negated != negate {
+                    true => format!("({expr} not in ({query}))"),
+                    false => format!("{expr} in ({query})"),
+                }
+            }
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                is_some: _,
+            } => self.quantified(left, (compare_op, "any"), right, negate)?,
+            Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } => self.quantified(left, (compare_op, "all"), right, negate)?,
             Expr::MemberOf(member) => not_if(negate, self.member_of(member)?),
             Expr::Function(function) => not_if(negate, self.call(function)?),
             Expr::Value(value) => not_if(negate, self.literal(&value.value)?),
@@ -225,6 +251,25 @@ impl Printer {
         let ast::MemberOf { value, array } = member;
         let (value, array) = (self.value(value)?, self.value(array)?);
         Ok(format!("{value} member of ({array})"))
+    }
+
+    /// `left op ANY (query)`, `left op ALL (query)`
+    fn quantified(
+        &self,
+        left: &Expr,
+        (op, quantifier): (&BinaryOperator, &str),
+        right: &Expr,
+        negate: bool,
+    ) -> Text {
+        let (word, _) = comparison(op).ok_or_else(|| SqlError::not_supported(op))?;
+        let (left, right) = (self.value(left)?, self.value(right)?);
+        Ok(match (word, quantifier) {
+            ("=", "any") if negate => format!("({left} not in {right})"),
+            ("=", "any") => format!("{left} in {right}"),
+            ("<>", "all") if !negate => format!("({left} not in {right})"),
+            ("<>", "all") => format!("{left} in {right}"),
+            _ => not_if(negate, format!("{left} {word} {quantifier} {right}")),
+        })
     }
 
     fn is_null(&self, expr: &Expr, negated: bool) -> Text {

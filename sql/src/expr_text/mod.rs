@@ -9,17 +9,20 @@
 //! settings reads it. If the two differ the expression is refused (1235): nothing is kept that would
 //! be read as something else. `print` is the printer; what it does not know it refuses by name.
 
+mod aggregate;
 mod call;
 mod condition;
 mod print;
+mod query;
 
 use crate::{
     error::SqlError,
     expr::{SqlMode, Statement},
     lexer::Mode,
     parse,
+    plan::Meanings,
 };
-use cohort_engine::types::Collation;
+use cohort_engine::types::{Collation, ViewQuery};
 use print::Printer;
 use sqlparser::ast;
 
@@ -28,16 +31,19 @@ use sqlparser::ast;
 pub const DEPTH_MAX: usize = 100;
 
 pub use condition::{function_name, is_condition};
+pub use query::proper_name;
 
 /// The text that the dictionary keeps for an expression that a session has written.
 pub fn canonical(text: &str, session: &Statement<'_>) -> Result<String, SqlError> {
     let author = Printer {
+        meanings: None,
         charset: session.collation.charset(),
         mode: session.sql_mode,
         week_format: session.week_format,
     };
     let printed = parsed(text, session.sql_mode.lexer(), |tree| author.value(tree))?;
     let reader = Printer {
+        meanings: None,
         charset: Collation::Utf8mb40900AiCi.charset(),
         mode: SqlMode::DEFAULT,
         week_format: 0,
@@ -47,8 +53,26 @@ pub fn canonical(text: &str, session: &Statement<'_>) -> Result<String, SqlError
         return Ok(printed);
     }
     Err(SqlError::not_supported(format_args!(
-        "the expression {text} in a table's definition"
+        "the expression {text} in a definition"
     )))
+}
+
+/// The text that the dictionary keeps for the query of a view: with these meanings of its names, in
+/// these settings.
+pub fn canonical_query(
+    query: &ast::Query,
+    meanings: &Meanings,
+    collation: Collation,
+    mode: SqlMode,
+    week_format: u8,
+) -> Result<ViewQuery, SqlError> {
+    let printer = Printer {
+        meanings: Some(meanings),
+        charset: collation.charset(),
+        mode,
+        week_format,
+    };
+    Ok(query::split(&printer.view(query)?))
 }
 
 /// Has `work` do something with the syntax tree of an expression.

@@ -4,6 +4,7 @@ use crate::{
     collations::NamedCharset,
     error::SqlError,
     expr::{self, SqlMode, functions::interval::Unit},
+    plan::Meanings,
 };
 use cohort_engine::types::Charset;
 use sqlparser::ast::{self, BinaryOperator, DataType, Expr, UnaryOperator};
@@ -11,7 +12,9 @@ use sqlparser::ast::{self, BinaryOperator, DataType, Expr, UnaryOperator};
 type Text = Result<String, SqlError>;
 
 /// What the text of an expression depends on beside itself.
-pub(super) struct Printer {
+pub(super) struct Printer<'m> {
+    /// What the names of a query mean; without it there is only one table, and no query.
+    pub meanings: Option<&'m Meanings>,
     /// The character set of strings that do not say.
     pub charset: Charset,
     /// What `||` means, and REAL.
@@ -21,10 +24,10 @@ pub(super) struct Printer {
 }
 
 fn unknown(expr: &Expr) -> SqlError {
-    SqlError::not_supported(format_args!("{expr} in a table's definition"))
+    SqlError::not_supported(format_args!("{expr} in a definition"))
 }
 
-impl Printer {
+impl Printer<'_> {
     /// An expression.
     pub fn value(&self, expr: &Expr) -> Text {
         if let Some(condition) = self.condition(expr, false)? {
@@ -32,11 +35,9 @@ impl Printer {
         }
         match expr {
             Expr::Nested(inner) => self.value(inner),
-            Expr::Identifier(name) => Ok(quoted(&name.value)),
-            Expr::CompoundIdentifier(path) => {
-                let name = path.last().ok_or_else(|| unknown(expr))?;
-                Ok(quoted(&name.value))
-            }
+            Expr::Identifier(name) => self.column(std::slice::from_ref(name)),
+            Expr::CompoundIdentifier(path) => self.column(path),
+            Expr::Subquery(query) => Ok(format!("({})", self.subquery(query)?)),
             Expr::Value(value) => self.literal(&value.value),
             Expr::Prefixed { prefix, value } => prefixed(&prefix.value, value),
             Expr::TypedString(typed) => moment(typed),
@@ -145,9 +146,13 @@ impl Printer {
 
     /// `date + INTERVAL value unit`
     pub(super) fn moved(&self, date: &Expr, sign: &str, interval: &ast::Interval) -> Text {
+        let (date, interval) = (self.value(date)?, self.interval(interval)?);
+        Ok(format!("({date} {sign} {interval})"))
+    }
+
+    pub(super) fn interval(&self, interval: &ast::Interval) -> Text {
         let unit = Unit::of_interval(interval)?.name();
-        let (date, amount) = (self.value(date)?, self.value(&interval.value)?);
-        Ok(format!("({date} {sign} interval {amount} {unit})"))
+        Ok(format!("interval {} {unit}", self.value(&interval.value)?))
     }
 
     fn case(
@@ -234,7 +239,15 @@ impl Printer {
             Value::Number(digits, _) => Ok(number(digits)),
             Value::SingleQuotedString(text)
             | Value::DoubleQuotedString(text)
+            | Value::EscapedStringLiteral(text)
+                if self.meanings.is_some() =>
+            {
+                Ok(in_quotes(text))
+            }
+            Value::SingleQuotedString(text)
+            | Value::DoubleQuotedString(text)
             | Value::EscapedStringLiteral(text) => string(self.charset, text),
+            Value::Placeholder(_) if self.meanings.is_some() => Err(SqlError::view_with_variable()),
             Value::NationalStringLiteral(text) => string(NamedCharset::NATIONAL.charset, text),
             Value::HexStringLiteral(digits) => {
                 let zero = if digits.len() % 2 == 1 { "0" } else { "" };
@@ -243,7 +256,7 @@ impl Printer {
             Value::SingleQuotedByteStringLiteral(bits)
             | Value::DoubleQuotedByteStringLiteral(bits) => Ok(bits_in_hex(bits)),
             other => Err(SqlError::not_supported(format_args!(
-                "{other} in a table's definition"
+                "{other} in a definition"
             ))),
         }
     }
@@ -292,11 +305,15 @@ fn string(charset: Charset, text: &str) -> Text {
     );
     if !same && !text.is_ascii() {
         return Err(SqlError::not_supported(format_args!(
-            "the {} string '{text}' in a table's definition",
+            "the {} string '{text}' in a definition",
             charset.name()
         )));
     }
-    let mut out = format!("_{}'", charset.name());
+    Ok(format!("_{}{}", charset.name(), in_quotes(text)))
+}
+
+fn in_quotes(text: &str) -> String {
+    let mut out = String::from("'");
     for character in text.chars() {
         match character {
             '\'' => out.push_str("\\'"),
@@ -309,7 +326,7 @@ fn string(charset: Charset, text: &str) -> Text {
         }
     }
     out.push('\'');
-    Ok(out)
+    out
 }
 
 /// `_charset 'text'`
@@ -321,7 +338,7 @@ fn prefixed(prefix: &str, value: &Expr) -> Text {
                 string(charset, text)
             }
             _ => Err(SqlError::not_supported(
-                "a character set before anything but a string in a table's definition",
+                "a character set before anything but a string in a definition",
             )),
         },
         other => Err(unknown(other)),
@@ -337,9 +354,8 @@ fn moment(typed: &ast::TypedString) -> Text {
         _ => return Err(SqlError::not_supported(&typed.data_type)),
     };
     let text = typed.value.value.clone().into_string().unwrap_or_default();
-    let shown = expr::moment_text(typed)?.ok_or_else(|| {
-        SqlError::not_supported(format_args!("{word}'{text}' in a table's definition"))
-    })?;
+    let shown = expr::moment_text(typed)?
+        .ok_or_else(|| SqlError::not_supported(format_args!("{word}'{text}' in a definition")))?;
     Ok(format!("{word}'{shown}'"))
 }
 

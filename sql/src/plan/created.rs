@@ -8,6 +8,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{Expr, ExprType, for_column},
+    output::ColumnMeta,
 };
 use cohort_engine::types::{Column, Table};
 use sqlparser::ast;
@@ -63,13 +64,7 @@ impl Plan {
         let Body::Select(query) = &self.body else {
             return None;
         };
-        let columns = self.columns.iter().zip(&query.types).enumerate();
-        let columns = columns.map(|(position, (meta, ty))| SelectedColumn {
-            name: meta.name.clone(),
-            ty: *ty,
-            origin: query.origin(position),
-        });
-        Some(columns.collect())
+        Some(columns_of(query, &self.columns))
     }
     /// Whether it locks rows of stored tables to change them: the first of these tables.
     #[must_use]
@@ -77,6 +72,17 @@ impl Plan {
         let mut tables = self.tables.iter();
         tables.find(|used| used.writes).map(|used| &used.table)
     }
+}
+
+/// The columns of a query.
+pub(super) fn columns_of(query: &Query, metas: &[ColumnMeta]) -> Vec<SelectedColumn> {
+    let columns = metas.iter().zip(&query.types).enumerate();
+    let columns = columns.map(|(position, (meta, ty))| SelectedColumn {
+        name: meta.name.clone(),
+        ty: *ty,
+        origin: query.origin(position),
+    });
+    columns.collect()
 }
 
 impl Query {

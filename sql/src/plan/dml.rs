@@ -130,7 +130,7 @@ impl Planner<'_> {
             columns: Vec::new(),
             distinct: block.distinct,
         };
-        for mut table in read.into_iter().flat_map(|names| names.tables) {
+        for mut table in read.into_iter().flat_map(Names::into_named) {
             for column in &mut table.columns {
                 let path = [&table.alias, &column.name];
                 let path = path.map(|part| ast::Ident::with_quote('`', part));

@@ -1,9 +1,10 @@
 //! FROM: the tables of a block, in order, and which of them are inner tables of outer joins.
 
 use super::{
-    Derived, Planner, Query, TableUse,
+    Derived, Planner, Query, SortKey, TableUse,
     cte::{Common, CommonTable, Computing},
     json_table::JsonTable,
+    named::At,
     place::leaf_of,
     scope::{Names, Outside, dotted},
     walk::conjuncts,
@@ -15,9 +16,12 @@ use crate::{
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
-    types::Table,
+    types::{Table, View},
 };
-use sqlparser::ast::{self, Spanned};
+use sqlparser::{
+    ast::{self, Spanned},
+    tokenizer::Span,
+};
 use std::{ops::Range, sync::Arc};
 
 /// Tables in a join, at most: the sets of tables are bits of a u64.
@@ -56,9 +60,17 @@ pub(super) struct From {
     /// STRAIGHT_JOIN: the order is the user's.
     pub straight: bool,
     /// What `*` stands for.
-    pub star: Vec<(usize, usize)>,
+    pub star: Star,
+    /// The order of the only table, which is a view, and the leaves that it stands for.
+    pub order: Option<(Range<usize>, Vec<SortKey>)>,
     /// The keys of the rows are wanted: no hash tables, which forget them.
     pub keyed: bool,
+}
+
+/// What a name in FROM stands for.
+enum Relation {
+    Table(LeafInput),
+    View(Arc<View>),
 }
 
 /// The name, the alias and the index hints of a table.
@@ -68,15 +80,15 @@ pub(super) type NamedFactor<'f> = (
     &'f [ast::TableIndexHints],
 );
 
-/// What `*` stands for: tables and columns.
-type Star = Vec<(usize, usize)>;
+/// What `*` stands for.
+type Star = Vec<At>;
 
 /// A part of the join tree: its leaves, and what `*` stands for in it.
-struct Part {
-    leaves: Range<usize>,
+pub(super) struct Part {
+    pub leaves: Range<usize>,
     /// How many conditions there were before it.
-    conditions: usize,
-    star: Vec<(usize, usize)>,
+    pub conditions: usize,
+    pub star: Star,
 }
 
 impl Planner<'_> {
@@ -106,12 +118,23 @@ impl Planner<'_> {
         }
     }
 
-    fn joined(&mut self, table: &ast::TableWithJoins, from: &mut From) -> Result<Part, SqlError> {
+    pub(super) fn joined(
+        &mut self,
+        table: &ast::TableWithJoins,
+        from: &mut From,
+    ) -> Result<Part, SqlError> {
         let ast::TableWithJoins { relation, joins } = table;
+        let before = self.names().inner;
+        // What stands before a RIGHT JOIN is its inner side.
+        let turns = joins.iter().rposition(|join| is_right(&join.join_operator));
+        self.names().inner |= turns.is_some();
         let mut left = self.factor(relation, from)?;
-        for join in joins {
+        for (at, join) in joins.iter().enumerate() {
+            let turned = turns.is_some_and(|last| at < last);
+            self.names().inner = before || turned || is_left(&join.join_operator);
             left = self.join(left, join, from)?;
         }
+        self.names().inner = before;
         Ok(left)
     }
 
@@ -149,7 +172,8 @@ impl Planner<'_> {
             return Err(self.text.error_behind(relation.span()));
         }
         let whole = left.leaves.start..right.leaves.end;
-        let (mut conditions, star) = self.constraint(constraint, &left, &right, swap)?;
+        let (mut conditions, star) =
+            self.constraint(constraint, relation.span(), &left, &right, swap)?;
         if swap {
             // RIGHT JOIN: the left side's tables are the inner ones, so they come last.
             let (l, r) = (left.leaves.len(), right.leaves.len());
@@ -164,7 +188,11 @@ impl Planner<'_> {
                     t
                 }
             };
-            let star = star.into_iter().map(|(t, c)| (moved(t), c)).collect();
+            let star = star.into_iter().map(|at| match at {
+                At::Table(t, c) => At::Table(moved(t), c),
+                at @ At::View(..) => at,
+            });
+            let star = star.collect();
             let inner = whole.start + r..whole.end;
             conditions.extend(from.conditions.drain(begin..right.conditions));
             from.groups.push(Group {
@@ -195,11 +223,7 @@ impl Planner<'_> {
 
     /// The table that is joined. In RIGHT JOIN LATERAL does not see what it is joined with.
     fn right_factor(&mut self, join: &ast::Join, from: &mut From) -> Result<Part, SqlError> {
-        let swaps = matches!(
-            join.join_operator,
-            ast::JoinOperator::Right(_) | ast::JoinOperator::RightOuter(_)
-        );
-        if !swaps {
+        if !is_right(&join.join_operator) {
             return self.factor(&join.relation, from);
         }
         let visible = from.leaves.len()..usize::MAX;
@@ -233,14 +257,21 @@ impl Planner<'_> {
 
     /// The names must be in the order of the leaves.
     fn swap_tables(&mut self, whole: &Range<usize>, left: usize) {
-        if let Some(tables) = self.names().tables.get_mut(whole.clone()) {
+        let names = self.names();
+        if let Some(tables) = names.tables.get_mut(whole.clone()) {
             tables.rotate_left(left);
+        }
+        for view in &mut names.views {
+            if let Some(moved) = swapped(&view.leaves, whole, left) {
+                view.leaves = moved;
+            }
         }
     }
 
     fn constraint(
         &mut self,
         constraint: &ast::JoinConstraint,
+        joined: Span,
         left: &Part,
         right: &Part,
         swap: bool,
@@ -268,13 +299,12 @@ impl Planner<'_> {
             ast::JoinConstraint::Using(columns) => columns.iter().map(last_name).collect(),
             ast::JoinConstraint::Natural => self.common_columns(first, second),
         };
-        self.using(&names, first, second, star)
+        self.using(&names, (first, second), joined, star)
     }
 
     fn common_columns(&mut self, left: &Part, right: &Part) -> Vec<String> {
         let names = self.names();
-        let name =
-            |&(t, c): &(usize, usize)| names.tables.get(t)?.columns.get(c).map(|c| c.name.clone());
+        let name = |at: &At| names.name_of(*at).map(|(name, _)| name.to_string());
         let others: Vec<String> = right.star.iter().filter_map(name).collect();
         left.star
             .iter()
@@ -287,43 +317,40 @@ impl Planner<'_> {
     fn using(
         &mut self,
         columns: &[String],
-        first: &Part,
-        second: &Part,
+        (first, second): (&Part, &Part),
+        joined: Span,
         mut star: Star,
     ) -> Result<(Vec<Expr>, Star), SqlError> {
         let mut conditions = Vec::new();
         let mut common = Vec::new();
+        let mut pairs = Vec::new();
         for column in columns {
             let kept = self.common_column(column, first)?;
             let dropped = self.common_column(column, second)?;
             let names = self.names();
-            let (Some(a), Some(b)) = (
-                names.column_of(kept.0, kept.1),
-                names.column_of(dropped.0, dropped.1),
-            ) else {
+            let (Some(a), Some(b)) = (names.value_of(kept), names.value_of(dropped)) else {
                 continue;
             };
             conditions.push(equal(a, b)?);
-            let table = names.tables.get_mut(dropped.0);
-            if let Some(column) = table.and_then(|t| t.columns.get_mut(dropped.1)) {
-                column.hidden = true;
-            }
+            names.hide(dropped);
             star.retain(|&at| at != kept && at != dropped);
             common.push(kept);
+            pairs.push((kept, dropped));
         }
+        self.note_join(joined, &pairs);
         // In the order that they have in the first table.
-        let place = |at: &(usize, usize)| first.star.iter().position(|other| other == at);
+        let place = |at: &At| first.star.iter().position(|other| other == at);
         common.sort_by_key(place);
         common.extend(star);
         Ok((conditions, common))
     }
 
     /// The column of a name in a part of the join: 1054 if there is none, 1052 if there are several.
-    fn common_column(&mut self, column: &str, part: &Part) -> Result<(usize, usize), SqlError> {
+    fn common_column(&mut self, column: &str, part: &Part) -> Result<At, SqlError> {
         let names = self.names();
-        let mut found = part.star.iter().copied().filter(|&(t, c)| {
-            let named = names.tables.get(t).and_then(|t| t.columns.get(c));
-            named.is_some_and(|n| n.name.eq_ignore_ascii_case(column))
+        let mut found = part.star.iter().copied().filter(|&at| {
+            let named = names.name_of(at);
+            named.is_some_and(|(name, _)| name.eq_ignore_ascii_case(column))
         });
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only),
@@ -347,7 +374,16 @@ impl Planner<'_> {
                 if let Some(common) = self.common_table(name).cloned() {
                     return self.common_leaf(common, alias, from);
                 }
-                let input = self.named_table(name, alias)?;
+                let input = match self.named_relation(name, alias)? {
+                    Relation::Table(input) => input,
+                    Relation::View(view) => {
+                        if let Some(hint) = index_hints.iter().flat_map(|h| &h.index_names).next() {
+                            let alias = alias.unwrap_or(&view.name);
+                            return Err(SqlError::unknown_key(&hint.value, alias));
+                        }
+                        return self.view_part(&view, alias, from);
+                    }
+                };
                 let hints = match &input {
                     LeafInput::Stored(table) => self.hints(table, alias, index_hints)?,
                     _ => Vec::new(),
@@ -551,7 +587,7 @@ impl Planner<'_> {
         Ok(self.part(at, from))
     }
 
-    fn part(&mut self, table: usize, from: &From) -> Part {
+    pub(super) fn part(&mut self, table: usize, from: &From) -> Part {
         let columns = self
             .names()
             .tables
@@ -560,16 +596,16 @@ impl Planner<'_> {
         Part {
             leaves: table..table + 1,
             conditions: from.conditions.len(),
-            star: (0..columns).map(|c| (table, c)).collect(),
+            star: (0..columns).map(|c| At::Table(table, c)).collect(),
         }
     }
 
-    /// The table of a name, noted as used by the statement.
-    pub(super) fn named_table(
+    /// The table or view of a name, noted as used by the statement.
+    fn named_relation(
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&str>,
-    ) -> Result<LeafInput, SqlError> {
+    ) -> Result<Relation, SqlError> {
         let parts: Vec<&str> = name
             .0
             .iter()
@@ -589,15 +625,24 @@ impl Planner<'_> {
                 table: Arc::clone(table),
                 alias: alias.unwrap_or(&table.name).to_string(),
                 writes: false,
-                implied: false,
+                // Those of a view are locked with it.
+                implied: !self.within_views.is_empty(),
             });
-            return Ok(LeafInput::Stored(Arc::clone(table)));
+            let table = Arc::clone(table);
+            self.note_table(name, table.full_name());
+            return Ok(Relation::Table(LeafInput::Stored(table)));
         }
         if let Some(table) = self.context.virtual_tables.table(database, table) {
             if !self.virtual_tables.iter().any(|t| t.id == table.id) {
                 self.virtual_tables.push(Arc::clone(&table));
             }
-            return Ok(LeafInput::Virtual(table));
+            self.note_table(name, table.full_name());
+            return Ok(Relation::Table(LeafInput::Virtual(table)));
+        }
+        if let Some(view) = self.context.dictionary.view(database, table) {
+            let view = Arc::clone(view);
+            self.note_table(name, (&view.database, &view.name));
+            return Ok(Relation::View(view));
         }
         if self.context.locked {
             return Err(SqlError::table_not_locked(alias.unwrap_or(table)));
@@ -625,15 +670,18 @@ impl Planner<'_> {
         name: &ast::ObjectName,
         alias: Option<&str>,
     ) -> Result<Arc<Table>, SqlError> {
-        match self.named_table(name, alias)? {
-            LeafInput::Stored(table) => {
+        match self.named_relation(name, alias)? {
+            Relation::Table(LeafInput::Stored(table)) => {
                 self.note_written(&table, alias.unwrap_or(&table.name));
                 Ok(table)
             }
-            LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
-            LeafInput::Derived(..) | LeafInput::Working(_) | LeafInput::Json(_) => {
-                Err(SqlError::not_supported("this table"))
+            Relation::Table(LeafInput::Virtual(table)) => {
+                Err(SqlError::table_read_only(&table.name))
             }
+            Relation::Table(
+                LeafInput::Derived(..) | LeafInput::Working(_) | LeafInput::Json(_),
+            )
+            | Relation::View(_) => Err(SqlError::not_supported("this table")),
         }
     }
 }
@@ -683,21 +731,43 @@ impl From {
         if let Some(leaves) = self.leaves.get_mut(whole.clone()) {
             leaves.rotate_left(left);
         }
-        let right = whole.len() - left;
         for group in &mut self.groups {
-            if group.leaves.start < whole.start || group.leaves.end > whole.end {
-                continue;
+            if let Some(moved) = swapped(&group.leaves, whole, left) {
+                group.leaves = moved;
             }
-            let shift = |at: usize| {
-                if group.leaves.start < whole.start + left {
-                    at + right
-                } else {
-                    at - left
-                }
-            };
-            group.leaves = shift(group.leaves.start)..shift(group.leaves.end);
         }
     }
+}
+
+/// Where leaves are after the first `left` ones of `whole` were moved behind the others; `None`: they
+/// are not among them.
+fn swapped(leaves: &Range<usize>, whole: &Range<usize>, left: usize) -> Option<Range<usize>> {
+    if leaves.start < whole.start || leaves.end > whole.end {
+        return None;
+    }
+    let right = whole.len() - left;
+    let shift = |at: usize| {
+        if leaves.start < whole.start + left {
+            at + right
+        } else {
+            at - left
+        }
+    };
+    Some(shift(leaves.start)..shift(leaves.end))
+}
+
+fn is_left(join: &ast::JoinOperator) -> bool {
+    matches!(
+        join,
+        ast::JoinOperator::Left(_) | ast::JoinOperator::LeftOuter(_)
+    )
+}
+
+fn is_right(join: &ast::JoinOperator) -> bool {
+    matches!(
+        join,
+        ast::JoinOperator::Right(_) | ast::JoinOperator::RightOuter(_)
+    )
 }
 
 /// Two columns with the same name are equal.

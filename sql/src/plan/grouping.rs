@@ -119,7 +119,7 @@ impl Checker<'_> {
         let Some(subquery) = subquery.and_then(|n| self.names.subqueries.get(n)) else {
             let is_key = self.keys.iter().any(|key| walk::slot(key) == Some(slot));
             let known = is_key || self.determined.contains(&slot);
-            return Some(slot).filter(|_| !known && table_of(slot, self.names).is_some());
+            return Some(slot).filter(|_| !known && self.names.table_of_slot(slot).is_some());
         };
         let compared = match &subquery.usage {
             Usage::Scalar | Usage::Exists => None,
@@ -131,28 +131,13 @@ impl Checker<'_> {
     }
 
     fn full_name(&self, slot: usize) -> String {
-        let Some(table) = table_of(slot, self.names).and_then(|t| self.names.tables.get(t)) else {
-            return String::new();
-        };
-        let column = table.columns.get(slot - table.first_slot);
-        let column = column.map_or("", |c| c.name.as_str());
-        if table.database.is_empty() {
-            return format!("{}.{column}", table.alias);
-        }
-        format!("{}.{}.{column}", table.database, table.alias)
+        self.names.full_name(slot)
     }
 }
 
 /// Whether it is a call of ANY_VALUE, which stands for this check being left out.
 fn is_any_value(expr: &Expr) -> bool {
     matches!(expr, Expr::Function { function, .. } if function.name == "any_value")
-}
-
-fn table_of(slot: usize, names: &Names) -> Option<usize> {
-    names
-        .tables
-        .iter()
-        .position(|t| (t.first_slot..t.first_slot + t.columns.len()).contains(&slot))
 }
 
 /// The columns that are the same in all rows of a group: those grouped by, those equal to such or

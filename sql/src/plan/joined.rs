@@ -204,10 +204,7 @@ impl Planner<'_> {
             let column = self.resolve(&ast::Expr::CompoundIdentifier(path))?;
             let names = self.names();
             let found = walk::slot(&column).and_then(|slot| {
-                let has = |t: &super::scope::NamedTable| {
-                    (t.first_slot..t.first_slot + t.columns.len()).contains(&slot)
-                };
-                let leaf = names.tables.iter().position(has)?;
+                let leaf = names.table_of_slot(slot)?;
                 Some((leaf, slot - names.tables.get(leaf)?.first_slot))
             });
             let Some((leaf, position)) = found else {
@@ -237,7 +234,7 @@ impl Planner<'_> {
         let plain = name.replace('`', "");
         let plain = plain.trim_end_matches(".*");
         let (database, alias) = plain.rsplit_once('.').unwrap_or(("", plain));
-        let named = |t: &super::scope::NamedTable| {
+        let named = |t: &super::named::NamedTable| {
             t.alias == alias && (database.is_empty() || t.database.eq_ignore_ascii_case(database))
         };
         let leaf = self.names().tables.iter().position(named);

@@ -16,6 +16,7 @@ mod cache;
 mod columns;
 mod created;
 mod cte;
+mod define;
 mod demands;
 mod dml;
 mod ends;
@@ -25,6 +26,8 @@ mod grouping;
 mod joined;
 mod json_table;
 mod known;
+mod meaning;
+mod named;
 mod place;
 mod query;
 mod relations;
@@ -32,18 +35,24 @@ mod rollup;
 mod scope;
 mod tree;
 mod union;
+mod view;
 mod walk;
 mod window;
 
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
+pub use define::{ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
 pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
+pub use meaning::{Meanings, Meant};
+pub use query::{name as key_name, position as key_position};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use tree::*;
-pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
+pub use window::{
+    FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing, is_window_function,
+};
 
 use crate::{
     error::SqlError,
@@ -52,7 +61,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
-    types::{Collation, Table, Value},
+    types::{Collation, Table, Value, View},
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -133,25 +142,7 @@ pub fn compile(
     template: bool,
     filling: Option<&Filling>,
 ) -> Result<Plan, SqlError> {
-    let mut planner = Planner {
-        context,
-        text: &parsed.text,
-        json_tables: &parsed.json_tables,
-        tables: Vec::new(),
-        sizes: Vec::new(),
-        virtual_tables: Vec::new(),
-        warnings: parsed.warnings.clone(),
-        parameters: parsed.parameters,
-        lifted: template,
-        stack: Vec::new(),
-        common: Vec::new(),
-        recursions: 0,
-        moved: 0,
-        named_itself: false,
-        deepest: 0,
-        nested: 0,
-        user_variables: Vec::new(),
-    };
+    let mut planner = Planner::new(parsed, context, template);
     let mut writes = true;
     let statement = planner.behind_with(&parsed.statement)?;
     let (body, columns) = match statement {
@@ -213,6 +204,7 @@ pub fn compile(
         demands,
         sizes: planner.sizes,
         virtual_tables: planner.virtual_tables,
+        views: planner.views,
         warnings: planner.warnings,
         writes,
         execution_ms_max: parsed.text.execution_ms_max(),
@@ -220,7 +212,33 @@ pub fn compile(
     })
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    /// For a text.
+    fn new(parsed: &'a Parsed<'_>, context: &'a CompileContext<'a>, template: bool) -> Planner<'a> {
+        Planner {
+            context,
+            text: &parsed.text,
+            json_tables: &parsed.json_tables,
+            tables: Vec::new(),
+            sizes: Vec::new(),
+            virtual_tables: Vec::new(),
+            views: Vec::new(),
+            within_views: Vec::new(),
+            meanings: None,
+            warnings: parsed.warnings.clone(),
+            parameters: parsed.parameters,
+            lifted: template,
+            stack: Vec::new(),
+            common: Vec::new(),
+            recursions: 0,
+            moved: 0,
+            named_itself: false,
+            deepest: 0,
+            nested: 0,
+            user_variables: Vec::new(),
+        }
+    }
+
     /// The UPDATE or DELETE behind WITH, whose tables come into scope; else the statement itself.
     fn behind_with<'p>(
         &mut self,
@@ -298,6 +316,12 @@ struct Planner<'a> {
     tables: Vec<TableUse>,
     sizes: Vec<(Arc<Table>, u64)>,
     virtual_tables: Vec<Arc<Table>>,
+    /// The views that the statement names.
+    views: Vec<ViewUse>,
+    /// The views whose texts are being compiled, innermost last.
+    within_views: Vec<Arc<View>>,
+    /// What the names of the text turn out to mean, if somebody wants to know.
+    meanings: Option<Meanings>,
     warnings: Vec<SqlError>,
     parameters: u32,
     /// The parameters are literals that were lifted out of the text.

@@ -10,7 +10,8 @@ use super::{
     access::{self, Choice, Request},
     from::{From, Group, Leaf, LeafInput},
     known,
-    scope::{NamedTable, Names},
+    named::NamedTable,
+    scope::Names,
     walk, window,
 };
 use crate::{
@@ -443,10 +444,7 @@ fn usable<'a>(from: &'a From, top: &'a [Expr], leaf: usize) -> &'a [Expr] {
 
 /// The leaf that a slot belongs to.
 pub(super) fn leaf_of(slot: usize, names: &Names) -> Option<usize> {
-    names
-        .tables
-        .iter()
-        .position(|t| (t.first_slot..t.first_slot + t.columns.len()).contains(&slot))
+    names.table_of_slot(slot)
 }
 
 /// All slots that an expression reads, with those that its subqueries read.
@@ -621,7 +619,7 @@ fn find_zero_dates(condition: &mut Expr, from: &From, names: &Names) {
         },
         _ => return,
     };
-    let Some((table, column)) = names.named_column(tested) else {
+    let Some((table, column)) = names.column_of_table(tested) else {
         return;
     };
     let zero = match column.ty.ty {

@@ -4,6 +4,7 @@ use super::{
     Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, access, columns,
     from::{From, LeafInput},
     grouping,
+    named::At,
     scope::{Aliases, Names, Outside, dotted},
     walk::{conjuncts, is_constant, slot},
 };
@@ -16,7 +17,7 @@ use crate::{
 };
 use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// How deep queries may nest.
 const DEPTH_MAX: usize = 64;
@@ -306,6 +307,15 @@ impl Planner<'_> {
             // There is one row, whatever orders it.
             order.clear();
         }
+        let plain = !explicit && !one_group && !distinct && self.names().windows.is_empty();
+        if let Some((leaves, own)) = from.order.take()
+            && plain
+            && around.order.is_empty()
+            && leaves == (0..from.leaves.len())
+        {
+            // The only table is a view that has an order.
+            order = own;
+        }
         let limit = self.limit(around.limit)?;
         let names = self.names();
         let aggregates = std::mem::take(&mut names.aggregates);
@@ -451,14 +461,19 @@ impl Planner<'_> {
                     if from.leaves.is_empty() {
                         return Err(SqlError::no_tables_used());
                     }
-                    for &(t, c) in &from.star {
-                        self.star_column(t, c, &mut output, &mut metas);
+                    self.note_star(options, &from.star);
+                    for &at in &from.star {
+                        self.star_column(at, &mut output, &mut metas);
                     }
                     continue;
                 }
                 ast::SelectItem::QualifiedWildcard(kind, options) => {
                     self.plain_star(options)?;
-                    self.qualified_star(kind, from, &mut output, &mut metas)?;
+                    let columns = self.qualified_star(kind)?;
+                    self.note_star(options, &columns);
+                    for at in columns {
+                        self.star_column(at, &mut output, &mut metas);
+                    }
                     continue;
                 }
                 ast::SelectItem::UnnamedExpr(expr) => (expr, None),
@@ -500,15 +515,18 @@ impl Planner<'_> {
             }
             output.push(computed);
         }
+        self.note_select(select_token, metas.iter().map(|meta| meta.name.clone()));
         Ok((output, metas))
     }
 
     /// The name of a column of information_schema, whose tables are views for MySQL: it is theirs,
     /// however the statement spells it.
     fn column_of_view(&mut self, expr: &Expr) -> Option<String> {
-        let (table, column) = self.names().named_column(expr)?;
-        let database = &table.table.as_ref()?.database;
-        (database == "information_schema").then(|| column.name.clone())
+        let names = self.names();
+        let at = names.at_of(expr)?;
+        let is_system = names.called(at)?.database == "information_schema";
+        let name = names.name_of(at).map(|(name, _)| name.to_string());
+        name.filter(|_| is_system)
     }
 
     /// Refuses what may follow `*` elsewhere.
@@ -530,19 +548,13 @@ impl Planner<'_> {
         self.text.refuse("AS", opt_alias.is_some())
     }
 
-    fn star_column(
-        &mut self,
-        table: usize,
-        column: usize,
-        output: &mut Vec<Computed>,
-        metas: &mut Vec<ColumnMeta>,
-    ) {
+    fn star_column(&mut self, at: At, output: &mut Vec<Computed>, metas: &mut Vec<ColumnMeta>) {
         let names = self.names();
-        let Some(expr) = names.column_of(table, column) else {
+        let Some(expr) = names.value_of(at) else {
             return;
         };
-        let name = names.tables.get(table).and_then(|t| t.columns.get(column));
-        let name = name.map(|c| c.name.clone()).unwrap_or_default();
+        let name = names.name_of(at).map(|(name, _)| name.to_string());
+        let name = name.unwrap_or_default();
         metas.push(self.meta(&expr, &name));
         self.names().select.items.push((name, expr.clone()));
         let computed = self.wrap(expr);
@@ -552,50 +564,32 @@ impl Planner<'_> {
     fn qualified_star(
         &mut self,
         kind: &ast::SelectItemQualifiedWildcardKind,
-        from: &From,
-        output: &mut Vec<Computed>,
-        metas: &mut Vec<ColumnMeta>,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Vec<At>, SqlError> {
         let ast::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
             return Err(SqlError::not_supported("this wildcard"));
         };
-        let wanted = name
-            .0
-            .last()
-            .and_then(|p| p.as_ident())
-            .map(|i| i.value.clone());
-        let wanted = wanted.unwrap_or_default();
-        let table = self.names().tables.iter().position(|t| t.alias == wanted);
-        let Some(table) = table else {
-            return Err(SqlError::unknown_table(wanted));
-        };
-        let _ = from;
-        let count = self
-            .names()
-            .tables
-            .get(table)
-            .map_or(0, |t| t.columns.len());
-        for column in 0..count {
-            self.star_column(table, column, output, metas);
+        let path = name.0.iter().filter_map(|part| part.as_ident().cloned());
+        let path: Vec<ast::Ident> = path.collect();
+        let columns = self.names().columns_called(&path);
+        if columns.is_empty() {
+            return Err(SqlError::unknown_table(dotted(&path)));
         }
-        Ok(())
+        Ok(columns)
     }
 
     /// The description of a result column.
     fn meta(&mut self, expr: &Expr, name: &str) -> ColumnMeta {
         let mut meta = infer(expr).meta(name);
-        if let Some(index) = slot(expr) {
-            let names = self.names();
-            let table = names
-                .tables
-                .iter()
-                .find(|t| (t.first_slot..t.first_slot + t.columns.len()).contains(&index));
-            if let Some(table) = table {
-                meta.table.clone_from(&table.alias);
-                let position = index - table.first_slot;
-                if let Some(stored) = &table.table {
-                    columns::describe(&mut meta, stored, &table.alias, position);
-                }
+        let names = self.names();
+        if let Some(index) = slot(expr)
+            && let Some(table) = names.table_of_slot(index)
+            && let Some(table) = names.tables.get(table)
+        {
+            let alias = names.at_of(expr).and_then(|at| names.called(at));
+            let alias = alias.map_or(table.alias.as_str(), |called| called.alias);
+            meta.table = alias.to_string();
+            if let Some(stored) = &table.table {
+                columns::describe(&mut meta, stored, alias, index - table.first_slot);
             }
         }
         meta
@@ -698,11 +692,12 @@ impl Planner<'_> {
     /// Remembers how GROUP BY calls a column that is grouped by.
     fn note_grouped(&mut self, expr: &ast::Expr, key: &Expr) {
         let names = self.names();
-        let Some((_, column)) = names.named_column(key) else {
+        let column = names.at_of(key).and_then(|at| names.name_of(at));
+        let Some((column, _)) = column else {
             return;
         };
         let written = name(expr).and_then(<[ast::Ident]>::last);
-        let called = written.map_or(&column.name, |ident| &ident.value).clone();
+        let called = written.map_or(column, |ident| &ident.value).to_string();
         names.grouped.push((called, key.clone()));
     }
 
@@ -768,8 +763,18 @@ impl Planner<'_> {
             let of = of.map(|name| name.trim_matches('`').to_string());
             let mut found = of.is_none();
             let mut written = Vec::new();
-            for (table, leaf) in self.names().tables.iter().zip(&mut from.leaves) {
-                if of.as_ref().is_none_or(|of| *of == table.alias) {
+            let names = self.names();
+            let views = names.views.iter().filter(|v| v.within == names.within);
+            let named: Vec<Range<usize>> = views
+                .filter(|view| of.as_ref() == Some(&view.alias))
+                .map(|view| view.leaves.clone())
+                .collect();
+            for (at, (table, leaf)) in names.tables.iter().zip(&mut from.leaves).enumerate() {
+                let is_named = |of: &String| {
+                    let of_view = named.iter().any(|leaves| leaves.contains(&at));
+                    of_view || table.within == names.within && *of == table.alias
+                };
+                if of.as_ref().is_none_or(is_named) {
                     if leaf.lock.is_some() {
                         let named = of.as_ref().map(|of| format!("`{of}`"));
                         let named = named.unwrap_or_else(|| table.alias.clone());
@@ -794,7 +799,7 @@ impl Planner<'_> {
 }
 
 /// The name that an expression is, if it is nothing else.
-pub(super) fn name(expr: &ast::Expr) -> Option<&[ast::Ident]> {
+pub fn name(expr: &ast::Expr) -> Option<&[ast::Ident]> {
     match expr {
         ast::Expr::Nested(inner) => name(inner),
         ast::Expr::Identifier(ident) => Some(std::slice::from_ref(ident)),
@@ -804,7 +809,7 @@ pub(super) fn name(expr: &ast::Expr) -> Option<&[ast::Ident]> {
 }
 
 /// An integer literal, which in ORDER BY and GROUP BY is a position in the select list.
-pub(super) fn position(expr: &ast::Expr) -> Option<usize> {
+pub fn position(expr: &ast::Expr) -> Option<usize> {
     match expr {
         ast::Expr::Value(value) => match &value.value {
             ast::Value::Number(text, _) => text.parse().ok(),

@@ -96,7 +96,7 @@ impl Planner<'_> {
             }
             own.extend(
                 names
-                    .named_column(&key.expr)
+                    .column_of_table(&key.expr)
                     .and(super::walk::slot(&key.expr))
                     .map(|slot| (number, slot)),
             );

@@ -2,6 +2,7 @@
 
 use super::{
     Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput, json_table,
+    named::{MergedView, NamedTable},
     rollup::GroupingCall,
     walk,
     window::{NamedWindow, is_window_function},
@@ -14,31 +15,8 @@ use crate::{
     },
     lexer::ValueKind,
 };
-use cohort_engine::types::{Collation, Table, Value, schema::DefaultValue};
+use cohort_engine::types::{Collation, Value, schema::DefaultValue};
 use sqlparser::ast;
-use std::sync::Arc;
-
-/// A table of a block, as names see it.
-pub(super) struct NamedTable {
-    /// The alias.
-    pub alias: String,
-    /// The database, for names of three parts; empty for a derived table.
-    pub database: String,
-    /// The stored or virtual table.
-    pub table: Option<Arc<Table>>,
-    /// Its columns.
-    pub columns: Vec<NamedColumn>,
-    /// The slot of its first column.
-    pub first_slot: usize,
-}
-
-/// A column of such a table.
-pub(super) struct NamedColumn {
-    pub name: String,
-    pub ty: ExprType,
-    /// Joined by USING with a column that stands for both.
-    pub hidden: bool,
-}
 
 /// When the names of the select list are looked at. (An argument of an aggregate function, and a
 /// query in an expression, find columns first in any case.)
@@ -78,6 +56,14 @@ pub(super) struct Selected {
 /// The names of a block.
 pub(super) struct Names {
     pub tables: Vec<NamedTable>,
+    /// The views whose tables are read in their place.
+    pub views: Vec<MergedView>,
+    /// The number of the text that is being compiled: 0, or that of a merged view.
+    pub within: usize,
+    /// How many views turned out to be none that can be merged.
+    pub abandoned: usize,
+    /// What is joined may turn out to be the inner side of an outer join.
+    pub inner: bool,
     /// How many slots there are so far.
     pub slots: usize,
     /// Values of the enclosing block: its slot, ours, the type.
@@ -114,6 +100,10 @@ impl Names {
     pub fn new(outside: Outside) -> Names {
         Names {
             tables: Vec::new(),
+            views: Vec::new(),
+            within: 0,
+            abandoned: 0,
+            inner: false,
             slots: 0,
             outer: Vec::new(),
             subqueries: Vec::new(),
@@ -163,85 +153,15 @@ impl Names {
         Computed { expr, subqueries }
     }
 
-    /// Adds a table and gives its columns slots.
-    pub fn add_table(
-        &mut self,
-        alias: String,
-        database: String,
-        table: Option<Arc<Table>>,
-        columns: Vec<(String, ExprType)>,
-    ) -> Result<usize, SqlError> {
-        let taken =
-            |t: &NamedTable| t.alias == alias && (t.database == database || database.is_empty());
-        if self.tables.iter().any(taken) {
-            return Err(SqlError::not_unique_table(alias));
-        }
-        let first_slot = self.slots;
-        self.slots += columns.len();
-        self.tables.push(NamedTable {
-            alias,
-            database,
-            table,
-            columns: columns
-                .into_iter()
-                .map(|(name, ty)| NamedColumn {
-                    name,
-                    ty,
-                    hidden: false,
-                })
-                .collect(),
-            first_slot,
-        });
-        Ok(self.tables.len() - 1)
-    }
-
     /// Whether there is a table of this name, and it is seen.
     fn sees_table(&self, name: &str) -> bool {
         let mut tables = self.tables.iter().enumerate();
         tables.any(|(i, table)| table.alias == name && self.visible.contains(&i))
     }
 
-    /// The expression of a table's column.
-    pub fn column_of(&self, table: usize, column: usize) -> Option<Expr> {
-        let table = self.tables.get(table)?;
-        let named = table.columns.get(column)?;
-        Some(slot_expr(table.first_slot + column, named.ty))
-    }
-
     fn find(&self, path: &[ast::Ident], clause: &str) -> Result<Option<Expr>, SqlError> {
-        let Some((name, qualifier)) = path.split_last() else {
-            return Ok(None);
-        };
-        let mut found = None;
-        let mut hidden = None;
-        for (t, table) in self.tables.iter().enumerate() {
-            if !self.visible.contains(&t) || !table.matches(qualifier) {
-                continue;
-            }
-            for (c, column) in table.columns.iter().enumerate() {
-                if !column.name.eq_ignore_ascii_case(&name.value) {
-                    continue;
-                }
-                if column.hidden && qualifier.is_empty() {
-                    hidden = hidden.or(Some((t, c)));
-                    continue;
-                }
-                if found.is_some() {
-                    return Err(SqlError::ambiguous_column(dotted(path), clause));
-                }
-                found = Some((t, c));
-            }
-        }
-        Ok(found.or(hidden).and_then(|(t, c)| self.column_of(t, c)))
-    }
-
-    /// The column that an expression is, if it is one of the tables'.
-    pub fn named_column(&self, expr: &Expr) -> Option<(&NamedTable, &NamedColumn)> {
-        let slot = walk::slot(expr)?;
-        self.tables.iter().find_map(|table| {
-            let column = table.columns.get(slot.checked_sub(table.first_slot)?)?;
-            Some((table, column))
-        })
+        let at = self.find_at(path, clause)?;
+        Ok(at.and_then(|at| self.value_of(at)))
     }
 
     /// The item of the select list that a name means: by its alias, or else as the column that it
@@ -255,14 +175,16 @@ impl Names {
         let mut several = false;
         for (alias, expr) in &self.select.items {
             let by_alias = qualifier.is_empty() && alias.eq_ignore_ascii_case(&name.value);
-            let Some((table, column)) = self.named_column(expr) else {
+            let at = self.at_of(expr);
+            let named = at.and_then(|at| Some((self.called(at)?, self.name_of(at)?.0)));
+            let Some((table, column)) = named else {
                 if by_alias {
                     found = Some(expr);
                     break;
                 }
                 continue;
             };
-            let by_column = column.name.eq_ignore_ascii_case(&name.value);
+            let by_column = column.eq_ignore_ascii_case(&name.value);
             if by_alias {
                 if found.is_some_and(|found| found != expr) {
                     return Err(ambiguous());
@@ -365,19 +287,6 @@ impl Meaning {
     fn only(expr: Expr) -> Meaning {
         let ambiguous = false;
         Meaning { expr, ambiguous }
-    }
-}
-
-impl NamedTable {
-    fn matches(&self, qualifier: &[ast::Ident]) -> bool {
-        match qualifier {
-            [] => true,
-            [table] => table.value == self.alias,
-            [database, table] => {
-                table.value == self.alias && database.value.eq_ignore_ascii_case(&self.database)
-            }
-            _ => false,
-        }
     }
 }
 
@@ -633,6 +542,7 @@ impl Scope for Planner<'_> {
                     let warning = SqlError::ambiguous_column(dotted(path), names.clause);
                     self.warnings.push(warning);
                 }
+                self.note_name(level, path, &expr);
                 return Ok(self.import(level, expr));
             }
         }

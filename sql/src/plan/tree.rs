@@ -8,7 +8,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Engine, LockMode, OnConflict},
-    types::{Collation, Table, Value},
+    types::{Collation, Table, Value, View},
 };
 use rustc_hash::FxHashSet;
 use std::{ops::Range, sync::Arc};
@@ -38,6 +38,8 @@ pub struct Plan {
     pub sizes: Vec<(Arc<Table>, u64)>,
     /// The virtual tables it reads: their rows are computed before it runs.
     pub virtual_tables: Vec<Arc<Table>>,
+    /// The views that it names, once for each time.
+    pub views: Vec<ViewUse>,
     /// Warnings of the compilation, which every execution gives.
     pub warnings: Vec<SqlError>,
     /// Whether it writes or locks.
@@ -54,6 +56,17 @@ impl Drop for Plan {
         let body = std::mem::replace(&mut self.body, Body::Explain(Vec::new()));
         crate::room::with_room(self.levels, || drop(body));
     }
+}
+
+/// A view where a statement names it.
+#[derive(Clone, Debug)]
+pub struct ViewUse {
+    /// The view.
+    pub view: Arc<View>,
+    /// What the statement calls it.
+    pub alias: String,
+    /// Whether it changes rows of it.
+    pub writes: bool,
 }
 
 /// A stored table where a statement names it.

@@ -218,7 +218,7 @@ impl Session {
                 "performance_schema.processlist",
             ));
         }
-        if let Show::CreateTable(table) = what {
+        if let Show::CreateTable(table) | Show::CreateView(table) = what {
             self.check_locked_name(table)?;
         }
         let shown = show::show(&mut self.state, what, filter, params)?;
@@ -256,6 +256,21 @@ impl Session {
                 continue;
             }
             let dictionary = self.state.dictionary();
+            if let Some(view) = dictionary.view(database, &name.name) {
+                match (what, crate::catalog::view_table(&self.state, view)) {
+                    (TableAdmin::Check, Ok(_)) => say("status", "OK"),
+                    (TableAdmin::Check, Err(error)) => {
+                        say("Error", &error.message);
+                        say("error", "Corrupt");
+                    }
+                    _ => {
+                        let error = SqlError::wrong_object(database, &name.name, "BASE TABLE");
+                        say("Error", &error.message);
+                        say("status", "Operation failed");
+                    }
+                }
+                continue;
+            }
             let Some(table) = dictionary.table(database, &name.name) else {
                 let missing = SqlError::no_such_table(database, &name.name);
                 say("Error", &missing.message);

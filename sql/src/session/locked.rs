@@ -13,11 +13,11 @@ use crate::{
     command::{LockTable, TableName},
     ddl::{self, Action},
     error::SqlError,
-    plan::{TableUse, VirtualTables},
+    plan::{TableUse, ViewUse, VirtualTables, read_view},
 };
 use cohort_engine::{
     txn::{Dictionary, Engine, Owner, TableLocks, TxnError},
-    types::Table,
+    types::{Table, View},
 };
 use std::sync::Arc;
 
@@ -61,6 +61,10 @@ impl Name {
     fn is_table(&self, (database, table): (&str, &str)) -> bool {
         self.database == database && self.table == table
     }
+    fn is_view(&self, used: &ViewUse) -> bool {
+        self.is_table((&used.view.database, &used.view.name))
+            && self.alias.to_lowercase() == used.alias.to_lowercase()
+    }
     fn is_used_by(&self, used: &TableUse) -> bool {
         self.is_table((&used.table.database, &used.table.name))
             && self.alias.to_lowercase() == used.alias.to_lowercase()
@@ -70,7 +74,7 @@ impl Name {
 impl LockedTables {
     /// 1100 for a table that is not locked by the name a statement uses, 1099 for one that is
     /// locked for reading only.
-    pub fn check(&self, uses: &[TableUse]) -> Result<(), SqlError> {
+    pub fn check(&self, uses: &[TableUse], views: &[ViewUse]) -> Result<(), SqlError> {
         let mut free: Vec<&Name> = self.names.iter().collect();
         let mut read_only = None;
         for used in uses
@@ -78,6 +82,15 @@ impl LockedTables {
             .filter(|used| !used.implied && !used.table.is_temporary())
         {
             let Some(place) = free.iter().position(|name| name.is_used_by(used)) else {
+                return Err(SqlError::table_not_locked(&used.alias));
+            };
+            let name = free.swap_remove(place);
+            if used.writes && !name.writes {
+                read_only = read_only.or(Some(&used.alias));
+            }
+        }
+        for used in views {
+            let Some(place) = free.iter().position(|name| name.is_view(used)) else {
                 return Err(SqlError::table_not_locked(&used.alias));
             };
             let name = free.swap_remove(place);
@@ -131,6 +144,11 @@ impl LockedTables {
                 let mut tables = tables.iter().filter(|table| !is_temporary(table));
                 tables.try_for_each(|table| self.check_written(place(table, current)))
             }
+            S::CreateView(create) => self.check_named(place(&create.name, current)),
+            S::DropViews { views, .. } => {
+                let mut views = views.iter();
+                views.try_for_each(|view| self.check_written(place(view, current)))
+            }
             S::DropAbsent { .. } => Ok(()),
             S::Truncate(table) => self.check_written(place(table, current)),
             S::RenameTables(renames) => {
@@ -152,9 +170,9 @@ impl LockedTables {
     /// Follows a schema change that was made, after which there is this dictionary. What became of
     /// a temporary table is nothing to the one that it hides.
     fn follow(&mut self, change: &ddl::Statement, current: &str, now: &Dictionary) {
-        let is_there = |(database, name): (&str, &str)| now.table(database, name).is_some();
+        let is_there = |(database, name): (&str, &str)| now.has(database, name);
         match change {
-            ddl::Statement::DropTables { .. } => {
+            ddl::Statement::DropTables { .. } | ddl::Statement::DropViews { .. } => {
                 self.names
                     .retain(|name| is_there((&name.database, &name.table)));
             }
@@ -253,6 +271,19 @@ impl Session {
             if others.any(|other| other.database == database && other.alias == alias) {
                 return Err(SqlError::not_unique_table(alias));
             }
+            let name_of = |name: &str| Name {
+                database: database.into(),
+                table: name.into(),
+                alias: alias.into(),
+                writes: table.writes,
+            };
+            if let Some(view) = dictionary.view(database, name) {
+                for used in self.tables_of(view)? {
+                    lock(&mut tables, &used, table.writes);
+                }
+                names.push(name_of(name));
+                continue;
+            }
             let Some(found) = dictionary.table(database, name) else {
                 let known =
                     dictionary.database(database).is_some() || self.state.is_virtual(database);
@@ -262,15 +293,18 @@ impl Session {
                     SqlError::unknown_database(database)
                 });
             };
-            tables.push((Arc::clone(found), table.writes));
-            names.push(Name {
-                database: database.into(),
-                table: name.into(),
-                alias: alias.into(),
-                writes: table.writes,
-            });
+            lock(&mut tables, found, table.writes);
+            names.push(name_of(name));
         }
         Ok((names, tables))
+    }
+
+    /// The stored tables that a view reads.
+    fn tables_of(&self, view: &View) -> Result<Vec<Arc<Table>>, SqlError> {
+        let read = self
+            .state
+            .with_compile_context(&view.database, |context| read_view(view, context))?;
+        Ok(read.tables.into_iter().map(|used| used.table).collect())
     }
 
     /// 1044 for writing tables of the server's own, and for those of information_schema; 1142 for
@@ -408,6 +442,14 @@ impl Session {
     fn statement_text(&self) -> String {
         let statement = self.state.entry.activity.lock().statement.clone();
         statement.map_or_else(String::new, |text| text.to_string())
+    }
+}
+
+/// Adds a table to those that are to be locked, each of which is there once.
+fn lock(tables: &mut Vec<ToLock>, table: &Arc<Table>, writes: bool) {
+    match tables.iter_mut().find(|(other, _)| other.id == table.id) {
+        Some((_, written)) => *written |= writes,
+        None => tables.push((Arc::clone(table), writes)),
     }
 }
 

@@ -15,6 +15,7 @@ mod schema;
 mod set;
 mod trail;
 mod transaction;
+mod views;
 mod withheld;
 mod xa;
 

@@ -5,12 +5,12 @@ use crate::{
     catalog,
     error::SqlError,
     exec::{self, ExecContext, Handler, Outcome, Stop, VirtualRows},
-    expr::{EvalContext, VariableScope, for_variable},
+    expr::{EvalContext, for_variable},
     interrupt,
     lexer::{Lifted, ValueKind},
     output::{ColumnMeta, Done, Output},
     parse,
-    plan::{self, Body, CompileContext, Filling, InsertRows, Plan, PlanSettings},
+    plan::{self, Body, CompileContext, Filling, InsertRows, Plan},
     state::{Changes, State},
     status::{Counter, Counters},
 };
@@ -178,36 +178,45 @@ impl Session {
         params: Params<'_>,
         filling: Option<&Filling>,
     ) -> Result<Arc<Plan>, SqlError> {
-        let state = &self.state;
-        let settings = state.settings();
-        let engine = &state.instance.engine;
-        let dictionary = state.dictionary();
-        let stored = match dictionary.version() == engine.dictionary_version() {
-            true => Arc::clone(&dictionary),
-            false => engine.dictionary(),
-        };
-        let variable = |scope: VariableScope, name: &str| state.variable_named(scope, name);
         let (lifted, parameters) = match params {
             Params::Lifted(lifted) => (Some(lifted), lifted.parameters()),
             Params::Bound(values) => (None, values),
         };
-        let context = CompileContext {
-            engine,
-            dictionary: &dictionary,
-            stored: &stored,
-            settings: self.plan_settings(database),
-            virtual_tables: state,
-            locked: self.locked.tables.is_some(),
-            variable: &variable,
-            user_variable: &|name: &str| state.user_variable_type(name),
-            parameters,
-        };
-        let plan = interrupt::by(Some(Arc::clone(&state.owner)), || {
-            parse::parse(sql, settings.lexer, lifted, |parsed| {
-                plan::compile(parsed, &context, lifted.is_some(), filling)
+        let state = &self.state;
+        let plan = state.with_compile_context(database, |context| {
+            let context = CompileContext {
+                locked: self.locked.tables.is_some(),
+                parameters,
+                ..*context
+            };
+            interrupt::by(Some(Arc::clone(&state.owner)), || {
+                parse::parse(sql, state.settings().lexer, lifted, |parsed| {
+                    plan::compile(parsed, &context, lifted.is_some(), filling)
+                })
             })
         })?;
         Ok(Arc::new(plan))
+    }
+
+    /// Has `work` compile a text.
+    pub(super) fn compile_text<R>(
+        &self,
+        sql: &[u8],
+        database: &str,
+        work: impl FnOnce(&parse::Parsed<'_>, &CompileContext<'_>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let state = &self.state;
+        state.with_compile_context(database, |context| {
+            let context = CompileContext {
+                locked: self.locked.tables.is_some(),
+                ..*context
+            };
+            interrupt::by(Some(Arc::clone(&state.owner)), || {
+                parse::parse(sql, state.settings().lexer, None, |parsed| {
+                    work(parsed, &context)
+                })
+            })
+        })
     }
 
     /// Compiles a query.
@@ -292,27 +301,12 @@ impl Session {
         result
     }
 
-    /// What a plan depends on of the session.
-    fn plan_settings<'a>(&self, database: &'a str) -> PlanSettings<'a> {
-        let settings = self.state.settings();
-        PlanSettings {
-            database,
-            sql_mode: settings.sql_mode,
-            collation: settings.collation,
-            div_precision_increment: settings.div_precision_increment,
-            temporary: match self.state.instance.engine.has_temporary(&self.state.owner) {
-                true => self.state.dictionary_version(),
-                false => 0,
-            },
-        }
-    }
-
     /// Begins a key of the cache of plans with what else than its text a statement's meaning
     /// depends on.
     fn begin_key(&self, key: &mut Vec<u8>, database: &str, source: PlanSource) {
         key.clear();
         key.push(source as u8);
-        self.plan_settings(database).mark(key);
+        self.state.plan_settings(database).mark(key);
     }
 
     fn run_lifted(
@@ -525,7 +519,7 @@ impl Session {
     /// 1099 and 1100 for tables that are not locked as LOCK TABLES demands.
     pub(super) fn check_locked(&self, plan: &Plan) -> Result<(), SqlError> {
         match &self.locked.tables {
-            Some(locked) => locked.check(&plan.tables),
+            Some(locked) => locked.check(&plan.tables, &plan.views),
             None => Ok(()),
         }
     }
@@ -533,6 +527,7 @@ impl Session {
     /// 1142 for accounts without privileges, unless they look at virtual tables only, and for
     /// statements that change rows and have to do with the server's own tables.
     pub(super) fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
+        self.check_definers(&plan.views)?;
         let changes = !matches!(plan.body, Body::Select(_) | Body::Explain(_));
         let refused = if !self.state.privileged {
             plan.tables.first().map(|used| &used.table)

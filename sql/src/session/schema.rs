@@ -61,6 +61,9 @@ impl Session {
         {
             return self.create_selected(create, query, text, params, out);
         }
+        if let ddl::Statement::CreateView(create) = statement {
+            return self.create_view(create, out);
+        }
         self.change_schema(statement, text, out)
     }
 

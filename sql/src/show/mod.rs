@@ -14,7 +14,7 @@ use crate::{
     output::ColumnMeta,
     state::State,
 };
-use cohort_engine::types::{Collation, Column, ColumnType, Table, Value};
+use cohort_engine::types::{Collation, Column, ColumnType, Table, Value, View};
 use std::sync::Arc;
 
 /// The result of a SHOW.
@@ -95,6 +95,7 @@ fn unfiltered(session: &mut State, what: &Show, condition: &Filter) -> Result<Sh
         Show::Columns { full, table } => schema::columns(session, *full, table),
         Show::Index(table) => schema::index(session, table),
         Show::CreateTable(table) => schema::create_table(session, table),
+        Show::CreateView(view) => schema::create_view(session, view),
         Show::CreateDatabase {
             name,
             if_not_exists,
@@ -236,10 +237,24 @@ fn find_table(session: &State, name: &TableName) -> Result<Arc<Table>, SqlError>
             "SELECT", user, host, &name.name,
         ));
     }
+    if let Some(view) = dictionary.view(database, &name.name) {
+        return Ok(Arc::new(catalog::view_table(session, view)?));
+    }
     let table = dictionary.table(database, &name.name);
     table
         .cloned()
         .ok_or_else(|| SqlError::no_such_table(database, &name.name))
+}
+
+/// The view of a name, if it is one.
+fn find_view(session: &State, name: &TableName) -> Option<Arc<View>> {
+    let database = name.database.as_deref().unwrap_or(&session.database);
+    let dictionary = session.dictionary();
+    let hidden = dictionary.table(database, &name.name).is_some() || !session.privileged;
+    match hidden {
+        true => None,
+        false => dictionary.view(database, &name.name).cloned(),
+    }
 }
 
 /// The database that a SHOW is about: 1046 without one, 1049 if it is not there.

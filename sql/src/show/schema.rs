@@ -1,8 +1,8 @@
 //! SHOW of databases, tables, columns and keys.
 
-use super::{LONG, Shown, TEXT, find_database, find_table, rename};
+use super::{LONG, Shown, TEXT, find_database, find_table, find_view, rename};
 use crate::{
-    catalog::{self, Rows, text},
+    catalog::{self, Rows, TableKind, text},
     command::{Filter, TableName},
     ddl,
     error::SqlError,
@@ -37,14 +37,19 @@ pub(super) fn tables(
     let database = find_database(session, database)?;
     let all = catalog::visible_tables(session);
     let mine = all.iter().filter(|(table, _)| table.database == database);
-    let mut names: Vec<(&str, bool)> = mine
-        .map(|(table, system)| (table.name.as_str(), *system))
+    let dictionary = session.instance.engine.dictionary();
+    let views = catalog::visible_views(session, &dictionary);
+    let views = views.iter().filter(|view| view.database == database);
+    let views = views.map(|view| (view.name.as_str(), TableKind::View));
+    let mut names: Vec<(&str, TableKind)> = mine
+        .map(|(table, kind)| (table.name.as_str(), *kind))
+        .chain(views)
         .collect();
     names.sort_unstable();
-    let row = |(name, system): (&str, bool)| {
+    let row = |(name, kind): (&str, TableKind)| {
         let mut row = vec![text(name)];
         if full {
-            row.push(text(if system { "SYSTEM VIEW" } else { "BASE TABLE" }));
+            row.push(text(kind.name()));
         }
         row
     };
@@ -56,10 +61,9 @@ pub(super) fn tables(
 
 pub(super) fn table_status(session: &State, database: Option<&str>) -> Result<Shown, SqlError> {
     let database = find_database(session, database)?;
-    let all = catalog::visible_tables(session);
-    let mine = all.iter().filter(|(table, _)| table.database == database);
-    let rows = mine
-        .map(|(table, system)| catalog::table_row(session, table, *system))
+    let rows = catalog::tables_and_views(session, |name| name == database)
+        .iter()
+        .map(|(table, kind)| catalog::table_row(session, table, *kind))
         .collect();
     let wanted = [
         ("Name", 2),
@@ -147,7 +151,36 @@ pub(super) fn index(session: &State, name: &TableName) -> Result<Shown, SqlError
     Ok(of_definition("STATISTICS", rows, &wanted))
 }
 
-pub(super) fn create_table(session: &State, name: &TableName) -> Result<Shown, SqlError> {
+/// SHOW CREATE VIEW; 1347 for a table.
+pub(super) fn create_view(session: &mut State, name: &TableName) -> Result<Shown, SqlError> {
+    let Some(view) = find_view(session, name) else {
+        let table = find_table(session, name)?;
+        return Err(SqlError::wrong_object(&table.database, &table.name, "VIEW"));
+    };
+    if let Err(gone) = catalog::view_table(session, &view) {
+        session.warnings.warn(gone);
+    }
+    let row = vec![
+        text(&view.name),
+        text(ddl::show_create_view(&view, &session.database)),
+        text(&view.character_set_client),
+        text(view.collation_connection.name()),
+    ];
+    Ok(Shown::new(
+        &[
+            ("View", TEXT),
+            ("Create View", LONG),
+            ("character_set_client", ColumnType::VarChar(32)),
+            ("collation_connection", ColumnType::VarChar(32)),
+        ],
+        vec![row],
+    ))
+}
+
+pub(super) fn create_table(session: &mut State, name: &TableName) -> Result<Shown, SqlError> {
+    if find_view(session, name).is_some() {
+        return create_view(session, name);
+    }
     let table = find_table(session, name)?;
     let next = session.instance.engine.auto_increment_peek(&table);
     let mode = session.settings().sql_mode;

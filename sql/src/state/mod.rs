@@ -1,6 +1,7 @@
 //! What statements can see and change of their session, apart from its transaction; and what all
 //! sessions share.
 
+mod compile;
 mod environment;
 mod gate;
 mod instance;

@@ -8,6 +8,7 @@ mod alter;
 mod column;
 mod key;
 mod options;
+mod view;
 
 use super::syntax::{
     Absent, Action, Constraint, CreateQuery, CreateTable, Duplicates, KeyKind, Statement,
@@ -47,8 +48,7 @@ pub fn parse(c: &mut Cursor) -> Parsed<Option<Statement>> {
 
 /// Objects of MySQL that are not there: 1235 names them.
 fn unsupported(c: &Cursor, verb: &str) -> SqlError {
-    const OBJECTS: [&str; 16] = [
-        "VIEW",
+    const OBJECTS: [&str; 15] = [
         "TRIGGER",
         "PROCEDURE",
         "FUNCTION",
@@ -65,9 +65,8 @@ fn unsupported(c: &Cursor, verb: &str) -> SqlError {
         "AGGREGATE",
         "MATERIALIZED",
     ];
-    let is_view = c.are(&["OR", "REPLACE"]) || c.is("ALGORITHM") || c.is("SQL");
-    if is_view || c.is("DEFINER") {
-        return SqlError::not_supported(format_args!("{verb} of views and routines"));
+    if c.are(&["OR", "REPLACE"]) || c.is("DEFINER") {
+        return SqlError::not_supported(format_args!("{verb} of routines"));
     }
     match OBJECTS.iter().find(|word| c.is(word)) {
         Some(word) => SqlError::not_supported(format_args!("{verb} {word}")),
@@ -98,6 +97,11 @@ fn create(c: &mut Cursor) -> Parsed<Statement> {
         None => KeyKind::Plain,
     };
     if !c.eat("INDEX") {
+        if kind == KeyKind::Plain
+            && let Some(view) = view::view(c, false)?
+        {
+            return Ok(view);
+        }
         return Err(unsupported(c, "CREATE"));
     }
     let name = c.name()?;
@@ -137,6 +141,12 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
             if_exists,
         });
     }
+    if c.eat("VIEW") {
+        let if_exists = c.eat_all(&["IF", "EXISTS"]);
+        let views = c.list(Cursor::table)?;
+        c.eat_any(&["RESTRICT", "CASCADE"]);
+        return Ok(Statement::DropViews { views, if_exists });
+    }
     if c.eat("INDEX") {
         let name = c.name()?;
         c.expect("ON")?;
@@ -153,13 +163,7 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
         return Err(unsupported(c, "DROP"));
     };
     let if_exists = c.eat_all(&["IF", "EXISTS"]);
-    let names = match kind {
-        Absent::View => c.list(Cursor::table)?,
-        _ => vec![c.table()?],
-    };
-    if kind == Absent::View {
-        c.eat_any(&["RESTRICT", "CASCADE"]);
-    }
+    let names = vec![c.table()?];
     Ok(Statement::DropAbsent {
         kind,
         names,
@@ -282,6 +286,9 @@ fn alter(c: &mut Cursor) -> Parsed<Statement> {
         });
     }
     if !c.eat("TABLE") {
+        if let Some(view) = view::view(c, true)? {
+            return Ok(view);
+        }
         return Err(unsupported(c, "ALTER"));
     }
     let table = c.table()?;

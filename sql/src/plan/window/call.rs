@@ -15,7 +15,7 @@ use sqlparser::ast::{self, Spanned};
 
 /// Whether a function of this name is there with OVER only. These are reserved words.
 #[must_use]
-pub(in crate::plan) fn is_window_function(name: &str) -> bool {
+pub fn is_window_function(name: &str) -> bool {
     const NAMES: [&str; 11] = [
         "row_number",
         "rank",

@@ -7,7 +7,7 @@
 mod call;
 mod spec;
 
-pub(super) use call::is_window_function;
+pub use call::is_window_function;
 pub(super) use spec::NamedWindow;
 
 use super::{

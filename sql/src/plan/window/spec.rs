@@ -229,11 +229,7 @@ impl Planner<'_> {
                 slot = *from;
                 continue;
             }
-            let column = super::slot_expr(slot, infer(&key.expr));
-            let named = names.named_column(&column).map(|(table, column)| {
-                format!("{}.{}.{}", table.database, table.alias, column.name)
-            });
-            return Err(SqlError::window_outer_reference(named.unwrap_or_default()));
+            return Err(SqlError::window_outer_reference(names.full_name(slot)));
         }
         Ok(())
     }

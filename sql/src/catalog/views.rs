@@ -1,0 +1,87 @@
+//! Views as information_schema shows them.
+
+use super::{Rows, text, yes_no};
+use crate::{ddl, error::SqlError, plan, state::State};
+use cohort_engine::{
+    txn::Dictionary,
+    types::{CheckOption, Table, View},
+};
+use std::sync::Arc;
+
+/// All views that the session may see, by database and name.
+pub(crate) fn visible<'d>(session: &State, dictionary: &'d Dictionary) -> Vec<&'d Arc<View>> {
+    if !session.privileged {
+        return Vec::new();
+    }
+    let databases = dictionary.databases();
+    databases
+        .flat_map(|database| dictionary.views(&database.name))
+        .collect()
+}
+
+/// A view as a table of its columns; 1356 if something is gone that it was made of.
+pub(crate) fn view_table(session: &State, view: &View) -> Result<Table, SqlError> {
+    let read =
+        session.with_compile_context(&view.database, |context| plan::read_view(view, context))?;
+    Ok(ddl::view_as_table(view, &read.columns, &session.facts()))
+}
+
+/// The same; one of which something is gone has no columns, and the error as its comment.
+pub(super) fn table_or_error(session: &State, view: &View) -> Table {
+    view_table(session, view).unwrap_or_else(|error| Table {
+        comment: error.message,
+        ..ddl::view_as_table(view, &[], &session.facts())
+    })
+}
+
+pub(super) fn rows(session: &State) -> Rows {
+    let dictionary = session.instance.engine.dictionary();
+    let views = visible(session, &dictionary).into_iter();
+    views.map(|view| row(view)).collect()
+}
+
+fn row(view: &View) -> Vec<super::Value> {
+    let check = match view.check_option {
+        None => "NONE",
+        Some(CheckOption::Local) => "LOCAL",
+        Some(CheckOption::Cascaded) => "CASCADED",
+    };
+    let (user, host) = &view.definer;
+    vec![
+        text("def"),
+        text(&view.database),
+        text(&view.name),
+        text(&view.query.text),
+        text(check),
+        yes_no(view.updatable),
+        text(format!("{user}@{host}")),
+        text(if view.invoker { "INVOKER" } else { "DEFINER" }),
+        text(&view.character_set_client),
+        text(view.collation_connection.name()),
+    ]
+}
+
+/// Which tables and views each view names.
+pub(super) fn usage(session: &State) -> Rows {
+    let dictionary = session.instance.engine.dictionary();
+    let mut rows = Rows::new();
+    for view in visible(session, &dictionary) {
+        let read =
+            session.with_compile_context(&view.database, |context| plan::read_view(view, context));
+        let uses = read.map(|read| read.uses).unwrap_or_default();
+        let of = |(database, table): &(String, String)| {
+            let names = [&view.database, &view.name].map(text);
+            let [view_database, view_name] = names;
+            vec![
+                text("def"),
+                view_database,
+                view_name,
+                text("def"),
+                text(database),
+                text(table),
+            ]
+        };
+        rows.extend(uses.iter().map(of));
+    }
+    rows
+}

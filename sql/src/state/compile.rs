@@ -1,0 +1,53 @@
+//! What compiling a statement needs of a session.
+
+use super::State;
+use crate::{
+    error::SqlError,
+    expr::VariableScope,
+    plan::{CompileContext, PlanSettings},
+};
+use std::sync::Arc;
+
+impl State {
+    /// What a plan depends on of the session.
+    pub fn plan_settings<'a>(&self, database: &'a str) -> PlanSettings<'a> {
+        let settings = self.settings();
+        PlanSettings {
+            database,
+            sql_mode: settings.sql_mode,
+            collation: settings.collation,
+            div_precision_increment: settings.div_precision_increment,
+            temporary: match self.instance.engine.has_temporary(&self.owner) {
+                true => self.dictionary_version(),
+                false => 0,
+            },
+        }
+    }
+
+    /// Has `work` compile something for this default database. It has no parameters, and tables are
+    /// not locked.
+    pub fn with_compile_context<R>(
+        &self,
+        database: &str,
+        work: impl FnOnce(&CompileContext<'_>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let engine = &self.instance.engine;
+        let dictionary = self.dictionary();
+        let stored = match dictionary.version() == engine.dictionary_version() {
+            true => Arc::clone(&dictionary),
+            false => engine.dictionary(),
+        };
+        let variable = |scope: VariableScope, name: &str| self.variable_named(scope, name);
+        work(&CompileContext {
+            engine,
+            dictionary: &dictionary,
+            stored: &stored,
+            settings: self.plan_settings(database),
+            virtual_tables: self,
+            locked: false,
+            variable: &variable,
+            user_variable: &|name: &str| self.user_variable_type(name),
+            parameters: &[],
+        })
+    }
+}
