@@ -340,7 +340,10 @@ impl Dictionary {
             .records
             .iter()
             .map(|(key, value)| (record_key(key), Some(value.clone())));
-        let views = self.databases.values().flat_map(|entry| entry.views.values());
+        let views = self
+            .databases
+            .values()
+            .flat_map(|entry| entry.views.values());
         let views = views.map(|view| put_view(view));
         databases
             .chain(tables)

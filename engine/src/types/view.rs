@@ -101,9 +101,14 @@ mod tests {
         let places = text.match_indices("`d`.").chain(text.match_indices("`e`."));
         let query = ViewQuery {
             text: text.to_string(),
-            qualifiers: places.map(|(at, _)| (u32::try_from(at).unwrap(), 4)).collect(),
+            qualifiers: places
+                .map(|(at, _)| (u32::try_from(at).unwrap(), 4))
+                .collect(),
         };
-        assert_eq!(query.seen_from("d"), "select `t`.`a` AS `a` from `t` join `e`.`u`");
+        assert_eq!(
+            query.seen_from("d"),
+            "select `t`.`a` AS `a` from `t` join `e`.`u`"
+        );
         assert_eq!(query.seen_from("x"), text);
     }
 }

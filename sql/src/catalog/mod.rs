@@ -12,8 +12,8 @@ mod views;
 pub(crate) use objects::{
     TableKind, column_row, databases, statistics_rows, table_row, tables_and_views, visible_tables,
 };
-pub(crate) use views::{view_table, visible as visible_views};
 pub(crate) use server::{processes, variable_pairs};
+pub(crate) use views::{view_table, visible as visible_views};
 
 use crate::{exec::VirtualRows, plan::VirtualTables, state::State};
 use cohort_engine::types::{

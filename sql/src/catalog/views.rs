@@ -21,9 +21,8 @@ pub(crate) fn visible<'d>(session: &State, dictionary: &'d Dictionary) -> Vec<&'
 
 /// A view as a table of its columns; 1356 if something is gone that it was made of.
 pub(crate) fn view_table(session: &State, view: &View) -> Result<Table, SqlError> {
-    let read = session.with_compile_context(&view.database, |context| {
-        plan::read_view(view, context)
-    })?;
+    let read =
+        session.with_compile_context(&view.database, |context| plan::read_view(view, context))?;
     Ok(ddl::view_as_table(view, &read.columns, &session.facts()))
 }
 
@@ -67,9 +66,8 @@ pub(super) fn usage(session: &State) -> Rows {
     let dictionary = session.instance.engine.dictionary();
     let mut rows = Rows::new();
     for view in visible(session, &dictionary) {
-        let read = session.with_compile_context(&view.database, |context| {
-            plan::read_view(view, context)
-        });
+        let read =
+            session.with_compile_context(&view.database, |context| plan::read_view(view, context));
         let uses = read.map(|read| read.uses).unwrap_or_default();
         let of = |(database, table): &(String, String)| {
             let names = [&view.database, &view.name].map(text);

@@ -197,12 +197,12 @@ pub struct CreateView {
     pub intent: ViewIntent,
     /// The names of its columns; empty: those of the query.
     pub columns: Vec<String>,
-    /// ALGORITHM.
-    pub algorithm: ViewAlgorithm,
+    /// ALGORITHM. What is not said stays as it is in ALTER VIEW.
+    pub algorithm: Option<ViewAlgorithm>,
     /// DEFINER; `None`: whoever makes it.
     pub definer: Option<UserName>,
-    /// SQL SECURITY INVOKER.
-    pub invoker: bool,
+    /// SQL SECURITY: whether it is INVOKER.
+    pub invoker: Option<bool>,
     /// The text of the query.
     pub query: String,
     /// WITH CHECK OPTION.

@@ -22,7 +22,11 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// What a new table's name must be: 1059, 1103, 1049.
-pub(super) fn check_name(dictionary: &Dictionary, database: &str, name: &str) -> Result<(), SqlError> {
+pub(super) fn check_name(
+    dictionary: &Dictionary,
+    database: &str,
+    name: &str,
+) -> Result<(), SqlError> {
     check_length(name)?;
     if !is_proper(name) {
         return Err(SqlError::wrong_table_name(name));

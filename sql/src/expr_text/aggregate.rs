@@ -79,7 +79,11 @@ impl Printer<'_> {
                 ast::FunctionArgumentClause::OrderBy(keys) => {
                     let keys = keys.iter().map(|key| {
                         let direction = descending(key, "DESC")?;
-                        let direction = if direction.is_empty() { " ASC" } else { &direction };
+                        let direction = if direction.is_empty() {
+                            " ASC"
+                        } else {
+                            &direction
+                        };
                         Ok(format!("{}{direction}", self.argument_key(key, &args)?))
                     });
                     let keys: Vec<String> = keys.collect::<Result<_, SqlError>>()?;

@@ -239,13 +239,15 @@ impl Printer<'_> {
             Value::Number(digits, _) => Ok(number(digits)),
             Value::SingleQuotedString(text)
             | Value::DoubleQuotedString(text)
-            | Value::EscapedStringLiteral(text) if self.meanings.is_some() => Ok(in_quotes(text)),
+            | Value::EscapedStringLiteral(text)
+                if self.meanings.is_some() =>
+            {
+                Ok(in_quotes(text))
+            }
             Value::SingleQuotedString(text)
             | Value::DoubleQuotedString(text)
             | Value::EscapedStringLiteral(text) => string(self.charset, text),
-            Value::Placeholder(_) if self.meanings.is_some() => {
-                Err(SqlError::view_with_variable())
-            }
+            Value::Placeholder(_) if self.meanings.is_some() => Err(SqlError::view_with_variable()),
             Value::NationalStringLiteral(text) => string(NamedCharset::NATIONAL.charset, text),
             Value::HexStringLiteral(digits) => {
                 let zero = if digits.len() % 2 == 1 { "0" } else { "" };
@@ -352,9 +354,8 @@ fn moment(typed: &ast::TypedString) -> Text {
         _ => return Err(SqlError::not_supported(&typed.data_type)),
     };
     let text = typed.value.value.clone().into_string().unwrap_or_default();
-    let shown = expr::moment_text(typed)?.ok_or_else(|| {
-        SqlError::not_supported(format_args!("{word}'{text}' in a definition"))
-    })?;
+    let shown = expr::moment_text(typed)?
+        .ok_or_else(|| SqlError::not_supported(format_args!("{word}'{text}' in a definition")))?;
     Ok(format!("{word}'{shown}'"))
 }
 

@@ -74,7 +74,8 @@ fn column(meant: &Meant) -> String {
 
 impl Printer<'_> {
     fn meanings(&self) -> Result<&Meanings, SqlError> {
-        self.meanings.ok_or_else(|| SqlError::not_supported("a query in a definition"))
+        self.meanings
+            .ok_or_else(|| SqlError::not_supported("a query in a definition"))
     }
 
     /// The name of a column in a query.
@@ -88,7 +89,8 @@ impl Printer<'_> {
         };
         let written = || path.iter().map(|i| i.value.as_str()).collect::<Vec<_>>();
         let meant = meanings.name(path);
-        let meant = meant.ok_or_else(|| refused(format_args!("the name {}", written().join("."))))?;
+        let meant =
+            meant.ok_or_else(|| refused(format_args!("the name {}", written().join("."))))?;
         Ok(column(meant))
     }
 
@@ -222,9 +224,15 @@ impl Printer<'_> {
                 (*sql_buffer_result, "sql_buffer_result "),
             ];
             let (before, behind) = words.split_at(2);
-            before.iter().filter(|(is, _)| *is).for_each(|(_, word)| text.push_str(word));
+            before
+                .iter()
+                .filter(|(is, _)| *is)
+                .for_each(|(_, word)| text.push_str(word));
             text.push_str(distinct(select));
-            behind.iter().filter(|(is, _)| *is).for_each(|(_, word)| text.push_str(word));
+            behind
+                .iter()
+                .filter(|(is, _)| *is)
+                .for_each(|(_, word)| text.push_str(word));
         } else {
             text.push_str(distinct(select));
         }
@@ -259,7 +267,10 @@ impl Printer<'_> {
     fn items(&self, select: &ast::Select) -> Result<Items, SqlError> {
         let meanings = self.meanings()?;
         let mut items = Items::default();
-        let mut names = meanings.select(&select.select_token).unwrap_or_default().iter();
+        let mut names = meanings
+            .select(&select.select_token)
+            .unwrap_or_default()
+            .iter();
         let unknown = || refused("a column without name");
         for item in &select.projection {
             let expr = match item {
@@ -277,7 +288,9 @@ impl Printer<'_> {
             };
             let name = names.next().ok_or_else(unknown)?;
             let at = items.printed.len() + 1;
-            items.printed.push((proper_name(name, at), self.value(expr)?));
+            items
+                .printed
+                .push((proper_name(name, at), self.value(expr)?));
         }
         Ok(items)
     }
@@ -350,7 +363,10 @@ impl Printer<'_> {
                 let alias = alias.filter(|alias| *alias != table);
                 let alias = alias.map(|alias| format!(" {alias}")).unwrap_or_default();
                 let hints: String = index_hints.iter().map(hint).collect();
-                Ok(format!("{}{table}{alias}{hints}", database.unwrap_or_default()))
+                Ok(format!(
+                    "{}{table}{alias}{hints}",
+                    database.unwrap_or_default()
+                ))
             }
             ast::TableFactor::Derived {
                 lateral,
@@ -384,8 +400,7 @@ impl Printer<'_> {
         for key in keys {
             match key {
                 Expr::Function(call)
-                    if call.name.to_string().eq_ignore_ascii_case("ROLLUP")
-                        && keys.len() == 1 =>
+                    if call.name.to_string().eq_ignore_ascii_case("ROLLUP") && keys.len() == 1 =>
                 {
                     let args = self.arguments(call)?;
                     rollup = true;
@@ -406,7 +421,11 @@ impl Printer<'_> {
             let item = position.checked_sub(1).and_then(|at| items.printed.get(at));
             let (name, text) = item.ok_or_else(|| refused("a position"))?;
             let is_literal = text.parse::<f64>().is_ok();
-            return Ok(if is_literal { quoted(name) } else { text.clone() });
+            return Ok(if is_literal {
+                quoted(name)
+            } else {
+                text.clone()
+            });
         }
         if let Some(path) = crate::plan::key_name(key)
             && let Some(Meant::Selected {
@@ -491,7 +510,10 @@ fn alias_columns(alias: &ast::TableAlias) -> String {
     if alias.columns.is_empty() {
         return String::new();
     }
-    let columns = alias.columns.iter().map(|column| quoted(&column.name.value));
+    let columns = alias
+        .columns
+        .iter()
+        .map(|column| quoted(&column.name.value));
     format!(" ({})", columns.collect::<Vec<_>>().join(","))
 }
 

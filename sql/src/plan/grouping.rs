@@ -140,7 +140,6 @@ fn is_any_value(expr: &Expr) -> bool {
     matches!(expr, Expr::Function { function, .. } if function.name == "any_value")
 }
 
-
 /// The columns that are the same in all rows of a group: those grouped by, those equal to such or
 /// to a constant, and all of a table of which a unique key is.
 fn determined(

@@ -111,7 +111,12 @@ impl Names {
         let name = &path.last()?.value;
         let found = self.find_at(path, self.clause).ok().flatten();
         let found = found.filter(|at| self.value_of(*at).as_ref() == Some(expr));
-        let in_groups = matches!(self.clause, "group statement" | "having clause");
+        let grouped = !self.grouped.is_empty() || !self.aggregates.is_empty();
+        let in_groups = match self.clause {
+            "group statement" | "having clause" => true,
+            "order clause" => grouped,
+            _ => false,
+        };
         let is_of_rows = |at: &At| self.called(*at).is_some_and(|c| !c.alias.is_empty());
         let at = match found {
             None if !in_groups || path.len() > 1 => self.at_of(expr),
@@ -136,7 +141,10 @@ impl Planner<'_> {
         if self.meanings.is_none() {
             return;
         }
-        let meant = self.stack.get(level).and_then(|names| names.meant(path, expr));
+        let meant = self
+            .stack
+            .get(level)
+            .and_then(|names| names.meant(path, expr));
         if let (Some(meanings), Some(meant), Some(first)) =
             (&mut self.meanings, meant, path.first())
         {
@@ -175,9 +183,10 @@ impl Planner<'_> {
     pub(super) fn note_table(&mut self, name: &ast::ObjectName, known: (&str, &str)) {
         let first = name.0.first().and_then(|part| part.as_ident());
         if let (Some(meanings), Some(first)) = (&mut self.meanings, first) {
-            meanings
-                .tables
-                .insert(place(first.span), (known.0.to_string(), known.1.to_string()));
+            meanings.tables.insert(
+                place(first.span),
+                (known.0.to_string(), known.1.to_string()),
+            );
         }
     }
 

@@ -36,6 +36,7 @@ mod substitute;
 mod tree;
 mod union;
 mod view;
+mod view_target;
 mod walk;
 mod window;
 
@@ -62,7 +63,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
-    types::{Collation, Table, Value, View},
+    types::{Collation, Table, TableId, Value, View},
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -177,14 +178,7 @@ pub fn compile(
             Body::Insert(Box::new(planner.insert(insert, template)?)),
             Vec::new(),
         ),
-        ast::Statement::Update(update) => {
-            let body = if dml::updates_several(update) {
-                Body::UpdateJoined(Box::new(planner.update_joined(update, parsed.ignore)?))
-            } else {
-                Body::Update(Box::new(planner.update(update, parsed.ignore)?))
-            };
-            (body, Vec::new())
-        }
+        ast::Statement::Update(update) => (planner.any_update(update, parsed.ignore)?, Vec::new()),
         ast::Statement::Delete(delete) => {
             let body = if dml::deletes_from_several(delete) {
                 Body::DeleteJoined(Box::new(planner.delete_joined(delete, parsed.ignore)?))
@@ -203,7 +197,10 @@ pub fn compile(
     };
     let relations = Relations::of(&body, context.stored)?;
     planner.tables.extend(relations.table_uses());
-    let demands = Demands::of(&relations, &context.settings)?;
+    let mut demands = Demands::of(&relations, &context.settings)?;
+    for (table, demand) in planner.view_demands {
+        demands.add(table, demand);
+    }
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -234,6 +231,7 @@ impl<'a> Planner<'a> {
             sizes: Vec::new(),
             virtual_tables: Vec::new(),
             views: Vec::new(),
+            view_demands: Vec::new(),
             within_views: Vec::new(),
             meanings: None,
             warnings: parsed.warnings.clone(),
@@ -328,6 +326,8 @@ struct Planner<'a> {
     virtual_tables: Vec<Arc<Table>>,
     /// The views that the statement names.
     views: Vec<ViewUse>,
+    /// What views demand of rows that are written through them.
+    view_demands: Vec<(TableId, demands::ViewDemand)>,
     /// The views whose texts are being compiled, innermost last.
     within_views: Vec<Arc<View>>,
     /// What the names of the text turn out to mean, if somebody wants to know.

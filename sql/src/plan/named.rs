@@ -279,7 +279,8 @@ impl Names {
 
     /// All columns that the text can name which is being compiled.
     pub fn columns(&self) -> impl Iterator<Item = At> {
-        let seen = |within: usize, leaf: usize| within == self.within && self.visible.contains(&leaf);
+        let seen =
+            |within: usize, leaf: usize| within == self.within && self.visible.contains(&leaf);
         let tables = self.tables.iter().enumerate();
         let tables = tables.filter(move |(t, table)| seen(table.within, *t));
         let tables = tables.flat_map(|(t, table)| {
@@ -389,7 +390,8 @@ impl Names {
         {
             return Some(At::Table(t, slot - table.first_slot));
         }
-        let of_view = |at: &At| matches!(at, At::View(..)) && self.value_of(*at).as_ref() == Some(expr);
+        let of_view =
+            |at: &At| matches!(at, At::View(..)) && self.value_of(*at).as_ref() == Some(expr);
         self.columns().find(of_view)
     }
 }

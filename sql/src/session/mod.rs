@@ -15,8 +15,8 @@ mod schema;
 mod set;
 mod trail;
 mod transaction;
-mod withheld;
 mod views;
+mod withheld;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};

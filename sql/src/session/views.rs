@@ -40,8 +40,10 @@ impl Session {
         let values = self.state.variables.values();
         let client = values.text("character_set_client").to_string();
         let collation = self.state.settings().collation;
-        let view =
-            self.with_ddl(|ctx| ddl::define_view(create, draft, &client, collation, ctx))?;
+        let view = self.with_ddl(|ctx| {
+            let replaced = replaced.as_deref();
+            ddl::define_view(create, draft, &client, collation, replaced, ctx)
+        })?;
         check_text(&self.state, &view, create)?;
         self.with_ddl(|ctx| ddl::put_view(create, view, replaced, &dictionary, ctx))
     }
@@ -80,9 +82,8 @@ impl Session {
 
 /// The text that is kept must be read as what it was made of.
 fn check_text(state: &State, view: &View, create: &CreateView) -> Result<(), SqlError> {
-    let again = state.with_compile_context(&view.database, |context| {
-        plan::read_view(view, context)
-    });
+    let again =
+        state.with_compile_context(&view.database, |context| plan::read_view(view, context));
     match again {
         Ok(again) if again.query == view.query && again.columns.len() == view.columns.len() => {
             Ok(())
