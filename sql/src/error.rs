@@ -378,6 +378,7 @@ errors! {
     3756 b"HY000" functional_primary_key() "The primary key cannot be a functional index";
     3757 b"HY000" functional_on_text() "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.";
     3758 b"HY000" functional_with_function(index) "Expression of functional index '{index}' contains a disallowed function.";
+    3761 b"HY000" functional_not_indexable(expression) "The used storage engine cannot index the expression '{expression}'.";
     3762 b"HY000" functional_on_column() "Functional index on a column is not supported. Consider using a regular index instead.";
     3800 b"HY000" functional_row_value(index) "Expression of functional index '{index}' cannot refer to a row value.";
     3837 b"HY000" functional_dependency(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";

@@ -328,7 +328,7 @@ fn check_defaults(target: &Wanted, defaults: &[Default_]) -> Result<(), SqlError
             (value, defaults.get(*position))
         {
             let mut names_columns = false;
-            walk::slots(expr, &mut |_| names_columns = true);
+            super::walk::slots(expr, &mut |_| names_columns = true);
             if names_columns {
                 return Err(SqlError::not_supported(
                     "DEFAULT that names columns, in UPDATE of several tables",
