@@ -2,17 +2,21 @@
 //!
 //! The dictionary keeps its canonical text (`expr_text`), which means the same in every session.
 //! Each statement that needs it compiles it anew, with its own session's settings, as if it stood in
-//! the statement.
+//! the statement. It may name other columns of the row: a column's slot is its position in the table.
 
 use crate::{
     error::SqlError,
-    expr::{self, Expr, Scope, SqlMode, Statement, SubqueryUse, VariableScope, visit_operands},
+    expr::{
+        self, Expr, ExprType, Scope, SqlMode, Statement, SubqueryUse, VariableScope, visit_operands,
+    },
     expr_text::{self, DEPTH_MAX},
     lexer::Mode,
+    row_expr::Settings,
     variables,
 };
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::{Collation, Column, Value};
 use sqlparser::ast;
+use std::collections::BTreeSet;
 
 /// Functions whose values belong to one session or statement; 3770 for these.
 const REFUSED: [&str; 13] = [
@@ -45,9 +49,14 @@ const UNSAFE: [&str; 9] = [
 ];
 
 /// The expression of a column that is being defined, as the dictionary keeps it: 3770 and its kin
-/// for what no default may have.
-pub fn define(column: &str, text: &str, session: &Statement<'_>) -> Result<String, SqlError> {
-    let mut scope = Definition { column, session };
+/// for what no default may have. `row`: the columns of the table.
+pub fn define(
+    column: &str,
+    text: &str,
+    row: &[Column],
+    session: &Statement<'_>,
+) -> Result<String, SqlError> {
+    let mut scope = Definition::new(column, row, Settings::of(session));
     let compiled = compile(text, session.sql_mode.lexer(), &mut scope)?;
     if expr::depth(&compiled) > DEPTH_MAX {
         return Err(SqlError::nesting_too_deep());
@@ -57,17 +66,26 @@ pub fn define(column: &str, text: &str, session: &Statement<'_>) -> Result<Strin
 }
 
 /// The expression of a column that has been defined.
-pub fn expression(text: &str, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
-    compile(text, Mode::default(), scope)
-}
-
-/// The same for rows that are there when the column is added.
-pub fn expression_for_rows(
+pub fn expression(
     column: &str,
     text: &str,
-    session: &Statement<'_>,
+    row: &[Column],
+    settings: Settings<'_>,
 ) -> Result<Expr, SqlError> {
-    expression(text, &mut Definition { column, session })
+    let mut scope = Definition::new(column, row, settings);
+    compile(text, Mode::default(), &mut scope)
+}
+
+/// The positions of the columns that it names.
+pub fn columns_of(
+    column: &str,
+    text: &str,
+    row: &[Column],
+    settings: Settings<'_>,
+) -> Result<BTreeSet<usize>, SqlError> {
+    let mut scope = Definition::new(column, row, settings);
+    compile(text, Mode::default(), &mut scope)?;
+    Ok(scope.columns)
 }
 
 /// 1674 for an expression that would give the rows of a replica other values, where a column is
@@ -87,17 +105,38 @@ pub fn check_repeatable(expression: &Expr) -> Result<(), SqlError> {
     checked
 }
 
-fn compile(text: &str, mode: Mode, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
-    expr_text::parsed(text, mode, |tree| expr::resolve_expr(tree, scope))
+fn compile(text: &str, mode: Mode, scope: &mut Definition<'_>) -> Result<Expr, SqlError> {
+    expr_text::parsed(text, mode, |tree| {
+        let mut inside = tree;
+        while let ast::Expr::Nested(inner) = inside {
+            inside = inner;
+        }
+        match inside {
+            ast::Expr::Tuple(_) => Err(SqlError::default_row_value(scope.column)),
+            _ => expr::resolve_expr(tree, scope),
+        }
+    })
 }
 
-/// What the expression of a column can name while it is being defined: functions.
+/// What the expression of a column can name: functions, and the columns of its row.
 struct Definition<'a> {
     column: &'a str,
-    session: &'a Statement<'a>,
+    row: &'a [Column],
+    settings: Settings<'a>,
+    /// The positions of the columns that it has named.
+    columns: BTreeSet<usize>,
 }
 
-impl Definition<'_> {
+impl<'a> Definition<'a> {
+    fn new(column: &'a str, row: &'a [Column], settings: Settings<'a>) -> Definition<'a> {
+        Definition {
+            column,
+            row,
+            settings,
+            columns: BTreeSet::new(),
+        }
+    }
+
     /// Refuses functions and variables of one session.
     fn check(&self, expression: &Expr) -> Result<(), SqlError> {
         let mut checked = match expression {
@@ -125,11 +164,21 @@ impl Definition<'_> {
 
 impl Scope for Definition<'_> {
     fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
-        let name = path.last().map(|name| name.value.as_str());
-        Err(SqlError::not_supported(format_args!(
-            "columns in DEFAULT expressions: {}",
-            name.unwrap_or_default()
-        )))
+        // MySQL, too, looks at the last part of a name only.
+        let name = path.last().map_or("", |name| name.value.as_str());
+        let mut columns = self.row.iter().enumerate();
+        let found = columns
+            .find(|(_, column)| column.name.eq_ignore_ascii_case(name) && !column.is_hidden());
+        let Some((position, column)) = found else {
+            let parts: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
+            let clause = "default value expression";
+            return Err(SqlError::unknown_column(parts.join("."), clause));
+        };
+        self.columns.insert(position);
+        Ok(Expr::Column {
+            slot: u32::try_from(position).unwrap_or(u32::MAX),
+            ty: ExprType::of_column(column),
+        })
     }
     fn parameter(&mut self, _index: u32) -> Result<Expr, SqlError> {
         Err(SqlError::not_supported("parameters in DEFAULT expressions"))
@@ -161,15 +210,15 @@ impl Scope for Definition<'_> {
         Err(SqlError::default_with_variable(self.column))
     }
     fn collation(&self) -> Collation {
-        self.session.collation
+        self.settings.collation
     }
     fn database(&self) -> Option<&str> {
-        self.session.database
+        self.settings.database
     }
     fn sql_mode(&self) -> SqlMode {
-        self.session.sql_mode
+        self.settings.sql_mode
     }
     fn div_precision_increment(&self) -> u8 {
-        self.session.div_precision_increment
+        self.settings.div_precision_increment
     }
 }

@@ -384,12 +384,17 @@ errors! {
     3756 b"HY000" functional_primary_key() "The primary key cannot be a functional index";
     3757 b"HY000" functional_on_text() "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.";
     3758 b"HY000" functional_with_function(index) "Expression of functional index '{index}' contains a disallowed function.";
+    3761 b"HY000" functional_not_indexable(expression) "The used storage engine cannot index the expression '{expression}'.";
     3762 b"HY000" functional_on_column() "Functional index on a column is not supported. Consider using a regular index instead.";
     3800 b"HY000" functional_row_value(index) "Expression of functional index '{index}' cannot refer to a row value.";
     3837 b"HY000" functional_dependency(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
     3907 b"22001" functional_too_long(index) "Data too long for functional index '{index}'.";
     1815 b"HY000" name_of_hidden_column(column) "Internal error: The column name '{column}' is already in use by a hidden column";
     3764 b"HY000" generated_row_value(column) "Expression of generated column '{column}' cannot refer to a row value.";
+    3766 b"HY000" default_dependency(column, table) "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed.";
+    3767 b"HY000" default_order(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
+    3768 b"HY000" default_of_auto_increment(column) "Default value expression of column '{column}' cannot refer to an auto-increment column.";
+    3771 b"HY000" default_row_value(column) "Default value expression of column '{column}' cannot refer to a row value.";
     3769 b"HY000" default_with_disallowed(column) "Default value expression of column '{column}' contains a disallowed function.";
     3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
     3772 b"HY000" default_with_variable(column) "Default value expression of column '{column}' cannot refer user or system variables.";

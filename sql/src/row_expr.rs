@@ -1,5 +1,5 @@
 //! Expressions that the definition of a table has and that are computed on its rows: CHECK
-//! constraints, generated columns and indexes on expressions. (Those of DEFAULT name no columns: see `defaults`.)
+//! constraints, generated columns and indexes on expressions. (Those of DEFAULT: see `defaults`.)
 //!
 //! The dictionary keeps their canonical text (`expr_text`). Each statement that changes rows of the
 //! table compiles it anew. A column's slot is its position in the table.

@@ -7,6 +7,7 @@
 use super::{
     DdlContext, check,
     column::{self, Draft, check_length, is_proper},
+    default,
     foreign_key::{self, NewKeys},
     functional, generated, key, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
@@ -58,6 +59,8 @@ pub(super) fn alter(
     }
     table::check_columns(&columns)?;
     generated::check_changes(old, &columns, actions, ctx.session)?;
+    default::check_changes(old, &columns, ctx.session)?;
+    default::define(&mut columns, ctx)?;
     generated::define(&mut columns, ctx)?;
     let Keys {
         mut keys,
@@ -294,6 +297,7 @@ fn set_default(
     default: Option<&DefaultSyntax>,
     ctx: &mut DdlContext,
 ) -> Result<(), SqlError> {
+    draft.default_is_written = matches!(default, Some(DefaultSyntax::Expression(_)));
     let column = &mut draft.column;
     column.default = match default {
         None => DefaultValue::None,

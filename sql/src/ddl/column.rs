@@ -6,7 +6,6 @@ use super::{
 };
 use crate::{
     data_type::{check_member, check_varchar, text_for},
-    defaults,
     error::SqlError,
     expr::{SqlMode, Statement},
     warnings::Warnings,
@@ -30,6 +29,8 @@ pub(super) struct Draft {
     pub explicit_default_null: bool,
     /// It is a generated column whose expression is as it is written: see `generated::define`.
     pub is_written: bool,
+    /// Its default is an expression as it is written: see `default::define`.
+    pub default_is_written: bool,
     /// The position of the column it comes from, in the table before.
     pub source: Option<usize>,
 }
@@ -49,6 +50,7 @@ impl Draft {
             explicit_null: false,
             explicit_default_null: false,
             is_written: false,
+            default_is_written: false,
             source: Some(position),
         }
     }
@@ -114,6 +116,7 @@ pub(super) fn define(
     };
     Ok(Draft {
         is_written: syntax.generated.is_some(),
+        default_is_written: matches!(syntax.default, Some(DefaultSyntax::Expression(_))),
         column,
         explicit_null: syntax.nullable == Some(true),
         explicit_default_null: syntax.default == Some(DefaultSyntax::Null),
@@ -205,8 +208,8 @@ pub(super) fn default_value(
         }
         DefaultSyntax::Now(_) => Err(invalid()),
         DefaultSyntax::Expression(text) => {
-            let kept = defaults::define(&column.name, text, session)?;
-            Ok(DefaultValue::Expression(kept))
+            // As it is written: see `default::define`.
+            Ok(DefaultValue::Expression(text.clone()))
         }
         DefaultSyntax::Value(_) if takes_no_literal(column) => {
             Err(SqlError::blob_cannot_have_default(&column.name))

@@ -149,7 +149,7 @@ impl<'a> Conversion<'a> {
                 return Ok(Source::Generated);
             }
             let Some(position) = *source else {
-                return added(column, session);
+                return added(column, new, session);
             };
             let before = old.columns.get(position);
             let same = before.is_some_and(|before| keeps_values(before, column));
@@ -240,11 +240,6 @@ impl<'a> Conversion<'a> {
                 in_context(self.session, &mut outcome.warnings, |context| {
                     context.row_number = number;
                     match source {
-                        Source::Expression(expression) => {
-                            let value = expr::eval(expression, &[], context)?;
-                            let origin = || Origin::of_expr(expression);
-                            expr::assign_from(column, value, origin, context)
-                        }
                         Source::Converted(position) if old.len() > *position => {
                             let old = &old[*position];
                             expr::assign_from(column, value, || Origin::of_column(old), context)
@@ -259,7 +254,7 @@ impl<'a> Conversion<'a> {
                 Source::Value(value) => value.clone(),
                 Source::Numbers => assign(column, Value::UInt(number))?,
                 Source::Assigned(value) => assign(column, value.clone())?,
-                Source::Expression(_) => assign(column, Value::Null)?,
+                Source::Expression(_) => Value::Null,
                 Source::Converted(position) => {
                     let mut value = take(*position);
                     if let Some(old) = self.old.columns.get(*position) {
@@ -286,6 +281,27 @@ impl<'a> Conversion<'a> {
                     assign(column, value)?
                 }
             });
+        }
+        self.computed(outcome)
+    }
+
+    /// Computes the new columns whose defaults are expressions, which may name the others.
+    fn computed(&mut self, outcome: &mut Outcome) -> Result<(), SqlError> {
+        let sources = self.new.columns.iter().zip(&self.sources).enumerate();
+        for (position, (column, source)) in sources {
+            let Source::Expression(expression) = source else {
+                continue;
+            };
+            let row = &self.row;
+            let value = in_context(self.session, &mut outcome.warnings, |context| {
+                context.row_number = outcome.rows;
+                let value = expr::eval(expression, row, context)?;
+                let origin = || Origin::of_expr(expression);
+                expr::assign_from(column, value, origin, context)
+            })?;
+            if let Some(slot) = self.row.get_mut(position) {
+                *slot = value;
+            }
         }
         Ok(())
     }
@@ -328,11 +344,12 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
 }
 
 /// What the rows of before get in an added column.
-fn added(column: &Column, session: &Statement<'_>) -> Result<Source, SqlError> {
+fn added(column: &Column, table: &Table, session: &Statement<'_>) -> Result<Source, SqlError> {
     let value = match &column.default {
         _ if column.auto_increment => return Ok(Source::Numbers),
         DefaultValue::Expression(text) => {
-            let expression = defaults::expression_for_rows(&column.name, text, session)?;
+            let (row, settings) = (&table.columns, Settings::of(session));
+            let expression = defaults::expression(&column.name, text, row, settings)?;
             defaults::check_repeatable(&expression)?;
             return Ok(Source::Expression(Box::new(expression)));
         }

@@ -114,6 +114,10 @@ fn column(
     match column.ty {
         ColumnType::Json => return Err(SqlError::functional_on_json()),
         ColumnType::Text(_) => return Err(SqlError::functional_on_text()),
+        // There is nothing that it could hold.
+        ColumnType::VarChar(0) | ColumnType::Char(0) => {
+            return Err(SqlError::functional_not_indexable(defined.text));
+        }
         _ => {}
     }
     column.nullable = ty.nullable;

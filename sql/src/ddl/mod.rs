@@ -25,6 +25,7 @@ mod check;
 mod column;
 mod convert;
 mod database;
+mod default;
 mod duplicate;
 mod foreign_key;
 mod functional;

@@ -108,6 +108,7 @@ fn new_draft(selected: &SelectedColumn, session: &Statement<'_>, warnings: &mut 
         explicit_null: false,
         explicit_default_null: false,
         is_written: false,
+        default_is_written: false,
         source: None,
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     DdlContext, check as checks,
     column::{self, Draft, sizes},
+    default,
     foreign_key::{self, NewKeys},
     functional, generated,
     key::{self, Defined},
@@ -64,6 +65,7 @@ pub(super) fn define(
         drafts = selected::merge(&create.columns, drafts, selected, session, warnings)?;
     }
     check_columns(&drafts)?;
+    default::define(&mut drafts, ctx)?;
     generated::define(&mut drafts, ctx)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());

@@ -125,6 +125,10 @@ fn what_is_not_there_is_refused_by_name() {
             "DEFAULT() in table definitions",
         ),
         (
+            "CREATE TABLE e (a INT, g INT AS (a), b INT DEFAULT (g + 1))",
+            "generated columns in DEFAULT expressions: g",
+        ),
+        (
             "CREATE TABLE e (a INT) PARTITION BY HASH (a)",
             "PARTITION BY",
         ),

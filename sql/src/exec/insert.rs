@@ -89,6 +89,8 @@ struct Inserter<'p> {
     missing: Vec<usize>,
     /// Columns that no value is given for and that have no default.
     required: Vec<usize>,
+    /// Columns that no value is given for and whose default is computed from the others.
+    computed: Vec<usize>,
     /// How many rows are still expected: so many AUTO_INCREMENT values are taken at once.
     expected: u64,
     /// Those that are left of them: from the first, below the last.
@@ -117,8 +119,13 @@ impl<'p> Inserter<'p> {
         let columns = plan.table.columns.len();
         let auto = plan.table.auto_increment_column();
         let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));
-        let (required, missing) =
+        let (required, missing): (Vec<usize>, Vec<usize>) =
             without.partition(|&c| matches!(plan.defaults.get(c), Some(Default_::None)));
+        let is_computed = |column: &usize| {
+            let column = plan.table.columns.get(*column);
+            column.is_some_and(|column| column.default.is_computed())
+        };
+        let (computed, missing) = missing.into_iter().partition(is_computed);
         Inserter {
             plan,
             table: &plan.table,
@@ -128,6 +135,7 @@ impl<'p> Inserter<'p> {
             auto,
             missing,
             required,
+            computed,
             expected: 1,
             reserved: 0..0,
             first_generated: 0,
@@ -227,7 +235,7 @@ impl<'p> Inserter<'p> {
     /// The row before values are given to it: expressions may refer to columns before theirs.
     fn defaults(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
         self.default_values(|inserter| &inserter.missing, context)?;
-        for &position in &self.required {
+        for &position in self.required.iter().chain(&self.computed) {
             if let (Some(column), Some(slot)) =
                 (self.table.columns.get(position), self.row.get_mut(position))
                 && !column.nullable
@@ -386,6 +394,7 @@ impl<'p> Inserter<'p> {
     fn finish_row(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
         let columns = self.table.columns.len();
         self.check_required(context)?;
+        self.default_values(|inserter| &inserter.computed, context)?;
         context.eval.check_losses()?;
         generated::fill(self.table, &mut self.row, context)?;
         // No constraint names the column that counts, and a row that is refused takes no number.

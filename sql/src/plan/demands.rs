@@ -39,12 +39,7 @@ impl Demands {
     /// Those of the tables that a statement itself changes, and of those that foreign keys make it
     /// change.
     pub fn of(relations: &Relations, settings: &PlanSettings<'_>) -> Result<Demands, SqlError> {
-        let settings = Settings {
-            collation: settings.collation,
-            sql_mode: settings.sql_mode,
-            div_precision_increment: settings.div_precision_increment,
-            database: Some(settings.database).filter(|name| !name.is_empty()),
-        };
+        let settings = settings.of_rows();
         let mut demands = Demands::default();
         for table in relations.changed_tables() {
             if let Some(of_table) = TableDemands::of(table, settings)? {

@@ -551,10 +551,13 @@ impl Planner<'_> {
 
     /// What the columns of a table get by default, by position.
     pub(super) fn defaults(&mut self, table: &Table) -> Result<Vec<Default_>, SqlError> {
-        table.columns.iter().map(|c| self.default_of(c)).collect()
+        let columns = table.columns.iter();
+        columns
+            .map(|column| self.default_of(column, table))
+            .collect()
     }
 
-    fn default_of(&mut self, column: &Column) -> Result<Default_, SqlError> {
+    fn default_of(&mut self, column: &Column, table: &Table) -> Result<Default_, SqlError> {
         if column.generated.is_some() {
             // It is computed when the rest of the row is known.
             return Ok(Default_::Constant(Value::Null));
@@ -573,7 +576,9 @@ impl Planner<'_> {
                 ),
             )),
             DefaultValue::Expression(text) => {
-                Default_::Expression(defaults::expression(text, self)?)
+                let settings = self.context.settings.of_rows();
+                let row = &table.columns;
+                Default_::Expression(defaults::expression(&column.name, text, row, settings)?)
             }
         })
     }

@@ -1,7 +1,7 @@
 //! UPDATE and DELETE of tables in a join.
 
 use super::{
-    Assigned, Block, Computed, Joined, Planner, Target,
+    Assigned, Block, Computed, Default_, Joined, Planner, Target,
     dml::uses,
     from::{From, LeafInput},
     named::{At, Called},
@@ -106,6 +106,7 @@ impl Planner<'_> {
         for target in wanted {
             let (table, first_slot) = self.lock_target(&mut from, &target)?;
             let defaults = self.defaults(&table)?;
+            check_defaults(&target, &defaults)?;
             changed.push(Target {
                 table,
                 first_slot,
@@ -317,4 +318,22 @@ fn computed(value: &Assigned) -> Option<Computed> {
         Assigned::Value(computed) => Some(computed.clone()),
         Assigned::Default => None,
     }
+}
+
+/// A default that names columns would be computed from the row as it was.
+fn check_defaults(target: &Wanted, defaults: &[Default_]) -> Result<(), SqlError> {
+    for (position, value) in &target.assignments {
+        if let (Assigned::Default, Some(Default_::Expression(expr))) =
+            (value, defaults.get(*position))
+        {
+            let mut names_columns = false;
+            super::walk::slots(expr, &mut |_| names_columns = true);
+            if names_columns {
+                return Err(SqlError::not_supported(
+                    "DEFAULT that names columns, in UPDATE of several tables",
+                ));
+            }
+        }
+    }
+    Ok(())
 }

@@ -61,6 +61,7 @@ use crate::{
     error::SqlError,
     expr::{ExprType, SqlMode, VariableScope},
     parse::{JsonTableSyntax, Parsed, Text},
+    row_expr::Settings,
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
@@ -93,7 +94,17 @@ pub struct PlanSettings<'a> {
     pub temporary: u64,
 }
 
-impl PlanSettings<'_> {
+impl<'a> PlanSettings<'a> {
+    /// Those on which expressions of definitions depend.
+    #[must_use]
+    pub fn of_rows(&self) -> Settings<'a> {
+        Settings {
+            collation: self.collation,
+            sql_mode: self.sql_mode,
+            div_precision_increment: self.div_precision_increment,
+            database: Some(self.database).filter(|name| !name.is_empty()),
+        }
+    }
     /// Appends all of them to a key. A setting that is added above does not compile until it
     /// stands here, too.
     pub fn mark(&self, key: &mut Vec<u8>) {

@@ -299,7 +299,10 @@ impl Names {
 
     /// The columns of what is called so that everybody sees.
     pub fn columns_called(&self, qualifier: &[ast::Ident]) -> Vec<At> {
-        let is = |at: &At| self.called(*at).is_some_and(|called| called.matches(qualifier));
+        let is = |at: &At| {
+            self.called(*at)
+                .is_some_and(|called| called.matches(qualifier))
+        };
         let is_seen = |at: &At| self.visibility(*at).is_visible();
         self.columns().filter(|at| is(at) && is_seen(at)).collect()
     }

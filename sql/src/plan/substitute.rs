@@ -84,13 +84,7 @@ impl Planner<'_> {
 
     /// The generated columns of the block's tables that indexes are on.
     fn candidates(&mut self, from: &From) -> Vec<Candidate> {
-        let settings = self.context.settings;
-        let settings = Settings {
-            collation: settings.collation,
-            sql_mode: settings.sql_mode,
-            div_precision_increment: settings.div_precision_increment,
-            database: Some(settings.database).filter(|name| !name.is_empty()),
-        };
+        let settings = self.context.settings.of_rows();
         let names = self.names();
         let mut candidates = Vec::new();
         for (leaf, at) in from.leaves.iter().enumerate() {

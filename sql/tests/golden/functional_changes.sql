@@ -78,3 +78,8 @@ show create table c0;
 drop index ix on c0;
 alter table c0 add unique index ((a+7));
 show create table c0;
+drop table if exists z;
+create table z (a int, key ((concat(ucase(''),''))));
+create table z (a int, s varchar(10), key k (a, (left(s,0))));
+create table z (a int, s char(0), key k ((lower(s))));
+create table z (a int, key ((null)));
