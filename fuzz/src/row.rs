@@ -3,7 +3,7 @@
 use crate::sql::every_type;
 use cohort_engine::types::{
     Table, Value, key,
-    row::{decode, decode_some, encode, length},
+    row::{decode, decode_some, encode, hidden::length},
 };
 use std::sync::Arc;
 

@@ -376,6 +376,19 @@ errors! {
     3734 b"HY000" referenced_column_missing(column, name, parent) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{parent}'";
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3763 b"HY000" generated_with_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
+    3751 b"01000" functional_truncated(index, row) "Data truncated for functional index '{index}' at row {row}";
+    3752 b"01000" functional_out_of_range(index, row) "Value is out of range for functional index '{index}' at row {row}";
+    3753 b"HY000" functional_on_json() "Cannot create a functional index on a function that returns a JSON or GEOMETRY value.";
+    3754 b"HY000" functional_of_auto_increment(index) "Functional index '{index}' cannot refer to an auto-increment column.";
+    3755 b"HY000" functional_column_drop(column) "Cannot drop column '{column}' because it is used by a functional index. In order to drop the column, you must remove the functional index.";
+    3756 b"HY000" functional_primary_key() "The primary key cannot be a functional index";
+    3757 b"HY000" functional_on_text() "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.";
+    3758 b"HY000" functional_with_function(index) "Expression of functional index '{index}' contains a disallowed function.";
+    3762 b"HY000" functional_on_column() "Functional index on a column is not supported. Consider using a regular index instead.";
+    3800 b"HY000" functional_row_value(index) "Expression of functional index '{index}' cannot refer to a row value.";
+    3837 b"HY000" functional_dependency(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
+    3907 b"22001" functional_too_long(index) "Data too long for functional index '{index}'.";
+    1815 b"HY000" name_of_hidden_column(column) "Internal error: The column name '{column}' is already in use by a hidden column";
     3764 b"HY000" generated_row_value(column) "Expression of generated column '{column}' cannot refer to a row value.";
     3769 b"HY000" default_with_disallowed(column) "Default value expression of column '{column}' contains a disallowed function.";
     3770 b"HY000" default_with_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
@@ -406,7 +419,6 @@ errors! {
     3959 b"HY000" column_used_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
-    4028 b"HY000" no_visible_column() "A table must have at least one visible column.";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4114 b"HY000" recursive_in_set_operation() "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";

@@ -1,5 +1,5 @@
 //! Expressions that the definition of a table has and that are computed on its rows: CHECK
-//! constraints and generated columns. (Those of DEFAULT name no columns: see `defaults`.)
+//! constraints, generated columns and indexes on expressions. (Those of DEFAULT name no columns: see `defaults`.)
 //!
 //! The dictionary keeps their canonical text (`expr_text`). Each statement that changes rows of the
 //! table compiles it anew. A column's slot is its position in the table.
@@ -68,6 +68,8 @@ pub enum Purpose<'a> {
     Check(&'a str),
     /// The generated column of this name.
     Generated(&'a str),
+    /// A part of the index of this name.
+    Functional(&'a str),
 }
 
 impl Purpose<'_> {
@@ -75,24 +77,29 @@ impl Purpose<'_> {
         match self {
             Purpose::Check(name) => SqlError::check_with_function(name, called),
             Purpose::Generated(name) => SqlError::generated_with_function(name, called),
+            Purpose::Functional(name) => SqlError::functional_with_function(name),
         }
     }
     fn disallowed(self) -> SqlError {
         match self {
             Purpose::Check(name) => SqlError::check_with_disallowed(name),
             Purpose::Generated(name) => SqlError::generated_with_disallowed(name),
+            Purpose::Functional(name) => SqlError::functional_with_function(name),
         }
     }
     fn variable(self) -> SqlError {
         match self {
             Purpose::Check(name) => SqlError::check_with_variable(name),
-            Purpose::Generated(name) => SqlError::default_with_variable(name),
+            Purpose::Generated(name) | Purpose::Functional(name) => {
+                SqlError::default_with_variable(name)
+            }
         }
     }
     fn unknown_column(self, column: &str) -> SqlError {
         match self {
             Purpose::Check(name) => SqlError::check_of_unknown_column(name, column),
             Purpose::Generated(_) => SqlError::unknown_column(column, "generated column function"),
+            Purpose::Functional(_) => SqlError::unknown_column(column, "functional index"),
         }
     }
     /// What is refused for its form alone.
@@ -107,6 +114,9 @@ impl Purpose<'_> {
             }
             Purpose::Generated(name) if matches!(inside, ast::Expr::Tuple(_)) => {
                 Err(SqlError::generated_row_value(name))
+            }
+            Purpose::Functional(name) if matches!(inside, ast::Expr::Tuple(_)) => {
+                Err(SqlError::functional_row_value(name))
             }
             _ => Ok(()),
         }
@@ -148,6 +158,8 @@ pub struct Defined {
     pub columns: BTreeSet<usize>,
     /// What is deprecated in it.
     pub warnings: Vec<SqlError>,
+    /// It, compiled.
+    pub compiled: Expr,
 }
 
 /// The expression that a statement defines with this text. `row`: the columns of the table.
@@ -159,19 +171,23 @@ pub fn define(
 ) -> Result<Defined, SqlError> {
     let mut scope = RowScope::new(purpose, row, Settings::of(session));
     let mode = session.sql_mode.lexer();
-    expr_text::parsed_with_warnings(text, mode, |tree, deprecated| {
+    let compiled = expr_text::parsed_with_warnings(text, mode, |tree, deprecated| {
         scope.warnings.extend_from_slice(deprecated);
         purpose.check_form(tree, session.sql_mode)?;
         let compiled = expr::resolve_expr(tree, &mut scope)?;
         if has_variable(&compiled) {
             return Err(purpose.variable());
         }
+        if let (Purpose::Functional(_), Expr::Column { .. }) = (purpose, &compiled) {
+            return Err(SqlError::functional_on_column());
+        }
         match expr::depth(&compiled) > DEPTH_MAX {
             true => Err(SqlError::nesting_too_deep()),
-            false => Ok(()),
+            false => Ok(compiled),
         }
     })?;
     Ok(Defined {
+        compiled,
         text: expr_text::canonical(text, session)?,
         columns: scope.columns,
         warnings: scope.warnings,
@@ -243,7 +259,8 @@ impl Scope for RowScope<'_> {
         // MySQL, too, looks at the last part of a name only.
         let name = path.last().map_or("", |name| name.value.as_str());
         let mut columns = self.row.iter().enumerate();
-        let found = columns.find(|(_, column)| column.name.eq_ignore_ascii_case(name));
+        let found = columns
+            .find(|(_, column)| column.name.eq_ignore_ascii_case(name) && !column.is_hidden());
         let Some((position, column)) = found else {
             let parts: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
             return Err(self.purpose.unknown_column(&parts.join(".")));
@@ -273,7 +290,12 @@ impl Scope for RowScope<'_> {
             return Err(self.purpose.function(called));
         }
         match name.as_str() {
-            "default" => Err(SqlError::not_supported("DEFAULT() in table definitions")),
+            "default" => match self.purpose {
+                Purpose::Functional(index) => Err(SqlError::functional_with_function(index)),
+                Purpose::Check(_) | Purpose::Generated(_) => {
+                    Err(SqlError::not_supported("DEFAULT() in table definitions"))
+                }
+            },
             "name_const" => Err(self.purpose.disallowed()),
             // The parser's own names, of forms such as JSON_VALUE, for which there is no text.
             _ if name.contains(' ') => Err(SqlError::not_supported(format_args!(

@@ -102,6 +102,22 @@ impl Warnings {
     pub fn take_raised(&mut self) -> Option<SqlError> {
         self.raised.take()
     }
+    /// A mark before what `reword` is about; an error that was raised before stays as it is.
+    pub fn begin_rewording(&mut self) -> (usize, Option<SqlError>) {
+        (self.kept.len(), self.raised.take())
+    }
+    /// Gives what was told since the mark other words.
+    pub fn reword(
+        &mut self,
+        (known, before): (usize, Option<SqlError>),
+        words: &dyn Fn(SqlError) -> SqlError,
+    ) {
+        for condition in self.kept.iter_mut().skip(known) {
+            condition.error = words(condition.error.clone());
+        }
+        let raised = self.raised.take().map(words);
+        self.raised = before.or(raised);
+    }
     /// Adds a condition.
     pub fn push(&mut self, level: Level, error: SqlError) {
         self.total += 1;

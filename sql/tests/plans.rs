@@ -430,3 +430,124 @@ fn expressions_have_the_types_that_mysql_tells() {
         assert_eq!(found, Some((Some(ty), length)), "{expression}");
     }
 }
+
+#[test]
+fn expressions_find_their_indexes() {
+    let mut session = session();
+    let mut run = |sql: &str| {
+        let mut out = Paths::default();
+        match session.query(sql.as_bytes(), false, &mut out) {
+            Ok(()) => out.0.join(", "),
+            Err(error) => error.message,
+        }
+    };
+    run("CREATE DATABASE d");
+    run("USE d");
+    run(
+        "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), a INT, b INT, ts TIMESTAMP NULL, \
+         g INT AS (a * 2), r DECIMAL(9,1) AS (a / 4), KEY i ((LOWER(name))), KEY s ((a + b)), \
+         KEY m (a, (b * 2)), KEY g (g), KEY r (r), KEY z ((DATE(ts))), KEY l ((LEFT(name, 3))), \
+         KEY hid ((a + 7)) INVISIBLE, d DATETIME, KEY dd ((DATE(d))), j JSON, \
+         KEY jn ((CAST(j->>'$.n' AS UNSIGNED))), KEY y ((YEAR(d))))",
+    );
+    let mut of = |condition: &str| run(&format!("EXPLAIN SELECT * FROM t WHERE {condition}"));
+    assert_eq!(of("LOWER(name) = 'x'"), "ref i 83");
+    assert_eq!(of("'x' < LOWER(name)"), "range i 83");
+    assert_eq!(of("lcase(name) IN ('x', 'y')"), "range i 83");
+    assert_eq!(of("a + b BETWEEN 1 AND 2"), "range s 9");
+    assert_eq!(of("a = 1 AND b * 2 = 4"), "ref m 14");
+    assert_eq!(of("a * 2 = 4"), "ref g 5");
+    assert_eq!(of("LEFT(name, 3) = 'abc'"), "ref l 15");
+    assert_eq!(of("DATE(d) = '2020-01-01'"), "ref dd 4");
+    assert_eq!(of("YEAR(d) > 2020"), "range y 2");
+    assert_eq!(of("CAST(j->>'$.n' AS UNSIGNED) = 5"), "ref jn 9");
+    assert_eq!(
+        of("CAST(JSON_UNQUOTE(JSON_EXTRACT(j, '$.n')) AS UNSIGNED) = 5"),
+        "ref jn 9"
+    );
+    assert_eq!(of("CAST(j->>'$.m' AS UNSIGNED) = 5"), "ALL - -");
+    // Other expressions, other literals, other collations.
+    assert_eq!(of("b + a = 1"), "ALL - -");
+    assert_eq!(of("LEFT(name, 4) = 'abc'"), "ALL - -");
+    assert_eq!(of("LOWER(name COLLATE utf8mb4_bin) = 'x'"), "ALL - -");
+    assert_eq!(of("LOWER(name) + 1 = 2"), "ALL - -");
+    // A column that rounds, an expression that sessions see differently, an index nobody may use.
+    assert_eq!(of("a / 4 = 1"), "ALL - -");
+    assert_eq!(of("DATE(ts) = '2020-01-01'"), "ALL - -");
+    assert_eq!(of("a + 7 = 1"), "ALL - -");
+    assert_eq!(
+        run("EXPLAIN SELECT id FROM t ORDER BY LOWER(name) LIMIT 1"),
+        "index i 83"
+    );
+    assert_eq!(
+        run("EXPLAIN SELECT a + b, COUNT(*) FROM t GROUP BY a + b"),
+        "index s 9"
+    );
+    assert_eq!(
+        run("EXPLAIN SELECT x.id FROM t x JOIN t y ON LOWER(y.name) = x.name"),
+        "ALL - -, ref i 83"
+    );
+    // A row of NULLs has no value of COALESCE.
+    run("ALTER TABLE t ADD KEY c ((COALESCE(b, 0)))");
+    assert_eq!(
+        run("EXPLAIN SELECT * FROM t x LEFT JOIN t y ON y.id = x.b WHERE COALESCE(y.b, 0) = 0"),
+        "ALL - -, eq_ref PRIMARY 4"
+    );
+    assert_eq!(
+        run("EXPLAIN SELECT * FROM t x LEFT JOIN t y ON COALESCE(y.b, 0) = x.id"),
+        "ALL - -, ref c 8"
+    );
+    assert_eq!(
+        run("EXPLAIN UPDATE t SET a = 1 WHERE LOWER(name) = 'x'"),
+        "ref i 83"
+    );
+}
+
+/// Literals of an index's expression that were lifted out of a text decide which plan it has.
+#[test]
+fn plans_with_literals_of_indexes_are_for_these() {
+    let mut session = session();
+    let mut run = |sql: &str| {
+        let mut out = Paths::default();
+        let result = session.query(sql.as_bytes(), false, &mut out);
+        result.expect("it runs");
+        out.0.len()
+    };
+    run("CREATE DATABASE d");
+    run("USE d");
+    run("CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY ((a + 1)), KEY ((CONCAT(a, 'x'))))");
+    run("INSERT INTO t VALUES (1, 10), (2, 11), (3, 11)");
+    for _ in 0..2 {
+        assert_eq!(run("SELECT * FROM t WHERE a + 1 = 12"), 2);
+        assert_eq!(run("SELECT * FROM t WHERE a + 2 = 12"), 1);
+        assert_eq!(run("SELECT * FROM t WHERE a + 1 = 11"), 1);
+    }
+    assert!(!scans(&mut session, "a + 1 = 12"));
+    assert!(scans(&mut session, "a + 2 = 12"));
+    assert!(!scans(&mut session, "CONCAT(a, 'x') = '11x'"));
+    let mut prepared = |sql: &str, a: i64, b: i64| {
+        let prepared = session.prepare(sql.as_bytes()).expect("it can be prepared");
+        let mut out = Paths::default();
+        let values = [Value::Int(a), Value::Int(b)];
+        let result = session.execute(prepared.id, &values, &mut out);
+        result.expect("it runs");
+        out.0.len()
+    };
+    for _ in 0..2 {
+        assert_eq!(prepared("SELECT * FROM t WHERE a + ? = ?", 1, 12), 2);
+        assert_eq!(prepared("SELECT * FROM t WHERE a + ? = ?", 2, 12), 1);
+    }
+}
+
+/// Whether a query reads the whole table.
+fn scans(session: &mut Session, condition: &str) -> bool {
+    let read = |session: &Session| {
+        let counters = session.state().counters();
+        counters.get(Counter::HandlerReadRndNext)
+    };
+    let before = read(session);
+    let sql = format!("SELECT * FROM t WHERE {condition}");
+    let result = session.query(sql.as_bytes(), false, &mut Paths::default());
+    result.expect("it runs");
+    read(session) > before
+}

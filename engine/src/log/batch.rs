@@ -120,7 +120,7 @@ impl Batch {
         self.foreign_keys_done = true;
     }
 
-    /// Records one inserted row.
+    /// Records one inserted row. Images are those of the log: see `types::row::hidden`.
     pub fn insert(&mut self, table: &Table, after: &[u8]) {
         self.rows(table, RowsKind::Write, &[after]);
     }
@@ -179,7 +179,7 @@ impl Batch {
         out.extend_from_slice(&u64::from(table.id).to_le_bytes()[..6]);
         out.extend_from_slice(&0_u16.to_le_bytes()); // flags, see close_rows
         out.extend_from_slice(&2_u16.to_le_bytes()); // no extra data
-        let columns = table.columns.len();
+        let columns = table.named_columns().len();
         lenenc(out, columns as u64);
         let images = if kind == RowsKind::Update { 2 } else { 1 };
         out.resize(out.len() + images * columns.div_ceil(8), 0xff);

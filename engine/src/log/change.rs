@@ -61,7 +61,7 @@ pub enum Change<'a> {
         table: u64,
         /// What was done to them.
         kind: RowsKind,
-        /// Row images, one after another (`types::row::length` tells where each ends); for
+        /// Row images, one after another (`types::row::hidden::length` tells where each ends); for
         /// updates the image before and the one after, in turn.
         images: &'a [u8],
     },

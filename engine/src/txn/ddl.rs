@@ -7,6 +7,7 @@
 
 use super::{
     TxnError,
+    beside::{self, ROW_NUMBERS},
     build::{self, RowConversion},
     dictionary::{self, Dictionary, Record, table_trees},
     engine::{Engine, Inner},
@@ -14,7 +15,7 @@ use super::{
     owner::Owner,
     table_locks::{Request, TableLocks},
     table_state::TableState,
-    writes::{BUILD, row_numbers_key},
+    writes::BUILD,
 };
 use crate::{
     Seq,
@@ -257,7 +258,7 @@ impl Inner {
             let rows = self.views.load().base.tree_len(table.rows)?;
             state.base_rows.store(rows.cast_signed(), Ordering::Relaxed);
             let last = (next - 1).to_le_bytes();
-            batch.internal(&row_numbers_key(id), Some(&last));
+            batch.internal(&beside::key(ROW_NUMBERS, id), Some(&last));
         }
         batch.query(&statement.text);
         if !statement.foreign_key_checks {

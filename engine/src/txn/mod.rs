@@ -29,6 +29,7 @@
 //! own, and its methods may stand in files above it.
 
 mod auto_increment;
+mod beside;
 mod build;
 mod check;
 mod checkpoint;

@@ -10,11 +10,12 @@
 
 use super::{
     TxnError,
+    beside::Beside,
     entry::{Entry, hidden_key, malformed, primary_key},
 };
 use crate::{
     log::RowsKind,
-    types::{Index, Table, TreeId, key, row},
+    types::{Index, Table, TreeId, key},
 };
 use std::borrow::Cow;
 
@@ -65,16 +66,32 @@ impl<R> RowChange<R> {
     }
 }
 
-impl<'a> RowChange<&'a [u8]> {
+impl<'a> RowChange<Cow<'a, [u8]>> {
     /// Cuts one change off the front of the images of a rows event.
-    pub fn take(table: &Table, kind: RowsKind, images: &mut &'a [u8]) -> Result<Self, TxnError> {
-        let mut image = || take_image(table, images);
+    pub fn take(
+        table: &Table,
+        kind: RowsKind,
+        images: &mut &'a [u8],
+        beside: &mut Beside<'_>,
+    ) -> Result<Self, TxnError> {
+        let mut image = || beside.take_image(table, images);
         Ok(match kind {
             RowsKind::Write => RowChange::Insert(image()?),
             RowsKind::Update => RowChange::Update(image()?, image()?),
             RowsKind::Delete => RowChange::Delete(image()?),
         })
     }
+    /// The same without owning the images.
+    pub fn borrowed(&self) -> RowChange<&[u8]> {
+        match self {
+            RowChange::Insert(after) => RowChange::Insert(after),
+            RowChange::Update(before, after) => RowChange::Update(before, after),
+            RowChange::Delete(before) => RowChange::Delete(before),
+        }
+    }
+}
+
+impl<'a> RowChange<&'a [u8]> {
     /// The same with the row's keys; `number` is its hidden one, for a table without primary key.
     pub fn keyed(self, table: &Table, number: Option<u64>) -> Result<RowChange<Row<'a>>, TxnError> {
         let row = |image| -> Result<Row<'a>, TxnError> {
@@ -185,13 +202,4 @@ fn same_columns(
     after: &[u8],
 ) -> Result<bool, TxnError> {
     key::same_columns(table, index, before, after).map_err(|_| malformed(table))
-}
-
-/// Cuts one row image off the front.
-fn take_image<'i>(table: &Table, images: &mut &'i [u8]) -> Result<&'i [u8], TxnError> {
-    let length = row::length(table, images).map_err(|_| malformed(table))?;
-    let image = images.split_at_checked(length);
-    let (image, rest) = image.ok_or_else(|| malformed(table))?;
-    *images = rest;
-    Ok(image)
 }

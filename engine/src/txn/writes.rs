@@ -2,15 +2,16 @@
 
 use super::{
     TxnError,
+    beside::Besides,
     row_change::{Row, RowChange},
     temporary::TemporaryTable,
 };
 use crate::{
-    log::{self, Batch, RowsKind},
+    log::{Batch, RowsKind},
     store::{Overlay, TreeKey},
-    types::{IdMap, Table, TableId, TreeId},
+    types::{Table, TableId, TreeId},
 };
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 
 /// One row change, for the log. Images are ranges of `WriteSet::images`.
 struct Change {
@@ -58,11 +59,6 @@ pub struct Savepoint {
 /// overlay, and the nodes of their trees. Measured: a row of 12 bytes that is updated together with
 /// an entry of an index, three changes, takes 1,000 bytes.
 const CHANGE_BYTES: usize = 300;
-
-/// The internal record that holds the hidden row numbers of a transaction's changes of one table
-/// without primary key, in their order, 8 bytes little endian each: this byte and the table's
-/// number, 4 bytes big endian.
-pub(super) const ROW_NUMBERS: u8 = b'n';
 
 /// The internal record of a DDL that built trees straight into the Base: this byte; the value is the
 /// build's number, 8 bytes little endian.
@@ -181,63 +177,41 @@ impl WriteSet {
         batch: &mut Batch,
         table_at: impl Fn(usize) -> Option<&'a Table>,
     ) -> Result<(), TxnError> {
-        self.encode_row_numbers(batch, &table_at);
         if self.foreign_keys_done {
             batch.foreign_keys_done();
         }
         let mut statement = None;
+        let mut besides: BTreeMap<TableId, Besides> = BTreeMap::new();
         for change in &self.changes {
             if statement.is_some_and(|statement| statement != change.statement) {
                 batch.end_statement();
             }
             statement = Some(change.statement);
-            let before = self.images.get(change.before.clone()).unwrap_or_default();
-            let after = self.images.get(change.after.clone()).unwrap_or_default();
             let Some(table) = table_at(change.table as usize) else {
                 return Err(TxnError::Corrupt("a change of an unknown table".to_owned()));
             };
+            let beside = besides.entry(table.id).or_default();
+            beside.number(change.row_number);
+            let mut logged = |at: &Range<usize>| {
+                let image = self.images.get(at.clone()).unwrap_or_default();
+                // What is not there, before an insert for instance, has no image.
+                match image.is_empty() {
+                    true => Ok(Cow::Borrowed(image)),
+                    false => beside.cut(table, image),
+                }
+            };
+            let (before, after) = (&logged(&change.before)?, &logged(&change.after)?);
             match change.kind {
                 RowsKind::Write => batch.insert(table, after),
                 RowsKind::Update => batch.update(table, before, after),
                 RowsKind::Delete => batch.delete(table, before),
             }
         }
+        for (table, beside) in besides {
+            beside.record(table, batch);
+        }
         Ok(())
     }
-    fn encode_row_numbers<'a>(
-        &self,
-        batch: &mut Batch,
-        table_at: &impl Fn(usize) -> Option<&'a Table>,
-    ) {
-        if self.changes.iter().all(|change| change.row_number == 0) {
-            return;
-        }
-        let mut by_table: std::collections::BTreeMap<u32, Vec<u8>> = Default::default();
-        for change in self.changes.iter().filter(|change| change.row_number != 0) {
-            let numbers = by_table.entry(change.table).or_default();
-            numbers.extend_from_slice(&change.row_number.to_le_bytes());
-        }
-        for (table, numbers) in by_table {
-            if let Some(table) = table_at(table as usize) {
-                batch.internal(&row_numbers_key(table.id), Some(&numbers));
-            }
-        }
-    }
-}
-
-/// The row numbers that a transaction's events record, by table: they come after the rows in the
-/// log, but are needed before.
-pub(super) fn row_numbers(events: &[u8]) -> IdMap<&[u8]> {
-    let mut numbers = IdMap::default();
-    for change in log::changes(events) {
-        if let log::Change::Internal { key, value } = change
-            && let Some((&ROW_NUMBERS, id)) = key.split_first()
-        {
-            let id = id.try_into().map_or(0, TableId::from_be_bytes);
-            numbers.insert(id, value.unwrap_or_default());
-        }
-    }
-    numbers
 }
 
 /// The internal record of the next AUTO_INCREMENT value of a table, 8 bytes little endian, logged
@@ -248,10 +222,4 @@ pub(super) const COUNTER: u8 = b'c';
 pub(super) fn counter_key(table: u32) -> [u8; 5] {
     let [a, b, c, d] = table.to_be_bytes();
     [COUNTER, a, b, c, d]
-}
-
-/// The key of the record of a table's row numbers.
-pub(super) fn row_numbers_key(table: u32) -> [u8; 5] {
-    let [a, b, c, d] = table.to_be_bytes();
-    [ROW_NUMBERS, a, b, c, d]
 }

@@ -147,6 +147,30 @@ pub struct Column {
     /// GENERATED ALWAYS AS: what its values are computed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<Generated>,
+    /// Who sees it.
+    #[serde(default, skip_serializing_if = "Visibility::is_visible")]
+    pub visibility: Visibility,
+}
+
+/// Who sees a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Visibility {
+    /// Everybody.
+    #[default]
+    Visible,
+    /// INVISIBLE: who calls it by its name.
+    Invisible,
+    /// Nobody: it holds the values of an expression that an index is on. Such columns are the last
+    /// ones of their table. The log's row images are without them: see `types::row::hidden`.
+    Hidden,
+}
+
+impl Visibility {
+    /// Whether everybody sees it.
+    #[must_use]
+    pub fn is_visible(&self) -> bool {
+        *self == Visibility::Visible
+    }
 }
 
 /// How the values of a generated column are computed. Rows hold them like others.
@@ -453,7 +477,21 @@ impl Column {
             members: Members::default(),
             real_digits: None,
             generated: None,
+            visibility: Visibility::Visible,
         }
+    }
+
+    /// Whether it is there for an index on an expression: no name finds it.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.visibility == Visibility::Hidden
+    }
+
+    /// The expression of an index that it is there for, if it is hidden.
+    #[must_use]
+    pub fn functional(&self) -> Option<&str> {
+        let generated = self.generated.as_ref().filter(|_| self.is_hidden());
+        generated.map(|generated| generated.expression.as_str())
     }
 
     /// Whether it is a generated column that is VIRTUAL.
@@ -692,12 +730,25 @@ impl Table {
         (&self.database, &self.name)
     }
 
-    /// The position of the column with this name, in any case.
+    /// The position of the column with this name, in any case. Hidden ones are not found.
     #[must_use]
     pub fn column_position(&self, name: &str) -> Option<usize> {
-        self.columns
+        self.named_columns()
             .iter()
             .position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Its columns but the hidden ones, which come behind them.
+    #[must_use]
+    pub fn named_columns(&self) -> &[Column] {
+        let hidden = self.columns.iter().rev().take_while(|c| c.is_hidden());
+        self.columns.split_at(self.columns.len() - hidden.count()).0
+    }
+
+    /// Those behind them.
+    #[must_use]
+    pub fn hidden_columns(&self) -> &[Column] {
+        self.columns.split_at(self.named_columns().len()).1
     }
 
     /// What the keys in an index's tree consist of: its parts and, in a secondary index, those of

@@ -6,7 +6,7 @@ use cohort_engine::{
     txn::Dictionary,
     types::{
         Collation, Column, ColumnType, DateTime, Index, IndexPart, Table, Value,
-        schema::DefaultValue,
+        schema::{DefaultValue, Visibility},
     },
 };
 use std::sync::Arc;
@@ -196,7 +196,7 @@ fn view_row(session: &State, view: &Table) -> Vec<Value> {
 pub(super) fn columns(session: &State) -> Rows {
     let mut rows = Rows::new();
     for (table, _) in tables_and_views(session, |_| true) {
-        for position in 0..table.columns.len() {
+        for position in 0..table.named_columns().len() {
             rows.extend(column_row(&table, position));
         }
     }
@@ -275,6 +275,9 @@ fn column_extra(column: &Column) -> String {
     }
     if column.on_update_now {
         words.push(format!("on update {}", now_text(column.ty)));
+    }
+    if column.visibility == Visibility::Invisible {
+        words.push("INVISIBLE".into());
     }
     words.join(" ")
 }
@@ -451,7 +454,10 @@ pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
             text(&table.database),
             text(&index.name),
             number(position),
-            text(&column.name),
+            match column.is_hidden() {
+                true => Value::Null,
+                false => text(&column.name),
+            },
             text(if part.desc { "D" } else { "A" }),
             Value::Int(i64::try_from(rows).unwrap_or(i64::MAX)),
             part.prefix
@@ -462,7 +468,9 @@ pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
             text(""),
             text(&index.comment),
             yes_no(index.visible),
-            Value::Null,
+            column
+                .functional()
+                .map_or(Value::Null, |own| text(expression(own))),
         ]
     };
     key_parts(table).map(row).collect()
@@ -557,7 +565,7 @@ pub(super) fn key_column_usage(session: &State) -> Rows {
     let mut rows = Rows::new();
     for (table, _) in visible_tables(session) {
         for (index, position, _, column) in key_parts(&table) {
-            if !index.unique {
+            if !index.unique || column.is_hidden() {
                 continue;
             }
             let mut row = vec![

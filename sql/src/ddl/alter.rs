@@ -8,7 +8,7 @@ use super::{
     DdlContext, check,
     column::{self, Draft, check_length, is_proper},
     foreign_key::{self, NewKeys},
-    generated, key, storage_engine,
+    functional, generated, key, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
 };
@@ -17,7 +17,7 @@ use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
         Collation, Column, Index, Table,
-        schema::{DefaultValue, TreeId},
+        schema::{DefaultValue, TreeId, Visibility},
     },
 };
 use std::sync::Arc;
@@ -60,10 +60,11 @@ pub(super) fn alter(
     generated::check_changes(old, &columns, actions, ctx.session)?;
     generated::define(&mut columns, ctx)?;
     let Keys {
-        keys,
+        mut keys,
         origins,
         known,
     } = keys(old, actions, &columns)?;
+    functional::define(&mut keys, known, &mut columns, ctx)?;
     generated::check_primary(&keys, &columns)?;
     let name = (old.database.as_str(), old.name.as_str());
     let defined = key::define(&keys, known, &mut columns, name, ctx.warnings)?;
@@ -82,7 +83,10 @@ pub(super) fn alter(
     let rebuild = forced || checked || !same_rows(old, &new, &sources, primary);
     let loses_primary = old.primary.is_some() && primary.is_none();
     let forgives_null = !ctx.session.sql_mode.has(SqlMode::STRICT);
-    let copies = loses_primary || checked || copies(old, &new, &sources, forgives_null);
+    let copies = loses_primary
+        || checked
+        || functional::copies(old, &new.columns, &defined, &sources)
+        || copies(old, &new, &sources, forgives_null);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
         let origin = origins.get(position).copied().flatten()?;
         let origin = old.indexes.get(origin)?;
@@ -217,6 +221,7 @@ fn columns(
     for action in actions {
         match action {
             Action::DropColumn(name) => {
+                functional::check_drop(name, old)?;
                 let position = old.column_position(name);
                 let slot = position.and_then(|position| slots.get_mut(position));
                 if slot.and_then(Option::take).is_none() {
@@ -254,11 +259,20 @@ fn columns(
                     ctx,
                 )?;
             }
+            Action::SetColumnVisible(name, visible) => {
+                let slot = slots.get_mut(named(old, name)?).and_then(Option::as_mut);
+                let draft = slot.ok_or_else(|| unknown(name, old))?;
+                draft.column.visibility = match visible {
+                    true => Visibility::Visible,
+                    false => Visibility::Invisible,
+                };
+            }
             Action::AddColumn(syntax, place) => placed.push((define(syntax, ctx)?, place)),
             _ => {}
         }
     }
     let mut columns: Vec<Draft> = slots.into_iter().flatten().collect();
+    let hidden = functional::take_kept(&mut columns, old, actions);
     for (draft, place) in placed {
         let position = match place {
             Place::Same => columns.len(),
@@ -271,6 +285,7 @@ fn columns(
         };
         columns.insert(position, draft);
     }
+    functional::put_back(hidden, &mut columns)?;
     Ok(columns)
 }
 

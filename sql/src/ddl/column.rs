@@ -11,7 +11,10 @@ use crate::{
     expr::{SqlMode, Statement},
     warnings::Warnings,
 };
-use cohort_engine::types::{Collation, Column, ColumnType, Value, schema::DefaultValue};
+use cohort_engine::types::{
+    Collation, Column, ColumnType, Value,
+    schema::{DefaultValue, Visibility},
+};
 
 /// The most characters a name may have.
 const NAME_MAX: usize = 64;
@@ -32,6 +35,13 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// A column that is complete, and new.
+    pub fn made(column: Column) -> Draft {
+        Draft {
+            source: None,
+            ..Draft::existing(&column, 0)
+        }
+    }
     /// A column that the table has already.
     pub fn existing(column: &Column, position: usize) -> Draft {
         Draft {
@@ -85,6 +95,10 @@ pub(super) fn define(
         on_update_now: on_update(syntax, ty)?,
         comment: comment(&syntax.comment, name)?,
         generated: syntax.generated.clone(),
+        visibility: match syntax.visible {
+            true => Visibility::Visible,
+            false => Visibility::Invisible,
+        },
         ..typed
     };
     column.default = match &syntax.default {

@@ -87,13 +87,14 @@ pub(super) fn drop(name: &str, if_exists: bool, text: &str, ctx: &mut DdlContext
         ctx.warnings.note(error);
         return Ok(Done::default());
     }
-    // MySQL counts the tables as rows.
     let tables: Vec<TableId> = dictionary.tables(name).map(|table| table.id).collect();
     foreign_key::dropped(&tables, &dictionary, ctx)?;
+    // MySQL counts tables and views as rows.
+    let dropped = tables.len() + dictionary.views(name).count();
     let change = SchemaChange::DropDatabase(name.to_string());
     ctx.change(&dictionary, change, Related::default(), text)?;
     Ok(Done {
-        affected_rows: tables.len() as u64,
+        affected_rows: dropped as u64,
         ..Done::default()
     })
 }

@@ -25,7 +25,8 @@ pub(super) fn define(drafts: &mut [Draft], ctx: &mut DdlContext<'_>) -> Result<(
     }
     let columns: Vec<Column> = drafts.iter().map(|draft| draft.column.clone()).collect();
     for (position, draft) in drafts.iter_mut().enumerate() {
-        let Some(generated) = &mut draft.column.generated else {
+        let is_hidden = draft.column.is_hidden();
+        let Some(generated) = draft.column.generated.as_mut().filter(|_| !is_hidden) else {
             continue;
         };
         let purpose = Purpose::Generated(&draft.column.name);
@@ -86,7 +87,10 @@ pub(super) fn check_changes(
             let after = after.find(|draft| draft.source == Some(position));
             let name = old.columns.get(position).map_or("", |column| &column.name);
             if after.is_none_or(|after| !after.column.name.eq_ignore_ascii_case(name)) {
-                return Err(SqlError::generated_dependency(name));
+                return Err(match draft.column.is_hidden() {
+                    true => SqlError::functional_dependency(name),
+                    false => SqlError::generated_dependency(name),
+                });
             }
         }
     }

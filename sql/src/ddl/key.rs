@@ -241,6 +241,7 @@ pub(super) fn syntax_of(index: &Index, columns: &[Column]) -> KeySyntax {
         let column = columns.get(usize::from(part.column));
         PartSyntax {
             column: column.map(|column| column.name.clone()).unwrap_or_default(),
+            expression: None,
             prefix: part.prefix.map(u64::from),
             desc: part.desc,
         }

@@ -27,6 +27,7 @@ mod convert;
 mod database;
 mod duplicate;
 mod foreign_key;
+mod functional;
 mod generated;
 mod key;
 mod parse;

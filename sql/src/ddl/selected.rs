@@ -220,6 +220,10 @@ fn implicit(column: &Column, session: &Statement<'_>) -> DefaultValue {
 }
 
 /// The column for what is computed.
+pub(super) fn computed_column(selected: &SelectedColumn) -> Column {
+    computed(selected, INT_COMPUTED)
+}
+
 fn computed(selected: &SelectedColumn, int_computed: u32) -> Column {
     let ty = &selected.ty;
     // NULL has no type: bytes, and none of them.

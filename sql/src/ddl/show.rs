@@ -3,7 +3,7 @@
 use crate::{expr::SqlMode, foreign_key_text::clause_in};
 use cohort_engine::types::{
     Charset, Check, Column, ColumnType, Index, Table,
-    schema::{Database, DefaultValue},
+    schema::{Database, DefaultValue, Visibility},
 };
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ fn literal(text: &str) -> String {
 pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
     let style = Style::of(mode);
     let columns = table
-        .columns
+        .named_columns()
         .iter()
         .map(|column| self::column(column, table, style));
     let keys = table.primary.iter().chain(&table.indexes);
@@ -153,6 +153,9 @@ fn column(column: &Column, table: &Table, style: Style) -> String {
     if column.auto_increment {
         text.push_str(" AUTO_INCREMENT");
     }
+    if column.visibility == Visibility::Invisible {
+        text.push_str(" /*!80023 INVISIBLE */");
+    }
     if !column.comment.is_empty() {
         let _ = write!(text, " COMMENT {}", literal(&column.comment));
     }
@@ -202,7 +205,10 @@ fn default(column: &Column, text: &mut String) {
 fn index(index: &Index, table: &Table, style: Style) -> String {
     let parts = index.parts.iter().map(|part| {
         let column = table.columns.get(usize::from(part.column));
-        let mut text = style.name(column.map_or("", |column| &column.name));
+        let mut text = match column.and_then(Column::functional) {
+            Some(expression) => format!("({expression})"),
+            None => style.name(column.map_or("", |column| &column.name)),
+        };
         if let Some(prefix) = part.prefix {
             let _ = write!(text, "({prefix})");
         }

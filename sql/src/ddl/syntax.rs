@@ -193,12 +193,12 @@ pub struct CreateView {
     pub intent: ViewIntent,
     /// The names of its columns; empty: those of the query.
     pub columns: Vec<String>,
-    /// ALGORITHM.
-    pub algorithm: ViewAlgorithm,
+    /// ALGORITHM. What is not said stays as it is in ALTER VIEW.
+    pub algorithm: Option<ViewAlgorithm>,
     /// DEFINER; `None`: whoever makes it.
     pub definer: Option<UserName>,
-    /// SQL SECURITY INVOKER.
-    pub invoker: bool,
+    /// SQL SECURITY: whether it is INVOKER.
+    pub invoker: Option<bool>,
     /// The text of the query.
     pub query: String,
     /// WITH CHECK OPTION.
@@ -304,6 +304,8 @@ pub struct ColumnSyntax {
     pub on_update: Option<u8>,
     /// COMMENT.
     pub comment: String,
+    /// Not INVISIBLE.
+    pub visible: bool,
 }
 
 /// What follows DEFAULT.
@@ -403,11 +405,13 @@ pub enum IndexType {
     Hash,
 }
 
-/// A column of a key.
+/// A part of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartSyntax {
-    /// The column's name.
+    /// The column's name; that of an expression is given when its column is made.
     pub column: String,
+    /// The text of an expression, in the place of a column: see `functional`.
+    pub expression: Option<String>,
     /// The length in parentheses.
     pub prefix: Option<u64>,
     /// DESC.
@@ -466,6 +470,8 @@ pub enum Action {
     RenameKey(String, String),
     /// ALTER INDEX VISIBLE or INVISIBLE.
     SetVisible(String, bool),
+    /// ALTER COLUMN SET VISIBLE or INVISIBLE.
+    SetColumnVisible(String, bool),
     /// RENAME TO.
     RenameTo(TableName),
     /// Options.

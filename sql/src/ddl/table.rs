@@ -4,7 +4,7 @@ use super::{
     DdlContext, check as checks,
     column::{self, Draft, sizes},
     foreign_key::{self, NewKeys},
-    generated,
+    functional, generated,
     key::{self, Defined},
     selected, storage_engine,
     syntax::{CreateTable, TableOptions},
@@ -65,12 +65,13 @@ pub(super) fn define(
     }
     check_columns(&drafts)?;
     generated::define(&mut drafts, ctx)?;
-    generated::check_primary(&create.keys, &drafts)?;
     let name = &create.name.name;
     let table = (database.name.as_str(), name.as_str());
     let mut keys = create.keys.clone();
     keys.extend(foreign_key::generated_keys(&create.foreign_keys));
     foreign_key::drop_redundant(&mut keys);
+    functional::define(&mut keys, 0, &mut drafts, ctx)?;
+    generated::check_primary(&keys, &drafts)?;
     let keys = key::define(&keys, 0, &mut drafts, table, ctx.warnings)?;
     selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
@@ -149,7 +150,8 @@ pub(super) fn check_columns(drafts: &[Draft]) -> Result<(), SqlError> {
 
 /// What must hold of a table's columns and keys together.
 pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> {
-    if drafts.is_empty() {
+    let mut columns = drafts.iter().map(|draft| &draft.column);
+    if !columns.any(|column| column.visibility.is_visible()) {
         return Err(SqlError::table_without_columns());
     }
     let mut auto = drafts

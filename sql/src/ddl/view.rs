@@ -52,8 +52,11 @@ pub fn define(
     draft: ViewDraft,
     client_charset: &str,
     collation_connection: Collation,
+    replaced: Option<&View>,
     ctx: &mut DdlContext<'_>,
 ) -> Result<View, SqlError> {
+    // ALTER VIEW leaves what it does not say.
+    let before = replaced.filter(|_| create.intent == ViewIntent::Alter);
     let (database, name) = ctx.resolve(&create.name)?;
     let (database, name) = (database.to_string(), name.to_string());
     for warning in draft.warnings {
@@ -73,7 +76,10 @@ pub fn define(
         _ => return Err(SqlError::column_names_differ()),
     };
     check_columns(&columns)?;
-    let mut algorithm = create.algorithm;
+    let mut algorithm = create
+        .algorithm
+        .or(before.map(|before| before.algorithm))
+        .unwrap_or_default();
     if algorithm == ViewAlgorithm::Merge && !draft.mergeable {
         ctx.warnings.warn(SqlError::view_not_merged());
         algorithm = ViewAlgorithm::Undefined;
@@ -89,8 +95,11 @@ pub fn define(
         columns,
         columns_given: !create.columns.is_empty(),
         algorithm,
-        definer: definer(create, ctx),
-        invoker: create.invoker,
+        definer: definer(create, before, ctx),
+        invoker: create
+            .invoker
+            .or(before.map(|before| before.invoker))
+            .unwrap_or_default(),
         check_option: create.check_option,
         mergeable: draft.mergeable,
         updatable,
@@ -101,8 +110,13 @@ pub fn define(
 }
 
 /// The account with whose privileges a view is read; there is a note if it does not exist.
-fn definer(create: &CreateView, ctx: &mut DdlContext<'_>) -> (String, String) {
+fn definer(
+    create: &CreateView,
+    before: Option<&View>,
+    ctx: &mut DdlContext<'_>,
+) -> (String, String) {
     match &create.definer {
+        None if before.is_some() => before.map(|view| view.definer.clone()).unwrap_or_default(),
         Some(given) if !given.current => {
             let users = Users::new(ctx.engine.dictionary());
             if users.get(&given.user, &given.host).is_none() {

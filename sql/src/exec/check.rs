@@ -1,9 +1,9 @@
-//! CHECK constraints of rows that are inserted or updated.
+//! CHECK constraints of rows that are inserted or updated, and WITH CHECK OPTION of views.
 
 use super::{ExecContext, Stop};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, is_false},
+    expr::{EvalContext, is_false, is_true},
     plan::TableDemands,
 };
 use cohort_engine::types::{Table, Value, row};
@@ -18,7 +18,9 @@ pub(super) fn accepts(
     let Some(demands) = context.demands.of_table(table.id) else {
         return Ok(true);
     };
-    match check_values(demands, row, &mut context.eval) {
+    let checked = check_views(demands, row, &mut context.eval)
+        .and_then(|()| check_values(demands, row, &mut context.eval));
+    match checked {
         Ok(()) => Ok(true),
         Err(error) if context.ignore && is_violation(&error) => {
             context.eval.warnings.warn(error);
@@ -35,12 +37,30 @@ pub(super) fn check_image(
     context: &mut ExecContext,
 ) -> Result<(), Stop> {
     match context.demands.of_table(table.id) {
-        Some(demands) if !demands.checks.is_empty() => {
+        Some(demands) if !demands.checks.is_empty() || !demands.views.is_empty() => {
             let row = row::decode(table, image)?;
+            check_views(demands, &row, &mut context.eval)?;
             Ok(check_values(demands, &row, &mut context.eval)?)
         }
         _ => Ok(()),
     }
+}
+
+/// 1369 if a view that a row is written through would not show it.
+fn check_views(
+    demands: &TableDemands,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<(), SqlError> {
+    for demand in &demands.views {
+        for condition in &demand.conditions {
+            if !is_true(condition, row, context)? {
+                let view = &demand.view;
+                return Err(SqlError::check_option_failed(&view.database, &view.name));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The same of decoded values. NULL is enough.
@@ -64,7 +84,11 @@ pub(crate) fn check_values(
     Ok(())
 }
 
-/// Whether it is the error of a constraint.
+/// Whether it is the error of a constraint, or of WITH CHECK OPTION.
 pub(super) fn is_violation(error: &SqlError) -> bool {
-    error.code == SqlError::check_violated("").code
+    let errors = [
+        SqlError::check_violated(""),
+        SqlError::check_option_failed("", ""),
+    ];
+    errors.iter().any(|known| known.code == error.code)
 }

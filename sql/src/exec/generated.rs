@@ -4,10 +4,10 @@
 use super::{ExecContext, Stop};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, Origin, assign_from, eval},
+    expr::{EvalContext, Expr, Origin, assign_from, eval},
     plan::TableDemands,
 };
-use cohort_engine::types::{Table, Value};
+use cohort_engine::types::{Column, IndexPart, Table, Value};
 
 /// Computes the generated columns of a row of a table.
 pub(super) fn fill(
@@ -30,12 +30,14 @@ pub(crate) fn fill_values(
     context: &mut EvalContext<'_>,
 ) -> Result<(), SqlError> {
     for (position, expression) in &demands.generated {
-        let value = eval(expression, row, context)?;
         let Some(column) = table.columns.get(*position) else {
             continue;
         };
-        let assigned = assign_from(column, value, || Origin::of_expr(expression), context);
-        let value = assigned.map_err(|error| error.in_table(&table.name))?;
+        let value = match column.is_hidden() {
+            true => functional_value(table, *position, column, (expression, row), context)?,
+            false => value(table, column, expression, row, context)
+                .map_err(|error| error.in_table(&table.name))?,
+        };
         if let Some(slot) = row.get_mut(*position) {
             *slot = value;
         }
@@ -44,4 +46,52 @@ pub(crate) fn fill_values(
         return Ok(());
     }
     context.check_losses()
+}
+
+/// Evaluation knows columns by their slots; an error text shows their names.
+fn named(mut error: SqlError, table: &Table) -> SqlError {
+    if error.code == SqlError::OUT_OF_RANGE {
+        for (position, column) in table.columns.iter().enumerate() {
+            let slot = format!("`column {position}`");
+            let name = format!("`{}`", column.name);
+            error.message = error.message.replace(&slot, &name);
+        }
+    }
+    error
+}
+
+fn value(
+    table: &Table,
+    column: &Column,
+    expression: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let value = eval(expression, row, context).map_err(|error| named(error, table))?;
+    assign_from(column, value, || Origin::of_expr(expression), context)
+}
+
+/// The value of a column that is there for an index: errors and warnings name that one.
+fn functional_value(
+    table: &Table,
+    position: usize,
+    column: &Column,
+    (expression, row): (&Expr, &[Value]),
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let uses = |part: &IndexPart| usize::from(part.column) == position;
+    let mut indexes = table.indexes.iter();
+    let index = indexes.find(|index| index.parts.iter().any(uses));
+    let index = index.map_or("", |index| &index.name);
+    let number = context.row_number;
+    let words = |error: SqlError| match error.code {
+        1264 => SqlError::functional_out_of_range(index, number),
+        1265 | 1292 | 1366 => SqlError::functional_truncated(index, number),
+        1406 => SqlError::functional_too_long(index),
+        _ => error,
+    };
+    let mark = context.warnings.begin_rewording();
+    let value = value(table, column, expression, row, context);
+    context.warnings.reword(mark, &words);
+    value.map_err(words)
 }

@@ -49,6 +49,15 @@ pub fn is_false(
     Ok(condition.truth(row, context)? == Some(false))
 }
 
+/// Whether a condition is true; NULL is not.
+pub fn is_true(
+    condition: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<bool, SqlError> {
+    Ok(condition.truth(row, context)? == Some(true))
+}
+
 fn boolean(truth: Option<bool>) -> Value {
     truth.map_or(Value::Null, |truth| Value::Int(truth.into()))
 }

@@ -150,7 +150,7 @@ macro_rules! operands {
 }
 
 /// Calls `visit` with each direct operand of an expression.
-pub fn visit_operands(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
+pub fn visit_operands<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
     operands!(expr, visit, iter);
 }
 

@@ -34,6 +34,12 @@ const NAMES: [(&str, &str); 21] = [
     ("datetime", "timestamp"),
 ];
 
+/// The name under which MySQL keeps a function.
+pub fn kept_name(name: &str) -> &str {
+    let kept = NAMES.iter().find(|(written, _)| *written == name);
+    kept.map_or(name, |(_, kept)| kept)
+}
+
 impl Printer<'_> {
     /// The arguments of a call that has nothing else.
     pub(super) fn arguments<'f>(
@@ -77,8 +83,7 @@ impl Printer<'_> {
                 name.to_ascii_uppercase()
             )));
         }
-        let kept = NAMES.iter().find(|(written, _)| *written == name);
-        let kept = kept.map_or(name.as_str(), |(_, kept)| kept);
+        let kept = kept_name(&name);
         Ok(format!("{kept}({})", self.list(args.into_iter())?))
     }
 

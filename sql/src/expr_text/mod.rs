@@ -30,6 +30,7 @@ use sqlparser::ast;
 /// its session.
 pub const DEPTH_MAX: usize = 100;
 
+pub use call::kept_name;
 pub use condition::{function_name, is_condition};
 pub use query::proper_name;
 

@@ -1,6 +1,7 @@
 //! The cache of plans that all sessions share.
 
 use super::Plan;
+use cohort_engine::types::Value;
 use parking_lot::RwLock;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::{hash::BuildHasher, sync::Arc};
@@ -29,12 +30,12 @@ impl PlanCache {
         let hash = FxBuildHasher.hash_one(key) as usize;
         &self.shards[(hash >> 7) % SHARDS]
     }
-    /// The plan of a statement, if it is of this version of the dictionary.
+    /// The plan of a statement, if it is of this version of the dictionary and for these values.
     #[must_use]
-    pub fn get(&self, key: &[u8], dictionary: u64) -> Option<Arc<Plan>> {
+    pub fn get(&self, key: &[u8], dictionary: u64, params: &[Value]) -> Option<Arc<Plan>> {
         let shard = self.shard(key).read();
         let plan = shard.get(key)?;
-        (plan.dictionary == dictionary).then(|| Arc::clone(plan))
+        (plan.dictionary == dictionary && plan.is_for(params)).then(|| Arc::clone(plan))
     }
     /// Keeps a plan, in the place of an older one.
     pub fn put(&self, key: &[u8], plan: Arc<Plan>) {

@@ -42,6 +42,35 @@ pub enum ColumnOrigin {
     Other,
 }
 
+impl ColumnOrigin {
+    /// That of an expression that is no column.
+    pub(crate) fn of_computed(expr: &Expr) -> ColumnOrigin {
+        match expr {
+            Expr::Case { .. } => ColumnOrigin::Typed,
+            Expr::Function { function, .. } if TYPED.contains(&function.name) => {
+                ColumnOrigin::Typed
+            }
+            Expr::Binary { .. }
+            | Expr::Negate { .. }
+            | Expr::Not(_)
+            | Expr::BitNot(_)
+            | Expr::In { .. }
+            | Expr::Between { .. }
+            | Expr::Like { .. }
+            | Expr::IsNull { .. }
+            | Expr::IsTruth { .. }
+            | Expr::Cast { .. }
+            | Expr::Function { .. } => ColumnOrigin::Computed,
+            Expr::Column { .. }
+            | Expr::Literal(..)
+            | Expr::Parameter { .. }
+            | Expr::UserVariable { .. }
+            | Expr::SetUserVariable { .. }
+            | Expr::SystemVariable { .. } => ColumnOrigin::Other,
+        }
+    }
+}
+
 /// A table that is filled while it is made.
 pub struct Filling {
     /// The table.
@@ -100,26 +129,7 @@ impl Block {
     fn origin(&self, expr: &Expr) -> ColumnOrigin {
         match expr {
             Expr::Column { slot, .. } => self.origin_of_slot(*slot as usize),
-            Expr::Case { .. } => ColumnOrigin::Typed,
-            Expr::Function { function, .. } if TYPED.contains(&function.name) => {
-                ColumnOrigin::Typed
-            }
-            Expr::Binary { .. }
-            | Expr::Negate { .. }
-            | Expr::Not(_)
-            | Expr::BitNot(_)
-            | Expr::In { .. }
-            | Expr::Between { .. }
-            | Expr::Like { .. }
-            | Expr::IsNull { .. }
-            | Expr::IsTruth { .. }
-            | Expr::Cast { .. }
-            | Expr::Function { .. } => ColumnOrigin::Computed,
-            Expr::Literal(..)
-            | Expr::Parameter { .. }
-            | Expr::UserVariable { .. }
-            | Expr::SetUserVariable { .. }
-            | Expr::SystemVariable { .. } => ColumnOrigin::Other,
+            other => ColumnOrigin::of_computed(other),
         }
     }
     fn origin_of_slot(&self, slot: usize) -> ColumnOrigin {

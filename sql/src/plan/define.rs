@@ -5,6 +5,7 @@ use super::{
     created::columns_of,
     meaning::Meanings,
     view::{is_mergeable, view_settings},
+    walk,
 };
 use crate::{
     error::SqlError,
@@ -81,7 +82,7 @@ pub fn define_view(
         query: text,
         columns,
         mergeable,
-        updatable: mergeable && block.is_some_and(is_updatable),
+        updatable: block.is_some_and(is_updatable),
         tables: planner.tables,
         uses: meanings.uses(),
         warnings: planner.warnings,
@@ -112,8 +113,24 @@ fn only_block(query: &Query) -> Option<&Block> {
     }
 }
 
-/// Whether there is a table whose rows its rows are, and which its conditions do not read, too.
+/// Whether MySQL takes its rows for some that can be changed: a column is one of a table, there is no
+/// outer join, and its conditions do not read its tables, too. (Of a derived table nothing can be
+/// changed in the end.)
 fn is_updatable(block: &Block) -> bool {
+    let is_system = |source: &super::Source| matches!(source.input, Input::Virtual(_));
+    let joined_outside = |source: &super::Source| source.outer_join.is_some();
+    let mut sources = block.sources.iter();
+    if !is_mergeable(block) || sources.any(|s| is_system(s) || joined_outside(s)) {
+        return false;
+    }
+    let of_table = |slot: usize| {
+        let mut sources = block.sources.iter();
+        sources.any(|s| (s.first_slot..s.first_slot + s.columns).contains(&slot))
+    };
+    let mut output = block.output.iter();
+    if !output.any(|item| walk::slot(&item.expr).is_some_and(of_table)) {
+        return false;
+    }
     let tables: Vec<TableId> = block
         .sources
         .iter()
@@ -130,5 +147,5 @@ fn is_updatable(block: &Block) -> bool {
             }
         });
     }
-    !tables.is_empty() && !reads
+    !reads
 }

@@ -7,8 +7,8 @@ use crate::{
     expr::{Expr, for_column},
     row_expr::{self, Purpose, Settings},
 };
-use cohort_engine::types::{Table, TableId};
-use std::collections::BTreeMap;
+use cohort_engine::types::{Table, TableId, View};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The demands of one table; slots are positions of columns.
 #[derive(Debug, Default)]
@@ -18,6 +18,17 @@ pub struct TableDemands {
     /// The names and conditions of the CHECK constraints that are enforced, in the order in which
     /// they are looked at.
     pub checks: Vec<(String, Expr)>,
+    /// Those of the views that the statement writes it through.
+    pub views: Vec<ViewDemand>,
+}
+
+/// What WITH CHECK OPTION demands of a row.
+#[derive(Debug)]
+pub struct ViewDemand {
+    /// The view.
+    pub view: Arc<View>,
+    /// What must hold.
+    pub conditions: Vec<Expr>,
 }
 
 /// The demands of the tables whose rows a statement changes.
@@ -41,6 +52,11 @@ impl Demands {
             }
         }
         Ok(demands)
+    }
+
+    /// Adds that of a view which a table is written through.
+    pub fn add(&mut self, table: TableId, demand: ViewDemand) {
+        self.0.entry(table).or_default().views.push(demand);
     }
 
     /// Those of a table; `None`: it has none.
@@ -73,6 +89,11 @@ impl TableDemands {
                 checks.push((check.name.clone(), condition));
             }
         }
-        Ok(Some(TableDemands { generated, checks }))
+        let views = Vec::new();
+        Ok(Some(TableDemands {
+            generated,
+            checks,
+            views,
+        }))
     }
 }

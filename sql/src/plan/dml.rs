@@ -1,21 +1,23 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::{
-    Assigned, Block, Computed, Default_, Delete, Input, Insert, InsertRows, Limit, Planner, Query,
-    Update,
+    Assigned, Block, Body, Computed, Default_, Delete, Input, Insert, InsertRows, Limit, Planner,
+    Query, Update,
     from::{From, Leaf, LeafInput},
+    named::{At, names_of},
     query::Around,
-    scope::{Names, Outside},
+    scope::{Names, Outside, dotted},
+    view_target::Change,
     walk,
 };
 use crate::{
     defaults,
     error::SqlError,
-    expr::{Expr, ExprType, for_column, is_repeatable},
+    expr::{Expr, ExprType, SqlMode, for_column, is_repeatable},
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
-    types::{Column, Table, Value, schema::DefaultValue},
+    types::{Column, Table, Value, View, schema::DefaultValue},
 };
 use sqlparser::ast::{self, Spanned};
 use std::{collections::BTreeSet, sync::Arc};
@@ -37,16 +39,14 @@ impl Planner<'_> {
         template: bool,
     ) -> Result<Insert, SqlError> {
         let name = self.plain_insert(insert)?;
-        let table = self.written_table(name, None)?;
-        let columns = target_columns(&table, insert)?;
-        let mut names = Names::new(Outside::Nothing);
-        add(&mut names, &table, &table.name)?;
-        let width = names.slots;
-        names.inserted = Some(width);
-        names.slots += width;
-        self.stack.push(names);
-        let mut inserted = self.insert_inside(insert, &table, columns);
+        self.stack.push(Names::new(Outside::Nothing));
+        let inserted = self.insert_into(name, insert);
         let names = self.stack.pop();
+        let mut inserted = inserted;
+        let table = match &inserted {
+            Ok(inserted) => Arc::clone(&inserted.table),
+            Err(_) => return inserted,
+        };
         if let (Ok(inserted), Some(names)) = (&mut inserted, names) {
             // Most rows need no more than themselves.
             if inserted.on_duplicate.is_some() || !names.subqueries.is_empty() {
@@ -60,6 +60,91 @@ impl Planner<'_> {
             inserted.per_row = if template { inserted.per_row } else { 0 };
         }
         inserted
+    }
+
+    /// Brings the table, or that of a view, into the block, and compiles the rest.
+    fn insert_into(
+        &mut self,
+        name: &ast::ObjectName,
+        insert: &ast::Insert,
+    ) -> Result<Insert, SqlError> {
+        let (table, columns, view) = match self.view_named(name) {
+            None => {
+                let table = self.written_table(name, None)?;
+                add(self.names(), &table, &table.name)?;
+                let columns = table.named_columns().iter();
+                let columns = columns.map(|c| (c.name.as_str(), c.visibility.is_visible()));
+                let columns = target_columns(table.full_name(), columns, insert)?;
+                (table, columns, None)
+            }
+            Some(view) => {
+                let (table, columns) = self.view_to_insert(&view, insert)?;
+                (table, columns, Some(view))
+            }
+        };
+        let names = self.names();
+        let width = table.columns.len();
+        names.inserted = Some(width);
+        names.slots = names.slots.max(width) + width;
+        let inserted = self.insert_inside(insert, &table, columns)?;
+        if let Some(view) = view {
+            self.check_view_defaults(&view, &inserted)?;
+        }
+        Ok(inserted)
+    }
+
+    /// The table below a view, and which of its columns are inserted.
+    fn view_to_insert(
+        &mut self,
+        view: &Arc<View>,
+        insert: &ast::Insert,
+    ) -> Result<(Arc<Table>, Vec<usize>), SqlError> {
+        let change = Change::Insert;
+        let mut from = From::default();
+        self.view_part(view, None, &mut from)?;
+        let target = self.target_of_view(&from, view, &view.name, change)?;
+        let named = view.columns.iter().map(|name| (name.as_str(), true));
+        let columns = target_columns((&view.database, &view.name), named, insert)?;
+        let Some((number, table)) = target else {
+            let (database, name) = (&view.database, &view.name);
+            if insert.columns.is_empty() && insert.assignments.is_empty() {
+                return Err(SqlError::join_view_without_columns(database, name));
+            }
+            let mut tables = BTreeSet::new();
+            for column in columns {
+                let names = self.names();
+                let number = names.views.len().saturating_sub(1);
+                tables.insert(names.changed_column(At::View(number, column))?.0);
+            }
+            return Err(match tables.len() {
+                0 | 1 => SqlError::not_supported("INSERT into a view of several tables"),
+                _ => SqlError::several_tables_of_view(database, name),
+            });
+        };
+        let columns = self.columns_behind(number, &columns)?;
+        self.note_view_written(number, 0, change)?;
+        Ok((table, columns))
+    }
+
+    /// 1423 if a column that a view does not show has no default.
+    fn check_view_defaults(&self, view: &View, insert: &Insert) -> Result<(), SqlError> {
+        if !self.context.settings.sql_mode.has(SqlMode::STRICT) || insert.ignore {
+            return Ok(());
+        }
+        let mut columns = insert
+            .table
+            .columns
+            .iter()
+            .zip(&insert.defaults)
+            .enumerate();
+        let missing = columns.any(|(position, (column, default))| {
+            let given = insert.columns.contains(&position) || column.auto_increment;
+            matches!(default, Default_::None) && !given
+        });
+        match missing {
+            true => Err(SqlError::no_default_for_view(&view.database, &view.name)),
+            false => Ok(()),
+        }
     }
 
     fn insert_inside(
@@ -371,10 +456,12 @@ impl Planner<'_> {
                 return Err(SqlError::duplicate_column(&name.value));
             }
         }
+        let shown = self.shown_names(table);
         let name_of = |position: usize, column: &Column| {
             let at = given.iter().position(|&given| given == position)?;
             let called = called.get(at).map(|ident| &ident.value);
-            Some(called.unwrap_or(&column.name).clone())
+            let shown = shown.get(position).unwrap_or(&column.name);
+            Some(called.unwrap_or(shown).clone())
         };
         // No name finds a column that is not given.
         let columns = table.columns.iter().enumerate();
@@ -393,6 +480,46 @@ impl Planner<'_> {
         added.map(|_| ())
     }
 
+    /// The names by which the statement knows the columns of the table it changes.
+    fn shown_names(&mut self, table: &Table) -> Vec<String> {
+        let names = self.names();
+        let mut shown: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
+        if let Some(view) = names.views.iter().position(|view| view.within == 0) {
+            shown.iter_mut().for_each(String::clear);
+            for column in 0..names.views.get(view).map_or(0, |view| view.columns.len()) {
+                let at = At::View(view, column);
+                if let (Ok((0, position)), Some((name, _))) =
+                    (names.changed_column(at), names.name_of(at))
+                    && let Some(place) = shown.get_mut(position)
+                {
+                    name.clone_into(place);
+                }
+            }
+        }
+        shown
+    }
+
+    /// The column of the table that an assignment names.
+    fn assigned_position(
+        &mut self,
+        table: &Table,
+        name: &ast::ObjectName,
+    ) -> Result<usize, SqlError> {
+        let names = self.names();
+        if names.views.iter().all(|view| view.within != 0) {
+            let alias = names.tables.first().map(|named| named.alias.clone());
+            return column_of(table, alias.as_deref(), name);
+        }
+        let path = name.0.iter().filter_map(|part| part.as_ident().cloned());
+        let path: Vec<ast::Ident> = path.collect();
+        let visible = std::mem::replace(&mut names.visible, 0..1);
+        let found = names.find_at(&path, "field list");
+        names.visible = visible;
+        let unknown = || SqlError::unknown_column(dotted(&path), "field list");
+        let (_, position) = names.changed_column(found?.ok_or_else(unknown)?)?;
+        Ok(position)
+    }
+
     fn assignments(
         &mut self,
         assignments: &[ast::Assignment],
@@ -402,8 +529,7 @@ impl Planner<'_> {
         for assignment in assignments {
             let ast::Assignment { target, value } = assignment;
             let name = self.assigned_column(target)?;
-            let alias = self.names().tables.first().map(|named| named.alias.clone());
-            let position = column_of(table, alias.as_deref(), name)?;
+            let position = self.assigned_position(table, name)?;
             self.names().clause = "field list";
             let value = self.assigned(value, table.columns.get(position))?;
             check_assigned(table, position, Some(&value))?;
@@ -460,40 +586,102 @@ impl Planner<'_> {
         }
     }
 
-    /// Compiles UPDATE of one table.
-    pub(super) fn update(
+    /// Compiles UPDATE.
+    pub(super) fn any_update(
         &mut self,
         update: &ast::Update,
         ignore: bool,
-    ) -> Result<Update, SqlError> {
+    ) -> Result<Body, SqlError> {
+        if !updates_several(update)
+            && let Some(update) = self.update(update, ignore)?
+        {
+            return Ok(Body::Update(Box::new(update)));
+        }
+        let joined = self.update_joined(update, ignore)?;
+        Ok(Body::UpdateJoined(Box::new(joined)))
+    }
+
+    /// Compiles UPDATE of one table. `None`: it is a view of several.
+    fn update(&mut self, update: &ast::Update, ignore: bool) -> Result<Option<Update>, SqlError> {
         self.plain_update(update)?;
-        let (name, alias, hints) = self.table_factor(&update.table.relation)?;
-        self.refuse_common(name, "UPDATE")?;
-        let table = self.written_table(name, alias)?;
-        let hints = self.hints(&table, alias, hints)?;
-        let mut names = Names::new(Outside::All);
-        add(&mut names, &table, alias.unwrap_or(&table.name))?;
-        self.stack.push(names);
-        let result = self.update_inside(update, &table, ignore, hints);
+        let (mark, views) = (self.mark(), self.views.len());
+        self.stack.push(Names::new(Outside::All));
+        let result = self
+            .changed_table(&update.table.relation, Change::Update)
+            .and_then(|target| match target {
+                Some((table, from)) => self.update_inside(update, &table, from, ignore).map(Some),
+                None => Ok(None),
+            });
         self.stack.pop();
+        if let Ok(None) = result {
+            self.back_to(mark);
+            self.views.truncate(views);
+        }
         result
+    }
+
+    /// Brings the table that a statement changes, or that of a view, into the block. `None`: it is a
+    /// view of several.
+    fn changed_table(
+        &mut self,
+        factor: &ast::TableFactor,
+        change: Change,
+    ) -> Result<Option<(Arc<Table>, From)>, SqlError> {
+        let (name, alias, hints) = self.table_factor(factor)?;
+        let statement = match change {
+            Change::Insert | Change::Update => "UPDATE",
+            Change::Delete => "DELETE",
+        };
+        self.refuse_common(name, statement)?;
+        if let (Some(hint), Change::Delete) = (hints.first(), change) {
+            let word = hint.hint_type.to_string();
+            return Err(self.text.error_at_word(word.trim()));
+        }
+        let lock = Some((LockMode::Exclusive, OnConflict::Wait));
+        let Some(view) = self.view_named(name) else {
+            let table = self.written_table(name, alias)?;
+            let hints = self.hints(&table, alias, hints)?;
+            add(self.names(), &table, alias.unwrap_or(&table.name))?;
+            let leaf = Leaf {
+                input: LeafInput::Stored(Arc::clone(&table)),
+                lock,
+                hints,
+            };
+            let from = From {
+                leaves: vec![leaf],
+                ..From::default()
+            };
+            return Ok(Some((table, from)));
+        };
+        let mut from = From::default();
+        self.view_part(&view, alias, &mut from)?;
+        let alias = alias.unwrap_or(&view.name);
+        let Some((number, table)) = self.target_of_view(&from, &view, alias, change)? else {
+            return Ok(None);
+        };
+        self.note_view_written(number, 0, change)?;
+        from.order = None;
+        for leaf in &mut from.leaves {
+            leaf.lock = lock;
+        }
+        Ok(Some((table, from)))
     }
 
     fn update_inside(
         &mut self,
         update: &ast::Update,
         table: &Arc<Table>,
+        from: From,
         ignore: bool,
-        hints: Vec<(bool, Vec<String>)>,
     ) -> Result<Update, SqlError> {
         let assignments = self.assignments(&update.assignments, table)?;
         let defaults = self.defaults(table)?;
         let block = self.rows_of(
             table,
+            from,
             update.selection.as_ref(),
             &update.order_by,
             update.limit.as_ref(),
-            hints,
         )?;
         let collect = moves_rows(&block, table, &assignments);
         let conditions_repeat = conditions_repeat(&block);
@@ -563,25 +751,31 @@ impl Planner<'_> {
             return Err(SqlError::internal("DELETE without a table"));
         };
         self.plain_delete(delete)?;
-        let (name, alias, hints) = self.table_factor(&from.relation)?;
-        self.refuse_common(name, "DELETE")?;
-        let table = self.written_table(name, alias)?;
-        if let Some(hint) = hints.first() {
-            let word = hint.hint_type.to_string();
-            return Err(self.text.error_at_word(word.trim()));
-        }
-        let mut names = Names::new(Outside::All);
-        add(&mut names, &table, alias.unwrap_or(&table.name))?;
-        self.stack.push(names);
+        self.stack.push(Names::new(Outside::All));
+        let result = self.delete_inside(delete, &from.relation, ignore);
+        self.stack.pop();
+        result
+    }
+
+    fn delete_inside(
+        &mut self,
+        delete: &ast::Delete,
+        factor: &ast::TableFactor,
+        ignore: bool,
+    ) -> Result<Delete, SqlError> {
+        let Some((table, from)) = self.changed_table(factor, Change::Delete)? else {
+            let (name, ..) = self.table_factor(factor)?;
+            let view = self.view_named(name);
+            let view = view.ok_or_else(|| SqlError::internal("a join that is no view"))?;
+            return Err(SqlError::delete_from_join_view(&view.database, &view.name));
+        };
         let block = self.rows_of(
             &table,
+            from,
             delete.selection.as_ref(),
             &delete.order_by,
             delete.limit.as_ref(),
-            Vec::new(),
-        );
-        self.stack.pop();
-        let block = block?;
+        )?;
         Ok(Delete {
             conditions_repeat: conditions_repeat(&block),
             block,
@@ -594,10 +788,10 @@ impl Planner<'_> {
     fn rows_of(
         &mut self,
         table: &Arc<Table>,
+        from: From,
         selection: Option<&ast::Expr>,
         order: &[ast::OrderByExpr],
         limit: Option<&ast::Expr>,
-        hints: Vec<(bool, Vec<String>)>,
     ) -> Result<Block, SqlError> {
         let conditions = self.conditions(selection)?;
         let order = self.order_by(order, &[], false)?;
@@ -616,14 +810,6 @@ impl Planner<'_> {
                 subqueries: Vec::new(),
             })
             .collect();
-        let from = From {
-            leaves: vec![Leaf {
-                input: LeafInput::Stored(Arc::clone(table)),
-                lock: Some((LockMode::Exclusive, OnConflict::Wait)),
-                hints,
-            }],
-            ..From::default()
-        };
         let mut block = Block {
             order,
             limit,
@@ -664,7 +850,7 @@ fn check_target(
 }
 
 /// Whether an UPDATE is of a join.
-pub(super) fn updates_several(update: &ast::Update) -> bool {
+fn updates_several(update: &ast::Update) -> bool {
     !update.table.joins.is_empty() || update.from.is_some() || !is_table(&update.table.relation)
 }
 
@@ -755,21 +941,23 @@ fn parameters(row: &[Assigned]) -> u32 {
 }
 
 fn add(names: &mut Names, table: &Arc<Table>, alias: &str) -> Result<(), SqlError> {
-    let columns = table
-        .columns
-        .iter()
-        .map(|c| (c.name.clone(), ExprType::of_column(c)))
-        .collect();
     names.add_table(
         alias.to_string(),
         table.database.clone(),
         Some(Arc::clone(table)),
-        columns,
+        names_of(table),
     )?;
     Ok(())
 }
 
-fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<usize>, SqlError> {
+/// The positions of the columns that an INSERT gives values to, in a table or view of this database
+/// and name, whose columns have these names and are visible or not.
+fn target_columns<'c>(
+    place: (&str, &str),
+    columns: impl Iterator<Item = (&'c str, bool)>,
+    insert: &ast::Insert,
+) -> Result<Vec<usize>, SqlError> {
+    let (known, seen): (Vec<&str>, Vec<bool>) = columns.unzip();
     let mut names: Vec<&ast::ObjectName> = insert.columns.iter().collect();
     for assignment in &insert.assignments {
         match &assignment.target {
@@ -784,18 +972,18 @@ fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<usize>, Sql
             matches!(s.body.as_ref(), ast::SetExpr::Values(v)
                 if v.rows.iter().all(|r| r.is_empty()))
         });
+        let visible = seen.iter().enumerate().filter(|(_, seen)| **seen);
         return Ok(if empty {
             Vec::new()
         } else {
-            (0..table.columns.len()).collect()
+            visible.map(|(position, _)| position).collect()
         });
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
-        let position = column_of(table, None, name)?;
+        let position = position_of(&known, place, None, name)?;
         if columns.contains(&position) {
-            let column = table.columns.get(position);
-            let name = column.map_or("", |column| &column.name);
+            let name = known.get(position).copied().unwrap_or_default();
             return Err(SqlError::column_specified_twice(name));
         }
         columns.push(position);
@@ -809,18 +997,32 @@ fn column_of(
     alias: Option<&str>,
     name: &ast::ObjectName,
 ) -> Result<usize, SqlError> {
+    let columns = table.named_columns().iter();
+    let columns: Vec<&str> = columns.map(|c| c.name.as_str()).collect();
+    position_of(&columns, table.full_name(), alias, name)
+}
+
+fn position_of(
+    columns: &[&str],
+    (database, table): (&str, &str),
+    alias: Option<&str>,
+    name: &ast::ObjectName,
+) -> Result<usize, SqlError> {
     let parts = name.0.iter().filter_map(|part| part.as_ident());
     let parts: Vec<&str> = parts.map(|ident| ident.value.as_str()).collect();
-    let called = |name: &str| name == alias.unwrap_or(&table.name);
+    let called = |name: &str| name == alias.unwrap_or(table);
     let column = match parts.as_slice() {
         [column] => Some(*column),
         [named, column] if called(named) => Some(*column),
-        [database, named, column] if called(named) && **database == *table.database => {
-            Some(*column)
-        }
+        [of, named, column] if called(named) && *of == database => Some(*column),
         _ => None,
     };
-    let position = column.and_then(|column| table.column_position(column));
+    let is = |column: &str| {
+        columns
+            .iter()
+            .position(|known| known.eq_ignore_ascii_case(column))
+    };
+    let position = column.and_then(is);
     position.ok_or_else(|| SqlError::unknown_column(parts.join("."), "field list"))
 }
 

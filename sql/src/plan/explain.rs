@@ -1,7 +1,7 @@
 //! EXPLAIN: the tabular form, from the plan that would be executed.
 
 use super::{
-    Access, Block, Bound, Combined, Derived, Input, Planner, Query, Source, access, dml, walk,
+    Access, Block, Body, Bound, Combined, Derived, Input, Planner, Query, Source, access, dml, walk,
 };
 use crate::{
     error::SqlError,
@@ -93,18 +93,15 @@ impl Planner<'_> {
                 let (query, _) = self.top_query(query)?;
                 explainer.query(&query, "SIMPLE", "PRIMARY");
             }
-            ast::Statement::Update(update) if dml::updates_several(update) => {
-                let update = self.update_joined(update, false)?;
-                explainer.block(&update.block, "UPDATE", 1);
-            }
             ast::Statement::Delete(delete) if dml::deletes_from_several(delete) => {
                 let delete = self.delete_joined(delete, false)?;
                 explainer.block(&delete.block, "DELETE", 1);
             }
-            ast::Statement::Update(update) => {
-                let update = self.update(update, false)?;
-                explainer.block(&update.block, "UPDATE", 1);
-            }
+            ast::Statement::Update(update) => match self.any_update(update, false)? {
+                Body::UpdateJoined(update) => explainer.block(&update.block, "UPDATE", 1),
+                Body::Update(update) => explainer.block(&update.block, "UPDATE", 1),
+                _ => return Err(SqlError::internal("an UPDATE of another kind")),
+            },
             ast::Statement::Delete(delete) => {
                 let delete = self.delete(delete, false)?;
                 explainer.block(&delete.block, "DELETE", 1);

@@ -4,7 +4,7 @@ use super::{
     Derived, Planner, Query, SortKey, TableUse,
     cte::{Common, CommonTable, Computing},
     json_table::JsonTable,
-    named::At,
+    named::{At, names_of},
     place::leaf_of,
     scope::{Names, Outside, dotted},
     walk::conjuncts,
@@ -348,9 +348,11 @@ impl Planner<'_> {
     /// The column of a name in a part of the join: 1054 if there is none, 1052 if there are several.
     fn common_column(&mut self, column: &str, part: &Part) -> Result<At, SqlError> {
         let names = self.names();
-        let mut found = part.star.iter().copied().filter(|&at| {
+        // Those that are invisible, too.
+        let unseen = part.leaves.clone().flat_map(|t| names.unseen(t));
+        let mut found = part.star.iter().copied().chain(unseen).filter(|&at| {
             let named = names.name_of(at);
-            named.is_some_and(|(name, _)| name.eq_ignore_ascii_case(column))
+            named.is_some_and(|(name, hidden)| !hidden && name.eq_ignore_ascii_case(column))
         });
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only),
@@ -567,11 +569,7 @@ impl Planner<'_> {
         let (LeafInput::Stored(table) | LeafInput::Virtual(table)) = &input else {
             return Err(SqlError::not_supported("this kind of table in FROM"));
         };
-        let columns = table
-            .columns
-            .iter()
-            .map(|c| (c.name.clone(), ExprType::of_column(c)))
-            .collect();
+        let columns = names_of(table);
         let name = alias.unwrap_or(&table.name).to_string();
         let at = self.names().add_table(
             name,
@@ -588,15 +586,10 @@ impl Planner<'_> {
     }
 
     pub(super) fn part(&mut self, table: usize, from: &From) -> Part {
-        let columns = self
-            .names()
-            .tables
-            .get(table)
-            .map_or(0, |t| t.columns.len());
         Part {
             leaves: table..table + 1,
             conditions: from.conditions.len(),
-            star: (0..columns).map(|c| At::Table(table, c)).collect(),
+            star: self.names().star(table).collect(),
         }
     }
 

@@ -4,8 +4,9 @@ use super::{
     Assigned, Block, Computed, Joined, Planner, Target,
     dml::uses,
     from::{From, LeafInput},
-    scope::{Names, Outside},
-    walk,
+    named::{At, Called},
+    scope::{Names, Outside, dotted},
+    view_target::Change,
 };
 use crate::error::SqlError;
 use cohort_engine::{
@@ -19,6 +20,8 @@ use std::sync::Arc;
 /// assigned to its columns.
 struct Wanted {
     leaf: usize,
+    /// The view that names it.
+    view: Option<usize>,
     assignments: Vec<(usize, Assigned)>,
 }
 
@@ -98,6 +101,7 @@ impl Planner<'_> {
         self.names().clause = "field list";
         let wanted = targets(self)?;
         self.check_moves(&wanted)?;
+        self.check_views(&wanted)?;
         let mut changed = Vec::with_capacity(wanted.len());
         for target in wanted {
             let (table, first_slot) = self.lock_target(&mut from, &target)?;
@@ -157,6 +161,31 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// 1393 if several tables of a view are changed, 1288 if it cannot be changed.
+    fn check_views(&mut self, wanted: &[Wanted]) -> Result<(), SqlError> {
+        for (at, target) in wanted.iter().enumerate() {
+            let Some(number) = target.view else {
+                continue;
+            };
+            let mut before = wanted.iter().take(at);
+            if before.any(|other| other.view == Some(number) && other.leaf != target.leaf) {
+                let view = self
+                    .names()
+                    .views
+                    .get(number)
+                    .map(|view| Arc::clone(&view.view));
+                let view = view.ok_or_else(|| SqlError::internal("a view is missing"))?;
+                return Err(SqlError::several_tables_of_view(&view.database, &view.name));
+            }
+            let change = match target.assignments.is_empty() {
+                true => Change::Delete,
+                false => Change::Update,
+            };
+            self.note_view_written(number, target.leaf, change)?;
+        }
+        Ok(())
+    }
+
     /// The rows of a target are locked as they are read.
     fn lock_target(
         &mut self,
@@ -201,18 +230,14 @@ impl Planner<'_> {
                 .iter()
                 .filter_map(|p| p.as_ident().cloned())
                 .collect();
-            let column = self.resolve(&ast::Expr::CompoundIdentifier(path))?;
             let names = self.names();
-            let found = walk::slot(&column).and_then(|slot| {
-                let leaf = names.table_of_slot(slot)?;
-                Some((leaf, slot - names.tables.get(leaf)?.first_slot))
-            });
-            let Some((leaf, position)) = found else {
-                return Err(SqlError::unknown_column(
-                    name.to_string().replace('`', ""),
-                    "field list",
-                ));
+            let unknown = || SqlError::unknown_column(dotted(&path), "field list");
+            let at = names.find_at(&path, "field list")?.ok_or_else(unknown)?;
+            let view = match at {
+                At::View(view, _) => Some(view),
+                At::Table(..) => None,
             };
+            let (leaf, position) = names.changed_column(at)?;
             let table = self.names().tables.get(leaf).and_then(|t| t.table.clone());
             let column = table.as_ref().and_then(|table| table.columns.get(position));
             let value = self.assigned(value, column)?;
@@ -223,6 +248,7 @@ impl Planner<'_> {
                 Some(target) => target.assignments.push((position, value)),
                 None => targets.push(Wanted {
                     leaf,
+                    view,
                     assignments: vec![(position, value)],
                 }),
             }
@@ -234,12 +260,36 @@ impl Planner<'_> {
         let plain = name.replace('`', "");
         let plain = plain.trim_end_matches(".*");
         let (database, alias) = plain.rsplit_once('.').unwrap_or(("", plain));
-        let named = |t: &super::named::NamedTable| {
-            t.alias == alias && (database.is_empty() || t.database.eq_ignore_ascii_case(database))
+        let current = self.context.settings.database;
+        let names = self.names();
+        let named = |called: Called<'_>| {
+            // Without a database it is an alias, or a table of the default one.
+            let database = match database.is_empty() {
+                true => current,
+                false => database,
+            };
+            let is_alias = !called.own_name && plain == alias;
+            called.alias == alias && (is_alias || called.database.eq_ignore_ascii_case(database))
         };
-        let leaf = self.names().tables.iter().position(named);
+        let mut views = names.views.iter();
+        let view = views.position(|view| view.within == 0 && named(view.called()));
+        let view = view.and_then(|number| Some((number, names.views.get(number)?)));
+        if let Some((number, view)) = view {
+            if view.leaves.len() != 1 {
+                let view = &view.view;
+                return Err(SqlError::delete_from_join_view(&view.database, &view.name));
+            }
+            return Ok(Wanted {
+                leaf: view.leaves.start,
+                view: Some(number),
+                assignments: Vec::new(),
+            });
+        }
+        let mut tables = names.tables.iter();
+        let leaf = tables.position(|table| table.within == 0 && named(table.called()));
         Ok(Wanted {
             leaf: leaf.ok_or_else(|| SqlError::unknown_table_in(alias, "MULTI DELETE"))?,
+            view: None,
             assignments: Vec::new(),
         })
     }

@@ -111,7 +111,12 @@ impl Names {
         let name = &path.last()?.value;
         let found = self.find_at(path, self.clause).ok().flatten();
         let found = found.filter(|at| self.value_of(*at).as_ref() == Some(expr));
-        let in_groups = matches!(self.clause, "group statement" | "having clause");
+        let grouped = !self.grouped.is_empty() || !self.aggregates.is_empty();
+        let in_groups = match self.clause {
+            "group statement" | "having clause" => true,
+            "order clause" => grouped,
+            _ => false,
+        };
         let is_of_rows = |at: &At| self.called(*at).is_some_and(|c| !c.alias.is_empty());
         let at = match found {
             None if !in_groups || path.len() > 1 => self.at_of(expr),

@@ -33,9 +33,11 @@ mod query;
 mod relations;
 mod rollup;
 mod scope;
+mod substitute;
 mod tree;
 mod union;
 mod view;
+mod view_target;
 mod walk;
 mod window;
 
@@ -49,6 +51,7 @@ pub use meaning::{Meanings, Meant};
 pub use query::{name as key_name, position as key_position};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
+pub use substitute::KnownLiteral;
 pub use tree::*;
 pub use window::{
     FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing, is_window_function,
@@ -61,7 +64,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
-    types::{Collation, Table, Value, View},
+    types::{Collation, Table, TableId, Value, View},
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -166,14 +169,7 @@ pub fn compile(
             Body::Insert(Box::new(planner.insert(insert, template)?)),
             Vec::new(),
         ),
-        ast::Statement::Update(update) => {
-            let body = if dml::updates_several(update) {
-                Body::UpdateJoined(Box::new(planner.update_joined(update, parsed.ignore)?))
-            } else {
-                Body::Update(Box::new(planner.update(update, parsed.ignore)?))
-            };
-            (body, Vec::new())
-        }
+        ast::Statement::Update(update) => (planner.any_update(update, parsed.ignore)?, Vec::new()),
         ast::Statement::Delete(delete) => {
             let body = if dml::deletes_from_several(delete) {
                 Body::DeleteJoined(Box::new(planner.delete_joined(delete, parsed.ignore)?))
@@ -192,7 +188,10 @@ pub fn compile(
     };
     let relations = Relations::of(&body, context.stored)?;
     planner.tables.extend(relations.table_uses());
-    let demands = Demands::of(&relations, &context.settings)?;
+    let mut demands = Demands::of(&relations, &context.settings)?;
+    for (table, demand) in planner.view_demands {
+        demands.add(table, demand);
+    }
     Ok(Plan {
         levels: levels(planner.nested.max(1), planner.deepest)?,
         body,
@@ -209,6 +208,7 @@ pub fn compile(
         writes,
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
+        literals: planner.literals,
     })
 }
 
@@ -223,6 +223,7 @@ impl<'a> Planner<'a> {
             sizes: Vec::new(),
             virtual_tables: Vec::new(),
             views: Vec::new(),
+            view_demands: Vec::new(),
             within_views: Vec::new(),
             meanings: None,
             warnings: parsed.warnings.clone(),
@@ -236,6 +237,7 @@ impl<'a> Planner<'a> {
             deepest: 0,
             nested: 0,
             user_variables: Vec::new(),
+            literals: Vec::new(),
         }
     }
 
@@ -318,6 +320,8 @@ struct Planner<'a> {
     virtual_tables: Vec<Arc<Table>>,
     /// The views that the statement names.
     views: Vec<ViewUse>,
+    /// What views demand of rows that are written through them.
+    view_demands: Vec<(TableId, demands::ViewDemand)>,
     /// The views whose texts are being compiled, innermost last.
     within_views: Vec<Arc<View>>,
     /// What the names of the text turn out to mean, if somebody wants to know.
@@ -342,4 +346,6 @@ struct Planner<'a> {
     nested: usize,
     /// The user variables it reads, with the types they have now.
     user_variables: Vec<(String, ExprType)>,
+    /// What it has compared parameters with.
+    literals: Vec<KnownLiteral>,
 }

@@ -12,7 +12,7 @@ use crate::{
     error::SqlError,
     expr::{Expr, ExprType, infer},
 };
-use cohort_engine::types::{Table, View};
+use cohort_engine::types::{Table, View, schema::Visibility};
 use sqlparser::ast;
 use std::{ops::Range, sync::Arc};
 
@@ -32,6 +32,13 @@ pub(super) struct NamedTable {
     pub within: usize,
     /// Whether it is called as the dictionary calls it.
     pub own_name: bool,
+}
+
+/// The names and types of a table's columns.
+pub(super) fn names_of(table: &Table) -> Vec<(String, ExprType)> {
+    let columns = table.columns.iter();
+    let named = columns.map(|c| (c.name.clone(), ExprType::of_column(c)));
+    named.collect()
 }
 
 /// A column of such a table.
@@ -108,6 +115,11 @@ impl NamedTable {
             database: &self.database,
             own_name: self.own_name,
         }
+    }
+    /// Who sees a column.
+    fn visibility(&self, column: usize) -> Visibility {
+        let stored = self.table.as_ref().and_then(|t| t.columns.get(column));
+        stored.map_or(Visibility::Visible, |column| column.visibility)
     }
     /// The slots of its columns.
     pub fn slots(&self) -> Range<usize> {
@@ -273,7 +285,8 @@ impl Names {
         let tables = tables.filter(move |(t, table)| seen(table.within, *t));
         let tables = tables.flat_map(|(t, table)| {
             let columns = 0..table.columns.len();
-            columns.map(move |c| At::Table(t, c))
+            let named = columns.filter(|c| table.visibility(*c) != Visibility::Hidden);
+            named.map(move |c| At::Table(t, c))
         });
         let views = self.views.iter().enumerate();
         let views = views.filter(move |(_, view)| seen(view.within, view.leaves.start));
@@ -284,13 +297,40 @@ impl Names {
         tables.chain(views)
     }
 
-    /// The columns of what is called so.
+    /// The columns of what is called so that everybody sees.
     pub fn columns_called(&self, qualifier: &[ast::Ident]) -> Vec<At> {
         let is = |at: &At| {
             self.called(*at)
                 .is_some_and(|called| called.matches(qualifier))
         };
-        self.columns().filter(is).collect()
+        let is_seen = |at: &At| self.visibility(*at).is_visible();
+        self.columns().filter(|at| is(at) && is_seen(at)).collect()
+    }
+
+    fn visibility(&self, at: At) -> Visibility {
+        match at {
+            At::Table(table, column) => {
+                let table = self.tables.get(table);
+                table.map_or(Visibility::Visible, |table| table.visibility(column))
+            }
+            At::View(..) => Visibility::Visible,
+        }
+    }
+
+    /// The columns of a table that `*` means.
+    pub fn star(&self, table: usize) -> impl Iterator<Item = At> {
+        self.columns_that_are(table, Visibility::Visible)
+    }
+
+    /// Those that only their names mean.
+    pub fn unseen(&self, table: usize) -> impl Iterator<Item = At> {
+        self.columns_that_are(table, Visibility::Invisible)
+    }
+
+    fn columns_that_are(&self, table: usize, visibility: Visibility) -> impl Iterator<Item = At> {
+        let columns = self.tables.get(table).map_or(0, |t| t.columns.len());
+        let columns = (0..columns).map(move |column| At::Table(table, column));
+        columns.filter(move |at| self.visibility(*at) == visibility)
     }
 
     /// The column that a name means; 1052 if it could be several.

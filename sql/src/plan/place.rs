@@ -65,6 +65,7 @@ impl Planner<'_> {
                 find_zero_dates(condition, &from, names);
             }
         }
+        self.substitute(block, &mut from, &mut top);
         let wanted = self.wanted(block, &from, &top);
         let order = self.join_order(&from, &top, &wanted)?;
         self.sources(block, from, top, &order, &wanted)?;

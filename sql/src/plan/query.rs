@@ -490,7 +490,11 @@ impl Planner<'_> {
                 let expr = Box::new(computed.expr);
                 computed.expr = Expr::Cast { expr, ty };
             }
-            let own = self.column_of_view(&computed.expr);
+            // A view calls its columns as they are written.
+            let own = match self.meanings {
+                None => self.column_of_view(&computed.expr),
+                Some(_) => None,
+            };
             let name = match (alias.or(own.as_ref()), expr) {
                 (Some(name), _) => name.clone(),
                 (None, ast::Expr::Identifier(ident)) if !ident.value.starts_with('@') => {

@@ -60,8 +60,8 @@ pub(super) struct Names {
     pub views: Vec<MergedView>,
     /// The number of the text that is being compiled: 0, or that of a merged view.
     pub within: usize,
-    /// How many views turned out to be none that can be merged.
-    pub abandoned: usize,
+    /// How many texts of views there were.
+    pub texts: usize,
     /// What is joined may turn out to be the inner side of an outer join.
     pub inner: bool,
     /// How many slots there are so far.
@@ -102,7 +102,7 @@ impl Names {
             tables: Vec::new(),
             views: Vec::new(),
             within: 0,
-            abandoned: 0,
+            texts: 0,
             inner: false,
             slots: 0,
             outer: Vec::new(),

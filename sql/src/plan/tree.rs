@@ -1,6 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
-use super::{Demands, JsonTable, Relations, rollup::Rollup, window::Windowing};
+use super::{Demands, JsonTable, KnownLiteral, Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -48,6 +48,20 @@ pub struct Plan {
     pub execution_ms_max: Option<u64>,
     /// The user variables whose types it was compiled for.
     pub user_variables: Vec<(String, ExprType)>,
+    /// What it takes for granted of its parameters: they are in the place of literals of the
+    /// expressions of indexes.
+    pub literals: Vec<KnownLiteral>,
+}
+
+impl Plan {
+    /// Whether it is one for these values, as far as it depends on them.
+    #[must_use]
+    pub fn is_for(&self, params: &[Value]) -> bool {
+        let is_so = |known: &KnownLiteral| {
+            (params.get(known.index as usize) == Some(&known.literal)) == known.is_same
+        };
+        self.literals.iter().all(is_so)
+    }
 }
 
 impl Drop for Plan {

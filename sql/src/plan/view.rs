@@ -132,7 +132,8 @@ impl Planner<'_> {
         let names = self.names();
         let (within, visible) = (names.within, names.visible.clone());
         let (outside, clause, aliases) = (names.outside, names.clause, names.aliases);
-        let text = 1 + names.views.len() + names.abandoned;
+        names.texts += 1;
+        let text = names.texts;
         (names.within, names.visible) = (text, begin..usize::MAX);
         (names.outside, names.aliases) = (Outside::Nothing, Aliases::No);
         let straight = from.straight;
@@ -144,7 +145,6 @@ impl Planner<'_> {
         let is_column = |column: &MergedColumn| walk::slot(&column.expr).is_some();
         if names.inner && !columns.iter().all(is_column) {
             // Their slots stay, and nothing is in them.
-            names.abandoned += 1;
             names.tables.truncate(begin);
             names.subqueries.truncate(subqueries);
             names.views.retain(|view| view.leaves.start < begin);
@@ -268,6 +268,8 @@ impl Planner<'_> {
             deepest: self.deepest,
             nested: self.nested,
             user_variables: take(&mut self.user_variables),
+            view_demands: take(&mut self.view_demands),
+            literals: take(&mut self.literals),
             // What follows is the text's own.
             warnings: Vec::new(),
             parameters: 0,
@@ -294,6 +296,8 @@ impl Planner<'_> {
             deepest,
             nested,
             user_variables,
+            view_demands,
+            literals,
             // Whoever made the view was warned.
             warnings: _,
             parameters: _,
@@ -313,6 +317,8 @@ impl Planner<'_> {
         self.deepest = deepest;
         self.nested = nested;
         self.user_variables = user_variables;
+        self.view_demands = view_demands;
+        self.literals = literals;
     }
 }
 

@@ -49,6 +49,7 @@ impl Latest {
         let mut pairs = self.kinds.iter().zip(params);
         let mut variables = self.plan.user_variables.iter();
         self.kinds.len() == params.len()
+            && self.plan.is_for(params)
             && pairs.all(|(kind, value)| kind.takes(ValueKind::of(value)))
             && variables.all(|(name, ty)| state.user_variable_type(name) == *ty)
     }
@@ -243,7 +244,7 @@ impl Session {
         let version = self.state.dictionary_version();
         let plans = &self.state.instance.plans;
         let key = self.prepared_key(sql, database, params);
-        if let Some(plan) = key.and_then(|key| plans.get(&key, version)) {
+        if let Some(plan) = key.and_then(|key| plans.get(&key, version, params)) {
             self.state.counters().count(Counter::PlanCacheHits);
             return Ok(plan);
         }
@@ -318,7 +319,10 @@ impl Session {
     ) -> Result<(), SqlError> {
         let instance = Arc::clone(&self.state.instance);
         let version = self.state.dictionary_version();
-        if let Some(plan) = instance.plans.get(&lifted.key, version) {
+        if let Some(plan) = instance
+            .plans
+            .get(&lifted.key, version, lifted.parameters())
+        {
             self.state.counters().count(Counter::PlanCacheHits);
             let compile = |session: &Session| session.plan_lifted(sql, lifted);
             return self.run_plan(plan, &compile, text, &lifted.values, out);

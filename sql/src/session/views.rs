@@ -40,7 +40,10 @@ impl Session {
         let values = self.state.variables.values();
         let client = values.text("character_set_client").to_string();
         let collation = self.state.settings().collation;
-        let view = self.with_ddl(|ctx| ddl::define_view(create, draft, &client, collation, ctx))?;
+        let view = self.with_ddl(|ctx| {
+            let replaced = replaced.as_deref();
+            ddl::define_view(create, draft, &client, collation, replaced, ctx)
+        })?;
         check_text(&self.state, &view, create)?;
         self.with_ddl(|ctx| ddl::put_view(create, view, replaced, &dictionary, ctx))
     }

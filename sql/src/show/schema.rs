@@ -98,7 +98,7 @@ fn of_definition(name: &str, rows: Rows, wanted: &[(&str, usize)]) -> Shown {
 
 pub(super) fn columns(session: &State, full: bool, name: &TableName) -> Result<Shown, SqlError> {
     let table = find_table(session, name)?;
-    let positions = 0..table.columns.len();
+    let positions = 0..table.named_columns().len();
     let rows = positions
         .filter_map(|position| catalog::column_row(&table, position))
         .collect();

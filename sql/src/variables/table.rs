@@ -253,7 +253,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("transaction_prealloc_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1_024, max: 131_072 }, "4096"),
     ("transaction_read_only", Both, Dynamic(Shown("sql/tests/golden/guarded.sql")), Bool, "OFF"),
     ("unique_checks", Both, Dynamic(Nothing("MySQL may check all the same")), Bool, "ON"),
-    ("updatable_views_with_limit", Both, Dynamic(Nothing("views are refused")), Enum(&["NO", "YES"]), "YES"),
+    ("updatable_views_with_limit", Both, Pinned, Enum(&["NO", "YES"]), "YES"),
     ("version", Global, Fixed, Text, "9.7.0-cohort"),
     ("version_comment", Global, Fixed, Text, "Cohort"),
     ("version_compile_machine", Global, Fixed, Text, "x86_64"),

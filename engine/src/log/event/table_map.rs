@@ -36,7 +36,7 @@ fn optional(out: &mut Vec<u8>, kind: u8, contents: &[u8]) {
 /// The collations of some columns: one and its exceptions (the first kind of field), or one after
 /// another (the second), whichever is shorter.
 fn collations(out: &mut Vec<u8>, table: &Table, kinds: [u8; 2], of: fn(ColumnType) -> bool) {
-    let strings = || table.columns.iter().filter(|c| of(c.ty));
+    let strings = || table.named_columns().iter().filter(|c| of(c.ty));
     let Some(default) = strings()
         .map(|c| c.collation)
         .max_by_key(|&collation| strings().filter(|c| c.collation == collation).count())
@@ -63,7 +63,7 @@ fn collations(out: &mut Vec<u8>, table: &Table, kinds: [u8; 2], of: fn(ColumnTyp
 /// The members of the columns of one type: how many, then each.
 fn members(out: &mut Vec<u8>, table: &Table, kind: u8, of: fn(ColumnType) -> bool) {
     let mut contents = Vec::new();
-    for column in table.columns.iter().filter(|c| of(c.ty)) {
+    for column in table.named_columns().iter().filter(|c| of(c.ty)) {
         let texts = column.members.texts();
         lenenc(&mut contents, texts.len() as u64);
         for text in texts {
@@ -98,6 +98,7 @@ pub(in crate::log) fn table_map(out: &mut Vec<u8>, table: &Table) {
 }
 
 fn encode(out: &mut Vec<u8>, table: &Table) {
+    let columns = table.named_columns();
     let start = begin(out, kind::TABLE_MAP, 0);
     out.extend_from_slice(&u64::from(table.id).to_le_bytes()[..6]);
     out.extend_from_slice(&1_u16.to_le_bytes()); // TM_BIT_LEN_EXACT_F
@@ -106,21 +107,21 @@ fn encode(out: &mut Vec<u8>, table: &Table) {
         out.extend_from_slice(name.as_bytes());
         out.push(0);
     }
-    lenenc(out, table.columns.len() as u64);
-    let mut metadata = Vec::with_capacity(2 * table.columns.len());
-    for column in &table.columns {
+    lenenc(out, columns.len() as u64);
+    let mut metadata = Vec::with_capacity(2 * columns.len());
+    for column in columns {
         let number = column_type(column, &mut metadata);
         out.push(number);
     }
     lenenc(out, metadata.len() as u64);
     out.extend_from_slice(&metadata);
-    for eight in table.columns.chunks(8) {
+    for eight in columns.chunks(8) {
         let bits = eight.iter().enumerate();
         out.push(bits.fold(0, |byte, (i, c)| byte | u8::from(c.nullable) << i));
     }
 
     let mut contents = Vec::new();
-    let numbers = table.columns.iter().filter(|c| is_number(c.ty));
+    let numbers = columns.iter().filter(|c| is_number(c.ty));
     bits_from_high(
         &mut contents,
         numbers.map(|c| c.unsigned || c.ty == ColumnType::Year),
@@ -128,7 +129,7 @@ fn encode(out: &mut Vec<u8>, table: &Table) {
     optional(out, 1, &contents);
     collations(out, table, [2, 3], ColumnType::is_string);
     contents.clear();
-    for column in &table.columns {
+    for column in columns {
         lenenc(&mut contents, column.name.len() as u64);
         contents.extend_from_slice(column.name.as_bytes());
     }
@@ -140,7 +141,8 @@ fn encode(out: &mut Vec<u8>, table: &Table) {
         primary_key(out, &primary.parts);
     }
     contents.clear();
-    bits_from_high(&mut contents, table.columns.iter().map(|_| true));
-    optional(out, 12, &contents); // all columns are visible
+    let visible = columns.iter().map(|c| c.visibility.is_visible());
+    bits_from_high(&mut contents, visible);
+    optional(out, 12, &contents);
     finish(out, start);
 }

@@ -18,7 +18,9 @@ mod redo;
 mod rows;
 
 use super::{
-    OpenError, TxnError, checkpoint,
+    OpenError, TxnError,
+    beside::{self, HIDDEN, ROW_NUMBERS},
+    checkpoint,
     checkpointer::{Checkpointer, Pace},
     descriptor::Registry,
     dictionary::Dictionary,
@@ -27,7 +29,7 @@ use super::{
     meta::{self, Header, Meta},
     prepared_list::{ORIGIN, Prepared, Record, Records},
     table_state::TableState,
-    writes::{BUILD, COUNTER, ROW_NUMBERS, row_numbers},
+    writes::{BUILD, COUNTER},
 };
 use crate::{
     Seq,
@@ -390,7 +392,7 @@ impl Recovery {
         Ok(())
     }
     fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
-        let mut numbers = row_numbers(events);
+        let mut besides = beside::of_events(events);
         for change in log::changes(events) {
             match change {
                 Change::Internal { key, value } => match key.split_first() {
@@ -399,7 +401,7 @@ impl Recovery {
                         self.note_row_numbers(id, value.unwrap_or_default());
                     }
                     Some((&COUNTER, id)) => self.note_counter(id, value.unwrap_or_default())?,
-                    Some((&ORIGIN, [])) => {}
+                    Some((&ORIGIN, []) | (&HIDDEN, _)) => {}
                     Some((&BUILD, [])) => self.check_build(value.unwrap_or_default())?,
                     _ => self.dictionary.apply(key, value, seq)?,
                 },
@@ -410,7 +412,7 @@ impl Recovery {
                     images,
                 } => {
                     let mut rows = Rows::new();
-                    rows.decode(&self.dictionary, seq, table, kind, images, &mut numbers)?;
+                    rows.decode(&self.dictionary, seq, table, kind, images, &mut besides)?;
                     self.take(rows);
                 }
             }

@@ -1,17 +1,17 @@
 //! Making prepared transactions again, with their locks.
 
-use super::rows::{Replaying, take_number};
+use super::rows::Replaying;
 use crate::{
     log::{self, Change, RowsKind},
     txn::{
         Isolation, OpenError, TxnError, TxnOptions,
+        beside::{self, Beside},
         engine::Inner,
         owner::Owner,
         prepared_list::{Record, Records},
         row_change::RowChange,
         transaction::Txn,
         waiting::Unattended,
-        writes::row_numbers,
     },
     types::TableId,
 };
@@ -44,7 +44,7 @@ fn redo(engine: &Arc<Inner>, events: &[u8]) -> Result<Txn, TxnError> {
     };
     let mut txn = Txn::new(engine, &owner, options);
     txn.start_statement(&Arc::from("XA PREPARE"));
-    let mut numbers = row_numbers(events);
+    let mut besides = beside::of_events(events);
     for change in log::changes(events) {
         if let Change::Rows {
             table,
@@ -53,8 +53,8 @@ fn redo(engine: &Arc<Inner>, events: &[u8]) -> Result<Txn, TxnError> {
         } = change
         {
             let id = TableId::try_from(table).unwrap_or(TableId::MAX);
-            let numbers = numbers.entry(id).or_default();
-            redo_rows(&mut txn, id, kind, images, numbers)?;
+            let beside = besides.entry(id).or_default();
+            redo_rows(&mut txn, id, kind, images, beside)?;
         }
     }
     Ok(txn)
@@ -65,7 +65,7 @@ fn redo_rows(
     id: TableId,
     kind: RowsKind,
     mut images: &[u8],
-    numbers: &mut &[u8],
+    beside: &mut Beside<'_>,
 ) -> Result<(), TxnError> {
     let unknown = || TxnError::Corrupt(format!("rows of an unknown table {id}"));
     let dictionary = txn.engine.dictionary.load_full();
@@ -76,9 +76,9 @@ fn redo_rows(
     let state = state.ok_or_else(unknown)?;
     let mut replaying = Replaying::new(&table, &state);
     while !images.is_empty() {
-        let number = take_number(&table, numbers);
-        let change = RowChange::take(&table, kind, &mut images)?;
-        let change = change.keyed(&table, number)?;
+        let number = beside.take_number(&table);
+        let change = RowChange::take(&table, kind, &mut images, beside)?;
+        let change = change.borrowed().keyed(&table, number)?;
         txn.change_again(&table, &change)?;
         // The next rows come after those that it has inserted.
         if let RowChange::Insert(row) = &change {

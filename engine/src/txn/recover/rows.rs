@@ -7,11 +7,11 @@ use crate::{
     store::{Put, TreeKey},
     txn::{
         TxnError,
+        beside::{self, Beside, HIDDEN, ROW_NUMBERS},
         dictionary::Dictionary,
         entry::malformed,
         row_change::RowChange,
         table_state::TableState,
-        writes::{ROW_NUMBERS, row_numbers},
     },
     types::{IdMap, Table, TableId, TreeId, Value, row},
 };
@@ -44,13 +44,13 @@ impl Rows {
         dictionary: &Dictionary,
         transaction: &Replayed<'_>,
     ) -> Result<bool, TxnError> {
-        let mut numbers = IdMap::default();
+        let mut besides = IdMap::default();
         if !transaction.only_rows {
             let mut changes = transaction.changes();
             if transaction.xa().is_some() || !changes.all(|change| is_of_rows(&change)) {
                 return Ok(false);
             }
-            numbers = row_numbers(transaction.events());
+            besides = beside::of_events(transaction.events());
         }
         for change in transaction.changes() {
             if let Change::Rows {
@@ -59,8 +59,8 @@ impl Rows {
                 images,
             } = change
             {
-                let numbers = &mut numbers;
-                self.decode(dictionary, transaction.seq, table, kind, images, numbers)?;
+                let besides = &mut besides;
+                self.decode(dictionary, transaction.seq, table, kind, images, besides)?;
             }
         }
         Ok(true)
@@ -73,7 +73,7 @@ impl Rows {
         table: u64,
         kind: RowsKind,
         mut images: &[u8],
-        numbers: &mut IdMap<&[u8]>,
+        besides: &mut IdMap<Beside<'_>>,
     ) -> Result<(), TxnError> {
         let id = TableId::try_from(table).unwrap_or(TableId::MAX);
         let table = match self.tables.entry(id) {
@@ -85,8 +85,7 @@ impl Rows {
                 entry.insert(Replaying::new(table, state))
             }
         };
-        let mut none = &[][..];
-        let numbers = numbers.get_mut(&id).unwrap_or(&mut none);
+        let beside = besides.entry(id).or_default();
         let (shares, bytes) = (&mut self.shares, &mut self.bytes);
         let mut put = |tree: TreeId, key: &[u8], value: Option<&[u8]>| {
             let put = Put {
@@ -101,8 +100,8 @@ impl Rows {
             }
         };
         while !images.is_empty() {
-            let change = RowChange::take(&table.table, kind, &mut images)?;
-            table.decode(change, numbers, &mut put)?;
+            let change = RowChange::take(&table.table, kind, &mut images, beside)?;
+            table.decode(change.borrowed(), beside, &mut put)?;
         }
         Ok(())
     }
@@ -129,7 +128,9 @@ impl Rows {
 fn is_of_rows(change: &Change<'_>) -> bool {
     match change {
         Change::Rows { .. } => true,
-        Change::Internal { key, .. } => key.first() == Some(&ROW_NUMBERS),
+        Change::Internal { key, .. } => {
+            matches!(key.first(), Some(&(ROW_NUMBERS | HIDDEN)))
+        }
         Change::Query { .. } => false,
     }
 }
@@ -141,16 +142,6 @@ fn share_of(key: &[u8], shares: usize) -> usize {
     mixed.fold(0_usize, |sum, byte| {
         sum.wrapping_mul(31) + usize::from(*byte)
     }) % shares.max(1)
-}
-
-/// The hidden number of the row that changes next, for a table without primary key.
-pub(super) fn take_number(table: &Table, numbers: &mut &[u8]) -> Option<u64> {
-    if table.primary.is_some() {
-        return None;
-    }
-    let (number, rest) = numbers.split_first_chunk::<8>()?;
-    *numbers = rest;
-    Some(u64::from_le_bytes(*number))
 }
 
 /// A table whose rows are decoded.
@@ -187,10 +178,10 @@ impl Replaying {
     fn decode(
         &mut self,
         change: RowChange<&[u8]>,
-        numbers: &mut &[u8],
+        beside: &mut Beside<'_>,
         put: &mut impl FnMut(TreeId, &[u8], Option<&[u8]>),
     ) -> Result<(), TxnError> {
-        let number = take_number(&self.table, numbers);
+        let number = beside.take_number(&self.table);
         let change = change.keyed(&self.table, number)?;
         if let Some(number) = number {
             self.row_next = self.row_next.max(number.saturating_add(1));

@@ -1,7 +1,7 @@
 //! What changes of rows do to trees.
 
 use super::*;
-use crate::txn::row_change::RowChange;
+use crate::txn::{beside::Beside, row_change::RowChange};
 
 /// What a change of `t` puts (+) and deletes (-): in the rows (r), the index u or the index a.
 fn puts(primary: bool, change: RowChange<[i64; 3]>) -> Vec<String> {
@@ -12,9 +12,10 @@ fn puts(primary: bool, change: RowChange<[i64; 3]>) -> Vec<String> {
     let images = [before, after].into_iter().flatten();
     let images = images.collect::<Vec<_>>().concat();
     let mut rest = images.as_slice();
-    let change = RowChange::take(&table, change.kind(), &mut rest).expect("images");
+    let mut none = Beside::default();
+    let change = RowChange::take(&table, change.kind(), &mut rest, &mut none).expect("images");
     assert!(rest.is_empty());
-    let change = change.keyed(&table, Some(7)).expect("keys");
+    let change = change.borrowed().keyed(&table, Some(7)).expect("keys");
     let mut found = Vec::new();
     let mut put = |tree, key: &[u8], value: Option<&[u8]>| {
         let name = if tree == table.rows {

@@ -1,6 +1,7 @@
 //! Schema changes: builds, rebuilds, drops, and their crashes.
 
 use super::*;
+use crate::types::{Collation, View, ViewAlgorithm, ViewQuery};
 
 fn filled(engine: &Engine) -> Arc<Table> {
     let t = create(engine);
@@ -203,4 +204,69 @@ fn a_ddl_waits_for_users_and_they_then_see_the_new_table() {
         );
     });
     assert_eq!(all_rows(&engine, &find(&engine, "t")), []);
+}
+
+fn view(name: &str, text: &str) -> View {
+    View {
+        database: "test".to_owned(),
+        name: name.to_owned(),
+        query: ViewQuery {
+            text: text.to_owned(),
+            qualifiers: Vec::new(),
+        },
+        columns: vec!["a".to_owned()],
+        columns_given: false,
+        algorithm: ViewAlgorithm::Undefined,
+        definer: ("me".to_owned(), "%".to_owned()),
+        invoker: false,
+        check_option: None,
+        mergeable: true,
+        updatable: true,
+        character_set_client: "utf8mb4".to_owned(),
+        collation_connection: Collation::Utf8mb40900AiCi,
+        created: 1,
+    }
+}
+
+#[test]
+fn views_are_kept_and_share_names_with_tables() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    create(&engine);
+    let known = |engine: &Engine, name: &str| engine.dictionary().view("test", name).cloned();
+    let views = |dropped: Vec<Arc<View>>, put: Vec<View>| SchemaChange::Views { dropped, put };
+    let taken = change(&engine, views(Vec::new(), vec![view("t", "select 1")]));
+    assert!(matches!(taken, Err(TxnError::TableChanged)));
+    let first = vec![view("v", "select 1"), view("w", "select 2")];
+    change(&engine, views(Vec::new(), first)).unwrap();
+    let taken = change(
+        &engine,
+        SchemaChange::CreateTable(table(&engine, "v", true)),
+    );
+    assert!(matches!(taken, Err(TxnError::TableChanged)));
+    // The log has them, and the base.
+    for checkpoint in [false, true] {
+        if checkpoint {
+            engine.checkpoint().unwrap();
+        }
+        let again = open(&disk.copy().env());
+        assert_eq!(known(&again, "v"), known(&engine, "v"));
+        assert_eq!(again.dictionary().views("test").count(), 2);
+    }
+    let (v, w) = (known(&engine, "v").unwrap(), known(&engine, "w").unwrap());
+    let stale = Arc::new(view("v", "select 7"));
+    let changed = change(&engine, views(vec![stale], Vec::new()));
+    assert!(matches!(changed, Err(TxnError::TableChanged)));
+    change(&engine, views(vec![v], vec![view("x", "select 1")])).unwrap();
+    change(&engine, views(vec![w.clone()], vec![view("w", "select 3")])).unwrap();
+    assert_eq!(known(&engine, "v"), None);
+    assert_ne!(known(&engine, "w"), Some(w));
+    drop(engine);
+    let engine = open(&disk.env());
+    assert_eq!(known(&engine, "w").unwrap().query.text, "select 3");
+    assert!(known(&engine, "x").is_some());
+    change(&engine, SchemaChange::DropDatabase("test".to_owned())).unwrap();
+    assert_eq!(known(&engine, "x"), None);
+    drop(engine);
+    assert_eq!(known(&open(&disk.env()), "x"), None);
 }

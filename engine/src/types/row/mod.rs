@@ -21,6 +21,7 @@
 //! SET                    a bit for each member, the first the least, in 1–4 or 8 bytes
 //! ```
 
+pub mod hidden;
 mod kind;
 
 pub use kind::column_type;
@@ -401,8 +402,15 @@ fn fixed_length(ty: ColumnType) -> Option<usize> {
 
 /// Splits an image into its bitmap of NULLs and what follows.
 fn split<'a>(table: &Table, image: &'a [u8]) -> Result<(&'a [u8], Reader<'a>), Malformed> {
+    split_columns(&table.columns, image)
+}
+
+fn split_columns<'a>(
+    columns: &[Column],
+    image: &'a [u8],
+) -> Result<(&'a [u8], Reader<'a>), Malformed> {
     let (nulls, bytes) = image
-        .split_at_checked(table.columns.len().div_ceil(8))
+        .split_at_checked(columns.len().div_ceil(8))
         .ok_or(Malformed)?;
     Ok((nulls, Reader { bytes }))
 }
@@ -460,17 +468,6 @@ pub fn decode_some(
         }
     }
     Ok(())
-}
-
-/// How many bytes the image at the start of `bytes` has (a rows event holds one after another).
-pub fn length(table: &Table, bytes: &[u8]) -> Result<usize, Malformed> {
-    let (nulls, mut reader) = split(table, bytes)?;
-    for (position, column) in table.columns.iter().enumerate() {
-        if !is_null(nulls, position) {
-            reader.skip(column)?;
-        }
-    }
-    Ok(bytes.len() - reader.bytes.len())
 }
 
 /// The bytes of the values at `positions` in an image, without their length prefixes; `None` for

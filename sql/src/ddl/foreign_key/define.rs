@@ -28,6 +28,7 @@ pub(in crate::ddl) fn generated_keys(
             .columns
             .iter()
             .map(|column| PartSyntax {
+                expression: None,
                 column: column.clone(),
                 prefix: None,
                 desc: false,

@@ -197,10 +197,11 @@ fn alter_part(c: &mut Cursor) -> Parsed<Action> {
     if c.eat_all(&["DROP", "DEFAULT"]) {
         return Ok(Action::SetDefault(name, None));
     }
-    if c.are(&["SET", "VISIBLE"]) || c.are(&["SET", "INVISIBLE"]) {
-        return Err(SqlError::not_supported("INVISIBLE columns"));
+    c.expect("SET")?;
+    match c.eat_any(&["VISIBLE", "INVISIBLE"]) {
+        Some(which) => Ok(Action::SetColumnVisible(name, which == 0)),
+        None => Err(c.error()),
     }
-    Err(c.error())
 }
 
 fn convert(c: &mut Cursor) -> Parsed<Action> {

@@ -21,6 +21,7 @@ pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> 
         auto_increment: false,
         on_update: None,
         comment: String::new(),
+        visible: true,
     };
     let mut keys = Vec::new();
     if c.eat("SERIAL") {
@@ -67,6 +68,7 @@ fn add_key(column: &ColumnSyntax, kind: KeyKind, keys: &mut Vec<Constraint>) {
     }
     let part = PartSyntax {
         column: column.name.clone(),
+        expression: None,
         prefix: None,
         desc: false,
     };
@@ -122,7 +124,9 @@ fn attribute(
             return Err(c.error());
         }
         charset_clause(c, &mut column.data_type.charset)?;
-    } else if !c.eat("VISIBLE") {
+    } else if let Some(which) = c.eat_any(&["VISIBLE", "INVISIBLE"]) {
+        column.visible = which == 0;
+    } else {
         return match unsupported_attribute(c) {
             Some(what) => Err(SqlError::not_supported(what)),
             None => Ok(false),
@@ -142,8 +146,7 @@ fn check(c: &mut Cursor, column: &ColumnSyntax) -> Parsed<Constraint> {
 }
 
 fn unsupported_attribute(c: &Cursor) -> Option<&'static str> {
-    const CLAUSES: [(&str, &str); 3] = [
-        ("INVISIBLE", "INVISIBLE columns"),
+    const CLAUSES: [(&str, &str); 2] = [
         ("SRID", "spatial columns"),
         ("ENGINE_ATTRIBUTE", "ENGINE_ATTRIBUTE"),
     ];

@@ -206,19 +206,22 @@ pub(super) fn definition(c: &mut Cursor, kind: KeyKind, name: Option<String>) ->
 }
 
 fn part(c: &mut Cursor) -> Parsed<PartSyntax> {
-    if c.is_symbol("(") {
-        return Err(SqlError::not_supported("indexes on expressions"));
-    }
-    let column = c.name()?;
-    let mut prefix = None;
+    let mut part = PartSyntax {
+        column: String::new(),
+        expression: None,
+        prefix: None,
+        desc: false,
+    };
     if c.eat_symbol("(") {
-        prefix = Some(c.unsigned()?);
+        part.expression = Some(c.take_expression(&[])?);
         c.expect_symbol(")")?;
+    } else {
+        part.column = c.name()?;
+        if c.eat_symbol("(") {
+            part.prefix = Some(c.unsigned()?);
+            c.expect_symbol(")")?;
+        }
     }
-    let desc = c.eat_any(&["ASC", "DESC"]) == Some(1);
-    Ok(PartSyntax {
-        column,
-        prefix,
-        desc,
-    })
+    part.desc = c.eat_any(&["ASC", "DESC"]) == Some(1);
+    Ok(part)
 }

@@ -11,9 +11,9 @@ use cohort_engine::types::{CheckOption, ViewAlgorithm};
 #[derive(Default)]
 struct Head {
     replace: bool,
-    algorithm: ViewAlgorithm,
+    algorithm: Option<ViewAlgorithm>,
     definer: Option<UserName>,
-    invoker: bool,
+    invoker: Option<bool>,
 }
 
 /// CREATE VIEW or ALTER VIEW, behind the verb. `None`: it is about something else, and nothing was
@@ -70,12 +70,13 @@ fn head(c: &mut Cursor, is_alter: bool) -> Parsed<Head> {
     };
     if c.eat("ALGORITHM") {
         c.expect_symbol("=")?;
-        head.algorithm = match c.eat_any(&["UNDEFINED", "MERGE", "TEMPTABLE"]) {
+        let algorithm = match c.eat_any(&["UNDEFINED", "MERGE", "TEMPTABLE"]) {
             Some(0) => ViewAlgorithm::Undefined,
             Some(1) => ViewAlgorithm::Merge,
             Some(_) => ViewAlgorithm::TempTable,
             None => return Err(c.error()),
         };
+        head.algorithm = Some(algorithm);
     }
     if c.eat("DEFINER") {
         c.expect_symbol("=")?;
@@ -83,7 +84,7 @@ fn head(c: &mut Cursor, is_alter: bool) -> Parsed<Head> {
     }
     if c.eat_all(&["SQL", "SECURITY"]) {
         head.invoker = match c.eat_any(&["DEFINER", "INVOKER"]) {
-            Some(which) => which == 1,
+            Some(which) => Some(which == 1),
             None => return Err(c.error()),
         };
     }

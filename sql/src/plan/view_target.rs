@@ -1,0 +1,190 @@
+//! Changing rows through views.
+//!
+//! A view that is merged brings its table into the block, so that a change of its rows is a change
+//! of that table's rows. What is special: a column of the view is the table's only if it is nothing
+//! but a column, and WITH CHECK OPTION demands of the new rows that the view still shows them.
+
+use super::{
+    Planner,
+    demands::ViewDemand,
+    from::{From, LeafInput},
+    named::{At, MergedView},
+    scope::Names,
+    walk,
+};
+use crate::{
+    error::SqlError,
+    expr::{Expr, visit_operands_mut},
+};
+use cohort_engine::types::{CheckOption, Table, View};
+use std::sync::Arc;
+
+/// What is done to a view.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    Insert,
+    Update,
+    Delete,
+}
+
+impl Change {
+    fn refuse(self, name: &str) -> SqlError {
+        match self {
+            Change::Insert => SqlError::not_insertable(name, "INSERT"),
+            Change::Update => SqlError::not_updatable(name, "UPDATE"),
+            Change::Delete => SqlError::not_updatable(name, "DELETE"),
+        }
+    }
+}
+
+impl Names {
+    /// The number of the view that the block's own text calls so.
+    pub fn view_called(&self, alias: &str) -> Option<usize> {
+        let mut views = self.views.iter();
+        views.position(|view| view.within == 0 && view.alias == alias)
+    }
+
+    /// The column of a table that one of a view is: 1348 if it is none.
+    pub fn changed_column(&self, at: At) -> Result<(usize, usize), SqlError> {
+        if let At::Table(table, column) = at {
+            return Ok((table, column));
+        }
+        let name = self.name_of(at).map_or("", |(name, _)| name);
+        let refused = || SqlError::column_not_updatable(name);
+        let slot = self.value_of(at).as_ref().and_then(walk::slot);
+        let slot = slot.ok_or_else(refused)?;
+        let table = self.table_of_slot(slot).ok_or_else(refused)?;
+        let first = self.tables.get(table).map_or(0, |table| table.first_slot);
+        Ok((table, slot - first))
+    }
+
+    /// What the views demand of rows that are written through one of them, by WITH CHECK OPTION.
+    fn check_option(&self, view: &MergedView, forced: bool, conditions: &mut Vec<Expr>) {
+        if forced || view.check_option().is_some() {
+            conditions.extend(view.conditions.iter().cloned());
+        }
+        let cascades = forced || view.check_option() == Some(CheckOption::Cascaded);
+        for below in self.views.iter().filter(|below| below.within == view.text) {
+            self.check_option(below, cascades, conditions);
+        }
+    }
+}
+
+impl MergedView {
+    fn check_option(&self) -> Option<CheckOption> {
+        self.view.check_option
+    }
+}
+
+impl Planner<'_> {
+    /// The view of a block that is changed, and the only table below it. `None`: there are several.
+    pub(super) fn target_of_view(
+        &mut self,
+        from: &From,
+        view: &View,
+        alias: &str,
+        change: Change,
+    ) -> Result<Option<(usize, Arc<Table>)>, SqlError> {
+        let number = self.names().view_called(alias);
+        let number = number.filter(|_| view.updatable);
+        let number = number.ok_or_else(|| change.refuse(alias))?;
+        match from.leaves.as_slice() {
+            [leaf] => match &leaf.input {
+                LeafInput::Stored(table) => Ok(Some((number, Arc::clone(table)))),
+                LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
+                LeafInput::Derived(..) | LeafInput::Working(_) | LeafInput::Json(_) => {
+                    Err(change.refuse(alias))
+                }
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// Notes that rows of a table are changed through a view.
+    pub(super) fn note_view_written(
+        &mut self,
+        number: usize,
+        leaf: usize,
+        change: Change,
+    ) -> Result<(), SqlError> {
+        let names = self.names();
+        let (Some(view), Some(table)) = (names.views.get(number), names.tables.get(leaf)) else {
+            return Err(SqlError::internal("a view that is not there is changed"));
+        };
+        let alias = view.alias.clone();
+        if !view.view.updatable {
+            return Err(change.refuse(&alias));
+        }
+        let definition = Arc::clone(&view.view);
+        let mut conditions = Vec::new();
+        if change != Change::Delete {
+            names.check_option(view, false, &mut conditions);
+        }
+        let (slots, stored) = (table.slots(), table.table.clone());
+        let table_alias = table.alias.clone();
+        for condition in &mut conditions {
+            let mut inside = true;
+            walk::slots(condition, &mut |slot| inside &= slots.contains(&slot));
+            if !inside {
+                return Err(SqlError::not_supported(
+                    "WITH CHECK OPTION with other tables or subqueries",
+                ));
+            }
+            by_position(condition, slots.start);
+        }
+        for used in self.views.iter_mut().filter(|used| used.alias == alias) {
+            used.writes = true;
+        }
+        let Some(stored) = stored else {
+            return Err(change.refuse(&alias));
+        };
+        self.note_written(&stored, &table_alias);
+        if !conditions.is_empty() {
+            self.view_demands.push((
+                stored.id,
+                ViewDemand {
+                    view: definition,
+                    conditions,
+                },
+            ));
+        }
+        Ok(())
+    }
+
+    /// The columns of a table that an INSERT into a view names, by `target_columns` of the view's:
+    /// 1471 if some column of the view is none of the table's.
+    pub(super) fn columns_behind(
+        &mut self,
+        number: usize,
+        columns: &[usize],
+    ) -> Result<Vec<usize>, SqlError> {
+        let names = self.names();
+        let mut behind = Vec::with_capacity(columns.len());
+        for &column in columns {
+            behind.push(names.changed_column(At::View(number, column))?.1);
+        }
+        let view = names.views.get(number);
+        let count = view.map_or(0, |view| view.columns.len());
+        let mut all = Vec::with_capacity(count);
+        for column in 0..count {
+            match names.changed_column(At::View(number, column)) {
+                Ok((_, position)) if !all.contains(&position) => all.push(position),
+                Ok(_) | Err(_) => {
+                    let alias = view.map_or("", |view| view.alias.as_str());
+                    return Err(Change::Insert.refuse(alias));
+                }
+            }
+        }
+        Ok(behind)
+    }
+}
+
+/// Has an expression read the values of a row instead of slots that begin there.
+fn by_position(expr: &mut Expr, first: usize) {
+    if let Expr::Column { slot, .. } = expr {
+        let position = (*slot as usize).saturating_sub(first);
+        *slot = u32::try_from(position).unwrap_or(u32::MAX);
+        return;
+    }
+    visit_operands_mut(expr, &mut |operand| by_position(operand, first));
+}
