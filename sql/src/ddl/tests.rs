@@ -124,11 +124,6 @@ fn what_is_not_there_is_refused_by_name() {
             "CREATE TABLE e (a INT, b INT AS (DEFAULT(a)))",
             "DEFAULT() in table definitions",
         ),
-        ("CREATE TABLE e (a INT INVISIBLE)", "INVISIBLE columns"),
-        (
-            "CREATE TABLE e (a INT, KEY ((a + 1)))",
-            "indexes on expressions",
-        ),
         (
             "CREATE TABLE e (a INT) PARTITION BY HASH (a)",
             "PARTITION BY",
