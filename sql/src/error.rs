@@ -412,8 +412,10 @@ errors! {
     3821 b"HY000" check_constraint_not_found(name) "Check constraint '{name}' is not found in the table.";
     3822 b"HY000" duplicate_check(name) "Duplicate check constraint name '{name}'.";
     3823 b"HY000" check_of_foreign_key(column, name, key) "Column '{column}' cannot be used in a check constraint '{name}': needed in a foreign key constraint '{key}' referential action.";
+    3853 b"22032" json_object_required(argument, function) "Invalid JSON type in argument {argument} to function {function}; an object is required.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
     3887 b"HY000" regexp_invalid_group_name() "A capture group has an invalid name.";
+    3934 b"HY000" json_schema_failed(document, keyword, schema) "The JSON document location '{document}' failed requirement '{keyword}' at JSON Schema location '{schema}'.";
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3941 b"HY000" enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";

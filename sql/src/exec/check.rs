@@ -70,7 +70,9 @@ pub(crate) fn check_values(
     context: &mut EvalContext<'_>,
 ) -> Result<(), SqlError> {
     for (name, condition) in &demands.checks {
+        let checking = std::mem::replace(&mut context.checking, true);
         let broken = is_false(condition, row, context);
+        context.checking = checking;
         // What fails in strict mode, such as a division by zero, breaks it, too.
         let lost = context.check_losses();
         match broken {

@@ -220,6 +220,8 @@ pub struct EvalContext<'a> {
     pub ignore: bool,
     /// INSERT tells only once of each column that cannot be NULL or has no default.
     pub tells_once: bool,
+    /// A CHECK constraint is evaluated: what JSON_SCHEMA_VALID finds is told.
+    pub checking: bool,
     /// The statement has slept: before its next row it looks whether it must stop.
     pub slept: bool,
     /// The function that made the last JSON document, for error texts; empty if it is a column's.
@@ -274,6 +276,7 @@ impl<'a> EvalContext<'a> {
             storing: false,
             ignore: false,
             tells_once: false,
+            checking: false,
             slept: false,
             document_of: "",
             labour: 0,

@@ -3,11 +3,13 @@
 mod atom;
 mod parse;
 mod path;
+mod schema;
 mod seek;
 
 pub use atom::{atom, plain};
-pub use parse::{Flaw, parse};
+pub use parse::{Flaw, parse, read};
 pub use path::{Leg, Path};
+pub use schema::{Failure, Written, check as check_schema};
 pub use seek::{Step, insert_at, part, path_text, places, seek, update};
 
 use crate::error::SqlError;

@@ -1,7 +1,7 @@
 //! JSON from its text, with the words and places of MySQL's errors.
 
 use cohort_engine::types::json::{DEPTH_MAX, Key, Scalar, Tree};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 /// Why a text is no JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +14,50 @@ pub enum Flaw {
 
 const INVALID_VALUE: &str = "Invalid value.";
 
+/// What a text is read into.
+pub trait Built: Sized {
+    /// A scalar.
+    fn scalar(scalar: Scalar<'static>) -> Self;
+    /// An array.
+    fn array(elements: Vec<Self>) -> Self;
+    /// An object, its members as they are written.
+    fn object(members: Vec<(String, Self)>) -> Self;
+}
+
+impl Built for Tree {
+    fn scalar(scalar: Scalar<'static>) -> Tree {
+        Tree::Scalar(scalar)
+    }
+    fn array(elements: Vec<Tree>) -> Tree {
+        Tree::Array(elements)
+    }
+    /// The last one of several of a name counts.
+    fn object(members: Vec<(String, Tree)>) -> Tree {
+        let members = members.into_iter();
+        Tree::Object(
+            members
+                .map(|(key, value)| (Key::from(key), value))
+                .collect(),
+        )
+    }
+}
+
 /// The document that a text is.
 pub fn parse(text: &str) -> Result<Tree, Flaw> {
+    read(text)
+}
+
+/// The same in another form.
+pub fn read<B: Built>(text: &str) -> Result<B, Flaw> {
     let mut reader = Reader { text, at: 0 };
     reader.skip_spaces();
     if reader.peek().is_none() {
         return Err(reader.flaw("The document is empty."));
     }
-    let tree = reader.value(0)?;
+    let built = reader.value(0)?;
     reader.skip_spaces();
     match reader.peek() {
-        None => Ok(tree),
+        None => Ok(built),
         Some(_) => Err(reader.flaw("The document root must not be followed by other values.")),
     }
 }
@@ -53,32 +86,32 @@ impl<'a> Reader<'a> {
     }
 
     /// A value inside so many arrays and objects.
-    fn value(&mut self, depth: usize) -> Result<Tree, Flaw> {
+    fn value<B: Built>(&mut self, depth: usize) -> Result<B, Flaw> {
         match self.peek() {
             Some(b'n') => self.word("null", Scalar::Null),
             Some(b't') => self.word("true", Scalar::Bool(true)),
             Some(b'f') => self.word("false", Scalar::Bool(false)),
-            Some(b'"') => Ok(Tree::Scalar(Scalar::Text(Cow::Owned(self.string()?)))),
+            Some(b'"') => Ok(B::scalar(Scalar::Text(Cow::Owned(self.string()?)))),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             _ => self.number(),
         }
     }
 
-    fn word(&mut self, word: &str, value: Scalar<'static>) -> Result<Tree, Flaw> {
+    fn word<B: Built>(&mut self, word: &str, value: Scalar<'static>) -> Result<B, Flaw> {
         for byte in word.bytes() {
             if !self.eat(byte) {
                 return Err(self.flaw(INVALID_VALUE));
             }
         }
-        Ok(Tree::Scalar(value))
+        Ok(B::scalar(value))
     }
 
-    fn object(&mut self, depth: usize) -> Result<Tree, Flaw> {
+    fn object<B: Built>(&mut self, depth: usize) -> Result<B, Flaw> {
         self.open(depth)?;
-        let mut members = BTreeMap::new();
+        let mut members = Vec::new();
         if self.eat(b'}') {
-            return Ok(Tree::Object(members));
+            return Ok(B::object(members));
         }
         loop {
             if self.peek() != Some(b'"') {
@@ -90,12 +123,10 @@ impl<'a> Reader<'a> {
                 return Err(self.flaw("Missing a colon after a name of object member."));
             }
             self.skip_spaces();
-            // The last one of several of a name counts.
-            let value = self.value(depth + 1)?;
-            members.insert(Key::from(key), value);
+            members.push((key, self.value(depth + 1)?));
             self.skip_spaces();
             if self.eat(b'}') {
-                return Ok(Tree::Object(members));
+                return Ok(B::object(members));
             }
             if !self.eat(b',') {
                 return Err(self.flaw("Missing a comma or '}' after an object member."));
@@ -104,17 +135,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Tree, Flaw> {
+    fn array<B: Built>(&mut self, depth: usize) -> Result<B, Flaw> {
         self.open(depth)?;
         let mut elements = Vec::new();
         if self.eat(b']') {
-            return Ok(Tree::Array(elements));
+            return Ok(B::array(elements));
         }
         loop {
             elements.push(self.value(depth + 1)?);
             self.skip_spaces();
             if self.eat(b']') {
-                return Ok(Tree::Array(elements));
+                return Ok(B::array(elements));
             }
             if !self.eat(b',') {
                 return Err(self.flaw("Missing a comma or ']' after an array element."));
@@ -218,7 +249,7 @@ impl<'a> Reader<'a> {
         self.at - start
     }
 
-    fn number(&mut self) -> Result<Tree, Flaw> {
+    fn number<B: Built>(&mut self) -> Result<B, Flaw> {
         let start = self.at;
         let negative = self.eat(b'-');
         if !self.eat(b'0') && self.digits() == 0 {
@@ -247,10 +278,10 @@ impl<'a> Reader<'a> {
             (false, _) => None,
         };
         if let Some(scalar) = scalar {
-            return Ok(Tree::Scalar(scalar));
+            return Ok(B::scalar(scalar));
         }
         match digits.parse::<f64>() {
-            Ok(x) if x.is_finite() => Ok(Tree::Scalar(Scalar::Double(x))),
+            Ok(x) if x.is_finite() => Ok(B::scalar(Scalar::Double(x))),
             _ => Err(Flaw::Invalid(
                 "Number too big to be stored in double.",
                 start,

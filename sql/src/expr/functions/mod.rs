@@ -476,8 +476,6 @@ const MISSING: &[&str] = &[
     "compress",
     "uncompress",
     "uncompressed_length",
-    "json_schema_valid",
-    "json_schema_validation_report",
     "json_table",
     "load_file",
     "aes_encrypt",

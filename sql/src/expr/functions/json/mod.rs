@@ -6,6 +6,7 @@ mod column;
 mod make;
 mod merge;
 mod read;
+mod schema;
 mod search;
 mod value;
 
@@ -74,6 +75,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
         json_or_null,
         |args, context| merge::preserve(args, "json_merge_preserve", context),
     ),
+    function("json_schema_valid", (2, 2), truth_or_null, schema::valid),
+    function(
+        "json_schema_validation_report",
+        (2, 2),
+        json_or_null,
+        schema::report,
+    ),
     function("json_merge_patch", (2, MANY), json_or_null, merge::patch),
 ];
 
@@ -106,6 +114,10 @@ fn number(_: &Typing<'_>) -> ExprType {
 
 fn boolean(typing: &Typing<'_>) -> ExprType {
     ExprType::boolean().nullable_if(typing.nullable())
+}
+
+fn truth_or_null(_: &Typing<'_>) -> ExprType {
+    ExprType::boolean().or_null()
 }
 
 fn text(length: u32) -> ExprType {
@@ -239,11 +251,12 @@ fn wants_all(
 }
 
 /// Functions whose values are truths.
-const TRUTHS: [&str; 8] = [
+const TRUTHS: [&str; 9] = [
     "isnull",
     "json_contains",
     "json_contains_path",
     "json_overlaps",
+    "json_schema_valid",
     "json_valid",
     "member of",
     "regexp_like",
