@@ -48,6 +48,8 @@ def write(server, state):
                         ("UPDATE t SET n = n + 1 WHERE id = %s", (key,)),
                         ("UPDATE t SET s = %s WHERE id BETWEEN %s AND %s", (text, key, key + 3)),
                         ("DELETE FROM t WHERE id = %s", (key,)),
+                        ("UPDATE low SET n = n + 1 WHERE id = %s", (key,)),
+                        ("REPLACE INTO low (s, n, id) VALUES (%s, 3, %s)", (text, key % 20)),
                         ("INSERT INTO child VALUES (%s, %s)", (key, (key + 1) % KEYS)),
                         ("REPLACE INTO docs VALUES (%s, %s)", (key, document(text))),
                         ("UPDATE docs SET j = JSON_SET(j, '$.n', %s) WHERE id = %s", (key, key + 1)),
@@ -110,6 +112,7 @@ def main():
         setup.execute("CREATE TABLE app.child (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) "
                       "REFERENCES app.t (id) ON DELETE CASCADE)")
         setup.execute("CREATE TABLE app.docs (id INT PRIMARY KEY, j JSON)")
+        setup.execute("CREATE VIEW app.low AS SELECT id, n, s FROM app.t WHERE id < 20 WITH CHECK OPTION")
         state = {"killed": False, "failures": []}
         threads = [threading.Thread(target=write, args=(server, state)) for _ in range(CLIENTS)]
         for thread in threads:

@@ -30,8 +30,10 @@ pub struct View {
     pub check_option: Option<CheckOption>,
     /// Whether its rows are rows of tables, so that a statement can read these tables in its place.
     pub mergeable: bool,
-    /// Whether its rows can be changed.
+    /// Whether a statement that changes its rows can change those of its tables.
     pub updatable: bool,
+    /// Whether one of its columns is nothing but a column of a table.
+    pub has_table_column: bool,
     /// @@character_set_client of its author.
     pub character_set_client: String,
     /// @@collation_connection of its author, in which its strings are that say nothing else.

@@ -53,7 +53,7 @@ fn row(view: &View) -> Vec<super::Value> {
         text(&view.name),
         text(&view.query.text),
         text(check),
-        yes_no(view.updatable),
+        yes_no(view.updatable && view.has_table_column),
         text(format!("{user}@{host}")),
         text(if view.invoker { "INVOKER" } else { "DEFINER" }),
         text(&view.character_set_client),

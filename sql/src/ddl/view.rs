@@ -103,6 +103,7 @@ pub fn define(
         check_option: create.check_option,
         mergeable: draft.mergeable,
         updatable,
+        has_table_column: draft.has_table_column,
         character_set_client: client_charset.to_string(),
         collation_connection,
         created: table::created(ctx),

@@ -27,6 +27,8 @@ pub struct ViewDraft {
     pub mergeable: bool,
     /// Whether its rows can be changed.
     pub updatable: bool,
+    /// Whether one of its columns is nothing but a column of a table.
+    pub has_table_column: bool,
     /// The stored tables it reads.
     pub tables: Vec<TableUse>,
     /// Its tables and views: databases and names.
@@ -82,7 +84,8 @@ pub fn define_view(
         query: text,
         columns,
         mergeable,
-        updatable: block.is_some_and(is_updatable),
+        updatable: block.is_some_and(|block| is_updatable(block, query, &planner)),
+        has_table_column: block.is_some_and(has_table_column),
         tables: planner.tables,
         uses: meanings.uses(),
         warnings: planner.warnings,
@@ -113,22 +116,19 @@ fn only_block(query: &Query) -> Option<&Block> {
     }
 }
 
-/// Whether MySQL takes its rows for some that can be changed: a column is one of a table, there is no
-/// outer join, and its conditions do not read its tables, too. (Of a derived table nothing can be
-/// changed in the end.)
-fn is_updatable(block: &Block) -> bool {
-    let is_system = |source: &super::Source| matches!(source.input, Input::Virtual(_));
-    let joined_outside = |source: &super::Source| source.outer_join.is_some();
-    let mut sources = block.sources.iter();
-    if !is_mergeable(block) || sources.any(|s| is_system(s) || joined_outside(s)) {
+/// Whether the rows of a view can be changed: no table of it is the inner one of an outer join, or a
+/// view whose rows cannot be changed, and its conditions do not read its tables, too. (Of a derived
+/// table nothing can be changed in the end.)
+fn is_updatable(block: &Block, query: &ast::Query, planner: &Planner<'_>) -> bool {
+    let ast::SetExpr::Select(select) = query.body.as_ref() else {
         return false;
-    }
-    let of_table = |slot: usize| {
-        let mut sources = block.sources.iter();
-        sources.any(|s| (s.first_slot..s.first_slot + s.columns).contains(&slot))
     };
-    let mut output = block.output.iter();
-    if !output.any(|item| walk::slot(&item.expr).is_some_and(of_table)) {
+    let is_system = |source: &super::Source| matches!(source.input, Input::Virtual(_));
+    let fixed = |table: &ast::TableWithJoins| is_fixed(table, planner);
+    if !is_mergeable(block)
+        || block.sources.iter().any(is_system)
+        || select.from.iter().any(fixed)
+    {
         return false;
     }
     let tables: Vec<TableId> = block
@@ -148,4 +148,36 @@ fn is_updatable(block: &Block) -> bool {
         });
     }
     !reads
+}
+
+/// Whether there is an outer join in it, or a view whose rows cannot be changed.
+fn is_fixed(table: &ast::TableWithJoins, planner: &Planner<'_>) -> bool {
+    use ast::JoinOperator as J;
+    let of_factor = |factor: &ast::TableFactor| match factor {
+        ast::TableFactor::Table { name, .. } => planner
+            .view_named(name)
+            .is_some_and(|view| !view.updatable),
+        ast::TableFactor::NestedJoin {
+            table_with_joins, ..
+        } => is_fixed(table_with_joins, planner),
+        _ => false,
+    };
+    let is_outer = |join: &ast::Join| {
+        matches!(
+            join.join_operator,
+            J::Left(_) | J::LeftOuter(_) | J::Right(_) | J::RightOuter(_)
+        )
+    };
+    let mut joins = table.joins.iter();
+    of_factor(&table.relation) || joins.any(|join| is_outer(join) || of_factor(&join.relation))
+}
+
+/// Whether a column is one of a table.
+fn has_table_column(block: &Block) -> bool {
+    let of_table = |slot: usize| {
+        let mut sources = block.sources.iter();
+        sources.any(|s| (s.first_slot..s.first_slot + s.columns).contains(&slot))
+    };
+    let mut output = block.output.iter();
+    output.any(|item| walk::slot(&item.expr).is_some_and(of_table))
 }
