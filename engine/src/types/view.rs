@@ -32,8 +32,9 @@ pub struct View {
     pub mergeable: bool,
     /// Whether a statement that changes its rows can change those of its tables.
     pub updatable: bool,
-    /// Whether one of its columns is nothing but a column of a table.
-    pub has_table_column: bool,
+    /// What information_schema says of that: no, if all its columns are computed, or its conditions
+    /// read its tables, too.
+    pub shown_updatable: bool,
     /// @@character_set_client of its author.
     pub character_set_client: String,
     /// @@collation_connection of its author, in which its strings are that say nothing else.

@@ -53,7 +53,7 @@ fn row(view: &View) -> Vec<super::Value> {
         text(&view.name),
         text(&view.query.text),
         text(check),
-        yes_no(view.updatable && view.has_table_column),
+        yes_no(view.shown_updatable),
         text(format!("{user}@{host}")),
         text(if view.invoker { "INVOKER" } else { "DEFINER" }),
         text(&view.character_set_client),

@@ -85,7 +85,7 @@ pub fn define(
         algorithm = ViewAlgorithm::Undefined;
     }
     let updatable = draft.updatable && algorithm != ViewAlgorithm::TempTable;
-    if create.check_option.is_some() && !updatable {
+    if create.check_option.is_some() && !(updatable && draft.has_table_column) {
         return Err(SqlError::check_option_of_fixed_view(&database, &name));
     }
     Ok(View {
@@ -103,7 +103,7 @@ pub fn define(
         check_option: create.check_option,
         mergeable: draft.mergeable,
         updatable,
-        has_table_column: draft.has_table_column,
+        shown_updatable: updatable && draft.has_table_column && !draft.reads_itself,
         character_set_client: client_charset.to_string(),
         collation_connection,
         created: table::created(ctx),

@@ -29,6 +29,8 @@ pub struct ViewDraft {
     pub updatable: bool,
     /// Whether one of its columns is nothing but a column of a table.
     pub has_table_column: bool,
+    /// Whether its conditions read its own tables, too.
+    pub reads_itself: bool,
     /// The stored tables it reads.
     pub tables: Vec<TableUse>,
     /// Its tables and views: databases and names.
@@ -86,6 +88,7 @@ pub fn define_view(
         mergeable,
         updatable: block.is_some_and(|block| is_updatable(block, query, &planner)),
         has_table_column: block.is_some_and(has_table_column),
+        reads_itself: block.is_some_and(reads_itself),
         tables: planner.tables,
         uses: meanings.uses(),
         warnings: planner.warnings,
@@ -117,20 +120,18 @@ fn only_block(query: &Query) -> Option<&Block> {
 }
 
 /// Whether the rows of a view can be changed: no table of it is the inner one of an outer join, or a
-/// view whose rows cannot be changed, and its conditions do not read its tables, too. (Of a derived
-/// table nothing can be changed in the end.)
+/// view whose rows cannot be changed. (Of a derived table nothing can be changed in the end.)
 fn is_updatable(block: &Block, query: &ast::Query, planner: &Planner<'_>) -> bool {
     let ast::SetExpr::Select(select) = query.body.as_ref() else {
         return false;
     };
     let is_system = |source: &super::Source| matches!(source.input, Input::Virtual(_));
     let fixed = |table: &ast::TableWithJoins| is_fixed(table, planner);
-    if !is_mergeable(block)
-        || block.sources.iter().any(is_system)
-        || select.from.iter().any(fixed)
-    {
-        return false;
-    }
+    is_mergeable(block) && !block.sources.iter().any(is_system) && !select.from.iter().any(fixed)
+}
+
+/// Whether its conditions read one of its tables, too.
+fn reads_itself(block: &Block) -> bool {
     let tables: Vec<TableId> = block
         .sources
         .iter()
@@ -147,16 +148,16 @@ fn is_updatable(block: &Block, query: &ast::Query, planner: &Planner<'_>) -> boo
             }
         });
     }
-    !reads
+    reads
 }
 
 /// Whether there is an outer join in it, or a view whose rows cannot be changed.
 fn is_fixed(table: &ast::TableWithJoins, planner: &Planner<'_>) -> bool {
     use ast::JoinOperator as J;
     let of_factor = |factor: &ast::TableFactor| match factor {
-        ast::TableFactor::Table { name, .. } => planner
-            .view_named(name)
-            .is_some_and(|view| !view.updatable),
+        ast::TableFactor::Table { name, .. } => {
+            planner.view_named(name).is_some_and(|view| !view.updatable)
+        }
         ast::TableFactor::NestedJoin {
             table_with_joins, ..
         } => is_fixed(table_with_joins, planner),

@@ -222,7 +222,7 @@ fn view(name: &str, text: &str) -> View {
         check_option: None,
         mergeable: true,
         updatable: true,
-        has_table_column: true,
+        shown_updatable: true,
         character_set_client: "utf8mb4".to_owned(),
         collation_connection: Collation::Utf8mb40900AiCi,
         created: 1,
