@@ -186,6 +186,7 @@ errors! {
     1287 b"HY000" deprecated_calc_found_rows() "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two separate queries instead.";
     1288 b"HY000" not_updatable(table, statement) "The target table {table} of the {statement} is not updatable";
     1291 b"HY000" duplicated_member(column, text, kind) "Column '{column}' has duplicated value '{text}' in {kind}";
+    1287 b"HY000" deprecated_on_empty_after_on_error() "Specifying an ON EMPTY clause after the ON ERROR clause in a JSON_TABLE column definition is deprecated syntax and will be removed in a future release. Specify ON EMPTY before ON ERROR instead.";
     1287 b"HY000" deprecated_json_merge() "'JSON_MERGE' is deprecated and will be removed in a future release. Please use JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead";
     1292 b"22007" truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
@@ -358,6 +359,11 @@ errors! {
     3602 b"HY000" grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    3665 b"22035" missing_json_table_value(column) "Missing value for JSON_TABLE column '{column}'";
+    3666 b"2203F" no_scalar_for_json_table(column) "Can't store an array or an object in the scalar JSON_TABLE column '{column}'";
+    3667 b"42000" table_function_without_alias() "Every table function must have an alias";
+    3669 b"22003" json_table_out_of_range(column) "Value is out of range for JSON_TABLE's column '{column}'";
+    3670 b"42000" too_many_nested_paths(max, table) "More than supported {max} NESTED PATHs were found in JSON_TABLE '{table}'";
     3966 b"22035" missing_json_value(function) "No value was found by '{function}' on the specified path.";
     3967 b"22034" several_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
@@ -492,6 +498,8 @@ impl SqlError {
     pub const STORAGE_FAILED: u16 = 1030;
     /// A number is out of its type's range.
     pub const OUT_OF_RANGE: u16 = 1690;
+    /// 1292: a date or time, or another value, that is not all there.
+    pub const INCORRECT_VALUE: u16 = 1292;
 
     /// Whether KILL or a time limit has stopped the statement.
     #[must_use]

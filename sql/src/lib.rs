@@ -5,6 +5,7 @@ mod advice;
 mod catalog;
 mod collations;
 mod command;
+mod data_type;
 mod ddl;
 mod defaults;
 mod error;

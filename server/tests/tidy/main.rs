@@ -52,6 +52,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "warnings",
             ],
             &["command", "expr"],
+            &["data_type"],
             &["parse"],
             &["variables"],
             &["expr_text"],

@@ -22,6 +22,8 @@ pub struct Cursor<'a> {
     source: &'a [u8],
     tokens: Vec<Token>,
     at: usize,
+    /// Where the text ends that the tokens are of.
+    end: usize,
     /// Where the last look was, and how often there was one without a step.
     looked: Cell<(usize, u32)>,
     mode: Mode,
@@ -40,10 +42,17 @@ impl<'a> Cursor<'a> {
     /// At the first token of a statement.
     #[must_use]
     pub fn new(source: &'a [u8], mode: Mode) -> Cursor<'a> {
+        let tokens = Lexer::tokens(source, mode);
+        Cursor::of_part(source, mode, tokens, source.len())
+    }
+    /// At the first of some tokens of a statement, behind which is a place of it.
+    #[must_use]
+    pub fn of_part(source: &'a [u8], mode: Mode, tokens: Vec<Token>, end: usize) -> Cursor<'a> {
         Cursor {
             source,
-            tokens: Lexer::tokens(source, mode),
+            tokens,
             at: 0,
+            end,
             looked: Cell::default(),
             mode,
         }
@@ -61,7 +70,7 @@ impl<'a> Cursor<'a> {
         assert!(looks < LOOKS_MAX, "a parser does not get on");
         self.looked.set((self.at, looks));
         let token = self.tokens.get(self.at + ahead).copied();
-        token.unwrap_or_else(|| end_token(self.source.len()))
+        token.unwrap_or_else(|| end_token(self.end))
     }
     /// Steps over a token and returns it; at the end, the end again.
     pub fn next(&mut self) -> Token {

@@ -2,15 +2,16 @@
 
 use super::{
     convert,
-    syntax::{ColumnSyntax, DefaultSyntax, TypeSyntax},
+    syntax::{ColumnSyntax, DefaultSyntax},
 };
 use crate::{
+    data_type::{check_member, check_varchar, text_for},
     error::SqlError,
     expr::{SqlMode, Statement},
     warnings::Warnings,
 };
 use cohort_engine::types::{
-    Collation, Column, ColumnType, Members, Value,
+    Collation, Column, ColumnType, Value,
     schema::{DefaultValue, Visibility},
 };
 
@@ -80,33 +81,27 @@ pub(super) fn define(
     if !is_proper(name) {
         return Err(SqlError::wrong_column_name(name));
     }
-    warn(syntax, warnings);
+    syntax.data_type.warn(warnings);
     check_generated(syntax)?;
-    let (ty, collation, explicit_collation) = typed(syntax, table)?;
-    check_members(syntax, collation, session, warnings)?;
+    let strict = session.sql_mode.has(SqlMode::STRICT);
+    let typed = syntax.data_type.column(name, table, strict, warnings)?;
+    let ty = typed.ty;
     if syntax.auto_increment && !ty.is_integer() {
         return Err(SqlError::wrong_column_specifier(name));
     }
     // AUTO_INCREMENT is NOT NULL, whatever is written.
     let nullable = !syntax.auto_increment && syntax.nullable.unwrap_or(true);
     let mut column = Column {
-        unsigned: syntax.unsigned || syntax.zerofill,
-        zerofill: syntax.zerofill,
         nullable,
         auto_increment: syntax.auto_increment,
         on_update_now: on_update(syntax, ty)?,
-        collation,
         comment: comment(&syntax.comment, name)?,
-        display_width: syntax.display_width,
-        explicit_collation,
-        members: Members::new(syntax.members.clone()),
-        real_digits: syntax.real_digits,
         generated: syntax.generated.clone(),
         visibility: match syntax.visible {
             true => Visibility::Visible,
             false => Visibility::Invisible,
         },
-        ..Column::new(name, ty)
+        ..typed
     };
     column.default = match &syntax.default {
         Some(_) if syntax.auto_increment && syntax.default != Some(DefaultSyntax::Null) => {
@@ -141,100 +136,6 @@ fn check_generated(syntax: &ColumnSyntax) -> Result<(), SqlError> {
     Err(SqlError::wrong_usage(clause, "generated column"))
 }
 
-/// What may be wrong with the members of an ENUM or SET: too many, or two that are equal.
-fn check_members(
-    syntax: &ColumnSyntax,
-    collation: Collation,
-    session: &Statement<'_>,
-    warnings: &mut Warnings,
-) -> Result<(), SqlError> {
-    const ENUM_MAX: usize = 65_535;
-    const SET_MAX: usize = 64;
-    const LENGTH_MAX: usize = 255;
-    let (name, members) = (&syntax.name, &syntax.members);
-    let kind = match syntax.ty {
-        TypeSyntax::Enum => "ENUM",
-        TypeSyntax::Set => "SET",
-        TypeSyntax::Complete(_) | TypeSyntax::TextFor(_) => return Ok(()),
-    };
-    if kind == "SET"
-        && let Some(text) = members.iter().find(|text| text.contains(','))
-    {
-        return Err(SqlError::illegal_set_member(text));
-    }
-    if kind == "SET" && members.len() > SET_MAX {
-        return Err(SqlError::too_many_set_members(name));
-    }
-    if members.len() > ENUM_MAX {
-        return Err(SqlError::too_many_enum_members(name));
-    }
-    if members.iter().any(|text| text.chars().count() > LENGTH_MAX) {
-        return Err(SqlError::member_too_long(name));
-    }
-    let mut seen = std::collections::HashMap::new();
-    let mut twice = Vec::new();
-    for (position, text) in members.iter().enumerate() {
-        check_member(text, collation)?;
-        let mut key = Vec::new();
-        collation.sort_key(text.as_bytes(), &mut key);
-        if let Some(before) = seen.insert(key, position) {
-            twice.push(before);
-        }
-    }
-    twice.sort_unstable();
-    for text in twice
-        .into_iter()
-        .filter_map(|position| members.get(position))
-    {
-        let error = SqlError::duplicated_member(name, text, kind);
-        if session.sql_mode.has(SqlMode::STRICT) {
-            return Err(error);
-        }
-        warnings.note(error);
-    }
-    Ok(())
-}
-
-/// MySQL makes question marks of what a character set does not have.
-fn check_member(text: &str, collation: Collation) -> Result<(), SqlError> {
-    let charset = collation.charset();
-    match charset.foreign_at(text.as_bytes()) {
-        Some(_) => Err(SqlError::not_supported(format_args!(
-            "a member '{text}' that {} does not have",
-            charset.name()
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// Notes about what MySQL calls deprecated.
-fn warn(syntax: &ColumnSyntax, warnings: &mut Warnings) {
-    if syntax.zerofill {
-        warnings.warn(SqlError::deprecated_zerofill());
-    }
-    if syntax.display_width.is_some() && !syntax.bool {
-        warnings.warn(SqlError::deprecated_display_width());
-    }
-    if syntax.real_digits.is_some() {
-        warnings.warn(SqlError::deprecated_real_digits());
-    }
-    let is_exact = |ty| matches!(ty, ColumnType::Decimal { .. });
-    let is_real = |ty| is_exact(ty) || matches!(ty, ColumnType::Float | ColumnType::Double);
-    if syntax.unsigned && matches!(syntax.ty, TypeSyntax::Complete(ty) if is_real(ty)) {
-        warnings.warn(SqlError::deprecated_unsigned());
-    }
-    if syntax.year_width {
-        warnings.warn(SqlError::deprecated("YEAR(4)", "YEAR"));
-    }
-    syntax.charset.warn(warnings);
-    if syntax.binary {
-        warnings.warn(SqlError::deprecated(
-            "BINARY as attribute of a type",
-            "a CHARACTER SET clause with _bin collation",
-        ));
-    }
-}
-
 /// The same about a column that another table has.
 pub(super) fn warn_of(column: &Column, warnings: &mut Warnings) {
     if column.real_digits.is_some() {
@@ -242,55 +143,6 @@ pub(super) fn warn_of(column: &Column, warnings: &mut Warnings) {
     }
     if column.zerofill {
         warnings.warn(SqlError::deprecated_zerofill());
-    }
-}
-
-/// The type, the collation and whether the latter was asked for.
-fn typed(
-    syntax: &ColumnSyntax,
-    table: Collation,
-) -> Result<(ColumnType, Collation, bool), SqlError> {
-    let wanted = syntax.charset.resolve()?;
-    let is_string = match syntax.ty {
-        TypeSyntax::Complete(ty) => ty.has_collation(),
-        TypeSyntax::TextFor(_) | TypeSyntax::Enum | TypeSyntax::Set => true,
-    };
-    let collation = if !is_string || syntax.bytes {
-        Collation::Binary
-    } else if syntax.binary {
-        wanted.unwrap_or(table).charset().bin_collation()
-    } else {
-        wanted.unwrap_or(table)
-    };
-    let has_members = matches!(syntax.ty, TypeSyntax::Enum | TypeSyntax::Set);
-    let is_shown = has_members || !collation.is_binary();
-    let explicit = is_string && !syntax.bytes && wanted.is_some() && is_shown;
-    let char_bytes = collation.max_char_bytes();
-    let ty = match syntax.ty {
-        TypeSyntax::TextFor(length) => text_for(&syntax.name, length, char_bytes)?,
-        TypeSyntax::Complete(ty) => ty,
-        // 0 is the number of what is no member.
-        TypeSyntax::Enum => ColumnType::Enum(if syntax.members.len() < 256 { 1 } else { 2 }),
-        TypeSyntax::Set => ColumnType::Set(match syntax.members.len().div_ceil(8) {
-            bytes @ ..5 => u8::try_from(bytes).unwrap_or(8),
-            _ => 8,
-        }),
-    };
-    check_varchar(&syntax.name, ty, collation)?;
-    if let (ColumnType::Json, Some(wanted)) = (ty, wanted)
-        && !wanted.is_binary()
-    {
-        let binary = Collation::Binary.name();
-        return Err(SqlError::collation_mismatch(wanted.name(), binary));
-    }
-    Ok((ty, collation, explicit))
-}
-
-fn check_varchar(name: &str, ty: ColumnType, collation: Collation) -> Result<(), SqlError> {
-    let max = 65_535 / collation.max_char_bytes();
-    match ty {
-        ColumnType::VarChar(length) if length > max => Err(SqlError::column_too_long(name, max)),
-        _ => Ok(()),
     }
 }
 
@@ -310,18 +162,6 @@ pub(super) fn convert(column: &mut Column, to: Collation) -> Result<(), SqlError
     }
     column.collation = to;
     Ok(())
-}
-
-/// TEXT(n): the smallest type that takes so many characters.
-fn text_for(name: &str, length: u64, char_bytes: u32) -> Result<ColumnType, SqlError> {
-    let width = match length.saturating_mul(u64::from(char_bytes)) {
-        0..=0xff => 1,
-        0x100..=0xffff => 2,
-        0x1_0000..=0xff_ffff => 3,
-        0x100_0000..=0xffff_ffff => 4,
-        _ => return Err(SqlError::display_width_too_big(name, u32::MAX)),
-    };
-    Ok(ColumnType::Text(width))
 }
 
 /// The digits of the types that CURRENT_TIMESTAMP goes with.

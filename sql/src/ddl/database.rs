@@ -4,9 +4,8 @@ use super::{
     DdlContext, Outcome,
     column::{check_length, is_proper},
     foreign_key,
-    syntax::CharsetSyntax,
 };
-use crate::{error::SqlError, output::Done};
+use crate::{data_type::CharsetSyntax, error::SqlError, output::Done};
 use cohort_engine::{
     txn::{Related, SchemaChange},
     types::{TableId, schema::Database},

@@ -1,14 +1,10 @@
 //! The syntax tree of schema changes.
 
 use crate::{
-    collations::{self, NamedCharset},
     command::{TableName, UserName},
-    error::SqlError,
-    warnings::Warnings,
+    data_type::{CharsetSyntax, DataType},
 };
-use cohort_engine::types::{
-    CheckOption, Collation, ColumnType, Generated, ReferentialAction, Value, ViewAlgorithm,
-};
+use cohort_engine::types::{CheckOption, Generated, ReferentialAction, Value, ViewAlgorithm};
 
 /// A schema change.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,39 +227,6 @@ impl ViewIntent {
     }
 }
 
-/// CHARACTER SET and COLLATE clauses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CharsetSyntax {
-    /// CHARACTER SET.
-    pub charset: Option<NamedCharset>,
-    /// COLLATE.
-    pub collation: Option<Collation>,
-}
-
-impl CharsetSyntax {
-    /// The collation that the clauses ask for: 1253 if they do not go together.
-    pub fn resolve(&self) -> Result<Option<Collation>, SqlError> {
-        let charset = self.charset.map(|named| named.charset);
-        match (charset, self.collation) {
-            (Some(charset), Some(collation)) if charset != collation.charset() => Err(
-                SqlError::collation_mismatch(collation.name(), charset.name()),
-            ),
-            (_, Some(collation)) => Ok(Some(collation)),
-            (Some(charset), None) => Ok(Some(charset.default_collation())),
-            (None, None) => Ok(None),
-        }
-    }
-    /// Notes that utf8mb3 was asked for, in MySQL's words for how it was.
-    pub fn warn(&self, warnings: &mut Warnings) {
-        if let Some(warning) = self.charset.and_then(|named| named.warning()) {
-            warnings.warn(warning);
-        }
-        if let Some(warning) = self.collation.and_then(collations::warning) {
-            warnings.warn(warning);
-        }
-    }
-}
-
 /// CREATE TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
@@ -322,40 +285,13 @@ pub struct TableOptions {
     pub others: Vec<(&'static str, String)>,
 }
 
-/// The type of a column, as far as it does not depend on its collation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TypeSyntax {
-    /// Any type that is complete. A string type's length is not checked yet.
-    Complete(ColumnType),
-    /// TEXT(n) or BLOB(n): the smallest type that takes n characters.
-    TextFor(u64),
-    /// ENUM; its width depends on how many members there are.
-    Enum,
-    /// SET, the same.
-    Set,
-}
-
 /// A column as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSyntax {
     /// Its name.
     pub name: String,
     /// Its type.
-    pub ty: TypeSyntax,
-    /// The members of an ENUM or SET.
-    pub members: Vec<String>,
-    /// M and D of FLOAT(M,D) and DOUBLE(M,D).
-    pub real_digits: Option<(u8, u8)>,
-    /// UNSIGNED.
-    pub unsigned: bool,
-    /// ZEROFILL.
-    pub zerofill: bool,
-    /// The width in `int(11)`; 1 for BOOL.
-    pub display_width: Option<u8>,
-    /// BOOL was written, which is `tinyint(1)`.
-    pub bool: bool,
-    /// YEAR(4) was written, which is YEAR.
-    pub year_width: bool,
+    pub data_type: DataType,
     /// NULL or NOT NULL.
     pub nullable: Option<bool>,
     /// DEFAULT.
@@ -366,12 +302,6 @@ pub struct ColumnSyntax {
     pub auto_increment: bool,
     /// ON UPDATE CURRENT_TIMESTAMP, with this many digits.
     pub on_update: Option<u8>,
-    /// BINARY, VARBINARY and BLOB: bytes, whatever the table's character set is.
-    pub bytes: bool,
-    /// The attribute BINARY: the `_bin` collation.
-    pub binary: bool,
-    /// CHARACTER SET and COLLATE.
-    pub charset: CharsetSyntax,
     /// COMMENT.
     pub comment: String,
     /// Not INVISIBLE.

@@ -15,6 +15,7 @@ mod foreign_key;
 mod generated;
 mod insert;
 mod joined;
+mod json_table;
 mod key;
 pub(crate) mod memory;
 mod patience;

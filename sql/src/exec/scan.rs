@@ -5,6 +5,7 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     block::{BlockRun, Each},
     derived::{self, Rows},
+    json_table,
     key::{self, Ranges},
     memory::Memory,
 };
@@ -219,6 +220,9 @@ impl<'b> BlockRun<'b> {
                 shared = Some(derived::rows(query, given, &self.row, context)?);
             }
             Input::Working(number) => shared = Some(derived::working(*number, context)),
+            Input::Json(table) => {
+                shared = Some(Rc::new(json_table::rows(table, &self.row, context)?));
+            }
             Input::Virtual(table) => {
                 let known = context.virtual_rows.iter().find(|(t, _)| t.id == table.id);
                 for row in known.map(|(_, rows)| rows.as_slice()).unwrap_or_default() {

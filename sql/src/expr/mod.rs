@@ -49,7 +49,10 @@ pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub use convert::{conform, for_variable, kept, text};
 pub use eval::{eval, holds, is_false, is_true};
-pub use functions::json::JsonPart;
+pub use functions::json::{
+    FromJson, JsonPart, default_for_json_column, exists_for_json_column, for_json_column,
+    json_document, parsed, several_for_json_column,
+};
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub use operand::bit_pattern;

@@ -384,6 +384,7 @@ impl Printer<'_> {
                 table_with_joins,
                 alias: None,
             } => self.joined(table_with_joins),
+            ast::TableFactor::JsonTable { .. } => Err(refused("JSON_TABLE")),
             _ => Err(refused("this kind of table in FROM")),
         }
     }

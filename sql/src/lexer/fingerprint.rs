@@ -11,7 +11,7 @@
 //! 3. places where the grammar wants a literal: lengths of types, DATE '…', INTERVAL, ESCAPE,
 //!    COLLATE, `->`, introducers, adjacent strings;
 //! 4. arguments that say how many digits a result has, or whether it is a date: NOW(3),
-//!    ROUND(x, 2), STR_TO_DATE(x, '%Y'), ADDTIME(x, '00:00:00.5').
+//!    ROUND(x, 2), STR_TO_DATE(x, '%Y'), ADDTIME(x, '00:00:00.5'); the columns of JSON_TABLE.
 //!
 //! Rows of INSERT … VALUES that look the same after lifting are folded into the first one: the
 //! statement becomes a template of one row that is executed once for each, and a bulk insert
@@ -59,7 +59,7 @@ struct Level {
     clause: Clause,
     /// Whether a SELECT began on this level, so that FROM and WHERE here are its clauses.
     query: bool,
-    /// Literals behind a comma on this level decide about the result's type.
+    /// Literals behind a comma on this level decide about the result's type, or about columns.
     typed_behind_comma: bool,
 }
 
@@ -350,7 +350,8 @@ impl<'a, 'l> Walk<'a, 'l> {
         if lifts && (decides_type(before)) {
             clause = Clause::Keep;
         }
-        let typed_behind_comma = lifts && is_one_of(before, &["ROUND", "TRUNCATE", "STR_TO_DATE"]);
+        const TYPED: [&str; 4] = ["ROUND", "TRUNCATE", "STR_TO_DATE", "JSON_TABLE"];
+        let typed_behind_comma = lifts && is_one_of(before, &TYPED);
         if self.depth == 0 {
             self.begin_row(token);
         }

@@ -1,6 +1,9 @@
 //! Our tokens as sqlparser's, and what it does not know in words that it does.
 
-use super::{Depth, Text, is_one_of};
+use super::{
+    Depth, Text, is_one_of,
+    json_table::{self, JsonTableSyntax},
+};
 
 use crate::{
     collations::NamedCharset,
@@ -33,6 +36,8 @@ pub(super) struct Converter<'a> {
     pub outside: Parenthesis,
     /// While a locking clause names tables: its UPDATE or SHARE, and what follows the names.
     pub locking: Option<(Token, Vec<Token>)>,
+    /// The columns of each JSON_TABLE.
+    pub json_tables: Vec<JsonTableSyntax>,
 }
 
 /// What is known of what stands in parentheses.
@@ -52,6 +57,8 @@ pub(super) enum Inside {
     Cast,
     /// The arguments of CHAR, with USING.
     Char,
+    /// Those of JSON_TABLE.
+    JsonTable,
     #[default]
     Other,
 }
@@ -127,9 +134,7 @@ impl Converter<'_> {
             if self.convert_symbol(token, text, &lexer) {
                 continue;
             }
-            if token.is_word(self.source, "INTO")
-                && let Some(rest) = self.take_into(&lexer)?
-            {
+            if let Some(rest) = self.take_more(token, &lexer)? {
                 lexer = rest;
                 continue;
             }
@@ -164,6 +169,18 @@ impl Converter<'_> {
             self.push(token, out);
         }
         Ok(depth.deepest())
+    }
+
+    /// What is read ahead here: then the lexer behind it.
+    fn take_more<'l>(
+        &mut self,
+        token: Token,
+        after: &Lexer<'l>,
+    ) -> Result<Option<Lexer<'l>>, SqlError> {
+        match token.is_word(self.source, "INTO") {
+            true => self.take_into(after),
+            false => self.take_json_columns(token, after),
+        }
     }
 
     /// The user variables after the INTO of a SELECT, which sqlparser does not know; then the
@@ -323,6 +340,9 @@ impl Converter<'_> {
         if is("CHAR") && self.is_rewritten() {
             return Inside::Char;
         }
+        if is("JSON_TABLE") {
+            return Inside::JsonTable;
+        }
         let inside = self.inside();
         let lists = ["FROM", "JOIN", "STRAIGHT_JOIN", "UPDATE"];
         // … USE INDEX FOR JOIN (name)
@@ -360,6 +380,34 @@ impl Converter<'_> {
         if from || is_one_of(text, &OTHERS) {
             self.open.last_mut().unwrap_or(&mut self.outside).from = from;
         }
+    }
+
+    /// What follows the document in JSON_TABLE, which the library reads in a way of its own: for
+    /// it there is the number of the columns instead. Then the lexer behind them.
+    fn take_json_columns<'l>(
+        &mut self,
+        comma: Token,
+        after: &Lexer<'l>,
+    ) -> Result<Option<Lexer<'l>>, SqlError> {
+        let is_comma = comma.is_symbol(self.source, ",");
+        if !is_comma || self.inside().kind != Inside::JsonTable {
+            return Ok(None);
+        }
+        let (columns, rest) =
+            json_table::read(self.source, self.mode, after.clone(), &mut self.warnings)?;
+        let number = self.json_tables.len().to_string();
+        self.json_tables.push(columns);
+        let column = [Out::make_word("c", None)].into_iter();
+        let column = column.chain(["FOR", "ORDINALITY"].map(|word| Out::make_word(word, None)));
+        let before = [
+            Out::Comma,
+            Out::SingleQuotedString(number),
+            Out::make_word("COLUMNS", None),
+            Out::LParen,
+        ];
+        let all = before.into_iter().chain(column).chain([Out::RParen]);
+        all.for_each(|out| self.push(comma, out));
+        Ok(Some(rest))
     }
 
     /// Whether the last token stands for something else than itself.

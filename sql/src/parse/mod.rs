@@ -8,6 +8,9 @@
 mod convert;
 mod depth;
 mod dialect;
+mod json_table;
+
+pub use json_table::{JsonColumnSyntax, JsonTableSyntax, OtherwiseSyntax};
 
 use crate::{
     error::SqlError,
@@ -38,6 +41,8 @@ pub struct Parsed<'a> {
     pub parameters: u32,
     /// The user variables of SELECT … INTO.
     pub into: Vec<String>,
+    /// The columns of each JSON_TABLE, by number: the tree has that for a path.
+    pub json_tables: Vec<JsonTableSyntax>,
     /// Warnings about what is deprecated.
     pub warnings: Vec<SqlError>,
 }
@@ -206,6 +211,12 @@ impl Text<'_> {
         self.tokens.iter().rposition(is_it)
     }
 
+    /// 1064 at the token before a part of the tree.
+    #[must_use]
+    pub fn error_before(&self, part: Span) -> SqlError {
+        self.error_at(index_of(part).saturating_sub(1))
+    }
+
     /// 1064 at the token behind a part of the tree and the parentheses around it.
     #[must_use]
     pub fn error_behind(&self, part: Span) -> SqlError {
@@ -359,6 +370,7 @@ pub fn parse<R>(
         open: Vec::new(),
         outside: convert::Parenthesis::default(),
         locking: None,
+        json_tables: Vec::new(),
     };
     let depth = converter.convert(lifted)?;
     let Converter {
@@ -368,6 +380,7 @@ pub fn parse<R>(
         ignore,
         into,
         warnings,
+        json_tables,
         ..
     } = converter;
     let text = Text {
@@ -387,6 +400,7 @@ pub fn parse<R>(
             parameters,
             into,
             warnings,
+            json_tables,
         })
     })
 }

@@ -154,6 +154,10 @@ impl Block {
                 ColumnOrigin::Stored(column) => ColumnOrigin::Derived(column),
                 other => other,
             },
+            Input::Json(table) => match table.columns.get(position) {
+                Some(column) => ColumnOrigin::Stored(Box::new(column.clone())),
+                None => ColumnOrigin::Other,
+            },
             Input::Working(_) => ColumnOrigin::Typed,
         }
     }

@@ -136,7 +136,7 @@ fn is_updatable(block: &Block) -> bool {
         .iter()
         .filter_map(|source| match &source.input {
             Input::Table(table, _) => Some(table.id),
-            Input::Virtual(_) | Input::Derived(..) | Input::Working(_) => None,
+            Input::Virtual(_) | Input::Derived(..) | Input::Working(_) | Input::Json(_) => None,
         })
         .collect();
     let mut reads = false;

@@ -242,6 +242,10 @@ impl Explainer {
             filtered: Some(100),
             ..Row::default()
         };
+        if let Input::Json(_) = &source.input {
+            row.extra.push("Table function: json_table");
+            row.extra.push("Using temporary");
+        }
         if let Input::Table(table, access) = &source.input {
             stored(&mut row, table, access);
             let others = source.ways.iter();
@@ -261,7 +265,9 @@ impl Explainer {
         }
         let checked = source.filter.len();
         if checked > 0 && row.access != Some("const") {
-            row.extra.insert(0, "Using where");
+            let is_json = matches!(source.input, Input::Json(_));
+            let at = if is_json { row.extra.len() } else { 0 };
+            row.extra.insert(at, "Using where");
         }
         if !source.hash.is_empty() {
             row.extra.push("Using join buffer (hash join)");

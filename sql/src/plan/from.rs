@@ -3,6 +3,7 @@
 use super::{
     Derived, Planner, Query, SortKey, TableUse,
     cte::{Common, CommonTable, Computing},
+    json_table::JsonTable,
     named::{At, names_of},
     place::leaf_of,
     scope::{Names, Outside, dotted},
@@ -40,6 +41,7 @@ pub(super) enum LeafInput {
     /// With the slots of the block that it sees, and those where it sees them.
     Derived(Arc<Derived>, Vec<(usize, usize)>),
     Working(usize),
+    Json(Arc<JsonTable>),
 }
 
 /// The inner tables of an outer join: positions of leaves, and the conditions of its ON.
@@ -422,7 +424,15 @@ impl Planner<'_> {
                 table_with_joins,
                 alias: None,
             } => self.joined(table_with_joins, from),
-            ast::TableFactor::JsonTable { .. } => Err(SqlError::not_supported("JSON_TABLE()")),
+            ast::TableFactor::JsonTable {
+                json_expr,
+                json_path,
+                columns: _,
+                alias,
+            } => {
+                let at = self.json_table(json_expr, json_path, alias.as_ref(), from)?;
+                Ok(self.part(at, from))
+            }
             _ => Err(SqlError::not_supported("this kind of table in FROM")),
         }
     }
@@ -661,9 +671,10 @@ impl Planner<'_> {
             Relation::Table(LeafInput::Virtual(table)) => {
                 Err(SqlError::table_read_only(&table.name))
             }
-            Relation::Table(LeafInput::Derived(..) | LeafInput::Working(_)) | Relation::View(_) => {
-                Err(SqlError::not_supported("this table"))
-            }
+            Relation::Table(
+                LeafInput::Derived(..) | LeafInput::Working(_) | LeafInput::Json(_),
+            )
+            | Relation::View(_) => Err(SqlError::not_supported("this table")),
         }
     }
 }
@@ -683,17 +694,19 @@ impl Leaf {
 
 impl Leaf {
     /// The slots of the block that it sees.
-    pub fn given(&self) -> impl Iterator<Item = usize> {
-        let given = match &self.input {
-            LeafInput::Derived(_, given) => given.as_slice(),
-            LeafInput::Stored(_) | LeafInput::Virtual(_) | LeafInput::Working(_) => &[],
-        };
-        given.iter().map(|(from, _)| *from)
+    pub fn given(&self) -> Vec<usize> {
+        match &self.input {
+            LeafInput::Derived(_, given) => given.iter().map(|(from, _)| *from).collect(),
+            LeafInput::Json(table) => table.given(),
+            LeafInput::Stored(_) | LeafInput::Virtual(_) | LeafInput::Working(_) => Vec::new(),
+        }
     }
 
     /// Whether it sees the rows of tables before it.
     pub fn is_lateral(&self, names: &Names) -> bool {
-        self.given().any(|slot| leaf_of(slot, names).is_some())
+        self.given()
+            .into_iter()
+            .any(|slot| leaf_of(slot, names).is_some())
     }
 }
 

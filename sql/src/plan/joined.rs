@@ -209,10 +209,9 @@ impl Planner<'_> {
                     Ok((table, first_slot))
                 }
                 LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
-                LeafInput::Derived(..) | LeafInput::Working(_) => Err(SqlError::not_updatable(
-                    alias.unwrap_or_default(),
-                    statement,
-                )),
+                LeafInput::Derived(..) | LeafInput::Working(_) | LeafInput::Json(_) => Err(
+                    SqlError::not_updatable(alias.unwrap_or_default(), statement),
+                ),
             },
             None => Err(SqlError::internal("a target outside its join")),
         }

@@ -24,6 +24,7 @@ mod explain;
 mod from;
 mod grouping;
 mod joined;
+mod json_table;
 mod known;
 mod meaning;
 mod named;
@@ -45,6 +46,7 @@ pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use define::{ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
+pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
 pub use meaning::{Meanings, Meant};
 pub use query::{name as key_name, position as key_position};
 pub use relations::{Parent, Reference, Relations, TableRelations};
@@ -58,7 +60,7 @@ pub use window::{
 use crate::{
     error::SqlError,
     expr::{ExprType, SqlMode, VariableScope},
-    parse::{Parsed, Text},
+    parse::{JsonTableSyntax, Parsed, Text},
     row_expr::Settings,
 };
 use cohort_engine::{
@@ -227,6 +229,7 @@ impl<'a> Planner<'a> {
         Planner {
             context,
             text: &parsed.text,
+            json_tables: &parsed.json_tables,
             tables: Vec::new(),
             sizes: Vec::new(),
             virtual_tables: Vec::new(),
@@ -321,6 +324,8 @@ fn explained<'p>(parsed: &'p Parsed) -> Result<&'p ast::Statement, SqlError> {
 struct Planner<'a> {
     context: &'a CompileContext<'a>,
     text: &'a Text<'a>,
+    /// The columns of each JSON_TABLE, by number.
+    json_tables: &'a [JsonTableSyntax],
     tables: Vec<TableUse>,
     sizes: Vec<(Arc<Table>, u64)>,
     virtual_tables: Vec<Arc<Table>>,

@@ -24,6 +24,9 @@ use std::{collections::BTreeSet, sync::Arc};
 /// How many rows a computed table is thought to have.
 const COMPUTED_ROWS: u64 = 1000;
 
+/// How many rows MySQL thinks that JSON_TABLE has.
+const JSON_ROWS: u64 = 2;
+
 /// Where a condition is checked.
 enum Place {
     /// Once.
@@ -301,7 +304,11 @@ fn source(
     hash: Vec<(Expr, Expr)>,
     wanted: &BTreeSet<usize>,
 ) -> Source {
-    let estimate = choice.as_ref().map_or(COMPUTED_ROWS, |c| c.estimate as u64);
+    let computed = match leaf.input {
+        LeafInput::Json(_) => JSON_ROWS,
+        _ => COMPUTED_ROWS,
+    };
+    let estimate = choice.as_ref().map_or(computed, |c| c.estimate as u64);
     let (access, ways) = choice.map_or_else(Default::default, |c| (c.access, c.ways));
     Source {
         input: match leaf.input {
@@ -309,6 +316,7 @@ fn source(
             LeafInput::Virtual(table) => Input::Virtual(table),
             LeafInput::Derived(derived, given) => Input::Derived(derived, given),
             LeafInput::Working(number) => Input::Working(number),
+            LeafInput::Json(table) => Input::Json(table),
         },
         alias: table.alias.clone(),
         first_slot: table.first_slot,

@@ -1,7 +1,7 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
 use super::{
-    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput,
+    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput, json_table,
     named::{MergedView, NamedTable},
     rollup::GroupingCall,
     walk,
@@ -151,6 +151,12 @@ impl Names {
             }
         });
         Computed { expr, subqueries }
+    }
+
+    /// Whether there is a table of this name, and it is seen.
+    fn sees_table(&self, name: &str) -> bool {
+        let mut tables = self.tables.iter().enumerate();
+        tables.any(|(i, table)| table.alias == name && self.visible.contains(&i))
     }
 
     fn find(&self, path: &[ast::Ident], clause: &str) -> Result<Option<Expr>, SqlError> {
@@ -548,8 +554,13 @@ impl Scope for Planner<'_> {
             let why = "forward reference in item list";
             return Err(SqlError::illegal_reference(dotted(path), why));
         }
-        let clause = self.names().clause;
-        Err(SqlError::unknown_column(dotted(path), clause))
+        let names = self.names();
+        if let ([.., table, _], json_table::CLAUSE) = (path, names.clause)
+            && !names.sees_table(&table.value)
+        {
+            return Err(SqlError::unknown_table_in(&table.value, names.clause));
+        }
+        Err(SqlError::unknown_column(dotted(path), names.clause))
     }
 
     fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError> {

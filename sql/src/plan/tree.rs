@@ -1,6 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
-use super::{Demands, KnownLiteral, Relations, rollup::Rollup, window::Windowing};
+use super::{Demands, JsonTable, KnownLiteral, Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
@@ -277,7 +277,9 @@ impl Block {
                     most = most.max(derived.query.rows_examined(engine));
                     source.estimate
                 }
-                Input::Table(..) | Input::Virtual(_) | Input::Working(_) => source.estimate,
+                Input::Table(..) | Input::Virtual(_) | Input::Working(_) | Input::Json(_) => {
+                    source.estimate
+                }
             };
             combinations = combinations.saturating_mul(rows.max(1));
             most = most.max(combinations);
@@ -374,6 +376,8 @@ pub enum Input {
     /// The rows that came last, for the recursive part of the common table expression of this
     /// number.
     Working(usize),
+    /// Parts of a document.
+    Json(Arc<JsonTable>),
 }
 
 /// A table that a query computes: once in an execution, however many read it, unless it sees the

@@ -26,7 +26,7 @@ use crate::{
     error::SqlError,
     expr::{Expr, SqlMode, is_repeatable},
     lexer::Mode,
-    parse::{self, Text},
+    parse::{self, Parsed},
 };
 use cohort_engine::types::{View, ViewAlgorithm};
 use sqlparser::ast;
@@ -242,7 +242,7 @@ impl Planner<'_> {
             let ast::Statement::Query(query) = &parsed.statement else {
                 return Err(SqlError::view_invalid(&view.database, &view.name));
             };
-            let mut inner = self.lend(&context, &parsed.text);
+            let mut inner = self.lend(&context, parsed);
             inner.within_views.push(Arc::clone(view));
             let result = work(&mut inner, query);
             inner.within_views.pop();
@@ -252,11 +252,12 @@ impl Planner<'_> {
     }
 
     /// A planner for another text, which goes on with what this one has in hand.
-    fn lend<'b>(&mut self, context: &'b CompileContext<'b>, text: &'b Text<'b>) -> Planner<'b> {
+    fn lend<'b>(&mut self, context: &'b CompileContext<'b>, parsed: &'b Parsed<'b>) -> Planner<'b> {
         use std::mem::take;
         Planner {
             context,
-            text,
+            text: &parsed.text,
+            json_tables: &parsed.json_tables,
             tables: take(&mut self.tables),
             views: take(&mut self.views),
             within_views: take(&mut self.within_views),
@@ -284,6 +285,7 @@ impl Planner<'_> {
         let Planner {
             context: _,
             text: _,
+            json_tables: _,
             tables,
             views,
             within_views,

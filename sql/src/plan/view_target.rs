@@ -92,7 +92,9 @@ impl Planner<'_> {
             [leaf] => match &leaf.input {
                 LeafInput::Stored(table) => Ok(Some((number, Arc::clone(table)))),
                 LeafInput::Virtual(table) => Err(SqlError::table_read_only(&table.name)),
-                LeafInput::Derived(..) | LeafInput::Working(_) => Err(change.refuse(alias)),
+                LeafInput::Derived(..) | LeafInput::Working(_) | LeafInput::Json(_) => {
+                    Err(change.refuse(alias))
+                }
             },
             _ => Ok(None),
         }

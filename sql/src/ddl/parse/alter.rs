@@ -3,7 +3,8 @@
 use super::{column, key, options};
 use crate::{
     command::{Cursor, Parsed},
-    ddl::syntax::{Action, CharsetSyntax, Constraint, Place, TableOptions},
+    data_type::{CharsetSyntax, charset_clause},
+    ddl::syntax::{Action, Constraint, Place, TableOptions},
     error::SqlError,
     lexer::Kind,
 };
@@ -205,11 +206,11 @@ fn alter_part(c: &mut Cursor) -> Parsed<Action> {
 
 fn convert(c: &mut Cursor) -> Parsed<Action> {
     let mut charset = CharsetSyntax::default();
-    if !options::charset_clause(c, &mut charset)? || charset.charset.is_none() {
+    if !charset_clause(c, &mut charset)? || charset.charset.is_none() {
         return Err(c.error());
     }
     if c.is("COLLATE") {
-        options::charset_clause(c, &mut charset)?;
+        charset_clause(c, &mut charset)?;
     }
     Ok(Action::Convert(charset))
 }

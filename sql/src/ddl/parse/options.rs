@@ -1,9 +1,9 @@
 //! The parser of the options of databases and tables.
 
 use crate::{
-    collations::{self, NamedCharset},
     command::{Cursor, Parsed},
-    ddl::syntax::{CharsetSyntax, TableOptions},
+    data_type::{CharsetSyntax, charset_clause},
+    ddl::syntax::TableOptions,
     error::SqlError,
     lexer::Kind,
 };
@@ -110,20 +110,4 @@ pub(super) fn table_option(c: &mut Cursor, options: &mut TableOptions) -> Parsed
         return charset_clause(c, &mut options.charset);
     }
     Ok(true)
-}
-
-/// `CHARACTER SET [=] name` or `COLLATE [=] name`, if it is here.
-pub(super) fn charset_clause(c: &mut Cursor, into: &mut CharsetSyntax) -> Parsed<bool> {
-    if c.eat_all(&["CHARACTER", "SET"]) || c.eat("CHARSET") || c.eat_all(&["CHAR", "SET"]) {
-        c.eat_symbol("=");
-        let name = c.name_or_string()?;
-        into.charset = Some(NamedCharset::find(&name)?);
-        return Ok(true);
-    }
-    if c.eat("COLLATE") {
-        c.eat_symbol("=");
-        into.collation = Some(collations::find(&c.name_or_string()?)?);
-        return Ok(true);
-    }
-    Ok(false)
 }

@@ -2,12 +2,17 @@
 //! value is wanted, it is a text.
 
 mod change;
+mod column;
 mod make;
 mod merge;
 mod read;
 mod search;
 mod value;
 
+pub use column::{
+    FromJson, default_for_json_column, exists_for_json_column, for_json_column,
+    several_for_json_column,
+};
 pub use make::JsonPart;
 pub(in crate::expr) use make::{AS_JSON, atom};
 pub(in crate::expr) use value::{Otherwise, json_value};
@@ -15,7 +20,7 @@ pub(in crate::expr) use value::{Otherwise, json_value};
 use super::{Args, Function, MANY, Typing, function};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, Expr, ExprType, infer, types::coercibility},
+    expr::{EvalContext, Expr, ExprType, eval, infer, types::coercibility},
     json::{self, Flaw, Path, parse},
 };
 use cohort_engine::types::{Collation, Json, Value, json::Tree};
@@ -136,7 +141,27 @@ fn document(
 ) -> Result<Option<Json>, SqlError> {
     let ty = args.args.get(i).map_or_else(ExprType::null, infer);
     let value = args.value(i, context)?;
-    match &*value {
+    document_of(&value, &ty, i, name)
+}
+
+/// The same of an expression that is the first argument.
+pub fn json_document(
+    expr: &Expr,
+    row: &[Value],
+    name: &str,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Json>, SqlError> {
+    let value = eval(expr, row, context)?;
+    document_of(&value, &infer(expr), 0, name)
+}
+
+fn document_of(
+    value: &Value,
+    ty: &ExprType,
+    i: usize,
+    name: &str,
+) -> Result<Option<Json>, SqlError> {
+    match value {
         Value::Null => Ok(None),
         Value::Json(json) => Ok(Some(json.clone())),
         Value::Bytes(_) if ty.is_bytes() => {
@@ -159,7 +184,7 @@ fn tree(
 }
 
 /// The document that a text is which is an argument.
-pub(in crate::expr) fn parsed(text: &[u8], argument: usize, name: &str) -> Result<Json, SqlError> {
+pub fn parsed(text: &[u8], argument: usize, name: &str) -> Result<Json, SqlError> {
     let text = String::from_utf8_lossy(text);
     let tree = parse(&text).map_err(|flaw| match flaw {
         Flaw::Invalid(why, at) => SqlError::invalid_json_argument(argument, name, why, at),
