@@ -22,6 +22,7 @@ pub mod password;
 mod plan;
 mod room;
 mod row_expr;
+mod selected;
 pub mod session;
 mod show;
 mod state;

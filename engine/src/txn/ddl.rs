@@ -315,13 +315,7 @@ impl Inner {
         related: &Related,
     ) -> Result<Records, TxnError> {
         let table = |id| dictionary.table_by_id(id).ok_or(TxnError::TableChanged);
-        let free = |database: &str, name: &str| {
-            let known = dictionary.database(database).is_some();
-            if known && !dictionary.has(database, name) {
-                return Ok(());
-            }
-            Err(TxnError::TableChanged)
-        };
+        let free = |database: &str, name: &str| check_free(dictionary, database, name);
         let mut records = Vec::new();
         let mut replaced = None;
         for kept in &related.kept {
@@ -404,21 +398,7 @@ impl Inner {
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::Views { dropped, put } => {
-                for old in &dropped {
-                    let known = dictionary.view(&old.database, &old.name);
-                    if known != Some(old) {
-                        return Err(TxnError::TableChanged);
-                    }
-                    records.push(dictionary::drop_view(old));
-                }
-                for new in &put {
-                    let place = (&new.database, &new.name);
-                    let goes = |old: &Arc<View>| (&old.database, &old.name) == place;
-                    if !dropped.iter().any(goes) {
-                        free(&new.database, &new.name)?;
-                    }
-                    records.push(dictionary::put_view(new));
-                }
+                records.extend(view_records(dictionary, &dropped, &put)?);
             }
             SchemaChange::Records(changes) => {
                 let keyed = |(key, value): (Vec<u8>, _)| (dictionary::record_key(&key), value);
@@ -443,6 +423,38 @@ impl Inner {
         }
         new
     }
+}
+
+/// No table or view may have a name that is to be given.
+fn check_free(dictionary: &Dictionary, database: &str, name: &str) -> Result<(), TxnError> {
+    let known = dictionary.database(database).is_some();
+    if known && !dictionary.has(database, name) {
+        return Ok(());
+    }
+    Err(TxnError::TableChanged)
+}
+
+/// The records of views that go and come.
+fn view_records(
+    dictionary: &Dictionary,
+    dropped: &[Arc<View>],
+    put: &[View],
+) -> Result<Vec<Record>, TxnError> {
+    let mut records = Vec::with_capacity(dropped.len() + put.len());
+    for old in dropped {
+        if dictionary.view(&old.database, &old.name) != Some(old) {
+            return Err(TxnError::TableChanged);
+        }
+        records.push(dictionary::drop_view(old));
+    }
+    for new in put {
+        let is_it = |old: &Arc<View>| old.database == new.database && old.name == new.name;
+        if !dropped.iter().any(is_it) {
+            check_free(dictionary, &new.database, &new.name)?;
+        }
+        records.push(dictionary::put_view(new));
+    }
+    Ok(records)
 }
 
 /// The trees that a change takes away: those of the tables that it changes which they, or what

@@ -59,7 +59,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["row_expr"],
             &["defaults", "foreign_key_text"],
             &["advice", "plan"],
-            &["exec", "state"],
+            &["exec", "selected", "state"],
             &["catalog"],
             &["ddl"],
             &["show"],

@@ -1,10 +1,16 @@
 //! Views as information_schema shows them.
 
 use super::{Rows, text, yes_no};
-use crate::{ddl, error::SqlError, plan, state::State};
+use crate::{
+    error::SqlError,
+    expr::Statement,
+    plan::{self, SelectedColumn},
+    selected::column_of_view,
+    state::State,
+};
 use cohort_engine::{
     txn::Dictionary,
-    types::{CheckOption, Table, View},
+    types::{CheckOption, Collation, Table, TableId, View},
 };
 use std::sync::Arc;
 
@@ -23,14 +29,42 @@ pub(crate) fn visible<'d>(session: &State, dictionary: &'d Dictionary) -> Vec<&'
 pub(crate) fn view_table(session: &State, view: &View) -> Result<Table, SqlError> {
     let read =
         session.with_compile_context(&view.database, |context| plan::read_view(view, context))?;
-    Ok(ddl::view_as_table(view, &read.columns, &session.facts()))
+    Ok(as_table(view, &read.columns, &session.facts()))
 }
 
-/// The same; one of which something is gone has no columns, and the error as its comment.
+/// A view as a table of its columns, for those who list both.
+fn as_table(view: &View, selected: &[SelectedColumn], session: &Statement<'_>) -> Table {
+    let columns = selected.iter().zip(&view.columns).map(|(column, name)| {
+        let mut column = column_of_view(column, session);
+        column.name.clone_from(name);
+        column
+    });
+    let columns = columns.collect();
+    Table {
+        id: TableId::MAX,
+        database: view.database.clone(),
+        name: view.name.clone(),
+        columns,
+        rows: TableId::MAX,
+        primary: None,
+        indexes: Vec::new(),
+        since: 0,
+        collation: Collation::Utf8mb40900AiCi,
+        comment: "VIEW".into(),
+        auto_increment_min: 0,
+        options: String::new(),
+        created: view.created,
+        foreign_keys: Vec::new(),
+        checks: Vec::new(),
+        map: Default::default(),
+    }
+}
+
+/// The same as `view_table`; one of which something is gone has no columns, and the error as its comment.
 pub(super) fn table_or_error(session: &State, view: &View) -> Table {
     view_table(session, view).unwrap_or_else(|error| Table {
         comment: error.message,
-        ..ddl::view_as_table(view, &[], &session.facts())
+        ..as_table(view, &[], &session.facts())
     })
 }
 

@@ -7,13 +7,13 @@ use super::{
     DdlContext,
     column::Draft,
     key::Defined,
-    selected,
     syntax::{Action, KeyKind, KeySyntax},
 };
 use crate::{
     error::SqlError,
     plan::{ColumnOrigin, SelectedColumn},
     row_expr::{self, Purpose},
+    selected::computed_column,
 };
 use cohort_engine::types::{Column, ColumnType, Generated, Index, Table, schema::Visibility};
 
@@ -106,7 +106,7 @@ fn column(
         return Err(SqlError::functional_of_auto_increment(index));
     }
     let ty = crate::expr::infer(&defined.compiled);
-    let mut column = selected::computed_column(&SelectedColumn {
+    let mut column = computed_column(&SelectedColumn {
         name: String::new(),
         ty,
         origin: ColumnOrigin::of_computed(&defined.compiled),

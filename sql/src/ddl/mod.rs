@@ -47,8 +47,7 @@ pub use syntax::{Action, CreateQuery, CreateTable, CreateView, Duplicates, State
 use tables::Target;
 pub use tables::{CreatedTable, define_selected};
 pub use view::{
-    as_table as view_as_table, define as define_view, place as view_place, put as put_view,
-    show as show_create_view,
+    define as define_view, place as view_place, put as put_view, show as show_create_view,
 };
 
 use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};

@@ -1,21 +1,14 @@
 //! Creating, changing and dropping views.
 
 use super::{
-    DdlContext, Failure, Outcome, selected,
+    DdlContext, Failure, Outcome,
     syntax::{CreateView, ViewIntent},
     table, tables,
 };
-use crate::{
-    command::TableName,
-    error::SqlError,
-    expr::Statement,
-    output::Done,
-    plan::{SelectedColumn, ViewDraft},
-    users::Users,
-};
+use crate::{command::TableName, error::SqlError, output::Done, plan::ViewDraft, users::Users};
 use cohort_engine::{
     txn::{Dictionary, Related, SchemaChange, TxnError},
-    types::{CheckOption, Collation, Table, TableId, View, ViewAlgorithm},
+    types::{CheckOption, Collation, View, ViewAlgorithm},
 };
 use std::sync::Arc;
 
@@ -215,35 +208,6 @@ pub fn show(view: &View, database: &str) -> String {
     };
     let query = view.query.seen_from(database);
     format!("CREATE {}", definition(view, &named, &query))
-}
-
-/// A view as a table of its columns, for those who list both.
-#[must_use]
-pub fn as_table(view: &View, selected: &[SelectedColumn], session: &Statement<'_>) -> Table {
-    let columns = selected.iter().zip(&view.columns).map(|(column, name)| {
-        let mut column = selected::column_of_view(column, session);
-        column.name.clone_from(name);
-        column
-    });
-    let columns = columns.collect();
-    Table {
-        id: TableId::MAX,
-        database: view.database.clone(),
-        name: view.name.clone(),
-        columns,
-        rows: TableId::MAX,
-        primary: None,
-        indexes: Vec::new(),
-        since: 0,
-        collation: Collation::Utf8mb40900AiCi,
-        comment: "VIEW".into(),
-        auto_increment_min: 0,
-        options: String::new(),
-        created: view.created,
-        foreign_keys: Vec::new(),
-        checks: Vec::new(),
-        map: Default::default(),
-    }
 }
 
 /// DROP VIEW: all of them, or none.

@@ -5,7 +5,7 @@ use super::{
     print::{Printer, quoted},
     query::descending,
 };
-use crate::{error::SqlError, plan::is_window_function};
+use crate::{error::SqlError, expr::is_window_function};
 use sqlparser::ast::{self, Expr};
 
 type Text = Result<String, SqlError>;
@@ -103,7 +103,7 @@ impl Printer<'_> {
 
     /// A key of ORDER BY in GROUP_CONCAT: a position is an argument.
     fn argument_key(&self, key: &ast::OrderByExpr, args: &[String]) -> Text {
-        match crate::plan::key_position(&key.expr) {
+        match crate::parse::key_position(&key.expr) {
             None => self.value(&key.expr),
             Some(position) => {
                 let arg = position.checked_sub(1).and_then(|at| args.get(at));

@@ -12,6 +12,7 @@
 mod aggregate;
 mod call;
 mod condition;
+mod meanings;
 mod print;
 mod query;
 
@@ -20,7 +21,6 @@ use crate::{
     expr::{SqlMode, Statement},
     lexer::Mode,
     parse,
-    plan::Meanings,
 };
 use cohort_engine::types::{Collation, ViewQuery};
 use print::Printer;
@@ -32,6 +32,7 @@ pub const DEPTH_MAX: usize = 100;
 
 pub use call::kept_name;
 pub use condition::{function_name, is_condition};
+pub use meanings::{Meanings, Meant};
 pub use query::proper_name;
 
 /// The text that the dictionary keeps for an expression that a session has written.

@@ -1,10 +1,10 @@
 //! The printer: from the syntax tree to MySQL's text.
 
+use super::meanings::Meanings;
 use crate::{
     collations::NamedCharset,
     error::SqlError,
     expr::{self, SqlMode, functions::interval::Unit},
-    plan::Meanings,
 };
 use cohort_engine::types::Charset;
 use sqlparser::ast::{self, BinaryOperator, DataType, Expr, UnaryOperator};

@@ -4,10 +4,13 @@
 //! Names of databases stand between two zero bytes, so that they can be found again: `split` takes
 //! these out.
 
-use super::print::{Printer, quoted};
+use super::{
+    meanings::{Meanings, Meant},
+    print::{Printer, quoted},
+};
 use crate::{
     error::SqlError,
-    plan::{Meanings, Meant},
+    parse::{key_name, key_position},
 };
 use cohort_engine::types::ViewQuery;
 use sqlparser::ast::{self, Expr, SetExpr, Spanned};
@@ -418,7 +421,7 @@ impl Printer<'_> {
 
     /// A key of GROUP BY or ORDER BY: a position is what stands there.
     fn key(&self, key: &Expr, items: &Items) -> Text {
-        if let Some(position) = crate::plan::key_position(key) {
+        if let Some(position) = key_position(key) {
             let item = position.checked_sub(1).and_then(|at| items.printed.get(at));
             let (name, text) = item.ok_or_else(|| refused("a position"))?;
             let is_literal = text.parse::<f64>().is_ok();
@@ -428,7 +431,7 @@ impl Printer<'_> {
                 text.clone()
             });
         }
-        if let Some(path) = crate::plan::key_name(key)
+        if let Some(path) = key_name(key)
             && let Some(Meant::Selected {
                 name,
                 by_name: false,
@@ -546,12 +549,15 @@ fn hint(hint: &ast::TableIndexHints) -> String {
 /// FROM DUAL says nothing.
 fn is_dual(tables: &[ast::TableWithJoins]) -> bool {
     match tables {
-        [ast::TableWithJoins { relation, joins }] if joins.is_empty() => match relation {
-            ast::TableFactor::Table {
-                name, alias: None, ..
-            } => name.to_string().eq_ignore_ascii_case("dual"),
-            _ => false,
-        },
+        [
+            ast::TableWithJoins {
+                relation:
+                    ast::TableFactor::Table {
+                        name, alias: None, ..
+                    },
+                joins,
+            },
+        ] if joins.is_empty() => name.to_string().eq_ignore_ascii_case("dual"),
         _ => false,
     }
 }

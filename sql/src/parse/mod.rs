@@ -9,6 +9,7 @@ mod convert;
 mod depth;
 mod dialect;
 mod json_table;
+mod key;
 
 pub use json_table::{JsonColumnSyntax, JsonTableSyntax, OtherwiseSyntax};
 
@@ -19,6 +20,7 @@ use crate::{
 };
 use convert::Converter;
 use depth::Depth;
+pub use key::{key_name, key_position};
 use sqlparser::{
     ast::Statement,
     parser::{Parser, ParserError},

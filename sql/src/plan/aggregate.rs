@@ -3,13 +3,13 @@
 use super::{
     Aggregate, AggregateFunction, CompileContext, Computed, Planner, SortKey,
     place::add_slots,
-    query::position,
     scope::{Names, slot_expr},
     walk::is_constant,
 };
 use crate::{
     error::SqlError,
     expr::{Expr, ExprType, JsonPart, as_number, coercibility, infer, plain_call},
+    parse::key_position,
 };
 use cohort_engine::types::{ColumnType, Value};
 use sqlparser::ast;
@@ -316,7 +316,7 @@ impl Planner<'_> {
             if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
                 for key in keys {
                     let (expr, desc) = self.sort_key_parts(key)?;
-                    let value = match position(expr) {
+                    let value = match key_position(expr) {
                         Some(n) => n.checked_sub(1).and_then(|i| args.get(i)).cloned(),
                         None => Some(self.computed(expr)?),
                     };

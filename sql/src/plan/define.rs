@@ -3,13 +3,12 @@
 use super::{
     Block, Combined, CompileContext, Input, Planner, Query, SelectedColumn, TableUse,
     created::columns_of,
-    meaning::Meanings,
     view::{is_mergeable, view_settings},
     walk,
 };
 use crate::{
     error::SqlError,
-    expr_text,
+    expr_text::{self, Meanings},
     lexer::Mode,
     parse::{self, Parsed},
 };

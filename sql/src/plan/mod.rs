@@ -47,19 +47,16 @@ pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use define::{ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
 pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
-pub use meaning::{Meanings, Meant};
-pub use query::{name as key_name, position as key_position};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use substitute::KnownLiteral;
 pub use tree::*;
-pub use window::{
-    FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing, is_window_function,
-};
+pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
 
 use crate::{
     error::SqlError,
     expr::{ExprType, SqlMode, VariableScope},
+    expr_text::Meanings,
     parse::{JsonTableSyntax, Parsed, Text},
     row_expr::Settings,
 };

@@ -13,7 +13,7 @@ use crate::{
     expr::{Expr, infer, plain_arguments, plain_call, visit_operands},
     lexer::ValueKind,
     output::ColumnMeta,
-    parse::Text,
+    parse::{Text, key_name, key_position},
 };
 use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;
@@ -611,7 +611,7 @@ impl Planner<'_> {
         names.aliases = Aliases::Last;
         let mut keys = Vec::new();
         for expr in exprs {
-            let key = match position(expr) {
+            let key = match key_position(expr) {
                 Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(item) => item.clone(),
                     None => return Err(SqlError::unknown_column(n, "group statement")),
@@ -683,7 +683,7 @@ impl Planner<'_> {
     /// under that name is something else.
     fn group_key(&mut self, expr: &ast::Expr) -> Result<Computed, SqlError> {
         let key = self.computed(expr)?;
-        if let Some(path) = name(expr)
+        if let Some(path) = key_name(expr)
             && let Some(selected) = self.names().find_selected(path)?
             && selected != key.expr
         {
@@ -700,7 +700,7 @@ impl Planner<'_> {
         let Some((column, _)) = column else {
             return;
         };
-        let written = name(expr).and_then(<[ast::Ident]>::last);
+        let written = key_name(expr).and_then(<[ast::Ident]>::last);
         let called = written.map_or(column, |ident| &ident.value).to_string();
         names.grouped.push((called, key.clone()));
     }
@@ -718,7 +718,7 @@ impl Planner<'_> {
         let mut keys = Vec::new();
         for (i, key) in order.iter().enumerate() {
             let (expr, desc) = self.sort_key_parts(key)?;
-            let value = match position(expr) {
+            let value = match key_position(expr) {
                 Some(n) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(item) => item.clone(),
                     None => return Err(SqlError::unknown_column(n, "order clause")),
@@ -739,7 +739,7 @@ impl Planner<'_> {
 
     /// An expression of ORDER BY.
     fn order_key(&mut self, expr: &ast::Expr) -> Result<Computed, SqlError> {
-        self.names().aliases = match name(expr) {
+        self.names().aliases = match key_name(expr) {
             Some(_) => Aliases::First,
             None => Aliases::Last,
         };
@@ -799,27 +799,6 @@ impl Planner<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// The name that an expression is, if it is nothing else.
-pub fn name(expr: &ast::Expr) -> Option<&[ast::Ident]> {
-    match expr {
-        ast::Expr::Nested(inner) => name(inner),
-        ast::Expr::Identifier(ident) => Some(std::slice::from_ref(ident)),
-        ast::Expr::CompoundIdentifier(path) => Some(path),
-        _ => None,
-    }
-}
-
-/// An integer literal, which in ORDER BY and GROUP BY is a position in the select list.
-pub fn position(expr: &ast::Expr) -> Option<usize> {
-    match expr {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::Number(text, _) => text.parse().ok(),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

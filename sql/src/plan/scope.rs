@@ -5,13 +5,14 @@ use super::{
     named::{MergedView, NamedTable},
     rollup::GroupingCall,
     walk,
-    window::{NamedWindow, is_window_function},
+    window::NamedWindow,
 };
 use crate::{
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility,
-        comparison_collation, infer, is_aggregate, plain_arguments, plain_call, visit_operands_mut,
+        comparison_collation, infer, is_aggregate, is_window_function, plain_arguments, plain_call,
+        visit_operands_mut,
     },
     lexer::ValueKind,
 };

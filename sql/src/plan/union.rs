@@ -4,13 +4,14 @@
 use super::{
     Block, Combined, Computed, Planner, Query, SortKey,
     from::From,
-    query::{Around, name, position},
+    query::Around,
     scope::{Names, Outside},
 };
 use crate::{
     error::SqlError,
     expr::{Expr, ExprType, coercibility, common_type, infer},
     output::ColumnMeta,
+    parse::{key_name, key_position},
 };
 use cohort_engine::types::ColumnType;
 use sqlparser::ast::{self, Spanned};
@@ -237,7 +238,7 @@ impl Planner<'_> {
         let mut keys = Vec::new();
         for (i, key) in order.iter().enumerate() {
             let (expr, desc) = self.sort_key_parts(key)?;
-            let value = match (position(expr), name(expr)) {
+            let value = match (key_position(expr), key_name(expr)) {
                 (Some(n), _) => match n.checked_sub(1).and_then(|i| output.get(i)) {
                     Some(column) => column.clone(),
                     None => return Err(SqlError::unknown_column(n, "order clause")),

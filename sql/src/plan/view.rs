@@ -15,7 +15,7 @@
 //! statement that names it.
 
 use super::{
-    CompileContext, Derived, PlanSettings, Planner, ViewUse,
+    CompileContext, Derived, PlanSettings, Planner, SortKey, ViewUse,
     from::{From, Leaf, LeafInput, Part},
     named::{At, MergedColumn, MergedView},
     query::Around,
@@ -37,6 +37,14 @@ const DEPTH_MAX: usize = 60;
 
 /// What errors a view has when something is gone that it was made of.
 const INVALID: [u16; 8] = [1049, 1052, 1054, 1109, 1146, 1176, 1305, 1356];
+
+/// What a merged view brings beside its tables.
+struct MergedText {
+    columns: Vec<MergedColumn>,
+    /// Its WHERE.
+    conditions: Vec<Expr>,
+    order: Vec<SortKey>,
+}
 
 impl Planner<'_> {
     /// The view that a name stands for, if it is one.
@@ -141,7 +149,11 @@ impl Planner<'_> {
         let names = self.names();
         (names.within, names.visible) = (within, visible);
         (names.outside, names.clause, names.aliases) = (outside, clause, aliases);
-        let (columns, conditions, order) = merged?;
+        let MergedText {
+            columns,
+            conditions,
+            order,
+        } = merged?;
         let is_column = |column: &MergedColumn| walk::slot(&column.expr).is_some();
         if names.inner && !columns.iter().all(is_column) {
             // Their slots stay, and nothing is in them.
@@ -185,7 +197,7 @@ impl Planner<'_> {
         select: &ast::Select,
         around: &Around<'_>,
         from: &mut From,
-    ) -> Result<(Vec<MergedColumn>, Vec<Expr>, Vec<super::SortKey>), SqlError> {
+    ) -> Result<MergedText, SqlError> {
         from.straight |= select
             .select_modifiers
             .as_ref()
@@ -215,7 +227,11 @@ impl Planner<'_> {
             return Err(SqlError::view_invalid(&view.database, &view.name));
         }
         let order = self.order_by(around.order, &output, false)?;
-        Ok((columns, conditions, order))
+        Ok(MergedText {
+            columns,
+            conditions,
+            order,
+        })
     }
 
     /// Compiles something of the text of a view, which sees nothing of what names it.

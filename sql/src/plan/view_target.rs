@@ -5,19 +5,24 @@
 //! but a column, and WITH CHECK OPTION demands of the new rows that the view still shows them.
 
 use super::{
-    Planner,
+    Default_, Insert, Planner,
     demands::ViewDemand,
-    from::{From, LeafInput},
+    dml::{add, column_of, target_columns},
+    from::{From, Leaf, LeafInput},
     named::{At, MergedView},
-    scope::Names,
+    scope::{Names, dotted},
     walk,
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, visit_operands_mut},
+    expr::{Expr, SqlMode, visit_operands_mut},
 };
-use cohort_engine::types::{CheckOption, Table, View};
-use std::sync::Arc;
+use cohort_engine::{
+    txn::{LockMode, OnConflict},
+    types::{CheckOption, Table, View},
+};
+use sqlparser::ast;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// What is done to a view.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,6 +154,147 @@ impl Planner<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// The table below a view, and which of its columns are inserted.
+    pub(super) fn view_to_insert(
+        &mut self,
+        view: &Arc<View>,
+        insert: &ast::Insert,
+    ) -> Result<(Arc<Table>, Vec<usize>), SqlError> {
+        let change = Change::Insert;
+        let mut from = From::default();
+        self.view_part(view, None, &mut from)?;
+        let target = self.target_of_view(&from, view, &view.name, change)?;
+        let named = view.columns.iter().map(|name| (name.as_str(), true));
+        let columns = target_columns((&view.database, &view.name), named, insert)?;
+        let Some((number, table)) = target else {
+            let (database, name) = (&view.database, &view.name);
+            if insert.columns.is_empty() && insert.assignments.is_empty() {
+                return Err(SqlError::join_view_without_columns(database, name));
+            }
+            let mut tables = BTreeSet::new();
+            for column in columns {
+                let names = self.names();
+                let number = names.views.len().saturating_sub(1);
+                tables.insert(names.changed_column(At::View(number, column))?.0);
+            }
+            return Err(match tables.len() {
+                0 | 1 => SqlError::not_supported("INSERT into a view of several tables"),
+                _ => SqlError::several_tables_of_view(database, name),
+            });
+        };
+        let columns = self.columns_behind(number, &columns)?;
+        self.note_view_written(number, 0, change)?;
+        Ok((table, columns))
+    }
+
+    /// 1423 if a column that a view does not show has no default.
+    pub(super) fn check_view_defaults(&self, view: &View, insert: &Insert) -> Result<(), SqlError> {
+        if !self.context.settings.sql_mode.has(SqlMode::STRICT) || insert.ignore {
+            return Ok(());
+        }
+        let mut columns = insert
+            .table
+            .columns
+            .iter()
+            .zip(&insert.defaults)
+            .enumerate();
+        let missing = columns.any(|(position, (column, default))| {
+            let given = insert.columns.contains(&position) || column.auto_increment;
+            matches!(default, Default_::None) && !given
+        });
+        match missing {
+            true => Err(SqlError::no_default_for_view(&view.database, &view.name)),
+            false => Ok(()),
+        }
+    }
+
+    /// The names by which the statement knows the columns of the table it changes.
+    pub(super) fn shown_names(&mut self, table: &Table) -> Vec<String> {
+        let names = self.names();
+        let mut shown: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
+        if let Some(view) = names.views.iter().position(|view| view.within == 0) {
+            shown.iter_mut().for_each(String::clear);
+            for column in 0..names.views.get(view).map_or(0, |view| view.columns.len()) {
+                let at = At::View(view, column);
+                if let (Ok((0, position)), Some((name, _))) =
+                    (names.changed_column(at), names.name_of(at))
+                    && let Some(place) = shown.get_mut(position)
+                {
+                    name.clone_into(place);
+                }
+            }
+        }
+        shown
+    }
+
+    /// The column of the table that an assignment names.
+    pub(super) fn assigned_position(
+        &mut self,
+        table: &Table,
+        name: &ast::ObjectName,
+    ) -> Result<usize, SqlError> {
+        let names = self.names();
+        if names.views.iter().all(|view| view.within != 0) {
+            let alias = names.tables.first().map(|named| named.alias.clone());
+            return column_of(table, alias.as_deref(), name);
+        }
+        let path = name.0.iter().filter_map(|part| part.as_ident().cloned());
+        let path: Vec<ast::Ident> = path.collect();
+        let visible = std::mem::replace(&mut names.visible, 0..1);
+        let found = names.find_at(&path, "field list");
+        names.visible = visible;
+        let unknown = || SqlError::unknown_column(dotted(&path), "field list");
+        let (_, position) = names.changed_column(found?.ok_or_else(unknown)?)?;
+        Ok(position)
+    }
+
+    /// Brings the table that a statement changes, or that of a view, into the block. `None`: it is a
+    /// view of several.
+    pub(super) fn changed_table(
+        &mut self,
+        factor: &ast::TableFactor,
+        change: Change,
+    ) -> Result<Option<(Arc<Table>, From)>, SqlError> {
+        let (name, alias, hints) = self.table_factor(factor)?;
+        let statement = match change {
+            Change::Insert | Change::Update => "UPDATE",
+            Change::Delete => "DELETE",
+        };
+        self.refuse_common(name, statement)?;
+        if let (Some(hint), Change::Delete) = (hints.first(), change) {
+            let word = hint.hint_type.to_string();
+            return Err(self.text.error_at_word(word.trim()));
+        }
+        let lock = Some((LockMode::Exclusive, OnConflict::Wait));
+        let Some(view) = self.view_named(name) else {
+            let table = self.written_table(name, alias)?;
+            let hints = self.hints(&table, alias, hints)?;
+            add(self.names(), &table, alias.unwrap_or(&table.name))?;
+            let leaf = Leaf {
+                input: LeafInput::Stored(Arc::clone(&table)),
+                lock,
+                hints,
+            };
+            let from = From {
+                leaves: vec![leaf],
+                ..From::default()
+            };
+            return Ok(Some((table, from)));
+        };
+        let mut from = From::default();
+        self.view_part(&view, alias, &mut from)?;
+        let alias = alias.unwrap_or(&view.name);
+        let Some((number, table)) = self.target_of_view(&from, &view, alias, change)? else {
+            return Ok(None);
+        };
+        self.note_view_written(number, 0, change)?;
+        from.order = None;
+        for leaf in &mut from.leaves {
+            leaf.lock = lock;
+        }
+        Ok(Some((table, from)))
     }
 
     /// The columns of a table that an INSERT into a view names, by `target_columns` of the view's:

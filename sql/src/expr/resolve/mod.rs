@@ -83,6 +83,25 @@ pub trait Scope {
 /// How many digits a quotient has more than its dividend, if nothing else is said.
 pub const DIV_PRECISION_INCREMENT: u8 = 4;
 
+/// Whether a function of this name is there with OVER only. These are reserved words.
+#[must_use]
+pub fn is_window_function(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        "row_number",
+        "rank",
+        "dense_rank",
+        "percent_rank",
+        "cume_dist",
+        "ntile",
+        "lag",
+        "lead",
+        "first_value",
+        "last_value",
+        "nth_value",
+    ];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// Whether a function of this name aggregates (COUNT, SUM, …), in any case.
 #[must_use]
 pub fn is_aggregate(name: &str) -> bool {

@@ -13,25 +13,6 @@ use crate::{
 use cohort_engine::types::Value;
 use sqlparser::ast::{self, Spanned};
 
-/// Whether a function of this name is there with OVER only. These are reserved words.
-#[must_use]
-pub fn is_window_function(name: &str) -> bool {
-    const NAMES: [&str; 11] = [
-        "row_number",
-        "rank",
-        "dense_rank",
-        "percent_rank",
-        "cume_dist",
-        "ntile",
-        "lag",
-        "lead",
-        "first_value",
-        "last_value",
-        "nth_value",
-    ];
-    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
-}
-
 impl Planner<'_> {
     /// A call with OVER, or of a function that needs it: the slot of its result.
     pub(in crate::plan) fn window_call(

@@ -7,7 +7,6 @@
 mod call;
 mod spec;
 
-pub use call::is_window_function;
 pub(super) use spec::NamedWindow;
 
 use super::{

@@ -1,12 +1,13 @@
 //! What stands behind OVER and in WINDOW.
 
 use super::{
-    super::{Computed, Planner, SortKey, query::position, scope::Aliases, walk},
+    super::{Computed, Planner, SortKey, scope::Aliases, walk},
     Frame, FrameBound,
 };
 use crate::{
     error::SqlError,
     expr::{Expr, infer},
+    parse::key_position,
 };
 use cohort_engine::types::Value;
 use sqlparser::ast::{self, Spanned};
@@ -200,7 +201,7 @@ impl Planner<'_> {
                 bound: false,
                 ..
             } => is_lifted(*index),
-            _ => position(expr).is_some(),
+            _ => key_position(expr).is_some(),
         };
         if is_position {
             return Err(SqlError::window_position(&whole.name));
