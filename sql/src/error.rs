@@ -509,6 +509,13 @@ impl SqlError {
         matches!(self.code, 1317 | 3024)
     }
 
+    /// Whether the statement could not be carried out for a reason that is not in its values: it was
+    /// stopped, there is no memory, or an invariant is broken.
+    #[must_use]
+    pub fn is_of_server(&self) -> bool {
+        self.is_interruption() || matches!(self.code, 1038 | 1815)
+    }
+
     /// Whether the engine has rolled the whole transaction back, not only the statement.
     #[must_use]
     pub fn ended_transaction(&self) -> bool {

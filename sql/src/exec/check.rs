@@ -76,7 +76,7 @@ pub(crate) fn check_values(
         // What fails in strict mode, such as a division by zero, breaks it, too.
         let lost = context.check_losses();
         match broken {
-            Err(error) if error.is_interruption() => return Err(error),
+            Err(error) if error.is_of_server() => return Err(error),
             Ok(false) if lost.is_ok() => {}
             Ok(_) | Err(_) => return Err(SqlError::check_violated(name)),
         }

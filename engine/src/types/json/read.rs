@@ -113,7 +113,11 @@ fn number(bytes: &[u8], at: usize, large: bool) -> Option<usize> {
 impl<'a> Node<'a> {
     /// The value of a type, which is known to be one.
     pub(super) fn of(ty: u8, bytes: &'a [u8]) -> Node<'a> {
-        Node::read(ty, bytes).unwrap_or(Node::Scalar(Scalar::Null))
+        // All of a document is looked at when it is decoded.
+        let Some(node) = Node::read(ty, bytes) else {
+            unreachable!("a document has a value of type {ty} that cannot be read");
+        };
+        node
     }
     pub(super) fn read(ty: u8, bytes: &'a [u8]) -> Option<Node<'a>> {
         Some(match ty {
