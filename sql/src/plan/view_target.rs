@@ -63,14 +63,21 @@ impl Names {
         Ok((table, slot - first))
     }
 
-    /// What the views demand of rows that are written through one of them, by WITH CHECK OPTION.
-    fn check_option(&self, view: &MergedView, forced: bool, conditions: &mut Vec<Expr>) {
+    /// What the views demand of rows of a table that are written through one of them, by WITH CHECK
+    /// OPTION.
+    fn check_option(
+        &self,
+        (view, leaf): (&MergedView, usize),
+        forced: bool,
+        conditions: &mut Vec<Expr>,
+    ) {
         if forced || view.check_option().is_some() {
             conditions.extend(view.conditions.iter().cloned());
         }
         let cascades = forced || view.check_option() == Some(CheckOption::Cascaded);
-        for below in self.views.iter().filter(|below| below.within == view.text) {
-            self.check_option(below, cascades, conditions);
+        let below = |below: &&MergedView| below.within == view.text && below.leaves.contains(&leaf);
+        for view in self.views.iter().filter(below) {
+            self.check_option((view, leaf), cascades, conditions);
         }
     }
 }
@@ -123,7 +130,7 @@ impl Planner<'_> {
         let definition = Arc::clone(&view.view);
         let mut conditions = Vec::new();
         if change != Change::Delete {
-            names.check_option(view, false, &mut conditions);
+            names.check_option((view, leaf), false, &mut conditions);
         }
         let (slots, stored) = (table.slots(), table.table.clone());
         let table_alias = table.alias.clone();
