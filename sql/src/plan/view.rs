@@ -209,6 +209,7 @@ impl Planner<'_> {
         self.names().clause = "field list";
         let mut columns = Vec::with_capacity(view.columns.len());
         let mut output = Vec::with_capacity(view.columns.len());
+        let mut items = Vec::with_capacity(view.columns.len());
         for (item, name) in select.projection.iter().zip(&view.columns) {
             let (ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }) =
                 item
@@ -221,12 +222,19 @@ impl Planner<'_> {
                 expr: computed.expr.clone(),
                 hidden: false,
             });
+            if let ast::SelectItem::ExprWithAlias { alias, .. } = item {
+                items.push((alias.value.clone(), computed.expr.clone()));
+            }
             output.push(computed);
         }
         if columns.len() != select.projection.len() || columns.len() != view.columns.len() {
             return Err(SqlError::view_invalid(&view.database, &view.name));
         }
-        let order = self.order_by(around.order, &output, false)?;
+        // What is selected orders the rows by its name.
+        let before = std::mem::replace(&mut self.names().select.items, items);
+        let order = self.order_by(around.order, &output, false);
+        self.names().select.items = before;
+        let order = order?;
         Ok(MergedText {
             columns,
             conditions,
