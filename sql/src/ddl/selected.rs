@@ -23,7 +23,7 @@ pub(super) fn merge(
     session: &Statement<'_>,
     warnings: &mut Warnings,
 ) -> Result<Vec<Draft>, SqlError> {
-    check_names(selected)?;
+    check_names(selected.iter().map(|column| column.name.as_str()))?;
     let is = |name: &str, other: &str| name.to_lowercase() == other.to_lowercase();
     let mut drafts: Vec<Option<Draft>> = drafts.into_iter().map(Some).collect();
     let mut behind = Vec::with_capacity(selected.len());
@@ -65,9 +65,9 @@ pub(super) fn without_defaults(
 }
 
 /// 1166 for a name that no column can have, 1060 for one that comes twice.
-fn check_names(selected: &[SelectedColumn]) -> Result<(), SqlError> {
+pub(super) fn check_names<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), SqlError> {
     let mut seen = rustc_hash::FxHashSet::default();
-    for SelectedColumn { name, .. } in selected {
+    for name in names {
         if !column::is_proper(name) || column::check_length(name).is_err() {
             return Err(SqlError::wrong_column_name(name));
         }

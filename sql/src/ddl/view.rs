@@ -2,6 +2,7 @@
 
 use super::{
     DdlContext, Failure, Outcome,
+    selected::check_names,
     syntax::{CreateView, ViewIntent},
     table, tables,
 };
@@ -68,7 +69,7 @@ pub fn define(
         given if given == draft.columns.len() => create.columns.clone(),
         _ => return Err(SqlError::column_names_differ()),
     };
-    check_columns(&columns)?;
+    check_names(columns.iter().map(String::as_str))?;
     let mut algorithm = create
         .algorithm
         .or(before.map(|before| before.algorithm))
@@ -109,9 +110,9 @@ fn definer(
     before: Option<&View>,
     ctx: &mut DdlContext<'_>,
 ) -> (String, String) {
-    match &create.definer {
-        None if before.is_some() => before.map(|view| view.definer.clone()).unwrap_or_default(),
-        Some(given) if !given.current => {
+    match (&create.definer, before) {
+        (None, Some(before)) => before.definer.clone(),
+        (Some(given), _) if !given.current => {
             let users = Users::new(ctx.engine.dictionary());
             if users.get(&given.user, &given.host).is_none() {
                 let note = SqlError::no_such_definer(&given.user, &given.host);
@@ -119,21 +120,8 @@ fn definer(
             }
             (given.user.clone(), given.host.clone())
         }
-        Some(_) | None => (ctx.account.0.to_string(), ctx.account.1.to_string()),
+        (Some(_) | None, _) => (ctx.account.0.to_string(), ctx.account.1.to_string()),
     }
-}
-
-fn check_columns(columns: &[String]) -> Result<(), SqlError> {
-    let mut seen = rustc_hash::FxHashSet::default();
-    for name in columns {
-        if !super::column::is_proper(name) || super::column::check_length(name).is_err() {
-            return Err(SqlError::wrong_column_name(name));
-        }
-        if !seen.insert(name.to_lowercase()) {
-            return Err(SqlError::duplicate_column(name));
-        }
-    }
-    Ok(())
 }
 
 /// Puts a view into the dictionary, in the place of another. `false`: the dictionary is not any more

@@ -164,6 +164,8 @@ impl Planner<'_> {
             from.groups.truncate(groups);
             from.conditions.truncate(conditions_before);
             from.straight = straight;
+            // A view below it may have had one.
+            from.order = None;
             self.back_to(mark);
             return Ok(None);
         }
