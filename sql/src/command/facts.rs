@@ -98,7 +98,7 @@ impl Command {
                 Facts::of("optimize").commits().changes_if(true)
             }
             Command::TableAdmin(TableAdmin::Repair, _) => Facts::of("repair").commits(),
-            Command::TableAdmin(TableAdmin::Checksum, _) => Facts::of("checksum").commits(),
+            Command::ChecksumTables { .. } => Facts::of("checksum"),
             Command::Do(_) => Facts::of("do"),
             Command::CreateUser { .. } => Facts::of_accounts("create_user").needs("CREATE USER"),
             // Who changes their own account needs no privilege: these two look at whose it is.

@@ -248,8 +248,6 @@ pub enum TableAdmin {
     Optimize,
     /// REPAIR TABLE.
     Repair,
-    /// CHECKSUM TABLE.
-    Checksum,
 }
 
 /// A statement.
@@ -342,6 +340,13 @@ pub enum Command {
     Empty,
     /// ANALYZE TABLE and the like.
     TableAdmin(TableAdmin, Vec<TableName>),
+    /// CHECKSUM TABLE.
+    ChecksumTables {
+        /// Which.
+        tables: Vec<TableName>,
+        /// QUICK: only what is known without reading.
+        quick: bool,
+    },
     /// DO: the expressions' text.
     Do(String),
     /// CREATE USER.

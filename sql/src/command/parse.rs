@@ -123,6 +123,16 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         lock::lock(c)?
     } else if c.eat("UNLOCK") {
         lock::unlock(c)?
+    } else if c.eat("CHECKSUM") {
+        if !c.eat("TABLES") {
+            c.expect("TABLE")?;
+        }
+        let tables = c.list(Cursor::table)?;
+        let quick = c.eat("QUICK");
+        if !quick {
+            c.eat("EXTENDED");
+        }
+        Command::ChecksumTables { tables, quick }
     } else if let Some(what) = table_admin(c) {
         let tables = c.list(Cursor::table)?;
         admin_options(c);
@@ -446,12 +456,11 @@ fn prepare(c: &mut Cursor) -> Parsed<Command> {
 }
 
 fn table_admin(c: &mut Cursor) -> Option<TableAdmin> {
-    const KINDS: [(&str, TableAdmin); 5] = [
+    const KINDS: [(&str, TableAdmin); 4] = [
         ("ANALYZE", TableAdmin::Analyze),
         ("CHECK", TableAdmin::Check),
         ("OPTIMIZE", TableAdmin::Optimize),
         ("REPAIR", TableAdmin::Repair),
-        ("CHECKSUM", TableAdmin::Checksum),
     ];
     for (word, kind) in KINDS {
         for option in [None, Some("NO_WRITE_TO_BINLOG"), Some("LOCAL")] {

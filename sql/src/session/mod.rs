@@ -6,6 +6,7 @@
 
 mod account;
 mod admin;
+mod checksum;
 mod created;
 mod locked;
 mod masked;
@@ -414,6 +415,9 @@ impl Session {
                 show::columns(&mut self.state, what, filter).into()
             }
             Compiled::Command(Command::TableAdmin(..)) => Shown::admin(Vec::new()).metas().into(),
+            Compiled::Command(Command::ChecksumTables { .. }) => {
+                Shown::checksums(Vec::new()).metas().into()
+            }
             // Of what else has rows, EXECUTE and XA RECOVER, nothing can be prepared.
             Compiled::Command(_) | Compiled::Schema(_) => Arc::from([]),
         }

@@ -52,6 +52,18 @@ impl Shown {
         ];
         Shown::new(&columns, rows)
     }
+    /// The result of CHECKSUM TABLE.
+    pub(crate) fn checksums(rows: Rows) -> Shown {
+        let columns = [
+            ("Table", ColumnType::VarChar(128)),
+            ("Checksum", ColumnType::BigInt),
+        ];
+        let mut shown = Shown::new(&columns, rows);
+        for column in &mut shown.columns {
+            column.unsigned = false;
+        }
+        shown
+    }
     /// The columns as clients are told about them.
     #[must_use]
     pub fn metas(&self) -> Vec<ColumnMeta> {
