@@ -1,7 +1,7 @@
 //! Evaluation of the tree.
 
 use super::{
-    BinaryOp, EvalContext, Expr, ExprType, arithmetic,
+    BinaryOp, EvalContext, Expr, ExprType, arithmetic, case,
     compare::{compare, compare_with},
     convert,
     describe::{self, describe},
@@ -343,20 +343,19 @@ impl Expr {
                 otherwise,
                 ty: _,
             } => {
-                let operand = match operand {
+                let mut operand = match operand {
                     Some(operand) => match operand.raw(row, context)?.into_owned() {
                         // Nothing is equal to it.
                         Value::Null => return Ok(otherwise.as_deref()),
-                        value => Some((operand, value)),
+                        value => Some(case::Operand::new(operand, value)),
                     },
                     None => None,
                 };
                 for (when, then) in branches {
-                    let fits = match &operand {
-                        Some((operand, value)) => {
+                    let fits = match &mut operand {
+                        Some(operand) => {
                             let when = when.raw(row, context)?;
-                            let value = operand.beside(Cow::Borrowed(value), &when);
-                            compare(&value, &when, *collation, context)? == Some(Ordering::Equal)
+                            operand.equals(&when, *collation, context)?
                         }
                         None => when.decision(row, context)? == Some(true),
                     };

@@ -792,7 +792,7 @@ fn case(
     otherwise: Option<&ast::Expr>,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    let mut operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
+    let operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
     let mut branches = Vec::with_capacity(conditions.len());
     let mut results = Vec::new();
     for when in conditions {
@@ -803,9 +803,6 @@ fn case(
         }
         results.push(infer(&result));
         branches.push((condition, result));
-    }
-    if let Some(operand) = &mut operand {
-        compared::documents_as_text(operand, branches.iter_mut().map(|(when, _)| when));
     }
     let whens = branches.iter().map(|(when, _)| when);
     let whens = whens.filter(|_| operand.is_some());
