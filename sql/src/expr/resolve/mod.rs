@@ -806,7 +806,15 @@ fn case(
     }
     let whens = branches.iter().map(|(when, _)| when);
     let whens = whens.filter(|_| operand.is_some());
-    let compared: Vec<ExprType> = operand.iter().chain(whens).map(infer).collect();
+    let compared = operand.iter().chain(whens).map(|expr| {
+        let ty = infer(expr);
+        if ty.is_json() {
+            // It is compared as its text.
+            return ExprType::string(ty.length, ty.collation, ty.coercibility);
+        }
+        ty
+    });
+    let compared: Vec<ExprType> = compared.collect();
     let otherwise = otherwise
         .map(|otherwise| resolve(otherwise, scope))
         .transpose()?;
