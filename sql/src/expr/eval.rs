@@ -326,7 +326,7 @@ impl Expr {
             return Ok(Cow::Owned(Value::Null));
         };
         let value = chosen.raw(row, context)?;
-        functions::unify(value, infer(chosen).shown_digits(), ty, context)
+        functions::unify(value, infer(chosen).text_form(), ty, context)
     }
 
     /// The branch that a CASE or IF takes for a row; of anything else, none.
@@ -563,8 +563,8 @@ fn like(
         return Ok(None);
     }
     let pattern_value = pattern.value(row, context)?;
-    let text = convert::string(&value, infer(expr).shown_digits());
-    let pattern = convert::string(&pattern_value, infer(pattern).shown_digits());
+    let text = convert::string(&value, infer(expr).text_form());
+    let pattern = convert::string(&pattern_value, infer(pattern).text_form());
     let (Some(text), Some(pattern)) = (text, pattern) else {
         return Ok(None);
     };
