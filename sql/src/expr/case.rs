@@ -72,5 +72,5 @@ fn text(value: &Value) -> Cow<'_, Value> {
     }
     let mut text = Vec::new();
     convert::text(value, 6, &mut text);
-    Cow::Owned(Value::Bytes(text.into()))
+    Cow::Owned(Value::Bytes(text))
 }
