@@ -5,6 +5,7 @@ use super::{
     block::BlockRun,
     change::{Changed, delete_row, insert_row, update_row},
     check, generated,
+    returning::Returning,
     subquery::{collect, run_query},
 };
 use crate::{
@@ -19,13 +20,13 @@ use cohort_engine::{
 use std::sync::Arc;
 
 /// Runs an INSERT: its row of VALUES `times` over, each time with the next `stride` parameters.
-pub(super) fn insert(
-    plan: &Insert,
+pub(super) fn insert<'p>(
+    plan: &'p Insert,
+    returning: Returning<'p>,
     context: &mut ExecContext,
-    times: usize,
-    stride: usize,
+    (times, stride): (usize, usize),
 ) -> Result<Outcome, Stop> {
-    let mut inserter = Inserter::new(plan);
+    let mut inserter = Inserter::new(plan, returning);
     context.eval.ignore = plan.ignore;
     context.eval.tells_once = true;
     context.eval.be_strict();
@@ -84,6 +85,8 @@ struct Inserter<'p> {
     /// What expressions with subqueries, and ON DUPLICATE KEY UPDATE, are evaluated on.
     run: BlockRun<'p>,
     image: Vec<u8>,
+    /// RETURNING.
+    returning: Returning<'p>,
     auto: Option<usize>,
     /// Columns that no value is given for, but have a default.
     missing: Vec<usize>,
@@ -115,7 +118,7 @@ struct Inserter<'p> {
 }
 
 impl<'p> Inserter<'p> {
-    fn new(plan: &'p Insert) -> Inserter<'p> {
+    fn new(plan: &'p Insert, returning: Returning<'p>) -> Inserter<'p> {
         let columns = plan.table.columns.len();
         let auto = plan.table.auto_increment_column();
         let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));
@@ -132,6 +135,7 @@ impl<'p> Inserter<'p> {
             row: vec![Value::Null; columns],
             run: BlockRun::new(&plan.block, &[]),
             image: Vec::new(),
+            returning,
             auto,
             missing,
             required,
@@ -171,7 +175,7 @@ impl<'p> Inserter<'p> {
             },
             generated_id: self.first_generated,
             info,
-            rows: 0,
+            rows: self.returning.rows,
         }
     }
 
@@ -424,7 +428,7 @@ impl<'p> Inserter<'p> {
                     if self.first_generated == 0 {
                         self.first_generated = self.generated;
                     }
-                    return Ok(());
+                    return self.tell(context);
                 }
                 Changed::Ignored => {
                     self.ignored += 1;
@@ -438,6 +442,12 @@ impl<'p> Inserter<'p> {
                 return Ok(());
             }
         }
+    }
+
+    /// RETURNING of the new row.
+    fn tell(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        let (returning, run) = (&mut self.returning, &mut self.run);
+        returning.tell(self.table, &self.image, run, context)
     }
 
     /// The value of a row that does not come goes to the next one.
@@ -485,6 +495,7 @@ impl<'p> Inserter<'p> {
             self.note_given(context);
             if old == self.image && is_last_unique(self.table, index) {
                 self.affected += 1;
+                self.tell(context)?;
                 return Ok(true);
             }
             if let Changed::Done = delete_row(self.table, &key, &old, Some(&self.image), context)? {
@@ -535,7 +546,8 @@ impl<'p> Inserter<'p> {
             self.affected += u64::from(context.found_rows);
             self.duplicates += u64::from(context.found_rows || self.plan.ignore);
             self.last_id = 0;
-            return Ok(());
+            let (returning, run) = (&mut self.returning, &mut self.run);
+            return returning.tell(self.table, old, run, context);
         }
         match update_row(self.table, key, old, &image, context)? {
             Changed::Done => {}
@@ -559,7 +571,8 @@ impl<'p> Inserter<'p> {
             self.last_id =
                 super::write::note_auto_increment(self.table, self.run.row.get(auto), context);
         }
-        Ok(())
+        let (returning, run) = (&mut self.returning, &mut self.run);
+        returning.tell(self.table, &image, run, context)
     }
 }
 

@@ -19,6 +19,7 @@ mod json_table;
 mod key;
 pub(crate) mod memory;
 mod patience;
+mod returning;
 mod rollup;
 mod scan;
 mod set_operation;
@@ -35,6 +36,7 @@ pub use derived::Tables;
 pub(crate) use generated::fill_values;
 pub(crate) use insert::{duplicate_error, zero};
 pub use patience::Patience;
+use returning::Returning;
 
 use crate::{
     error::SqlError,
@@ -320,9 +322,14 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
                 ..Outcome::default()
             })
         }
-        Body::Insert(insert) => atomically(context, |context| run_insert(insert, plan, context)),
+        Body::Insert(insert) => {
+            atomically(context, |context| run_insert(insert, plan, context, out))
+        }
         Body::Update(update) => atomically(context, |context| write::update(update, context)),
-        Body::Delete(delete) => atomically(context, |context| write::delete(delete, context)),
+        Body::Delete(delete) => atomically(context, |context| {
+            let returning = Returning::begin(plan, delete.returning.as_deref(), out)?;
+            write::delete(delete, returning, context)
+        }),
         Body::UpdateJoined(plan) => atomically(context, |context| joined::update(plan, context)),
         Body::DeleteJoined(plan) => atomically(context, |context| joined::delete(plan, context)),
     }
@@ -385,16 +392,22 @@ fn atomically(
 }
 
 /// Gives each row of a folded INSERT the parameters that follow the rows.
-fn run_insert(insert: &Insert, plan: &Plan, context: &mut ExecContext) -> Result<Outcome, Stop> {
+fn run_insert(
+    insert: &Insert,
+    plan: &Plan,
+    context: &mut ExecContext,
+    out: &mut dyn Output,
+) -> Result<Outcome, Stop> {
+    let returning = Returning::begin(plan, insert.returning.as_deref(), out)?;
     let per_row = insert.per_row as usize;
     let rest = (plan.parameters as usize).saturating_sub(per_row);
     let given = context.eval.params.len();
     if per_row == 0 || given <= plan.parameters as usize {
-        return insert::insert(insert, context, 1, given);
+        return insert::insert(insert, returning, context, (1, given));
     }
     let rows = (given - rest) / per_row;
     if rest == 0 {
-        return insert::insert(insert, context, rows, per_row);
+        return insert::insert(insert, returning, context, (rows, per_row));
     }
     let (values, tail) = context.eval.params.split_at(rows * per_row);
     let mut expanded = Vec::with_capacity(rows * (per_row + rest));
@@ -403,7 +416,7 @@ fn run_insert(insert: &Insert, plan: &Plan, context: &mut ExecContext) -> Result
         expanded.extend_from_slice(tail);
     }
     let mut inner = context.with_params(&expanded);
-    let result = insert::insert(insert, &mut inner, rows, per_row + rest);
+    let result = insert::insert(insert, returning, &mut inner, (rows, per_row + rest));
     context.handler = inner.handler;
     result
 }

@@ -10,6 +10,7 @@ use super::{
     change::{Changed, delete_row, update_row},
     generated,
     insert::{default_value, duplicate_error, now},
+    returning::Returning,
     sort::Sorter,
     tail::limit_values,
 };
@@ -357,7 +358,11 @@ fn found_again(
 }
 
 /// Runs a DELETE.
-pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome, Stop> {
+pub(super) fn delete(
+    plan: &Delete,
+    mut returning: Returning,
+    context: &mut ExecContext,
+) -> Result<Outcome, Stop> {
     let mut deleted = 0;
     context.eval.ignore = plan.ignore;
     context.eval.be_strict();
@@ -384,14 +389,17 @@ pub(super) fn delete(plan: &Delete, context: &mut ExecContext) -> Result<Outcome
                     context.txn.disregard_read();
                 }
             }
+            let told = returning.compute(&plan.table, image, run, context)?;
             if let Changed::Done = delete_row(&plan.table, key, image, None, context)? {
                 deleted += 1;
+                returning.send(told.as_deref())?;
             }
             Ok(())
         },
     )?;
     Ok(Outcome {
         affected_rows: deleted,
+        rows: returning.rows,
         ..Outcome::default()
     })
 }

@@ -443,7 +443,8 @@ impl<'a, 'l> Walk<'a, 'l> {
         if self.previous.is_symbol(self.source, ".") {
             return;
         }
-        let insert = self.insert && self.depth == 0;
+        let at_top = self.depth == 0;
+        let insert = self.insert && at_top;
         let opened = self.previous.is_symbol(self.source, "(");
         let level = self.level();
         match text.len() {
@@ -486,6 +487,11 @@ impl<'a, 'l> Walk<'a, 'l> {
                         start: 0,
                     });
                 }
+            }
+            // The expressions behind it are named by their texts, as those of a select list are.
+            9 if at_top && text.eq_ignore_ascii_case(b"RETURNING") => {
+                level.clause = Clause::Name;
+                self.rows = None;
             }
             2 if insert && self.rows.is_some() && text.eq_ignore_ascii_case(b"AS") => {
                 self.rows = None;

@@ -4,8 +4,8 @@ use crate::{expr::JSON_VALUE, interrupt};
 use sqlparser::{
     ast::{
         CastKind, CharacterLength, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-        FunctionArgumentList, FunctionArguments, Ident, ObjectName, Statement, UnaryOperator,
-        Value,
+        FunctionArgumentList, FunctionArguments, Ident, ObjectName, SetExpr, Statement,
+        UnaryOperator, Value,
     },
     dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
@@ -170,6 +170,25 @@ impl Dialect for MySql {
         supports_update_order_by
         supports_user_host_grantee
     }
+}
+
+/// RETURNING at the end of a DELETE: the library expects it before ORDER BY and LIMIT.
+pub(super) fn returning_behind(
+    parser: &mut Parser,
+    statement: &mut Statement,
+) -> Result<(), ParserError> {
+    let delete = match statement {
+        Statement::Delete(delete) => delete,
+        Statement::Query(query) => match query.body.as_mut() {
+            SetExpr::Delete(Statement::Delete(delete)) => delete,
+            _ => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    if delete.returning.is_none() && parser.parse_keyword(Keyword::RETURNING) {
+        delete.returning = Some(parser.parse_comma_separated(Parser::parse_select_item)?);
+    }
+    Ok(())
 }
 
 /// `IN ((SELECT …), 2)`: a list. The library takes what begins like a query for one.

@@ -87,6 +87,59 @@ impl Text<'_> {
         items
     }
 
+    /// Where the clause RETURNING of a statement that changes rows is.
+    #[must_use]
+    pub fn returning(&self) -> Option<usize> {
+        let mut depth = 0_usize;
+        for (at, token) in self.tokens.iter().enumerate() {
+            if token.is_symbol(self.source, "(") {
+                depth += 1;
+            } else if token.is_symbol(self.source, ")") {
+                depth = depth.saturating_sub(1);
+            } else if depth == 0
+                && token.is_word(self.source, "RETURNING")
+                && !self.is_qualified(at)
+            {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// 1064 for what a select list may have and RETURNING, which is the token of this number, may
+    /// not: modifiers, VALUES(column), and clauses behind it.
+    pub fn refuse_in_returning(&self, returning: usize) -> Result<(), SqlError> {
+        let mut depth = 0_usize;
+        let behind = self.tokens.iter().enumerate().skip(returning + 1);
+        for (at, token) in behind {
+            let text = token.text(self.source);
+            let opens = |at: usize| {
+                let token = self.tokens.get(at);
+                token.is_some_and(|token| token.is_symbol(self.source, "("))
+            };
+            let refused = match (token.kind, text) {
+                (Kind::Symbol, b"(") => {
+                    depth += 1;
+                    false
+                }
+                (Kind::Symbol, b")") => {
+                    depth = depth.saturating_sub(1);
+                    false
+                }
+                (Kind::Word, _) if is_one_of(text, &["VALUES"]) => opens(at + 1),
+                (Kind::Word, _) if at == returning + 1 => is_modifier(text) && !opens(at + 1),
+                (Kind::Word, _) if depth == 0 && !self.is_qualified(at) => {
+                    is_one_of(text, &["ORDER", "LIMIT"])
+                }
+                _ => false,
+            };
+            if refused {
+                return Err(self.error_at(at));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a parenthesis that opens before the token `first` closes after the token `later`.
     #[must_use]
     pub fn encloses(&self, first: usize, later: usize) -> bool {
@@ -418,7 +471,9 @@ fn tree(text: &Text<'_>, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Sta
     let parsed = parser.parse_statement();
     // What stopped it may be KILL: the library takes it for an error of syntax.
     interrupt::look()?;
-    let statement = parsed.map_err(|error| syntax_error(&error, text))?;
+    let mut statement = parsed.map_err(|error| syntax_error(&error, text))?;
+    let returned = dialect::returning_behind(&mut parser, &mut statement);
+    returned.map_err(|error| syntax_error(&error, text))?;
     let next = parser.next_token();
     match next.token {
         Out::EOF | Out::SemiColon => Ok(statement),

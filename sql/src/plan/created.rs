@@ -206,6 +206,7 @@ impl Planner<'_> {
             defaults: self.defaults(table)?,
             per_row: 0,
             block: Block::default(),
+            returning: None,
             table: Arc::clone(table),
         })
     }

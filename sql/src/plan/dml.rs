@@ -6,6 +6,7 @@ use super::{
     from::From,
     named::names_of,
     query::Around,
+    returning::Returned,
     scope::{Names, Outside},
     view_target::Change,
     walk,
@@ -14,6 +15,7 @@ use crate::{
     defaults,
     error::SqlError,
     expr::{Expr, ExprType, for_column, is_repeatable},
+    output::ColumnMeta,
 };
 use cohort_engine::types::{Column, Table, Value, schema::DefaultValue};
 use sqlparser::ast::{self, Spanned};
@@ -34,19 +36,20 @@ impl Planner<'_> {
         &mut self,
         insert: &ast::Insert,
         template: bool,
-    ) -> Result<Insert, SqlError> {
+    ) -> Result<(Insert, Vec<ColumnMeta>), SqlError> {
         let name = self.plain_insert(insert)?;
         self.stack.push(Names::new(Outside::Nothing));
         let inserted = self.insert_into(name, insert);
         let names = self.stack.pop();
         let mut inserted = inserted;
         let table = match &inserted {
-            Ok(inserted) => Arc::clone(&inserted.table),
+            Ok((inserted, _)) => Arc::clone(&inserted.table),
             Err(_) => return inserted,
         };
-        if let (Ok(inserted), Some(names)) = (&mut inserted, names) {
+        if let (Ok((inserted, _)), Some(names)) = (&mut inserted, names) {
             // Most rows need no more than themselves.
-            if inserted.on_duplicate.is_some() || !names.subqueries.is_empty() {
+            let is_plain = inserted.on_duplicate.is_none() && inserted.returning.is_none();
+            if !is_plain || !names.subqueries.is_empty() {
                 inserted.block.slots = names.slots;
             }
             inserted.block.subqueries = names.subqueries;
@@ -64,7 +67,7 @@ impl Planner<'_> {
         &mut self,
         name: &ast::ObjectName,
         insert: &ast::Insert,
-    ) -> Result<Insert, SqlError> {
+    ) -> Result<(Insert, Vec<ColumnMeta>), SqlError> {
         let (table, columns, view) = match self.view_named(name) {
             None => {
                 let table = self.written_table(name, None)?;
@@ -83,11 +86,17 @@ impl Planner<'_> {
         let width = table.columns.len();
         names.inserted = Some(width);
         names.slots = names.slots.max(width) + width;
-        let inserted = self.insert_inside(insert, &table, columns)?;
+        let seen = 0..names.tables.len();
+        let mut inserted = self.insert_inside(insert, &table, columns)?;
         if let Some(view) = view {
             self.check_view_defaults(&view, &inserted)?;
         }
-        Ok(inserted)
+        let names = self.names();
+        names.inserted = None;
+        names.visible = seen;
+        let (returning, columns) = self.returning(insert.returning.as_deref())?;
+        inserted.returning = returning;
+        Ok((inserted, columns))
     }
 
     fn insert_inside(
@@ -132,6 +141,7 @@ impl Planner<'_> {
             defaults: self.defaults(table)?,
             per_row,
             block: Block::default(),
+            returning: None,
             table: Arc::clone(table),
         })
     }
@@ -209,7 +219,8 @@ impl Planner<'_> {
             has_table_keyword,
             // Read by `on_duplicate`.
             on: _,
-            returning,
+            // Read by `insert_into`.
+            returning: _,
             output,
             replace_into: _,
             priority,
@@ -234,7 +245,6 @@ impl Planner<'_> {
         }
         text.refuse_behind("OVERWRITE", *overwrite)?;
         text.refuse("TABLE", *has_table_keyword)?;
-        text.refuse("RETURNING", returning.is_some())?;
         text.refuse_behind("OUTPUT", output.is_some())?;
         text.refuse_behind("SETTINGS", settings.is_some())?;
         text.refuse_behind("FORMAT", format_clause.is_some())?;
@@ -541,13 +551,13 @@ impl Planner<'_> {
     ) -> Result<Update, SqlError> {
         let assignments = self.assignments(&update.assignments, table)?;
         let defaults = self.defaults(table)?;
-        let block = self.rows_of(
-            table,
-            from,
-            update.selection.as_ref(),
-            &update.order_by,
-            update.limit.as_ref(),
-        )?;
+        let found = FoundRows {
+            selection: update.selection.as_ref(),
+            order: &update.order_by,
+            limit: update.limit.as_ref(),
+            returning: None,
+        };
+        let (block, _) = self.rows_of(table, from, &found)?;
         let collect = moves_rows(&block, table, &assignments);
         let conditions_repeat = conditions_repeat(&block);
         let repeats = conditions_repeat && assignments_repeat(&assignments, &defaults);
@@ -595,21 +605,20 @@ impl Planner<'_> {
             from: _,
             using: _,
             selection: _,
-            returning,
+            returning: _,
             output,
             order_by: _,
             limit: _,
         } = delete;
-        self.text.refuse("RETURNING", returning.is_some())?;
         self.text.refuse_behind("OUTPUT", output.is_some())
     }
 
-    /// Compiles DELETE from one table.
+    /// Compiles DELETE from one table, and the columns of its RETURNING.
     pub(super) fn delete(
         &mut self,
         delete: &ast::Delete,
         ignore: bool,
-    ) -> Result<Delete, SqlError> {
+    ) -> Result<(Delete, Vec<ColumnMeta>), SqlError> {
         let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
             &delete.from;
         let [from] = from.as_slice() else {
@@ -627,40 +636,42 @@ impl Planner<'_> {
         delete: &ast::Delete,
         factor: &ast::TableFactor,
         ignore: bool,
-    ) -> Result<Delete, SqlError> {
+    ) -> Result<(Delete, Vec<ColumnMeta>), SqlError> {
         let Some((table, from)) = self.changed_table(factor, Change::Delete)? else {
             let (name, ..) = self.table_factor(factor)?;
             let view = self.view_named(name);
             let view = view.ok_or_else(|| SqlError::internal("a join that is no view"))?;
             return Err(SqlError::delete_from_join_view(&view.database, &view.name));
         };
-        let block = self.rows_of(
-            &table,
-            from,
-            delete.selection.as_ref(),
-            &delete.order_by,
-            delete.limit.as_ref(),
-        )?;
-        Ok(Delete {
-            conditions_repeat: conditions_repeat(&block),
+        let found = FoundRows {
+            selection: delete.selection.as_ref(),
+            order: &delete.order_by,
+            limit: delete.limit.as_ref(),
+            returning: delete.returning.as_deref(),
+        };
+        let (block, (returning, columns)) = self.rows_of(&table, from, &found)?;
+        let deleted = Delete {
+            // What is told of a row depends on which version of it was met.
+            conditions_repeat: conditions_repeat(&block) && returning.is_none(),
             block,
             table,
             ignore,
-        })
+            returning,
+        };
+        Ok((deleted, columns))
     }
 
-    /// The block that finds the rows to change, all their columns, locked.
+    /// The block that finds the rows to change, all their columns, locked; what is computed of them
+    /// for RETURNING, and its columns.
     fn rows_of(
         &mut self,
         table: &Arc<Table>,
         from: From,
-        selection: Option<&ast::Expr>,
-        order: &[ast::OrderByExpr],
-        limit: Option<&ast::Expr>,
-    ) -> Result<Block, SqlError> {
-        let conditions = self.conditions(selection)?;
-        let order = self.order_by(order, &[], false)?;
-        let limit = match limit {
+        found: &FoundRows,
+    ) -> Result<(Block, Returned), SqlError> {
+        let conditions = self.conditions(found.selection)?;
+        let order = self.order_by(found.order, &[], false)?;
+        let limit = match found.limit {
             None => None,
             Some(count) => Some(Limit {
                 count: Some(self.limit_value(count)?),
@@ -675,6 +686,9 @@ impl Planner<'_> {
                 subqueries: Vec::new(),
             })
             .collect();
+        // What finds the rows must not read the table; RETURNING may.
+        let finding = self.names().subqueries.len();
+        let returned = self.returning(found.returning)?;
         let mut block = Block {
             order,
             limit,
@@ -682,15 +696,20 @@ impl Planner<'_> {
             ..Block::default()
         };
         self.place(&mut block, from, conditions)?;
-        if let Some(used) = block
-            .subqueries
-            .iter()
-            .find_map(|s| uses(&s.query, table, None))
-        {
+        let mut subqueries = block.subqueries.iter().take(finding);
+        if let Some(used) = subqueries.find_map(|s| uses(&s.query, table, None)) {
             return Err(SqlError::update_table_used(used));
         }
-        Ok(block)
+        Ok((block, returned))
     }
+}
+
+/// Which rows an UPDATE or DELETE of one table finds, and what it tells of them.
+struct FoundRows<'s> {
+    selection: Option<&'s ast::Expr>,
+    order: &'s [ast::OrderByExpr],
+    limit: Option<&'s ast::Expr>,
+    returning: Option<&'s [ast::SelectItem]>,
 }
 
 /// 3105 for a value of a generated column, if it is any but DEFAULT. `None`: that of a query.

@@ -103,11 +103,11 @@ impl Planner<'_> {
                 _ => return Err(SqlError::internal("an UPDATE of another kind")),
             },
             ast::Statement::Delete(delete) => {
-                let delete = self.delete(delete, false)?;
+                let (delete, _) = self.delete(delete, false)?;
                 explainer.block(&delete.block, "DELETE", 1);
             }
             ast::Statement::Insert(insert) => {
-                let plan = self.insert(insert, false)?;
+                let (plan, _) = self.insert(insert, false)?;
                 let kind = if plan.replace { "REPLACE" } else { "INSERT" };
                 explainer.rows.push(Row {
                     id: Some(1),

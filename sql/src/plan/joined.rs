@@ -65,6 +65,7 @@ impl Planner<'_> {
         ignore: bool,
     ) -> Result<Joined, SqlError> {
         self.plain_delete(delete)?;
+        self.text.refuse("RETURNING", delete.returning.is_some())?;
         self.text.refuse("ORDER", !delete.order_by.is_empty())?;
         self.text.refuse("LIMIT", delete.limit.is_some())?;
         let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =

@@ -31,6 +31,7 @@ mod named;
 mod place;
 mod query;
 mod relations;
+mod returning;
 mod rollup;
 mod scope;
 mod substitute;
@@ -173,18 +174,19 @@ pub fn compile(
                 return Err(SqlError::select_column_counts_differ());
             }
         }
-        ast::Statement::Insert(insert) => (
-            Body::Insert(Box::new(planner.insert(insert, template)?)),
-            Vec::new(),
-        ),
+        ast::Statement::Insert(insert) => {
+            let (insert, columns) = planner.insert(insert, template)?;
+            (Body::Insert(Box::new(insert)), columns)
+        }
         ast::Statement::Update(update) => (planner.any_update(update, parsed.ignore)?, Vec::new()),
         ast::Statement::Delete(delete) => {
-            let body = if dml::deletes_from_several(delete) {
-                Body::DeleteJoined(Box::new(planner.delete_joined(delete, parsed.ignore)?))
+            if dml::deletes_from_several(delete) {
+                let joined = planner.delete_joined(delete, parsed.ignore)?;
+                (Body::DeleteJoined(Box::new(joined)), Vec::new())
             } else {
-                Body::Delete(Box::new(planner.delete(delete, parsed.ignore)?))
-            };
-            (body, Vec::new())
+                let (delete, columns) = planner.delete(delete, parsed.ignore)?;
+                (Body::Delete(Box::new(delete)), columns)
+            }
         }
         ast::Statement::Explain { .. } => {
             let statement = explained(parsed)?;

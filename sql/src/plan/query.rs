@@ -283,10 +283,7 @@ impl Planner<'_> {
         from.straight |= straight;
         let conditions = self.conditions(select.selection.as_ref())?;
         self.name_windows(&select.named_window)?;
-        self.names().windows_allowed = true;
-        let (output, mut columns) =
-            self.projection(&select.select_token, &select.projection, &from)?;
-        self.names().windows_allowed = false;
+        let (output, mut columns) = self.select_list(select, &from)?;
         let (keys, rollup) = self.group_by(&select.group_by, &output)?;
         let having = match &select.having {
             None => None,
@@ -435,34 +432,50 @@ impl Planner<'_> {
         Ok(conjuncts(expr))
     }
 
-    fn projection(
+    /// The select list of a SELECT.
+    fn select_list(
         &mut self,
-        select_token: &ast::helpers::attached_token::AttachedToken,
-        items: &[ast::SelectItem],
+        select: &ast::Select,
         from: &From,
     ) -> Result<(Vec<Computed>, Vec<ColumnMeta>), SqlError> {
         let names = self.names();
+        names.windows_allowed = true;
         names.clause = "field list";
         names.aggregates_allowed = true;
+        let token = index_of(&select.select_token);
+        let star = (!from.leaves.is_empty()).then_some(from.star.as_slice());
+        let (output, columns) = self.projection(token, &select.projection, star)?;
+        let called = columns.iter().map(|column| column.name.clone());
+        self.note_select(&select.select_token, called);
+        self.names().windows_allowed = false;
+        Ok((output, columns))
+    }
+
+    /// What a select list computes, and the columns of its result. It stands behind the token of
+    /// this number, and `*` means these columns, if there is a table.
+    pub(super) fn projection(
+        &mut self,
+        token: usize,
+        items: &[ast::SelectItem],
+        star: Option<&[At]>,
+    ) -> Result<(Vec<Computed>, Vec<ColumnMeta>), SqlError> {
+        let names = self.names();
         names.aliases = Aliases::Inside;
         let aliases = items.iter().rev().filter_map(|item| match item {
             ast::SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
             _ => None,
         });
         names.select.later = aliases.collect();
-        let token = usize::try_from(select_token.0.span.start.column).unwrap_or(0);
-        let texts = self.text.select_items(token.saturating_sub(1));
+        let texts = self.text.select_items(token);
         let mut output = Vec::new();
         let mut metas = Vec::new();
         for (i, item) in items.iter().enumerate() {
             let (expr, alias) = match item {
                 ast::SelectItem::Wildcard(options) => {
                     self.plain_star(options)?;
-                    if from.leaves.is_empty() {
-                        return Err(SqlError::no_tables_used());
-                    }
-                    self.note_star(options, &from.star);
-                    for &at in &from.star {
+                    let star = star.ok_or_else(SqlError::no_tables_used)?;
+                    self.note_star(options, star);
+                    for &at in star {
                         self.star_column(at, &mut output, &mut metas);
                     }
                     continue;
@@ -519,7 +532,6 @@ impl Planner<'_> {
             }
             output.push(computed);
         }
-        self.note_select(select_token, metas.iter().map(|meta| meta.name.clone()));
         Ok((output, metas))
     }
 
@@ -820,16 +832,27 @@ fn modifiers(modifiers: Option<&ast::SelectModifiers>) -> (bool, bool) {
     (*straight_join, *sql_calc_found_rows)
 }
 
+/// The number of the token that a part of the tree has kept.
+fn index_of(token: &ast::helpers::attached_token::AttachedToken) -> usize {
+    let column = usize::try_from(token.0.span.start.column).unwrap_or(0);
+    column.saturating_sub(1)
+}
+
 impl Plan {
-    /// Whether it only reads (and perhaps locks).
+    /// Whether it tells of rows, to the client or to variables.
     #[must_use]
-    pub fn is_select(&self) -> bool {
+    pub fn tells_rows(&self) -> bool {
         self.returns_rows() || matches!(self.body, super::Body::SelectInto(..))
     }
     /// Whether it inserts, updates or deletes rows.
     #[must_use]
     pub fn changes_rows(&self) -> bool {
-        !self.is_select() && !matches!(self.body, super::Body::Explain(_))
+        use super::Body;
+        match self.body {
+            Body::Insert(_) | Body::Update(_) | Body::Delete(_) => true,
+            Body::UpdateJoined(_) | Body::DeleteJoined(_) => true,
+            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => false,
+        }
     }
     /// The same of tables that are not temporary.
     #[must_use]
@@ -861,10 +884,10 @@ impl Plan {
         });
         exclusively
     }
-    /// Whether it returns rows.
+    /// Whether it returns rows: a SELECT, an EXPLAIN, or a change with RETURNING.
     #[must_use]
     pub fn returns_rows(&self) -> bool {
-        matches!(self.body, super::Body::Select(_) | super::Body::Explain(_))
+        !self.columns.is_empty()
     }
     /// About how many rows, or combinations of rows, one of its blocks examines at most: what
     /// max_join_size limits. Nothing for changes of one table, as in MySQL.

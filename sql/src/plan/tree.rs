@@ -595,6 +595,8 @@ pub struct Insert {
     pub per_row: u32,
     /// The row that its expressions are evaluated on, and their subqueries.
     pub block: Block,
+    /// RETURNING: what is computed of each row, as it is in the table then.
+    pub returning: Option<Vec<Computed>>,
 }
 
 /// Where the rows of an INSERT come from.
@@ -661,6 +663,8 @@ pub struct Delete {
     pub conditions_repeat: bool,
     /// DELETE IGNORE.
     pub ignore: bool,
+    /// RETURNING: what is computed of each row before it is deleted.
+    pub returning: Option<Vec<Computed>>,
 }
 
 /// UPDATE or DELETE of tables in a join.

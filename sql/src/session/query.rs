@@ -439,12 +439,15 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         count_command(&plan, self.state.counters());
-        let returns_rows = plan.returns_rows();
+        let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
         let state = &mut self.state;
         if returns_rows {
             state.row_count = -1;
             state.found_rows = outcome.rows;
+            if changes_rows {
+                state.insert_id = 0;
+            }
         } else {
             state.row_count = i64::try_from(outcome.affected_rows).unwrap_or(i64::MAX);
             state.insert_id = 0;
@@ -567,7 +570,7 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<Option<Outcome>, SqlError> {
-        let is_select = plan.is_select();
+        let tells_rows = plan.tells_rows();
         let (characteristics, alone) = if plan.tables.is_empty() {
             self.peek()
         } else {
@@ -592,7 +595,7 @@ impl Session {
         }
         let locks = characteristics.isolation == Isolation::Serializable && !alone;
         // The rows may be of commits that are not durable yet.
-        let withhold = is_select && (plan.writes || locks || txn.may_read_newer());
+        let withhold = tells_rows && (plan.writes || locks || txn.may_read_newer());
         let mut withheld = None;
         let target: &mut dyn Output = if withhold {
             withheld.insert(Withheld::new(&self.state, out))
@@ -626,6 +629,10 @@ impl Session {
         };
         if alone && (plan.writes || locks) {
             self.commit_engine(txn)?;
+            if withheld.is_some() {
+                // RETURNING tells of the changes that were committed.
+                self.settle()?;
+            }
         } else {
             self.leave(txn, alone, None);
         }
