@@ -9,7 +9,10 @@ use cohort_engine::{
     txn::{Engine, EngineOptions},
     types::{ColumnType, Value},
 };
-use cohort_sql::{ColumnMeta, Done, Output, Session, text};
+use cohort_sql::{
+    ColumnMeta, Done, Output, Session,
+    text::{self, TextForm},
+};
 use std::{fmt::Write, fs, io, path::Path};
 
 /// Collects results in the form of the .out files.
@@ -17,17 +20,17 @@ use std::{fmt::Write, fs, io, path::Path};
 struct Collected {
     text: String,
     /// Of each column how its values are shown, and whether they are bytes.
-    shown: Vec<(u8, bool)>,
+    shown: Vec<(TextForm, bool)>,
     is_result_set: bool,
     warnings: u16,
 }
 
-fn show(value: &Value, decimals: u8, is_bytes: bool) -> String {
+fn show(value: &Value, form: TextForm, is_bytes: bool) -> String {
     if value.is_null() {
         return "NULL".into();
     }
     let mut bytes = Vec::new();
-    text::put(value, decimals, &mut bytes);
+    text::put(value, form, &mut bytes);
     if is_bytes && bytes.iter().any(|byte| *byte < 0x20) {
         return in_hex(&bytes);
     }
@@ -60,9 +63,7 @@ impl Output for Collected {
         let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
         self.text += &names.join("\t");
         self.text.push('\n');
-        let shown = columns
-            .iter()
-            .map(|c| (text::decimals_of(c.ty, c.decimals), is_bytes(c)));
+        let shown = columns.iter().map(|c| (TextForm::of(c), is_bytes(c)));
         self.shown = shown.collect();
         self.is_result_set = true;
         Ok(())
@@ -71,7 +72,7 @@ impl Output for Collected {
         let values: Vec<String> = row
             .iter()
             .zip(&self.shown)
-            .map(|(value, (decimals, is_bytes))| show(value, *decimals, *is_bytes))
+            .map(|(value, (form, is_bytes))| show(value, *form, *is_bytes))
             .collect();
         self.text += &values.join("\t");
         self.text.push('\n');

@@ -13,7 +13,7 @@ use cohort_engine::{
 };
 use cohort_sql::{
     ColumnMeta, Done, Output, SqlError,
-    text::{self, put_uint},
+    text::{self, TextForm},
 };
 use std::{
     borrow::Cow,
@@ -34,7 +34,6 @@ mod flag {
     pub const NOT_NULL: u16 = 1;
     pub const BLOB: u16 = 16;
     pub const UNSIGNED: u16 = 32;
-    pub const ZEROFILL: u16 = 64;
     pub const BINARY: u16 = 128;
 }
 
@@ -71,9 +70,7 @@ impl Dialect {
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     ty: u8,
-    decimals: u8,
-    /// Integers are filled up with zeros to this width; 0 for no filling.
-    width: u32,
+    shown: TextForm,
     /// Texts are to be converted to this character set.
     convert: Option<Charset>,
 }
@@ -84,15 +81,9 @@ impl Kind {
         let wanted = dialect.results.map_or(own, Collation::charset);
         let is_alike = wanted.is_as_stored() && wanted.includes(own);
         let ty = wire_type(meta);
-        let zerofill = meta.flags & flag::ZEROFILL != 0;
         Kind {
             ty,
-            decimals: text::decimals_of(meta.ty, meta.decimals),
-            width: match ty {
-                column::YEAR => 4,
-                _ if zerofill => meta.length,
-                _ => 0,
-            },
+            shown: TextForm::of(meta),
             convert: (own != Charset::Binary && !is_alike).then_some(wanted),
         }
     }
@@ -378,7 +369,7 @@ fn put_text_value(out: &mut Vec<u8>, kind: Kind, value: &Value) {
         _ => {
             let at = out.len();
             out.push(0);
-            put_filled(out, kind, value);
+            text::put(value, kind.shown, out);
             set_length(out, at);
         }
     }
@@ -393,33 +384,6 @@ fn set_length(out: &mut Vec<u8>, at: usize) {
         let string = out.split_off(at + 1);
         out.truncate(at);
         put_string(out, &string);
-    }
-}
-
-fn put_filled(out: &mut Vec<u8>, kind: Kind, value: &Value) {
-    let digits = match value {
-        Value::Int(n) if *n >= 0 => n.unsigned_abs(),
-        Value::UInt(n) if kind.ty != column::BIT => *n,
-        Value::Float(_) | Value::Double(_) if kind.width > 0 => {
-            let start = out.len();
-            text::put(value, kind.decimals, out);
-            let missing = (kind.width as usize).saturating_sub(out.len() - start);
-            out.splice(start..start, std::iter::repeat_n(b'0', missing));
-            return;
-        }
-        _ => return text::put(value, kind.decimals, out),
-    };
-    let start = out.len();
-    put_uint(digits, out);
-    // Of a YEAR zero alone: YEAR('0001-01-01') is 1.
-    let width = if kind.ty == column::YEAR && digits > 0 {
-        0
-    } else {
-        kind.width as usize
-    };
-    let missing = width.saturating_sub(out.len() - start);
-    if missing > 0 {
-        out.splice(start..start, std::iter::repeat_n(b'0', missing));
     }
 }
 

@@ -5,8 +5,7 @@ use cohort_engine::types::DateTime;
 fn kind(ty: u8) -> Kind {
     Kind {
         ty,
-        decimals: 6,
-        width: 0,
+        shown: TextForm::Digits(6),
         convert: None,
     }
 }
@@ -97,12 +96,15 @@ fn text_rows() {
         }
     }
     let filled = Kind {
-        width: 10,
+        shown: TextForm::Filled {
+            digits: 0,
+            width: 10,
+        },
         ..kind(column::LONG)
     };
     assert_eq!(text(filled, &Value::UInt(42)), "0000000042");
     let year = Kind {
-        width: 4,
+        shown: TextForm::Year,
         ..kind(column::YEAR)
     };
     assert_eq!(text(year, &Value::Int(0)), "0000");
@@ -114,7 +116,7 @@ fn text_rows() {
     );
     let long = text(
         Kind {
-            decimals: 30,
+            shown: TextForm::Digits(30),
             ..kind(column::DOUBLE)
         },
         &Value::Double(1e300),

@@ -258,7 +258,7 @@ impl<'a> Conversion<'a> {
                 Source::Converted(position) => {
                     let mut value = take(*position);
                     if let Some(old) = self.old.columns.get(*position) {
-                        value = as_seen(old, column, value, self.session);
+                        value = as_seen(old, value, self.session);
                     }
                     if value.is_null() && !column.nullable {
                         if !self.session.sql_mode.has(SqlMode::STRICT) {
@@ -307,26 +307,14 @@ impl<'a> Conversion<'a> {
     }
 }
 
-/// A stored value as a query of its column sees it, before it becomes one of `new`.
-fn as_seen(old: &Column, new: &Column, value: Value, session: &Statement<'_>) -> Value {
-    let (value, digits) = match (value, old.ty) {
-        (Value::DateTime(moment), ColumnType::Timestamp(digits)) => {
-            (Value::DateTime(session.time_zone.to_local(moment)), digits)
+/// A stored value as a query of its column sees it: a TIMESTAMP is local time.
+fn as_seen(old: &Column, value: Value, session: &Statement<'_>) -> Value {
+    match (value, old.ty) {
+        (Value::DateTime(moment), ColumnType::Timestamp(_)) => {
+            Value::DateTime(session.time_zone.to_local(moment))
         }
-        (value, ColumnType::DateTime(digits) | ColumnType::Time(digits)) => (value, digits),
-        (value @ (Value::Float(_) | Value::Double(_)), _) => match old.real_digits {
-            Some((_, digits)) => (value, digits),
-            None => return value,
-        },
-        (value, _) => return value,
-    };
-    if !new.ty.has_collation() || value.is_null() {
-        return value;
+        (value, _) => value,
     }
-    // As text it has all digits of its column.
-    let mut text = Vec::new();
-    expr::text(&value, digits, &mut text);
-    Value::Bytes(text)
 }
 
 /// Whether all values of a column are values of its new definition.

@@ -344,7 +344,7 @@ impl State {
     ) -> Result<(), Stop> {
         let mut joined = Vec::new();
         for (value, arg) in std::iter::once(value).chain(more).zip(&aggregate.args) {
-            text(value, infer(&arg.expr).shown_digits(), &mut joined);
+            text(value, infer(&arg.expr).text_form(), &mut joined);
         }
         let mut keys = Vec::with_capacity(aggregate.order.len());
         for by in &aggregate.order {

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::SqlError,
     json::{self, Flaw},
-    text::{DECIMALS_BYTES, json::print},
+    text::{TextForm, json::print},
 };
 use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
@@ -70,8 +70,11 @@ pub fn assign(
 /// know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
-    /// The digits of a second it shows as a text.
-    digits: u8,
+    /// How a text is made of it.
+    shown: TextForm,
+    /// Whether it is what a column has that gets another type: the text is what a client was shown.
+    /// Of what a statement stores it is that of the number.
+    converted: bool,
     /// Of a text, the collation.
     collation: Collation,
 }
@@ -81,7 +84,8 @@ impl Origin {
     #[must_use]
     pub fn of_type(ty: &ExprType) -> Origin {
         Origin {
-            digits: ty.shown_digits(),
+            shown: ty.text_form(),
+            converted: false,
             collation: ty.collation,
         }
     }
@@ -90,7 +94,8 @@ impl Origin {
     #[must_use]
     pub fn of_column(column: &Column) -> Origin {
         Origin {
-            digits: NOT_FIXED,
+            shown: ExprType::of_column(column).text_form(),
+            converted: true,
             collation: column.collation,
         }
     }
@@ -102,10 +107,29 @@ impl Origin {
         let origin = Origin::of_type(&infer(expr));
         match expr {
             Expr::Parameter { .. } | Expr::UserVariable { .. } => Origin {
-                digits: NOT_FIXED,
+                shown: TextForm::Digits(NOT_FIXED),
                 ..origin
             },
             _ => origin,
+        }
+    }
+
+    /// A number or time from here as a text column keeps it: the text that it is, or a number of
+    /// which the column makes a text with all its digits.
+    fn as_stored(self, value: Value) -> Value {
+        let is_shown = match (&value, self.shown) {
+            (Value::Time(_) | Value::DateTime(_), _) | (Value::UInt(0), TextForm::Year) => true,
+            (_, TextForm::Bytes(_)) => false,
+            _ => self.converted,
+        };
+        if is_shown {
+            let mut shown = Vec::new();
+            convert::text(&value, self.shown, &mut shown);
+            return Value::Bytes(shown);
+        }
+        match value {
+            Value::Float(x) => Value::Double(x.into()),
+            other => other,
         }
     }
 }
@@ -135,22 +159,15 @@ pub fn assign_from(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     match value {
-        Value::Time(_) | Value::DateTime(_) | Value::UInt(0) if column.ty.has_collation() => {
-            // Of a BIT a text column keeps the number.
-            let digits = Some(origin().digits).filter(|digits| *digits <= DECIMALS_BYTES);
-            let mut shown = Vec::new();
-            convert::text(&value, digits.unwrap_or(NOT_FIXED), &mut shown);
-            assign(column, Value::Bytes(shown), context)
-        }
-        // Of a FLOAT(M,D) the number that it is, with all its digits.
-        Value::Float(x) if column.ty.has_collation() => {
-            let is_fixed = origin().digits < NOT_FIXED;
-            let value = if is_fixed {
-                Value::Double(x.into())
-            } else {
-                Value::Float(x)
-            };
-            assign(column, value, context)
+        Value::Time(_)
+        | Value::DateTime(_)
+        | Value::UInt(_)
+        | Value::Decimal(_)
+        | Value::Float(_)
+        | Value::Double(_)
+            if column.ty.has_collation() =>
+        {
+            assign(column, origin().as_stored(value), context)
         }
         Value::Bytes(bytes) if column.ty == ColumnType::Json => {
             let source = Some((Vec::new(), origin().collation));

@@ -1,7 +1,7 @@
 //! Conversions between values, in expressions: what is lost is warned of (1292), never refused.
 
 use super::{EvalContext, ExprType};
-use crate::{error::SqlError, json::plain};
+use crate::{error::SqlError, json::plain, text::TextForm};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use cohort_engine::types::{
     Collation, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
@@ -681,15 +681,14 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
     }
 }
 
-/// The value's text form as a string; borrowed if it is a string already. `decimals` as for
-/// `text`. `None` for NULL.
-pub(super) fn string<'v>(value: &'v Value, decimals: u8) -> Option<Cow<'v, [u8]>> {
+/// The value's text form as a string; borrowed if it is a string already. `None` for NULL.
+pub(super) fn string<'v>(value: &'v Value, shown: impl Into<TextForm>) -> Option<Cow<'v, [u8]>> {
     match value {
         Value::Null => None,
         Value::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
         other => {
             let mut out = Vec::new();
-            text(other, decimals, &mut out);
+            text(other, shown, &mut out);
             Some(Cow::Owned(out))
         }
     }
@@ -715,23 +714,23 @@ pub fn for_variable(value: Value, decimals: u8) -> Value {
     }
 }
 
-/// Appends a value's text form, as a client sees it; nothing for NULL. `decimals` are the digits
-/// of a fraction that are shown (31: as many as there are).
-pub fn text(value: &Value, decimals: u8, out: &mut Vec<u8>) {
+/// Appends a value's text form, as a client sees it; nothing for NULL.
+pub fn text(value: &Value, shown: impl Into<TextForm>, out: &mut Vec<u8>) {
+    let shown = shown.into();
+    let decimals = shown.digits();
     let fsp = |micros: i64| match decimals {
         0..=6 => decimals,
         _ if micros % SECOND == 0 => 0,
         _ => 6,
     };
     match value {
-        Value::UInt(0) if decimals == super::types::FOUR_DIGITS => out.extend_from_slice(b"0000"),
         Value::Decimal(n) if scale(n) > i64::from(decimals) => {
             let rounded = round(n, decimals.into());
             out.extend_from_slice(rounded.to_plain_string().as_bytes());
         }
         Value::Time(time) => time.write(fsp(time.micros), out),
         Value::DateTime(moment) => moment.write(fsp(moment.micros.cast_signed()), out),
-        other => crate::text::put(other, decimals, out),
+        other => crate::text::put(other, shown, out),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Evaluation of the tree.
 
 use super::{
-    BinaryOp, EvalContext, Expr, ExprType, arithmetic,
+    BinaryOp, EvalContext, Expr, ExprType, arithmetic, case,
     compare::{compare, compare_with},
     convert,
     describe::{self, describe},
@@ -326,7 +326,7 @@ impl Expr {
             return Ok(Cow::Owned(Value::Null));
         };
         let value = chosen.raw(row, context)?;
-        functions::unify(value, infer(chosen).shown_digits(), ty, context)
+        functions::unify(value, infer(chosen).text_form(), ty, context)
     }
 
     /// The branch that a CASE or IF takes for a row; of anything else, none.
@@ -343,20 +343,19 @@ impl Expr {
                 otherwise,
                 ty: _,
             } => {
-                let operand = match operand {
+                let mut operand = match operand {
                     Some(operand) => match operand.raw(row, context)?.into_owned() {
                         // Nothing is equal to it.
                         Value::Null => return Ok(otherwise.as_deref()),
-                        value => Some((operand, value)),
+                        value => Some(case::Operand::new(operand, value)),
                     },
                     None => None,
                 };
                 for (when, then) in branches {
-                    let fits = match &operand {
-                        Some((operand, value)) => {
+                    let fits = match &mut operand {
+                        Some(operand) => {
                             let when = when.raw(row, context)?;
-                            let value = operand.beside(Cow::Borrowed(value), &when);
-                            compare(&value, &when, *collation, context)? == Some(Ordering::Equal)
+                            operand.equals(&when, *collation, context)?
                         }
                         None => when.decision(row, context)? == Some(true),
                     };
@@ -564,8 +563,8 @@ fn like(
         return Ok(None);
     }
     let pattern_value = pattern.value(row, context)?;
-    let text = convert::string(&value, infer(expr).shown_digits());
-    let pattern = convert::string(&pattern_value, infer(pattern).shown_digits());
+    let text = convert::string(&value, infer(expr).text_form());
+    let pattern = convert::string(&pattern_value, infer(pattern).text_form());
     let (Some(text), Some(pattern)) = (text, pattern) else {
         return Ok(None);
     };

@@ -7,15 +7,19 @@ use cohort_engine::types::ColumnType;
 #[must_use]
 pub fn infer(expr: &Expr) -> ExprType {
     match expr {
+        Expr::Column { ty, .. } => *ty,
         Expr::Literal(_, ty)
-        | Expr::Column { ty, .. }
         | Expr::Parameter { ty, .. }
         | Expr::Negate { ty, .. }
         | Expr::Case { ty, .. }
         | Expr::Cast { ty, .. }
         | Expr::Function { ty, .. }
         | Expr::UserVariable { ty, .. }
-        | Expr::SystemVariable { ty, .. } => *ty,
+        // Zeros fill up what a column has, not what is computed of it.
+        | Expr::SystemVariable { ty, .. } => ExprType {
+            zerofill: 0,
+            ..*ty
+        },
         // A comparison keeps its collation in its type; the result is a number nonetheless.
         Expr::Binary { op, ty, .. } if op.is_comparison() => {
             ExprType::boolean().nullable_if(ty.nullable)
@@ -38,7 +42,10 @@ pub fn infer(expr: &Expr) -> ExprType {
             ExprType::boolean().nullable_if(nullable)
         }
         Expr::SetUserVariable { expr, .. } => {
-            let ty = infer(expr);
+            let ty = ExprType {
+                zerofill: 0,
+                ..infer(expr)
+            };
             match ty.ty {
                 // A variable has the number.
                 Some(ColumnType::Bit(_)) => ExprType {

@@ -24,6 +24,7 @@
 mod arithmetic;
 pub mod assign;
 mod balance;
+mod case;
 mod compare;
 pub mod context;
 mod convert;

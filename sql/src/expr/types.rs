@@ -1,6 +1,9 @@
 //! The static type of an expression, and how it is told to a client.
 
-use crate::{output::ColumnMeta, text::DECIMALS_BYTES};
+use crate::{
+    output::ColumnMeta,
+    text::{TextForm, ZEROFILL},
+};
 use cohort_engine::types::{Charset, Collation, Column, ColumnType};
 
 /// COERCIBILITY(): how strongly a string holds to its collation; the smaller number wins.
@@ -42,13 +45,12 @@ pub struct ExprType {
     pub was_timestamp: bool,
     /// Whether it is true or false, which in JSON is no number.
     pub truth: bool,
+    /// Of a ZEROFILL column the characters that its texts are filled up to; 0 of all else.
+    pub zerofill: u8,
 }
 
 /// `decimals` of floating point numbers.
 pub const NOT_FIXED: u8 = 31;
-
-/// What stands for the digits that a text shows of a YEAR, whose zero is 0000.
-pub const FOUR_DIGITS: u8 = 32;
 
 impl ExprType {
     /// The type of NULL.
@@ -64,6 +66,7 @@ impl ExprType {
             decimals: 0,
             was_timestamp: false,
             truth: false,
+            zerofill: 0,
         }
     }
 
@@ -78,6 +81,7 @@ impl ExprType {
             decimals,
             was_timestamp: false,
             truth: false,
+            zerofill: 0,
         }
     }
 
@@ -167,6 +171,7 @@ impl ExprType {
             decimals: NOT_FIXED,
             was_timestamp: false,
             truth: false,
+            zerofill: 0,
         }
     }
 
@@ -248,12 +253,19 @@ impl ExprType {
             | ColumnType::MediumInt
             | ColumnType::Int
             | ColumnType::BigInt => {
-                let width = column
-                    .display_width
-                    .unwrap_or_else(|| column.default_width());
+                let width = column.default_width();
+                // What is not filled up is shown whole.
+                let width = match column.display_width {
+                    Some(given) if column.zerofill => width.max(given),
+                    Some(given) => given,
+                    None => width,
+                };
                 ExprType::numeric(column.ty, column.unsigned, width.into(), 0)
             }
         };
+        if column.zerofill {
+            ty.zerofill = filled_width(column);
+        }
         ty.ty = Some(column.ty);
         ty.unsigned |= column.unsigned;
         ty.nullable = column.nullable;
@@ -267,6 +279,7 @@ impl ExprType {
     #[must_use]
     pub fn computed(mut self) -> ExprType {
         self.truth = false;
+        self.zerofill = 0;
         match self.ty {
             Some(ColumnType::Timestamp(fsp)) => {
                 self.ty = Some(ColumnType::DateTime(fsp));
@@ -280,6 +293,15 @@ impl ExprType {
             _ => {}
         }
         self
+    }
+
+    /// The type of a derived table's column whose values are computed so.
+    #[must_use]
+    pub fn of_derived(&self) -> ExprType {
+        ExprType {
+            zerofill: self.zerofill,
+            ..self.computed()
+        }
     }
 
     /// The type of what has been computed of members of an ENUM or SET: it is a text.
@@ -378,17 +400,20 @@ impl ExprType {
         })
     }
 
-    /// The digits that a text made of such a value shows, as `convert::text` wants them. A
-    /// parameter's are those of its value.
+    /// How a text is made of such a value. A parameter's digits are those of its value.
     #[must_use]
-    pub fn shown_digits(&self) -> u8 {
+    pub fn text_form(&self) -> TextForm {
         match self.ty {
-            Some(ColumnType::Year) => FOUR_DIGITS,
-            Some(ColumnType::Bit(bits)) => DECIMALS_BYTES + bits.div_ceil(8),
-            None => NOT_FIXED,
-            Some(ty) if ty.has_collation() => NOT_FIXED,
-            Some(ColumnType::Json) => NOT_FIXED,
-            Some(_) => self.decimals,
+            Some(ColumnType::Year) => TextForm::Year,
+            Some(ColumnType::Bit(bits)) => TextForm::Bytes(bits.div_ceil(8)),
+            None => TextForm::Digits(NOT_FIXED),
+            Some(ty) if ty.has_collation() => TextForm::Digits(NOT_FIXED),
+            Some(ColumnType::Json) => TextForm::Digits(NOT_FIXED),
+            Some(_) if self.zerofill > 0 => TextForm::Filled {
+                digits: self.decimals,
+                width: self.zerofill,
+            },
+            Some(_) => TextForm::Digits(self.decimals),
         }
     }
 
@@ -404,6 +429,9 @@ impl ExprType {
             Some(ColumnType::Set(_)) => SET,
             _ => 0,
         };
+        if self.zerofill > 0 {
+            flags |= ZEROFILL;
+        }
         let is_json = self.is_json();
         if is_json || self.collation.is_binary() && !matches!(self.ty, Some(ColumnType::Bit(_))) {
             flags |= BINARY;
@@ -424,6 +452,7 @@ impl ExprType {
             not_null: !self.nullable,
             collation: self.collation,
             length: match (is_json, self.collation) {
+                _ if self.zerofill > 0 => self.zerofill.into(),
                 (false, _) | (true, Collation::Binary) => {
                     self.length.saturating_mul(self.collation.max_char_bytes())
                 }
@@ -436,6 +465,19 @@ impl ExprType {
             },
             flags,
         }
+    }
+}
+
+/// The characters that zeros fill the texts of a ZEROFILL column up to.
+fn filled_width(column: &Column) -> u8 {
+    match (column.ty, column.real_digits) {
+        (_, Some((digits, _))) => digits,
+        (ColumnType::Float, None) => 12,
+        (ColumnType::Double, None) => 22,
+        (ColumnType::Decimal { precision, scale }, None) => precision + u8::from(scale > 0),
+        _ => column
+            .display_width
+            .unwrap_or_else(|| column.default_width()),
     }
 }
 

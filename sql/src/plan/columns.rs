@@ -1,6 +1,6 @@
 //! The descriptions of result columns that come straight from a table's columns.
 
-use crate::output::ColumnMeta;
+use crate::{output::ColumnMeta, text::ZEROFILL};
 use cohort_engine::types::{ColumnType, Table};
 
 const NOT_NULL: u16 = 1;
@@ -8,7 +8,6 @@ const PRI_KEY: u16 = 2;
 const UNIQUE_KEY: u16 = 4;
 const MULTIPLE_KEY: u16 = 8;
 const BLOB: u16 = 16;
-const ZEROFILL: u16 = 64;
 const BINARY: u16 = 128;
 const AUTO_INCREMENT: u16 = 512;
 const TIMESTAMP: u16 = 1024;
@@ -28,7 +27,7 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
     if meta.not_null {
         meta.flags |= NOT_NULL;
     }
-    if column.zerofill || column.ty == ColumnType::Year {
+    if column.ty == ColumnType::Year {
         meta.flags |= ZEROFILL;
     }
     if let Some((digits, _)) = column.real_digits {

@@ -805,7 +805,7 @@ pub(super) fn derived_columns(
     }
     Ok(names
         .into_iter()
-        .zip(query.types.iter().map(|ty| ty.computed()))
+        .zip(query.types.iter().map(|ty| ty.of_derived()))
         .collect())
 }
 

@@ -188,7 +188,7 @@ impl Planner<'_> {
         query: impl FnOnce(&mut Self) -> Result<(Query, Vec<ColumnMeta>), SqlError>,
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
         let (table, columns) = self.derived(Outside::Beyond, query)?;
-        let types = table.query.types.iter().map(|ty| ty.computed());
+        let types = table.query.types.iter().map(|ty| ty.of_derived());
         let named = columns.iter().map(|c| c.name.clone()).zip(types).collect();
         let from = From::of_derived(table);
         self.names()

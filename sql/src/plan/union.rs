@@ -65,6 +65,10 @@ impl Planner<'_> {
         let types = union_types(&blocks)?;
         for block in &mut blocks {
             for (output, ty) in block.output.iter_mut().zip(&types) {
+                if let Expr::Column { ty, .. } = &mut output.expr {
+                    // A UNION has the number.
+                    ty.zerofill = 0;
+                }
                 cast_to(&mut output.expr, ty);
             }
         }

@@ -105,7 +105,7 @@ impl Planner<'_> {
     ) -> Result<Part, SqlError> {
         let compile = |planner: &mut Self| planner.query(query);
         let (table, _) = self.derived(Outside::Nothing, compile)?;
-        let types = table.query.types.iter().map(|ty| ty.computed());
+        let types = table.query.types.iter().map(|ty| ty.of_derived());
         if types.len() != view.columns.len() {
             return Err(SqlError::view_invalid(&view.database, &view.name));
         }

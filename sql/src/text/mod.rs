@@ -2,36 +2,92 @@
 
 pub mod json;
 
+use crate::output::ColumnMeta;
 use cohort_engine::types::{ColumnType, Date, DateTime, Time, Value};
 use std::io::Write;
 
 /// `ColumnMeta::decimals` of floating point without fixed digits.
 pub const DECIMALS_NOT_FIXED: u8 = 31;
-/// As `decimals`: an integer is shown as bytes, so many of them more than this, as a BIT is.
-pub const DECIMALS_BYTES: u8 = 64;
+/// The protocol's flag of a ZEROFILL column.
+pub const ZEROFILL: u16 = 64;
 /// Numbers from 10¹⁵ up and below 10⁻¹⁵ are written with an exponent.
 const PLAIN_DIGITS: i32 = 15;
 
-/// The `decimals` with which the values of a result column are written, of which the client is told
-/// so many: of a BIT they are bytes.
-#[must_use]
-pub fn decimals_of(ty: Option<ColumnType>, decimals: u8) -> u8 {
-    match ty {
-        Some(ColumnType::Bit(bits)) => DECIMALS_BYTES + bits.div_ceil(8),
-        _ => decimals,
+/// How the text of a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    /// With so many digits of a second, or of floating point with fixed digits; 31: as many as
+    /// there are.
+    Digits(u8),
+    /// A BIT, as so many bytes.
+    Bytes(u8),
+    /// A YEAR, whose zero is 0000.
+    Year,
+    /// A number of a ZEROFILL column.
+    Filled {
+        /// As those of `Digits`.
+        digits: u8,
+        /// Zeros at the left make it so many characters.
+        width: u8,
+    },
+}
+
+impl TextForm {
+    /// How the values of a result column are written.
+    #[must_use]
+    pub fn of(column: &ColumnMeta) -> TextForm {
+        match column.ty {
+            Some(ColumnType::Bit(bits)) => TextForm::Bytes(bits.div_ceil(8)),
+            Some(ColumnType::Year) => TextForm::Year,
+            _ if column.flags & ZEROFILL != 0 => TextForm::Filled {
+                digits: column.decimals,
+                width: u8::try_from(column.length).unwrap_or(u8::MAX),
+            },
+            _ => TextForm::Digits(column.decimals),
+        }
+    }
+
+    /// The digits of a second or of floating point that are written.
+    #[must_use]
+    pub fn digits(self) -> u8 {
+        match self {
+            TextForm::Digits(digits) | TextForm::Filled { digits, .. } => digits,
+            TextForm::Bytes(_) | TextForm::Year => DECIMALS_NOT_FIXED,
+        }
     }
 }
 
-/// Appends the text of `value`; of NULL, nothing. `decimals` is how many digits of a second, or of
-/// floating point with fixed digits, are written.
-pub fn put(value: &Value, decimals: u8, out: &mut Vec<u8>) {
+impl From<u8> for TextForm {
+    fn from(digits: u8) -> TextForm {
+        TextForm::Digits(digits)
+    }
+}
+
+/// Appends the text of `value`; of NULL, nothing.
+pub fn put(value: &Value, shown: impl Into<TextForm>, out: &mut Vec<u8>) {
+    match (shown.into(), value) {
+        (TextForm::Bytes(bytes), Value::UInt(n)) => {
+            out.extend_from_slice(&n.to_be_bytes()[8 - usize::from(bytes.min(8))..]);
+        }
+        // Of a YEAR zero alone: YEAR('0001-01-01') is 1.
+        (TextForm::Year, Value::UInt(0) | Value::Int(0)) => out.extend_from_slice(b"0000"),
+        (TextForm::Filled { digits, width }, value) => {
+            let start = out.len();
+            put_plain(value, digits, out);
+            let is_number = !matches!(value, Value::Null | Value::Bytes(_));
+            let missing = usize::from(width).saturating_sub(out.len() - start);
+            if is_number && missing > 0 {
+                out.splice(start..start, std::iter::repeat_n(b'0', missing));
+            }
+        }
+        (shown, value) => put_plain(value, shown.digits(), out),
+    }
+}
+
+fn put_plain(value: &Value, decimals: u8, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}
         Value::Int(n) => put_int(*n, out),
-        Value::UInt(n) if decimals > DECIMALS_BYTES => {
-            let bytes = usize::from(decimals - DECIMALS_BYTES).min(8);
-            out.extend_from_slice(&n.to_be_bytes()[8 - bytes..]);
-        }
         Value::UInt(n) => put_uint(*n, out),
         Value::Float(x) => put_float(*x, decimals, out),
         Value::Double(x) => put_double(*x, decimals, out),

@@ -41,7 +41,7 @@ pub(in crate::expr) fn cast(
         return Ok(Value::Null);
     }
     if let (Some(ColumnType::Bit(_)), true) = (from.ty, to.is_string()) {
-        let bytes = convert::string(value, from.shown_digits()).unwrap_or_default();
+        let bytes = convert::string(value, from.text_form()).unwrap_or_default();
         let bytes = Value::Bytes(bytes.into_owned());
         return cast(&bytes, &from.with_bytes(), to, context);
     }
@@ -126,7 +126,7 @@ fn text(
     collation: Collation,
     context: &mut EvalContext<'_>,
 ) -> Value {
-    let mut bytes = convert::string(value, from.shown_digits())
+    let mut bytes = convert::string(value, from.text_form())
         .unwrap_or_default()
         .into_owned();
     let limit = match column_type {

@@ -99,7 +99,7 @@ fn extreme_type(typing: &Typing<'_>) -> ExprType {
 
 fn chosen(args: &Args<'_>, i: usize, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.value(i, context)?;
-    let decimals = args.decimals(i);
+    let decimals = args.text_form(i);
     Ok(unify(value, decimals, args.ty, context)?.into_owned())
 }
 
@@ -121,7 +121,7 @@ fn if_(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
         return Ok(Value::Null);
     };
     let value = chosen.raw(args.row, context)?;
-    Ok(unify(value, infer(chosen).shown_digits(), args.ty, context)?.into_owned())
+    Ok(unify(value, infer(chosen).text_form(), args.ty, context)?.into_owned())
 }
 
 fn coalesce(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -201,7 +201,7 @@ fn extreme(
     if args.ty.is_string() && !as_text {
         return dated(value, args, context);
     }
-    let decimals = args.decimals(i);
+    let decimals = args.text_form(i);
     let value = unify(std::borrow::Cow::Owned(value), decimals, args.ty, context)?;
     Ok(convert::padded(value.into_owned(), args.ty))
 }

@@ -26,7 +26,7 @@ use super::{
     resolve::literal,
     types::{NOT_FIXED, coercibility, mix_results},
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, text::TextForm};
 use cohort_engine::types::{Collation, ColumnType, Date, DateTime, Decimal, Time, Value};
 use std::borrow::Cow;
 
@@ -255,17 +255,17 @@ impl<'a> Args<'a> {
             return Ok(None);
         };
         Ok(match arg.value(self.row, context)? {
-            Cow::Borrowed(value) => convert::string(value, infer(arg).shown_digits()),
+            Cow::Borrowed(value) => convert::string(value, infer(arg).text_form()),
             Cow::Owned(Value::Bytes(bytes)) => Some(Cow::Owned(bytes)),
-            Cow::Owned(value) => convert::string(&value, infer(arg).shown_digits())
+            Cow::Owned(value) => convert::string(&value, infer(arg).text_form())
                 .map(|text| Cow::Owned(text.into_owned())),
         })
     }
-    /// The digits that the text form of an argument shows.
-    fn decimals(&self, i: usize) -> u8 {
+    /// How the text of an argument is written.
+    fn text_form(&self, i: usize) -> TextForm {
         self.args
             .get(i)
-            .map_or(NOT_FIXED, |arg| infer(arg).shown_digits())
+            .map_or(TextForm::Digits(NOT_FIXED), |arg| infer(arg).text_form())
     }
     /// The value of an argument where a number is wanted: of a hexadecimal or bit literal, its own.
     fn numeric<'x, 'c: 'x>(
@@ -428,7 +428,7 @@ fn may_make(length: u64, name: &str, context: &mut EvalContext<'_>) -> bool {
 /// Makes the chosen branch of a CASE or the like what the whole is.
 pub(super) fn unify<'v>(
     value: Cow<'v, Value>,
-    decimals: u8,
+    shown: TextForm,
     ty: &ExprType,
     context: &mut EvalContext<'_>,
 ) -> Result<Cow<'v, Value>, SqlError> {
@@ -436,7 +436,7 @@ pub(super) fn unify<'v>(
         (Value::Null, _) | (_, None) | (Value::Bytes(_), _) => true,
         (Value::Member(_), Some(column_type)) => column_type.is_string(),
         (_, Some(column_type)) if column_type.is_string() => {
-            let text = convert::string(&value, decimals)
+            let text = convert::string(&value, shown)
                 .unwrap_or_default()
                 .into_owned();
             return Ok(Cow::Owned(Value::Bytes(text)));

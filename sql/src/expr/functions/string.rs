@@ -729,7 +729,7 @@ fn hex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
             convert::integer(&value, context)
         }
         other => {
-            let text = convert::string(other, args.decimals(0)).unwrap_or_default();
+            let text = convert::string(other, args.text_form(0)).unwrap_or_default();
             return Ok(bytes(to_hex(&text)));
         }
     };

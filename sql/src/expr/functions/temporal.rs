@@ -444,7 +444,7 @@ fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     if clipped != micros {
         let shown = match &*value {
             Value::Double(_) | Value::Float(_) => seconds.to_plain_string().into_bytes().into(),
-            value => convert::string(value, args.decimals(0)).unwrap_or_default(),
+            value => convert::string(value, args.text_form(0)).unwrap_or_default(),
         };
         let lost = SqlError::truncated_wrong_value("time", convert::shown(&shown));
         context.warnings.warn(lost);

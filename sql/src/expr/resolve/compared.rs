@@ -122,36 +122,10 @@ fn has_columns(expr: &Expr) -> bool {
 /// A hexadecimal or bit literal is a number beside one.
 pub(super) fn as_number_beside(expr: Expr, other: &Expr) -> Expr {
     let ty = infer(other);
-    if ty.ty.is_some() && !ty.is_string() && !ty.is_temporal() {
+    if ty.ty.is_some() && !ty.is_string() && !ty.is_temporal() && !ty.is_json() {
         literal::as_number(expr)
     } else {
         expr
-    }
-}
-
-/// What a CASE with an operand compares: documents and texts as texts, though `=` compares them as
-/// documents. An ORM's `CASE JSON_EXTRACT(…) WHEN 'null' THEN NULL …` relies on it.
-pub(super) fn documents_as_text<'e>(
-    operand: &'e mut Expr,
-    whens: impl Iterator<Item = &'e mut Expr>,
-) {
-    let mut all: Vec<&mut Expr> = std::iter::once(operand).chain(whens).collect();
-    let is_text = |expr: &Expr| {
-        let ty = infer(expr);
-        ty.is_json() || ty.is_string() || ty.ty.is_none()
-    };
-    let has_text = all.iter().any(|expr| !infer(expr).is_json());
-    if !has_text || !all.iter().all(|expr| is_text(expr)) {
-        return;
-    }
-    for expr in all.iter_mut().filter(|expr| infer(expr).is_json()) {
-        let ty = infer(expr);
-        let text = ExprType::string(ty.length, ty.collation, ty.coercibility);
-        let document = std::mem::replace(&mut **expr, Expr::null());
-        **expr = Expr::Cast {
-            expr: Box::new(document),
-            ty: text.nullable_if(ty.nullable),
-        };
     }
 }
 

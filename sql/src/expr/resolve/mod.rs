@@ -792,7 +792,7 @@ fn case(
     otherwise: Option<&ast::Expr>,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    let mut operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
+    let operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
     let mut branches = Vec::with_capacity(conditions.len());
     let mut results = Vec::new();
     for when in conditions {
@@ -804,12 +804,17 @@ fn case(
         results.push(infer(&result));
         branches.push((condition, result));
     }
-    if let Some(operand) = &mut operand {
-        compared::documents_as_text(operand, branches.iter_mut().map(|(when, _)| when));
-    }
     let whens = branches.iter().map(|(when, _)| when);
     let whens = whens.filter(|_| operand.is_some());
-    let compared: Vec<ExprType> = operand.iter().chain(whens).map(infer).collect();
+    let compared = operand.iter().chain(whens).map(|expr| {
+        let ty = infer(expr);
+        if ty.is_json() {
+            // It is compared as its text.
+            return ExprType::string(ty.length, ty.collation, ty.coercibility);
+        }
+        ty
+    });
+    let compared: Vec<ExprType> = compared.collect();
     let otherwise = otherwise
         .map(|otherwise| resolve(otherwise, scope))
         .transpose()?;
