@@ -40,7 +40,8 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "sql",
         &[
-            &["error", "output", "password", "room", "status", "text"],
+            &["error", "output", "password", "room", "status"],
+            &["text"],
             &[
                 "collations",
                 "interrupt",
@@ -239,7 +240,7 @@ fn paths(page: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The other folders that paths in the documents begin with.
-const FOLDERS: [&str; 4] = ["bench", "differ", "docs", "examples"];
+const FOLDERS: [&str; 5] = ["applications", "bench", "differ", "docs", "examples"];
 
 /// Whether a path of the documents is there, with or without `src` and the ending.
 fn exists(path: &str) -> bool {
