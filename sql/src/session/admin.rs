@@ -228,6 +228,21 @@ impl Session {
         self.send(&shown, !keeps, out)
     }
 
+    /// For statements about the tables themselves: 1046 without a database, 1142 for accounts
+    /// without privileges.
+    pub(super) fn check_admin(&self, command: &str, tables: &[TableName]) -> Result<(), SqlError> {
+        for name in tables {
+            let database = name.database.as_deref().unwrap_or(&self.state.database);
+            if database.is_empty() {
+                return Err(SqlError::no_database());
+            }
+            if crate::catalog::virtual_table(database, &name.name).is_none() {
+                self.state.check_privileged(command, &name.name)?;
+            }
+        }
+        Ok(())
+    }
+
     /// ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE. Estimates are always up to date, and
     /// space is reused by itself: there is nothing to do but to say so. CHECK reads everything.
     fn table_admin(
@@ -242,12 +257,14 @@ impl Session {
             TableAdmin::Optimize => "optimize",
             TableAdmin::Repair => "repair",
         };
+        let command = match what {
+            TableAdmin::Check => "SELECT",
+            TableAdmin::Analyze | TableAdmin::Optimize | TableAdmin::Repair => "SELECT, INSERT",
+        };
+        self.check_admin(command, tables)?;
         let mut rows = Vec::new();
         for name in tables {
             let database = name.database.as_deref().unwrap_or(&self.state.database);
-            if database.is_empty() {
-                return Err(SqlError::no_database());
-            }
             let full = format!("{database}.{}", name.name);
             let mut say = |kind: &str, message: &str| {
                 rows.push([&full, operation, kind, message].iter().map(text).collect());

@@ -316,11 +316,7 @@ impl Session {
         if (own && writes) || table.0.eq_ignore_ascii_case("information_schema") {
             return Err(SqlError::database_access_denied(user, host, table.0));
         }
-        if self.state.privileged {
-            return Ok(());
-        }
-        let command = "SELECT, LOCK TABLES";
-        Err(SqlError::table_access_denied(command, user, host, table.1))
+        self.state.check_privileged("SELECT, LOCK TABLES", table.1)
     }
 
     /// UNLOCK TABLES: it ends the transaction if there are locked tables.

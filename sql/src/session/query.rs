@@ -537,14 +537,17 @@ impl Session {
         self.check_definers(&plan.views)?;
         let changes = !matches!(plan.body, Body::Select(_) | Body::Explain(_));
         let refused = if !self.state.privileged {
-            plan.tables.first().map(|used| &used.table)
+            // A view is refused even if it names no table.
+            let view = plan.views.first().map(|used| &used.view.name);
+            view.or_else(|| plan.tables.first().map(|used| &used.table.name))
         } else if changes && !self.state.internal {
             let mut tables = plan.tables.iter().map(|used| &used.table);
-            tables.find(|table| table.database == OWN_SCHEMA)
+            let own = tables.find(|table| table.database == OWN_SCHEMA);
+            own.map(|table| &table.name)
         } else {
             None
         };
-        let Some(table) = refused else {
+        let Some(name) = refused else {
             return Ok(());
         };
         let command = match &plan.body {
@@ -554,12 +557,7 @@ impl Session {
             Body::Delete(_) | Body::DeleteJoined(_) => "DELETE",
         };
         let (user, host) = &self.state.account;
-        Err(SqlError::table_access_denied(
-            command,
-            user,
-            host,
-            &table.name,
-        ))
+        Err(SqlError::table_access_denied(command, user, host, name))
     }
 
     /// One attempt to run a plan. `None`: a table has changed since it was compiled.

@@ -243,12 +243,7 @@ fn find_table(session: &State, name: &TableName) -> Result<Arc<Table>, SqlError>
     if dictionary.database(database).is_none() && !catalog::is_virtual(database) {
         return Err(SqlError::unknown_database(database));
     }
-    if !session.privileged {
-        let (user, host) = &session.account;
-        return Err(SqlError::table_access_denied(
-            "SELECT", user, host, &name.name,
-        ));
-    }
+    session.check_privileged("SELECT", &name.name)?;
     if let Some(view) = dictionary.view(database, &name.name) {
         return Ok(Arc::new(catalog::view_table(session, view)?));
     }
@@ -269,19 +264,21 @@ fn find_view(session: &State, name: &TableName) -> Option<Arc<View>> {
     }
 }
 
-/// The database that a SHOW is about: 1046 without one, 1049 if it is not there.
+/// The database that a SHOW is about: 1046 without one, 1044 for accounts without privileges, 1049
+/// if it is not there.
 fn find_database(session: &State, name: Option<&str>) -> Result<String, SqlError> {
     let name = name.unwrap_or(&session.database);
     if name.is_empty() {
         return Err(SqlError::no_database());
     }
-    let known = session
-        .instance
-        .engine
-        .dictionary()
-        .database(name)
-        .is_some();
-    if !known && !catalog::is_virtual(name) {
+    if catalog::is_virtual(name) {
+        return Ok(name.into());
+    }
+    if !session.privileged {
+        let (user, host) = &session.account;
+        return Err(SqlError::database_access_denied(user, host, name));
+    }
+    if session.dictionary().database(name).is_none() {
         return Err(SqlError::unknown_database(name));
     }
     Ok(name.into())

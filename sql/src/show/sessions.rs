@@ -80,10 +80,8 @@ fn account(session: &State, name: Option<&UserName>) -> Result<Account, SqlError
         Some(name) if !name.current => (&name.user, &name.host),
         _ => (own_user, own_host),
     };
-    if !session.privileged && (user, host) != (own_user, own_host) {
-        return Err(SqlError::table_access_denied(
-            "SELECT", own_user, own_host, "user",
-        ));
+    if (user, host) != (own_user, own_host) {
+        session.check_privileged("SELECT", "user")?;
     }
     let found = session.instance.users().get(user, host);
     found.ok_or_else(|| SqlError::no_such_grant(user, host))

@@ -17,6 +17,7 @@ pub use user_variables::UserVariables;
 
 use crate::{
     command::SetScope,
+    error::SqlError,
     expr::{ExprType, Seeds},
     status::Counters,
     user_locks::Holder,
@@ -99,6 +100,16 @@ pub struct State {
 }
 
 impl State {
+    /// 1142 for an account without privileges: `command` names what it would need for the table or
+    /// view.
+    pub fn check_privileged(&self, command: &str, table: &str) -> Result<(), SqlError> {
+        if self.privileged {
+            return Ok(());
+        }
+        let (user, host) = &self.account;
+        Err(SqlError::table_access_denied(command, user, host, table))
+    }
+
     /// The variables that statements need.
     #[inline]
     #[must_use]
