@@ -29,12 +29,13 @@ const OPERANDS: [&str; 14] = [
 ];
 
 /// Of the first, the statement before is another one. MySQL, too, keeps six digits of the second
-/// and all of the next two. The year 0 is 0000 in columns only.
-const EXCEPTIONS: [&str; 5] = [
+/// and all of the next three. The year 0 is 0000 in columns only.
+const EXCEPTIONS: [&str; 6] = [
     "ROW_COUNT()",
     "UNIX_TIMESTAMP(X)",
     "PI()",
     "PI() + X",
+    "CAST(X AS FLOAT)",
     "CAST(X AS YEAR)",
 ];
 
