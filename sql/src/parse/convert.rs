@@ -119,7 +119,10 @@ impl Converter<'_> {
             let nothing_selected = self.follows(&["SELECT"]) && token.is_word(self.source, "FROM");
             // For the library these are LIMIT ALL and units such as DAY TO HOUR.
             let no_limit = self.follows(&["LIMIT"]) && token.is_word(self.source, "ALL");
-            if nothing_selected || no_limit || token.is_word(self.source, "TO") {
+            // LOCK IN SHARE MODE stands as FOR SHARE, and unlike it has no further words.
+            let further = is_one_of(text, &["NOWAIT", "SKIP", "OF"]);
+            let bad_lock = further && self.follows(&["MODE", "LOCK"]);
+            if nothing_selected || no_limit || bad_lock || token.is_word(self.source, "TO") {
                 self.tokens.push(token);
                 return Err(self.error_here());
             }
