@@ -3,10 +3,14 @@
 
     generate.py HOST PORT USER FILE.sql...
 
-Needs PyMySQL. Every script begins in an empty database `golden` of its own. Statements end with
-a semicolon at the end of a line; lines that begin with `--` are comments.
+Needs PyMySQL. Every script begins in an empty database `golden` of its own; who runs this at the
+same time on the same machine waits. Statements end with a semicolon at the end of a line; lines
+that begin with `--` are comments.
 """
+import fcntl
+import os
 import sys
+import tempfile
 
 import pymysql
 
@@ -62,6 +66,8 @@ def run(connection, sql):
 
 def main():
     host, port, user, *files = sys.argv[1:]
+    lock = open(os.path.join(tempfile.gettempdir(), f"cohort-golden-{port}.lock"), "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
     for path in files:
         connection = pymysql.connect(host=host, port=int(port), user=user, autocommit=True, conv={}, charset="utf8mb4", collation="utf8mb4_0900_ai_ci")
         version = run(connection, "SELECT VERSION()")[1]
