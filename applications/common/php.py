@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import time
@@ -15,7 +16,7 @@ def run(*arguments, room=None, fails=False, settings=(), **environment):
                           env={**os.environ, **environment}, check=False)
     if bool(done.returncode) != fails:
         raise AssertionError(f"{' '.join(map(str, arguments))}: exit code {done.returncode}: "
-                             f"{(done.stdout + done.stderr)[-400:]}")
+                             f"{reason(done.stdout + done.stderr)}")
     return done.stdout + done.stderr
 
 
@@ -27,9 +28,9 @@ def free_port():
 
 
 @contextlib.contextmanager
-def served(root, router=None, workers=4, settings=(), **environment):
+def served(root, port=None, router=None, workers=4, settings=(), **environment):
     """PHP's web server for a directory: its address, as long as the block lasts."""
-    port = free_port()
+    port = port or free_port()
     command = ["php", *(part for setting in settings for part in ("-d", setting)),
                "-S", f"127.0.0.1:{port}", "-t", str(root), *([str(router)] if router else [])]
     # With several workers, a page may ask for another one.
@@ -46,3 +47,9 @@ def served(root, router=None, workers=4, settings=(), **environment):
     finally:
         process.terminate()
         process.wait(30)
+
+
+def reason(printed):
+    """The part of an output that says what is wrong: the database's error, or the end."""
+    found = re.search(r"(?:Error \d+: |SQLSTATE)[^\n]*(?:\n[^\n]+){0,4}", printed)
+    return found.group(0) if found else printed[-400:]

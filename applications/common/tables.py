@@ -38,5 +38,6 @@ class Tables:
         names = [name for (name,) in self.rows(
             "SELECT table_name FROM information_schema.tables "
             "WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY table_name")]
+        names.sort()
         counted = {name: self.rows(f"SELECT COUNT(*) FROM `{name}`")[0][0] for name in names}
         return {name: count for name, count in counted.items() if count}
