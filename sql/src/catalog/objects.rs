@@ -282,15 +282,32 @@ fn column_extra(column: &Column) -> String {
     words.join(" ")
 }
 
-/// A column's default as COLUMN_DEFAULT shows it.
+/// A column's default as COLUMN_DEFAULT shows it: bytes in hexadecimal digits.
 fn default_text(column: &Column) -> Value {
+    let has_bytes = column.ty.has_collation() && column.collation.is_binary();
     match &column.default {
+        DefaultValue::Literal(literal) if has_bytes && !literal.is_empty() => {
+            let digits = literal.bytes().map(|byte| format!("{byte:02X}"));
+            text(until_zero(&digits.collect::<String>()))
+        }
+        DefaultValue::Expression(kept) if has_bytes && !column.default.is_computed() => {
+            text(until_zero(kept.trim_start_matches("0x")))
+        }
         DefaultValue::None | DefaultValue::Null => Value::Null,
         DefaultValue::Literal(literal) => text(literal),
         DefaultValue::CurrentTimestamp => text(now_text(column.ty)),
         DefaultValue::Expression(kept) if column.default.is_computed() => text(expression(kept)),
         DefaultValue::Expression(kept) => text(kept),
     }
+}
+
+/// A hexadecimal literal, without what follows a byte of zero: MySQL shows these bytes so.
+fn until_zero(digits: &str) -> String {
+    let pairs = digits
+        .as_bytes()
+        .chunks(2)
+        .take_while(|pair| *pair != b"00");
+    format!("0x{}", digits.get(..pairs.count() * 2).unwrap_or(digits))
 }
 
 /// The text of an expression, quotes and backslashes escaped as MySQL does it once more.
@@ -378,7 +395,7 @@ pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
     let column = table.columns.get(position)?;
     let lengths = lengths(column);
     let (precision, scale) = digits(column);
-    let has_charset = column.has_charset();
+    let has_charset = column.has_charset() && !column.collation.is_binary();
     let charset = |name: &str| if has_charset { text(name) } else { Value::Null };
     Some(vec![
         text("def"),

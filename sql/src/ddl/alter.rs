@@ -17,7 +17,7 @@ use crate::{error::SqlError, expr::SqlMode};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
-        Collation, Column, Index, Table,
+        Collation, Column, ColumnType, Index, Table,
         schema::{DefaultValue, TreeId, Visibility},
     },
 };
@@ -70,7 +70,14 @@ pub(super) fn alter(
     functional::define(&mut keys, known, &mut columns, ctx)?;
     generated::check_primary(&keys, &columns)?;
     let name = (old.database.as_str(), old.name.as_str());
-    let defined = key::define(&keys, known, &mut columns, name, ctx.warnings)?;
+    let defined = key::define(
+        &keys,
+        known,
+        &mut columns,
+        name,
+        ctx.session.sql_mode.has(SqlMode::STRICT),
+        ctx.warnings,
+    )?;
     table::check(&columns, &defined)?;
 
     let sources: Vec<Option<usize>> = columns.iter().map(|draft| draft.source).collect();
@@ -414,12 +421,14 @@ fn kept_key(
             let source = Some(usize::from(part.column));
             let draft = columns.iter().find(|draft| draft.source == source)?;
             syntax.column.clone_from(&draft.column.name);
-            // A prefix goes when its column becomes too short for it or no string at all.
-            let length = u64::from(draft.column.max_bytes())
-                / u64::from(draft.column.collation.max_char_bytes());
-            syntax.prefix = syntax
-                .prefix
-                .filter(|&prefix| draft.column.ty.is_string() && prefix < length);
+            // A prefix goes when its column becomes too short for it or no string at all. That of a
+            // TEXT or BLOB may be as long as it; its length counts as characters, as in MySQL.
+            let bytes = u64::from(draft.column.max_bytes());
+            let length = bytes / u64::from(draft.column.collation.max_char_bytes());
+            syntax.prefix = syntax.prefix.filter(|&prefix| match draft.column.ty {
+                ColumnType::Text(_) => prefix <= bytes,
+                ty => ty.is_string() && prefix < length,
+            });
             Some(syntax)
         })
         .collect();

@@ -8,7 +8,7 @@ use crate::{
     data_type::{check_member, check_varchar, text_for},
     error::SqlError,
     expr::{SqlMode, Statement},
-    warnings::Warnings,
+    warnings::{Level, Warnings},
 };
 use cohort_engine::types::{
     Collation, Column, ColumnType, Value,
@@ -110,6 +110,11 @@ pub(super) fn define(
         Some(DefaultSyntax::Null) if !nullable && !syntax.auto_increment => {
             return Err(SqlError::invalid_default(name));
         }
+        Some(default) if !strict && is_left_out(&column, default) => {
+            let error = SqlError::blob_cannot_have_default(name);
+            warnings.push(Level::Warning, error);
+            DefaultValue::None
+        }
         Some(default) => default_value(&column, default, session)?,
         None if nullable && syntax.generated.is_none() => DefaultValue::Null,
         None => DefaultValue::None,
@@ -192,6 +197,13 @@ fn comment(text: &str, name: &str) -> Result<String, SqlError> {
 /// Whether a default must be an expression.
 fn takes_no_literal(column: &Column) -> bool {
     matches!(column.ty, ColumnType::Text(_) | ColumnType::Json)
+}
+
+/// Whether a default that a column cannot have is left out without strict mode: the empty one of a
+/// TEXT or BLOB.
+fn is_left_out(column: &Column, default: &DefaultSyntax) -> bool {
+    let is_empty = matches!(default, DefaultSyntax::Value(Value::Bytes(text)) if text.is_empty());
+    is_empty && matches!(column.ty, ColumnType::Text(_))
 }
 
 /// The default of a column: 1067 if it is not of its type.

@@ -4,7 +4,10 @@ use super::{
     column::{Draft, check_length, is_proper, sizes},
     syntax::{IndexType, KeyKind, KeySyntax, PartSyntax},
 };
-use crate::{error::SqlError, warnings::Warnings};
+use crate::{
+    error::SqlError,
+    warnings::{Level, Warnings},
+};
 use cohort_engine::types::{Column, ColumnType, Index, schema::IndexPart};
 
 /// The most bytes of a key, and of each part.
@@ -24,17 +27,20 @@ pub(super) struct Defined {
 
 /// The indexes of a table: the primary key first, then unique ones without NULL, other unique
 /// ones, the rest. Columns of the primary key become NOT NULL. The first `known` keys are ones
-/// that the table has already.
+/// that the table has already. Without `strict`, a part that is too long is cut where the key is
+/// not unique.
 pub(super) fn define(
     keys: &[KeySyntax],
     known: usize,
     columns: &mut [Draft],
     table: (&str, &str),
+    strict: bool,
     warnings: &mut Warnings,
 ) -> Result<Vec<Defined>, SqlError> {
     let mut defined: Vec<Defined> = Vec::with_capacity(keys.len());
     for (position, key) in keys.iter().enumerate() {
-        let index = index(key, columns, &defined)?;
+        let cut = (!strict && key.kind == KeyKind::Plain).then_some(&mut *warnings);
+        let index = index(key, columns, &defined, cut)?;
         if key.using == Some(IndexType::Hash) {
             warnings.note(SqlError::hash_not_supported());
         }
@@ -78,7 +84,13 @@ pub(super) fn define(
     Ok(defined)
 }
 
-fn index(key: &KeySyntax, columns: &mut [Draft], before: &[Defined]) -> Result<Index, SqlError> {
+/// An index. Too long parts are cut, with warnings, if there is where to put these.
+fn index(
+    key: &KeySyntax,
+    columns: &mut [Draft],
+    before: &[Defined],
+    mut cut: Option<&mut Warnings>,
+) -> Result<Index, SqlError> {
     if key.parts.len() > PARTS_MAX {
         return Err(SqlError::too_many_key_parts(PARTS_MAX));
     }
@@ -97,7 +109,7 @@ fn index(key: &KeySyntax, columns: &mut [Draft], before: &[Defined]) -> Result<I
         if parts.iter().any(|other| other.column == position) {
             return Err(SqlError::duplicate_column(&draft.column.name));
         }
-        let (part, length) = index_part(part, position, &draft.column)?;
+        let (part, length) = index_part(part, position, &draft.column, cut.as_deref_mut())?;
         bytes += length;
         if bytes > KEY_BYTES_MAX {
             return Err(SqlError::key_too_long(KEY_BYTES_MAX));
@@ -166,6 +178,7 @@ fn index_part(
     syntax: &PartSyntax,
     position: u16,
     column: &Column,
+    cut: Option<&mut Warnings>,
 ) -> Result<(IndexPart, u64), SqlError> {
     if syntax.prefix == Some(0) {
         return Err(SqlError::key_part_zero(&column.name));
@@ -176,14 +189,17 @@ fn index_part(
     }
     let is_text = matches!(column.ty, ColumnType::Text(_));
     let mut prefix = syntax.prefix;
-    let bytes = match prefix {
+    let mut max = KEY_BYTES_MAX;
+    let mut bytes = match prefix {
         None if is_text => return Err(SqlError::blob_key_without_length(&column.name)),
         None => u64::from(sizes(column).1),
         Some(_) if !column.ty.is_string() => return Err(SqlError::wrong_prefix_key()),
         Some(length) => {
             let bytes = length.saturating_mul(char_bytes);
             let whole = u64::from(column.max_bytes());
-            if bytes > whole && !is_text {
+            if is_text {
+                max = max.min(whole);
+            } else if bytes > whole {
                 return Err(SqlError::wrong_prefix_key());
             }
             // A prefix of the whole length is none.
@@ -193,8 +209,15 @@ fn index_part(
             bytes
         }
     };
-    if bytes > KEY_BYTES_MAX {
-        return Err(SqlError::key_too_long(KEY_BYTES_MAX));
+    if bytes > max {
+        let too_long = SqlError::key_too_long(max);
+        let Some(warnings) = cut else {
+            return Err(too_long);
+        };
+        warnings.push(Level::Warning, too_long);
+        let characters = max / char_bytes;
+        prefix = Some(characters);
+        bytes = characters * char_bytes;
     }
     let part = IndexPart {
         column: position,

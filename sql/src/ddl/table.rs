@@ -10,7 +10,7 @@ use super::{
     selected, storage_engine,
     syntax::{CreateTable, TableOptions},
 };
-use crate::{error::SqlError, plan::SelectedColumn};
+use crate::{error::SqlError, expr::SqlMode, plan::SelectedColumn};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
@@ -74,7 +74,14 @@ pub(super) fn define(
     foreign_key::drop_redundant(&mut keys);
     functional::define(&mut keys, 0, &mut drafts, ctx)?;
     generated::check_primary(&keys, &drafts)?;
-    let keys = key::define(&keys, 0, &mut drafts, table, ctx.warnings)?;
+    let keys = key::define(
+        &keys,
+        0,
+        &mut drafts,
+        table,
+        ctx.session.sql_mode.has(SqlMode::STRICT),
+        ctx.warnings,
+    )?;
     selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
