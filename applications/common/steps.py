@@ -23,7 +23,7 @@ def step(run):
         if os.environ.get("STEPS_TRACE"):
             traceback.print_exc(file=sys.stderr)
         words = " ".join(f"{type(error).__name__}: {error}".split())
-        print(f"step {name} FAILED {words[:500]}", flush=True)
+        print(f"step {name} FAILED {words[:900]}", flush=True)
         FAILED.append(name)
     else:
         print(f"step {name} ok", flush=True)
