@@ -772,6 +772,19 @@ impl Table {
         self.primary.iter().chain(&self.indexes)
     }
 
+    /// The primary key as clients are told: of a table without one, the first unique key of whole
+    /// columns that are neither NULL nor virtual.
+    #[must_use]
+    pub fn shown_primary(&self) -> Option<&Index> {
+        let is_whole = |part: &IndexPart| {
+            let column = self.columns.get(usize::from(part.column));
+            part.prefix.is_none() && column.is_some_and(|c| !c.nullable && !c.is_virtual())
+        };
+        let stands_in = |index: &&Index| index.unique && index.parts.iter().all(is_whole);
+        let mut others = self.indexes.iter();
+        self.primary.as_ref().or_else(|| others.find(stands_in))
+    }
+
     /// The foreign key of this name, in any case.
     #[must_use]
     pub fn foreign_key_named(&self, name: &str) -> Option<&ForeignKey> {

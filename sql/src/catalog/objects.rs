@@ -206,37 +206,19 @@ pub(super) fn columns(session: &State) -> Rows {
 /// PRI, UNI, MUL or nothing.
 fn column_key(table: &Table, position: usize) -> &'static str {
     let is = |part: &IndexPart| usize::from(part.column) == position;
-    if table
-        .primary
-        .as_ref()
-        .is_some_and(|key| key.parts.iter().any(is))
-    {
+    let primary = table.shown_primary();
+    if primary.is_some_and(|key| key.parts.iter().any(is)) {
         return "PRI";
     }
     let first = |index: &&Index| index.parts.first().is_some_and(is);
-    let leading: Vec<&Index> = table.indexes.iter().filter(first).collect();
-    let of_virtual = |index: &Index| {
-        let columns = index.parts.iter();
-        let mut columns = columns.filter_map(|part| table.columns.get(usize::from(part.column)));
-        columns.any(Column::is_virtual)
-    };
-    let alone = |index: &&Index| index.unique && index.parts.len() == 1;
-    if let Some(unique) = leading.iter().find(|index| alone(index)) {
-        // Without a primary key, the first unique key without NULL takes its place.
-        let nullable = table
-            .columns
-            .get(position)
-            .is_none_or(|column| column.nullable);
-        let stands_in = table.primary.is_none()
-            && !nullable
-            && table
-                .indexes
-                .iter()
-                .find(|index| index.unique && !of_virtual(index))
-                .is_some_and(|first| first.name == unique.name);
-        return if stands_in { "PRI" } else { "UNI" };
+    let mut leading = table.indexes.iter().filter(first).peekable();
+    if leading.peek().is_none() {
+        return "";
     }
-    if leading.is_empty() { "" } else { "MUL" }
+    match leading.any(|index| index.unique && index.parts.len() == 1) {
+        true => "UNI",
+        false => "MUL",
+    }
 }
 
 /// The digits of a second that a type has.

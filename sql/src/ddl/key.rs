@@ -26,7 +26,7 @@ pub(super) struct Defined {
 }
 
 /// The indexes of a table: the primary key first, then unique ones without NULL, other unique
-/// ones, the rest. Columns of the primary key become NOT NULL. The first `known` keys are ones
+/// ones, the rest; among unique ones those of whole columns before those of prefixes. Columns of the primary key become NOT NULL. The first `known` keys are ones
 /// that the table has already. Without `strict`, a part that is too long is cut where the key is
 /// not unique.
 pub(super) fn define(
@@ -79,7 +79,8 @@ pub(super) fn define(
         } else {
             1
         };
-        (kind, parts.iter().any(of_virtual))
+        let in_part = key.index.unique && parts.iter().any(|part| part.prefix.is_some());
+        (kind, in_part, parts.iter().any(of_virtual))
     });
     Ok(defined)
 }

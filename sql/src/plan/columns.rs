@@ -1,7 +1,7 @@
 //! The descriptions of result columns that come straight from a table's columns.
 
 use crate::{output::ColumnMeta, text::ZEROFILL};
-use cohort_engine::types::{ColumnType, Table};
+use cohort_engine::types::{ColumnType, Index, Table};
 
 const NOT_NULL: u16 = 1;
 const PRI_KEY: u16 = 2;
@@ -65,15 +65,16 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
 
 fn key_flags(table: &Table, position: usize) -> u16 {
     let mut flags = 0;
-    if let Some(primary) = &table.primary
-        && primary
-            .parts
-            .iter()
-            .any(|p| usize::from(p.column) == position)
-    {
+    let primary = table.shown_primary();
+    let is_part = |index: &Index| {
+        let mut parts = index.parts.iter();
+        parts.any(|part| usize::from(part.column) == position)
+    };
+    if primary.is_some_and(is_part) {
         flags |= PRI_KEY | PART_KEY;
     }
-    for index in &table.indexes {
+    let is_primary = |index: &Index| primary.is_some_and(|primary| primary.tree == index.tree);
+    for index in table.indexes.iter().filter(|index| !is_primary(index)) {
         for (i, part) in index.parts.iter().enumerate() {
             if usize::from(part.column) != position {
                 continue;
