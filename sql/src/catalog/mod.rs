@@ -54,6 +54,15 @@ pub fn is_virtual(database: &str) -> bool {
         .any(|name| name.eq_ignore_ascii_case(database))
 }
 
+/// The collation of a virtual database. Connector/J compares names of information_schema with it.
+#[must_use]
+pub fn collation_of(database: &str) -> Collation {
+    match database.eq_ignore_ascii_case(INFORMATION) {
+        true => Collation::Utf8mb3GeneralCi,
+        false => Collation::Utf8mb40900AiCi,
+    }
+}
+
 /// The virtual table of this name.
 #[must_use]
 pub fn virtual_table(database: &str, name: &str) -> Option<&'static VirtualTable> {
