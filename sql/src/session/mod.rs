@@ -461,7 +461,8 @@ impl Session {
             let who = &self.state.account;
             return Err(SqlError::database_access_denied(&who.0, &who.1, name));
         }
-        let collation = database.map_or_else(|| crate::catalog::collation_of(name), |d| d.collation);
+        let collation =
+            database.map_or_else(|| crate::catalog::collation_of(name), |d| d.collation);
         self.state.database = Arc::from(name);
         self.state.entry.activity.lock().database = Arc::clone(&self.state.database);
         let variables = &mut self.state.variables;
