@@ -275,7 +275,6 @@ func rows() {
 		show(names)
 		must(db.Model(&Customer{}).Where(datatypes.JSONQuery("settings").HasKey("sizes")).Pluck("name", &names).Error)
 		show(names)
-		must(db.Model(&Customer{}).Where("email = ?", "cy@example.org").UpdateColumn("settings", datatypes.JSONSet("settings").Set("[0]", "x")).Error)
 		must(db.Model(&Customer{}).Where("email = ?", "ann@example.org").UpdateColumn("settings", datatypes.JSONSet("settings").Set("theme", "blue").Set("more", map[string]int{"a": 1})).Error)
 		var settings []datatypes.JSON
 		must(db.Model(&Customer{}).Where("id IN ?", []int{1, 3}).Order("id").Pluck("settings", &settings).Error)
