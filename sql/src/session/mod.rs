@@ -26,7 +26,7 @@ pub use prepared::Prepared;
 use crate::{
     command::{self, Command, Cursor},
     error::SqlError,
-    lexer::{Kind, Lexer, Lifted},
+    lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
     show::{self, Shown},
     state::Entry,
@@ -72,6 +72,31 @@ enum Compiled {
     Command(Command),
     Query(query::Query),
     Schema(crate::ddl::Statement),
+}
+
+/// Whether a text defines a trigger or a routine, whose body has semicolons of its own.
+fn has_body(sql: &[u8], mode: Mode) -> bool {
+    // CREATE DEFINER = 'name' @ 'host' AGGREGATE FUNCTION
+    const WORDS_BEFORE: usize = 7;
+    let mut lexer = Lexer::new(sql, mode);
+    let verb = lexer.next_token();
+    if !verb.is_word(sql, "CREATE") && !verb.is_word(sql, "ALTER") {
+        return false;
+    }
+    let mut token = lexer.next_token();
+    let mut left = WORDS_BEFORE;
+    let among = |token: &Token, words: &[&str]| words.iter().any(|word| token.is_word(sql, word));
+    while left > 0 && !among(&token, &["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"]) {
+        if among(
+            &token,
+            &["TABLE", "VIEW", "INDEX", "DATABASE", "SCHEMA", "USER"],
+        ) {
+            return false;
+        }
+        token = lexer.next_token();
+        left -= 1;
+    }
+    left > 0
 }
 
 /// A text without the zero bytes that some clients send at its end, as C has its strings.
@@ -211,7 +236,11 @@ impl Session {
         if !sql.contains(&b';') {
             return (sql, None);
         }
-        let mut lexer = Lexer::new(sql, self.state.settings().lexer);
+        let mode = self.state.settings().lexer;
+        if has_body(sql, mode) {
+            return (sql, None);
+        }
+        let mut lexer = Lexer::new(sql, mode);
         let end = loop {
             let token = lexer.next_token();
             match token.kind {
