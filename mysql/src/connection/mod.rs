@@ -357,6 +357,7 @@ impl<B: Backend> Connection<B> {
             collation: self.dialect.results.unwrap_or(DEFAULT),
         };
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
+        session.set_attributes(request.attributes);
         self.use_first(&mut session, &request.database)?;
         Ok(Commands {
             owner: session.owner(),

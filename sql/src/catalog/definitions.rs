@@ -220,6 +220,10 @@ pub(super) const PS_PROCESSLIST: &str = "\
     ID bigint+!, USER varchar(32), HOST varchar(261), DB varchar(64), COMMAND varchar(16), TIME \
     bigint, STATE varchar(64), INFO text, EXECUTION_ENGINE varchar(9)";
 
+pub(super) const PS_CONNECT_ATTRIBUTES: &str = "\
+    PROCESSLIST_ID bigint+!, ATTR_NAME varchar(32)=!, ATTR_VALUE varchar(1024)=, \
+    ORDINAL_POSITION int";
+
 pub(super) const PS_SESSION_STATUS: &str = "\
     VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
 

@@ -103,7 +103,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 46] = [
+const ENTRIES: [Entry; 48] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -291,6 +291,18 @@ const ENTRIES: [Entry; 46] = [
         "processlist",
         def::PS_PROCESSLIST,
         server::performance_process_list,
+    ),
+    (
+        PERFORMANCE,
+        "session_account_connect_attrs",
+        def::PS_CONNECT_ATTRIBUTES,
+        server::own_connect_attributes,
+    ),
+    (
+        PERFORMANCE,
+        "session_connect_attrs",
+        def::PS_CONNECT_ATTRIBUTES,
+        server::connect_attributes,
     ),
     (
         PERFORMANCE,

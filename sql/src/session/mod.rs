@@ -29,7 +29,7 @@ use crate::{
     lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
     show::{self, Shown},
-    state::Entry,
+    state::{Attributes, Entry},
     status::Counter,
     warnings::{Level, Warnings},
 };
@@ -618,6 +618,11 @@ impl Session {
         }
         let collation = Value::Bytes(collation.name().into());
         variables.set_named("collation_connection", collation);
+    }
+
+    /// What the client has said of itself in its login.
+    pub fn set_attributes(&mut self, attributes: Attributes) {
+        *self.state.entry.attributes.lock() = attributes;
     }
 
     /// In which its client sends texts.
