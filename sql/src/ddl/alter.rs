@@ -466,12 +466,12 @@ fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
 /// Whether AUTO_INCREMENT = n goes below the table's next value. That only ever rises, and so does
 /// what the log says of it: the table becomes another one, which begins anew.
 fn restarts(old: &Table, actions: &[Action], ctx: &DdlContext<'_>) -> bool {
-    let wanted = actions.iter().filter_map(|action| match action {
+    let mut wanted = actions.iter().filter_map(|action| match action {
         Action::Options(options) => options.auto_increment,
         _ => None,
     });
     let next = ctx.engine.auto_increment_peek(old);
-    let wanted = wanted.last().map(|wanted| wanted.max(1));
+    let wanted = wanted.next_back().map(|wanted| wanted.max(1));
     old.auto_increment_column().is_some() && wanted.is_some_and(|wanted| wanted < next)
 }
 
