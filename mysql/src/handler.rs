@@ -6,7 +6,7 @@ use cohort_engine::{
 };
 use cohort_scheduler::{Class, Standing};
 use cohort_sql::{
-    Output, SqlError,
+    Attributes, Output, SqlError,
     session::{Identity, Prepared},
 };
 use std::{sync::Arc, time::Duration};
@@ -69,6 +69,8 @@ pub trait Handler {
     fn use_database(&mut self, name: &str) -> Result<(), SqlError>;
     /// COM_RESET_CONNECTION, and COM_CHANGE_USER with the new user.
     fn reset(&mut self, who: Option<Identity>);
+    /// What the client has said of itself in its login.
+    fn set_attributes(&mut self, attributes: Attributes);
     /// In which the client gets texts (character_set_results): none for each in its own.
     fn results_collation(&self) -> Option<Collation>;
     /// The status flags now.

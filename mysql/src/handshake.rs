@@ -46,6 +46,8 @@ pub struct Login<'a> {
     pub database: &'a [u8],
     /// How the proof was made.
     pub plugin: &'a [u8],
+    /// What the client says of itself: names and values.
+    pub attributes: Vec<(&'a [u8], &'a [u8])>,
 }
 
 /// Takes the response to the greeting apart; `None` if it is malformed or of an older protocol.
@@ -74,7 +76,7 @@ pub fn parse_response(payload: &[u8]) -> Option<Login<'_>> {
         &[]
     };
     let plugin = plugin_name(&mut cursor, capabilities);
-    check_attributes(&mut cursor, capabilities)?;
+    let attributes = attributes(&mut cursor, capabilities)?;
     Some(Login {
         capabilities,
         collation,
@@ -82,6 +84,7 @@ pub fn parse_response(payload: &[u8]) -> Option<Login<'_>> {
         proof,
         database,
         plugin,
+        attributes,
     })
 }
 
@@ -94,7 +97,7 @@ pub fn parse_change_user(payload: &[u8], capabilities: u32) -> Option<Login<'_>>
     let database = until_zero_or_end(&mut cursor);
     let collation = cursor.u16().unwrap_or(u16::from(DEFAULT_COLLATION));
     let plugin = plugin_name(&mut cursor, capabilities);
-    check_attributes(&mut cursor, capabilities)?;
+    let attributes = attributes(&mut cursor, capabilities)?;
     Some(Login {
         capabilities,
         collation,
@@ -102,6 +105,7 @@ pub fn parse_change_user(payload: &[u8], capabilities: u32) -> Option<Login<'_>>
         proof,
         database,
         plugin,
+        attributes,
     })
 }
 
@@ -117,17 +121,17 @@ fn plugin_name<'a>(cursor: &mut Cursor<'a>, capabilities: u32) -> &'a [u8] {
     }
 }
 
-/// The client's attributes must be well formed; nobody asks for them yet.
-fn check_attributes(cursor: &mut Cursor<'_>, capabilities: u32) -> Option<()> {
+/// The client's attributes, which must be well formed.
+fn attributes<'a>(cursor: &mut Cursor<'a>, capabilities: u32) -> Option<Vec<(&'a [u8], &'a [u8])>> {
+    let mut found = Vec::new();
     if capabilities & capability::CONNECT_ATTRS == 0 || cursor.0.is_empty() {
-        return Some(());
+        return Some(found);
     }
     let mut attributes = Cursor(cursor.string()?);
     while !attributes.0.is_empty() {
-        attributes.string()?;
-        attributes.string()?;
+        found.push((attributes.string()?, attributes.string()?));
     }
-    Some(())
+    Some(found)
 }
 
 #[cfg(test)]
@@ -163,6 +167,8 @@ mod tests {
         assert_eq!(login.database, b"test");
         assert_eq!(login.plugin, b"mysql_native_password");
         assert_eq!(login.collation, 45);
+        let attribute: (&[u8], &[u8]) = (b"_client_name", b"libmysql");
+        assert_eq!(login.attributes, [attribute]);
         let without = response(capability::SERVER & !capability::CONNECT_WITH_DB);
         assert_eq!(parse_response(&without).unwrap().database, b"");
         assert_eq!(parse_response(&response(0)), None);

@@ -7,7 +7,7 @@ use cohort_engine::{
 };
 use cohort_scheduler::Standing;
 use cohort_sql::{
-    Output, Session, SqlError,
+    Attributes, Output, Session, SqlError,
     session::{Identity, Prepared},
     status::Counter,
 };
@@ -53,6 +53,9 @@ impl Handler for Session {
     }
     fn reset(&mut self, who: Option<Identity>) {
         Session::reset(self, who);
+    }
+    fn set_attributes(&mut self, attributes: Attributes) {
+        Session::set_attributes(self, attributes);
     }
     fn results_collation(&self) -> Option<Collation> {
         Session::results_collation(self)

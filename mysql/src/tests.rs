@@ -14,7 +14,7 @@ use cohort_engine::types::{Collation, ColumnType, Value};
 use cohort_scheduler::{Class, Standing};
 use cohort_sql::variables::HighPriority;
 use cohort_sql::{
-    ColumnMeta, Done, Output, SqlError, password,
+    Attributes, ColumnMeta, Done, Output, SqlError, password,
     session::{Identity, Prepared},
 };
 use rustix::event::{PollFd, PollFlags, poll};
@@ -112,6 +112,7 @@ impl Handler for CannedSession {
         out.end(&Done::default()).map_err(gone)
     }
     fn close(&mut self, _: u32) {}
+    fn set_attributes(&mut self, _: Attributes) {}
     fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         match name {
             "test" => Ok(()),

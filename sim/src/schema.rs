@@ -7,7 +7,7 @@ use crate::{
     world::World,
 };
 use cohort_engine::{
-    txn::{DdlStatement, Dictionary, Engine, Related, SchemaChange, TxnError},
+    txn::{DdlStatement, Dictionary, Engine, Numbers, Related, SchemaChange, TxnError},
     types::{Collation, Table, TableId, schema::Database},
 };
 use std::{
@@ -271,7 +271,10 @@ impl World {
                 after.extend_from_slice(before);
                 Ok(())
             }),
-            auto_increment_used: Arc::new(AtomicU64::new(used)),
+            numbers: Numbers {
+                used: Arc::new(AtomicU64::new(used)),
+                restart: false,
+            },
         };
         self.perform(
             "rebuild table",

@@ -215,3 +215,27 @@ fn what_is_not_there_is_named() {
         assert!(error.message.contains(named), "{sql}: {}", error.message);
     }
 }
+
+#[test]
+fn bodies_of_routines_are_refused_as_a_whole() {
+    let instance = fake();
+    let mut root = session(&instance, 1, "root");
+    let bodies = [
+        "CREATE TRIGGER t BEFORE UPDATE ON s FOR EACH ROW BEGIN IF a THEN SET @x = 1; END IF; END",
+        "create procedure p() begin select 1; select 2; end",
+        "CREATE DEFINER=`root`@`localhost` PROCEDURE p() BEGIN SELECT 1; SELECT 2; END",
+        "/* c */ CREATE DEFINER = CURRENT_USER() FUNCTION f() RETURNS INT BEGIN RETURN 1; END;",
+        "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO BEGIN DELETE FROM t; END",
+    ];
+    for sql in bodies {
+        assert_eq!(code(&mut root, sql), 1235, "{sql}");
+        let result = root.query(sql.as_bytes(), true, &mut Rows::default());
+        assert_eq!(result.map_err(|error| error.code), Err(1235), "{sql}");
+    }
+    for sql in [
+        "CREATE DATABASE d; SELECT 1",
+        "CREATE VIEW d.v AS SELECT 1; SELECT 1",
+    ] {
+        assert_eq!(code(&mut root, sql), 1064, "{sql}");
+    }
+}

@@ -5,7 +5,10 @@ use super::{
     table_state::TableState,
 };
 use crate::types::Table;
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 impl Inner {
     /// A table's state, by its definition.
@@ -53,6 +56,32 @@ impl Spacing {
         let whole = counter.abs_diff(offset) / step * step;
         let taken = step.saturating_mul(count.max(1));
         whole.saturating_add(taken).saturating_add(offset)
+    }
+}
+
+/// The AUTO_INCREMENT values of a table whose rows are rewritten.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// The greatest one of the rows, kept by who converts them.
+    pub used: Arc<AtomicU64>,
+    /// Whether the statement says where the table goes on: with `auto_increment_min`, or above its
+    /// rows. Otherwise it goes on with the numbers that it had.
+    pub restart: bool,
+}
+
+impl Numbers {
+    /// The next one of the new table.
+    pub(super) fn next(&self, before: (&Table, &TableState), new: &Table) -> u64 {
+        if new.auto_increment_column().is_none() {
+            return new.auto_increment_min;
+        }
+        let used = self.used.load(Ordering::Relaxed);
+        let least = new.auto_increment_min.max(used.saturating_add(1));
+        let (table, state) = before;
+        if self.restart || table.auto_increment_column().is_none() {
+            return least;
+        }
+        least.max(state.auto_increment.load(Ordering::Relaxed))
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::{
     TxnError,
+    auto_increment::Numbers,
     beside::{self, ROW_NUMBERS},
     build::{self, RowConversion},
     dictionary::{self, Dictionary, Record, table_trees},
@@ -24,10 +25,7 @@ use crate::{
 };
 use std::{
     collections::BTreeSet,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 /// How a DDL statement is written to the binlog.
@@ -110,8 +108,8 @@ pub enum SchemaChange<'a> {
         new: Table,
         /// Converts a row image; an error refuses the change.
         convert: Box<RowConversion<'a>>,
-        /// The greatest AUTO_INCREMENT value of the converted rows, kept by `convert`.
-        auto_increment_used: Arc<AtomicU64>,
+        /// Where AUTO_INCREMENT goes on.
+        numbers: Numbers,
     },
     /// CREATE, ALTER, DROP or RENAME of views: these go, and then these come.
     Views {
@@ -179,7 +177,7 @@ impl Engine {
                 old,
                 new,
                 convert,
-                auto_increment_used,
+                numbers,
             } => {
                 let (before, state) = unchanged(&dictionary, old)?;
                 let convert = convert.as_mut();
@@ -189,18 +187,7 @@ impl Engine {
                     next_row: Some((new.id, next)),
                 };
                 build::check_references(inner, (before, new), &related.checked, descriptor)?;
-                // A table that had such a column goes on with its numbers.
-                let had = before.auto_increment_column().is_some();
-                let next = if had {
-                    state.auto_increment.load(Ordering::Relaxed)
-                } else {
-                    0
-                };
-                let used = auto_increment_used.load(Ordering::Relaxed);
-                if new.auto_increment_column().is_some() {
-                    let least = new.auto_increment_min.max(used.saturating_add(1));
-                    new.auto_increment_min = least.max(next);
-                }
+                new.auto_increment_min = numbers.next((before, state), new);
             }
             _ => {}
         }

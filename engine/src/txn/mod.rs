@@ -75,7 +75,7 @@ mod write;
 mod writes;
 
 pub use crate::store::{Batch, KeyRange};
-pub use auto_increment::Spacing;
+pub use auto_increment::{Numbers, Spacing};
 pub use build::RowConversion;
 pub use check::TableReport;
 pub use compact::{Compacted, compact};

@@ -1,14 +1,12 @@
 //! Making, changing and dropping temporary tables.
 
 use super::{
-    Isolation, LockMode, TxnError, TxnOptions, build::RowConversion, dictionary::Dictionary,
-    engine::Engine, owner::Owner, temporary::TemporaryTable, transaction::Txn,
+    Isolation, LockMode, TxnError, TxnOptions, auto_increment::Numbers, build::RowConversion,
+    dictionary::Dictionary, engine::Engine, owner::Owner, temporary::TemporaryTable,
+    transaction::Txn,
 };
 use crate::types::{FIRST_TEMPORARY, Table, TableId};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 impl Engine {
     /// A number for a temporary table or one of its trees.
@@ -51,15 +49,14 @@ impl Engine {
         own.put(Some(old), Some(table));
     }
     /// ALTER TABLE: `new` has new numbers, and the rows of `old` go there as `convert` makes them.
-    /// Nothing has happened if that fails. `used`: the greatest AUTO_INCREMENT value that they
-    /// have, kept by `convert`. The session has no transaction.
+    /// Nothing has happened if that fails. The session has no transaction.
     pub fn rebuild_temporary(
         &self,
         owner: &Arc<Owner>,
         old: &Table,
         new: Table,
         convert: &mut RowConversion<'_>,
-        used: &AtomicU64,
+        numbers: &Numbers,
     ) -> Result<(), TxnError> {
         let before = owner.temporary.lock().table(old.id).map(Arc::clone);
         let before = before.ok_or(TxnError::TableChanged)?;
@@ -75,15 +72,9 @@ impl Engine {
         txn.use_temporary(&after, true);
         self.copy_rows(&mut txn, &before, &after, convert)?;
         txn.commit_placed("")?;
+        let next = numbers.next((&before.table, before.state()), &after.table);
         let counter = &after.state().auto_increment;
-        if after.table.auto_increment_column().is_some() {
-            let least = used.load(Ordering::Relaxed).saturating_add(1);
-            counter.fetch_max(least, Ordering::Relaxed);
-            if before.table.auto_increment_column().is_some() {
-                let next = before.state().auto_increment.load(Ordering::Relaxed);
-                counter.fetch_max(next, Ordering::Relaxed);
-            }
-        }
+        counter.fetch_max(next, Ordering::Relaxed);
         owner.temporary.lock().put(Some(old.id), Some(after));
         Ok(())
     }

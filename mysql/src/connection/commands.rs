@@ -353,6 +353,7 @@ impl<B: Backend> Connection<B> {
             .admit_again(&commands.session, &granted.who)
             .map_err(End::Error)?;
         commands.reset(Some(granted.who));
+        commands.session.set_attributes(granted.request.attributes);
         self.use_first(&mut commands.session, &granted.request.database)
     }
 

@@ -3,7 +3,8 @@
 
 use super::{Account, Backend, Connection, End, auth, dialect, handshake};
 use crate::{constants::capability, handshake::Login as Response};
-use cohort_sql::{SqlError, session::Identity};
+use cohort_engine::types::Collation;
+use cohort_sql::{Attributes, SqlError, session::Identity};
 use std::time::Instant;
 
 /// The longest response to the greeting: names, a proof, and up to 64 KiB of attributes.
@@ -45,6 +46,10 @@ pub(super) struct Request {
     plugin: Vec<u8>,
     proof: Vec<u8>,
     pub capabilities: u32,
+    /// In which it speaks, if that is known.
+    pub collation: Option<Collation>,
+    /// What it says of itself.
+    pub attributes: Attributes,
 }
 
 impl From<&Response<'_>> for Request {
@@ -55,6 +60,8 @@ impl From<&Response<'_>> for Request {
             plugin: response.plugin.to_vec(),
             proof: response.proof.to_vec(),
             capabilities: response.capabilities,
+            collation: Collation::from_id(response.collation),
+            attributes: Attributes::new(&response.attributes),
         }
     }
 }

@@ -354,9 +354,10 @@ impl<B: Backend> Connection<B> {
             found_rows: request.capabilities & capability::FOUND_ROWS != 0,
             interactive: request.capabilities & capability::INTERACTIVE != 0,
             admin: self.admin,
-            collation: self.dialect.results.unwrap_or(DEFAULT),
+            collation: request.collation.unwrap_or(DEFAULT),
         };
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
+        session.set_attributes(request.attributes);
         self.use_first(&mut session, &request.database)?;
         Ok(Commands {
             owner: session.owner(),
@@ -406,10 +407,11 @@ impl<S: Handler> Commands<S> {
 const DEFAULT: Collation = Collation::Utf8mb40900AiCi;
 
 fn dialect(login: &handshake::Login<'_>) -> Dialect {
-    let known = Collation::from_id(login.collation).filter(|c| !c.is_binary());
+    let collation = Collation::from_id(login.collation).unwrap_or(DEFAULT);
     Dialect {
         capabilities: login.capabilities,
-        results: Some(known.unwrap_or(DEFAULT)),
+        // Who speaks binary gets each text in its own character set, as after SET NAMES.
+        results: Some(collation).filter(|collation| !collation.is_binary()),
     }
 }
 

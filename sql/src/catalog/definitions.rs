@@ -18,11 +18,13 @@ pub(super) const COLLATIONS: &str = "\
 pub(super) const COLLATION_CHARACTER_SET_APPLICABILITY: &str = "\
     COLLATION_NAME varchar(64)!, CHARACTER_SET_NAME varchar(64)!";
 
+// The numeric ones are INT on the wire, though MySQL describes them as BIGINT: clients that read
+// BIGINT as text compare them.
 pub(super) const COLUMNS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
     varchar(64), ORDINAL_POSITION int+!, COLUMN_DEFAULT text, IS_NULLABLE varchar(3)!, DATA_TYPE \
-    text, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION bigint+, \
-    NUMERIC_SCALE bigint+, DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME \
+    text, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, \
+    NUMERIC_SCALE int+, DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME \
     varchar(64), COLUMN_TYPE text!, COLUMN_KEY varchar(3)=!, EXTRA varchar(256), PRIVILEGES \
     varchar(154), COLUMN_COMMENT text!, GENERATION_EXPRESSION text!, SRS_ID int+";
 
@@ -217,6 +219,10 @@ pub(super) const PS_GLOBAL_VARIABLES: &str = "\
 pub(super) const PS_PROCESSLIST: &str = "\
     ID bigint+!, USER varchar(32), HOST varchar(261), DB varchar(64), COMMAND varchar(16), TIME \
     bigint, STATE varchar(64), INFO text, EXECUTION_ENGINE varchar(9)";
+
+pub(super) const PS_CONNECT_ATTRIBUTES: &str = "\
+    PROCESSLIST_ID bigint+!, ATTR_NAME varchar(32)=!, ATTR_VALUE varchar(1024)=, \
+    ORDINAL_POSITION int";
 
 pub(super) const PS_SESSION_STATUS: &str = "\
     VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";

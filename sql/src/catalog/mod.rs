@@ -54,6 +54,15 @@ pub fn is_virtual(database: &str) -> bool {
         .any(|name| name.eq_ignore_ascii_case(database))
 }
 
+/// The collation of a virtual database. Connector/J compares names of information_schema with it.
+#[must_use]
+pub fn collation_of(database: &str) -> Collation {
+    match database.eq_ignore_ascii_case(INFORMATION) {
+        true => Collation::Utf8mb3GeneralCi,
+        false => Collation::Utf8mb40900AiCi,
+    }
+}
+
 /// The virtual table of this name.
 #[must_use]
 pub fn virtual_table(database: &str, name: &str) -> Option<&'static VirtualTable> {
@@ -94,7 +103,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 46] = [
+const ENTRIES: [Entry; 48] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -282,6 +291,18 @@ const ENTRIES: [Entry; 46] = [
         "processlist",
         def::PS_PROCESSLIST,
         server::performance_process_list,
+    ),
+    (
+        PERFORMANCE,
+        "session_account_connect_attrs",
+        def::PS_CONNECT_ATTRIBUTES,
+        server::own_connect_attributes,
+    ),
+    (
+        PERFORMANCE,
+        "session_connect_attrs",
+        def::PS_CONNECT_ATTRIBUTES,
+        server::connect_attributes,
     ),
     (
         PERFORMANCE,

@@ -73,7 +73,7 @@ pub(crate) fn tables_and_views(
 pub(crate) fn databases(session: &State, dictionary: &Dictionary) -> Vec<(String, Collation)> {
     let fixed = VIRTUAL_DATABASES
         .iter()
-        .map(|name| ((*name).into(), Collation::Utf8mb40900AiCi));
+        .map(|name| ((*name).into(), super::collation_of(name)));
     let mut databases: Vec<(String, Collation)> = fixed.collect();
     if session.privileged {
         databases.extend(

@@ -84,6 +84,35 @@ pub(super) fn performance_process_list(session: &State) -> Rows {
     rows
 }
 
+/// What the clients of the sessions that one may see say of themselves.
+pub(super) fn connect_attributes(session: &State) -> Rows {
+    attributes(session, session.privileged)
+}
+
+/// Those of one's own account.
+pub(super) fn own_connect_attributes(session: &State) -> Rows {
+    attributes(session, false)
+}
+
+fn attributes(session: &State, of_all: bool) -> Rows {
+    let mut rows = Rows::new();
+    for entry in session.instance.sessions.list() {
+        if !of_all && entry.activity.lock().user != session.who.user {
+            continue;
+        }
+        let attributes = entry.attributes.lock().clone();
+        for (position, (name, value)) in (0..).zip(attributes.pairs()) {
+            rows.push(vec![
+                number(entry.id),
+                text(name),
+                text(value),
+                Value::Int(position),
+            ]);
+        }
+    }
+    rows
+}
+
 /// The process list; statements are cut to so many characters. Without privileges one sees
 /// one's own sessions.
 pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {

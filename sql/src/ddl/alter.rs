@@ -31,6 +31,8 @@ pub(super) struct Altered {
     pub sources: Vec<Option<usize>>,
     /// Whether the rows must be rewritten.
     pub rebuild: bool,
+    /// Whether AUTO_INCREMENT goes back to where the statement says.
+    pub restart: bool,
     /// Whether MySQL would copy the rows, and counts them as affected.
     pub copies: bool,
     /// The tables that its foreign keys, and those of others, lead to.
@@ -90,7 +92,8 @@ pub(super) fn alter(
         .iter()
         .any(|action| matches!(action, Action::Rebuild));
     let checked = check::alter(old, &mut new, actions, &sources, dictionary, ctx)?;
-    let rebuild = forced || checked || !same_rows(old, &new, &sources, primary);
+    let restart = restarts(old, actions, ctx);
+    let rebuild = forced || checked || restart || !same_rows(old, &new, &sources, primary);
     let loses_primary = old.primary.is_some() && primary.is_none();
     let forgives_null = !ctx.session.sql_mode.has(SqlMode::STRICT);
     let copies = loses_primary
@@ -122,6 +125,7 @@ pub(super) fn alter(
         table: new,
         sources,
         rebuild,
+        restart,
         copies,
         related,
     })
@@ -466,6 +470,18 @@ fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
             source == Some(usize::from(old.column))
                 && (old.prefix, old.desc) == (new.prefix, new.desc)
         })
+}
+
+/// Whether AUTO_INCREMENT = n goes below the table's next value. That only ever rises, and so does
+/// what the log says of it: the table becomes another one, which begins anew.
+fn restarts(old: &Table, actions: &[Action], ctx: &DdlContext<'_>) -> bool {
+    let mut wanted = actions.iter().filter_map(|action| match action {
+        Action::Options(options) => options.auto_increment,
+        _ => None,
+    });
+    let next = ctx.engine.auto_increment_peek(old);
+    let wanted = wanted.next_back().map(|wanted| wanted.max(1));
+    old.auto_increment_column().is_some() && wanted.is_some_and(|wanted| wanted < next)
 }
 
 /// Whether MySQL copies the table: for a column whose type changes, one where NULL may become

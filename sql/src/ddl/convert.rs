@@ -15,13 +15,11 @@ use crate::{
 };
 use cohort_engine::{
     invariant::broken,
+    txn::Numbers,
     types::{Collation, Column, ColumnType, Table, Value, row, schema::DefaultValue},
 };
 use parking_lot::Mutex;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 /// What no expression asks for here: see `defaults`, which refuses those that do.
 struct NoEnvironment;
@@ -129,8 +127,8 @@ pub(super) struct Conversion<'a> {
     demands: Option<TableDemands>,
     /// How MySQL calls NULL in a column that takes none: it depends on the way it changes tables.
     null_is_truncated: bool,
-    /// The greatest value of the AUTO_INCREMENT column.
-    used: Arc<AtomicU64>,
+    /// Where AUTO_INCREMENT goes on.
+    numbers: Numbers,
     outcome: Arc<Mutex<Outcome>>,
 }
 
@@ -167,14 +165,17 @@ impl<'a> Conversion<'a> {
             row: Vec::new(),
             demands: TableDemands::of(new, Settings::of(session))?,
             null_is_truncated: altered.copies,
-            used: Arc::default(),
+            numbers: Numbers {
+                used: Arc::default(),
+                restart: altered.restart,
+            },
             outcome: Arc::clone(outcome),
         })
     }
 
-    /// The greatest AUTO_INCREMENT value of the rows so far.
-    pub fn auto_increment_used(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.used)
+    /// Where AUTO_INCREMENT goes on, by the rows so far.
+    pub fn numbers(&self) -> Numbers {
+        self.numbers.clone()
     }
 
     /// The values of the row that was converted last.
@@ -208,7 +209,7 @@ impl<'a> Conversion<'a> {
             Some(Value::UInt(used)) => *used,
             _ => return,
         };
-        self.used.fetch_max(used, Ordering::Relaxed);
+        self.numbers.used.fetch_max(used, Ordering::Relaxed);
     }
 
     fn checked_row(&mut self, image: &[u8], outcome: &mut Outcome) -> Result<(), SqlError> {

@@ -434,7 +434,7 @@ fn rebuild(
     let change = SchemaChange::Rebuild {
         old: Arc::clone(old),
         new,
-        auto_increment_used: conversion.auto_increment_used(),
+        numbers: conversion.numbers(),
         convert: Box::new(move |image, out| conversion.convert(image, out)),
     };
     let result = ctx.change(dictionary, change, related, text);

@@ -80,10 +80,10 @@ fn rebuild(old: &Arc<Table>, altered: &Altered, ctx: &mut DdlContext<'_>) -> Out
     let outcome = Arc::new(Mutex::new(Converted::default()));
     let new = altered.table.clone();
     let mut conversion = Conversion::new(old, &new, altered, ctx.session, &outcome)?;
-    let used = conversion.auto_increment_used();
+    let numbers = conversion.numbers();
     let mut convert = |image: &[u8], out: &mut Vec<u8>| conversion.convert(image, out);
     let (engine, owner) = (ctx.engine, ctx.owner);
-    let rebuilt = engine.rebuild_temporary(owner, old, new, &mut convert, &used);
+    let rebuilt = engine.rebuild_temporary(owner, old, new, &mut convert, &numbers);
     let mut converted = outcome.lock();
     if let (Err(TxnError::Conversion(_)), Some(error)) = (&rebuilt, converted.error.take()) {
         return Err(error.into());

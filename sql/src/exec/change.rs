@@ -27,16 +27,42 @@ pub(super) enum Changed {
     Ignored,
 }
 
-/// Inserts a row, which fulfils the CHECK constraints. `duplicates`: how rows that stand in its way are locked.
+/// What is known of the parents that a new row names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parents {
+    Unknown,
+    /// They are there, and locked.
+    Found,
+}
+
+/// Looks for the parents of a row that has no AUTO_INCREMENT value yet; `false` if IGNORE leaves
+/// the row out.
+pub(super) fn find_parents(
+    table: &Arc<Table>,
+    image: &[u8],
+    context: &mut ExecContext,
+) -> Result<bool, Stop> {
+    let found = constrained(table, context, |context| {
+        foreign_key::check_parents(table, None, image, context)?;
+        Ok(Changed::Done)
+    });
+    Ok(matches!(found?, Changed::Done))
+}
+
+/// Inserts a row, which fulfils the CHECK constraints. `duplicates`: how rows that stand in its way
+/// are locked.
 pub(super) fn insert_row(
     table: &Arc<Table>,
     image: &[u8],
+    parents: Parents,
     duplicates: LockMode,
     context: &mut ExecContext,
 ) -> Result<Changed, Stop> {
     constrained(table, context, |context| {
         // Before duplicates, as MySQL 9.7 does; so what is missing is locked whatever comes then.
-        foreign_key::check_parents(table, None, image, context)?;
+        if parents == Parents::Unknown {
+            foreign_key::check_parents(table, None, image, context)?;
+        }
         let inserted = context.txn.insert(table, image, duplicates);
         if let Some(duplicate) = duplicate(inserted)? {
             return Ok(duplicate);

@@ -3,7 +3,7 @@
 use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
-    change::{Changed, delete_row, insert_row, update_row},
+    change::{Changed, Parents, delete_row, find_parents, insert_row, update_row},
     check, generated,
     returning::Returning,
     subquery::{collect, run_query},
@@ -94,15 +94,15 @@ struct Inserter<'p> {
     required: Vec<usize>,
     /// Columns that no value is given for and whose default is computed from the others.
     computed: Vec<usize>,
-    /// How many rows are still expected: so many AUTO_INCREMENT values are taken at once.
+    /// How many rows are expected, if that is known: so many AUTO_INCREMENT values are taken at once.
     expected: u64,
     /// Those that are left of them: from the first, below the last.
     reserved: std::ops::Range<u64>,
     first_generated: u64,
     /// The values are those from SET INSERT_ID on.
     forced: bool,
-    /// Whether any AUTO_INCREMENT value was taken.
-    generated_any: bool,
+    /// How often AUTO_INCREMENT values were taken.
+    times_reserved: u32,
     /// What was generated for the current row, which may yet update another one.
     generated: u64,
     last_id: u64,
@@ -140,11 +140,11 @@ impl<'p> Inserter<'p> {
             missing,
             required,
             computed,
-            expected: 1,
+            expected: 0,
             reserved: 0..0,
             first_generated: 0,
             forced: false,
-            generated_any: false,
+            times_reserved: 0,
             generated: 0,
             last_id: 0,
             affected: 0,
@@ -310,6 +310,21 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
+    /// How many values are taken at once, as MySQL does: the first time those of all rows, whatever
+    /// they gave before; of rows that nobody has counted, each time twice as many.
+    fn number_to_reserve(&self) -> u64 {
+        const TIMES_MAX: u32 = 16;
+        let before = if self.times_reserved > 0 {
+            self.records - 1
+        } else {
+            0
+        };
+        match self.expected.saturating_sub(before) {
+            0 => (1 << self.times_reserved.min(TIMES_MAX)).min((1 << TIMES_MAX) - 1),
+            known => known,
+        }
+    }
+
     /// Gives the AUTO_INCREMENT column its value: the next one for NULL and 0.
     fn auto_increment(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
         let Some(position) = self.auto else {
@@ -360,14 +375,8 @@ impl<'p> Inserter<'p> {
                 self.reserved = first..u64::MAX;
                 self.forced = true;
             } else if self.reserved.is_empty() {
-                // The first time for all rows, as MySQL does, whatever they gave before.
-                let before = if self.generated_any {
-                    self.records - 1
-                } else {
-                    0
-                };
-                let count = self.expected.saturating_sub(before).max(1);
-                self.generated_any = true;
+                let count = self.number_to_reserve();
+                self.times_reserved += 1;
                 let engine = context.engine;
                 let first = engine.auto_increment_spaced(self.table, count, spacing);
                 if first.saturating_sub(1) > largest {
@@ -396,7 +405,6 @@ impl<'p> Inserter<'p> {
     }
 
     fn finish_row(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        let columns = self.table.columns.len();
         self.check_required(context)?;
         self.default_values(|inserter| &inserter.computed, context)?;
         context.eval.check_losses()?;
@@ -406,14 +414,13 @@ impl<'p> Inserter<'p> {
             self.ignored += 1;
             return Ok(());
         }
+        let Some(mut parents) = self.find_parents(context)? else {
+            self.ignored += 1;
+            return Ok(());
+        };
         let reserved = self.reserved.clone();
         self.auto_increment(context)?;
-        self.image.clear();
-        row::encode(
-            self.table,
-            self.row.get(..columns).unwrap_or_default(),
-            &mut self.image,
-        );
+        self.encode();
         // Who goes on to change the row that stands in the way wants it X at once.
         let changes_duplicates = self.plan.replace || self.plan.on_duplicate.is_some();
         let duplicates = match changes_duplicates {
@@ -421,18 +428,19 @@ impl<'p> Inserter<'p> {
             false => LockMode::Shared,
         };
         loop {
-            let index = match insert_row(self.table, &self.image, duplicates, context)? {
+            let inserted = insert_row(self.table, &self.image, parents, duplicates, context)?;
+            // What gave way to the row may have been a parent.
+            parents = Parents::Unknown;
+            let index = match inserted {
                 Changed::Done => {
                     self.affected += 1;
                     self.note_given(context);
-                    if self.first_generated == 0 {
-                        self.first_generated = self.generated;
-                    }
+                    self.note_generated();
                     return self.tell(context);
                 }
                 Changed::Ignored => {
                     self.ignored += 1;
-                    self.give_back(reserved, context);
+                    self.note_generated();
                     return Ok(());
                 }
                 Changed::Duplicate(index) => index,
@@ -442,6 +450,42 @@ impl<'p> Inserter<'p> {
                 return Ok(());
             }
         }
+    }
+
+    /// LAST_INSERT_ID() is the first value of the statement.
+    fn note_generated(&mut self) {
+        if self.first_generated == 0 {
+            self.first_generated = self.generated;
+        }
+    }
+
+    fn encode(&mut self) {
+        let columns = self.table.columns.len();
+        let row = self.row.get(..columns).unwrap_or_default();
+        self.image.clear();
+        row::encode(self.table, row, &mut self.image);
+    }
+
+    /// Looks for the row's parents before it takes a number, unless that is part of a foreign key:
+    /// as in MySQL, a row without parents takes none. `None` if IGNORE leaves it out.
+    fn find_parents(&mut self, context: &mut ExecContext) -> Result<Option<Parents>, Stop> {
+        let Some(auto) = self.auto else {
+            return Ok(Some(Parents::Unknown));
+        };
+        let keys = &self.table.foreign_keys;
+        let mut columns = keys.iter().flat_map(|key| &key.columns);
+        if keys.is_empty() || columns.any(|column| usize::from(*column) == auto) {
+            return Ok(Some(Parents::Unknown));
+        }
+        let Some(column) = self.table.columns.get(auto) else {
+            return Ok(Some(Parents::Unknown));
+        };
+        let given = self.row.get_mut(auto);
+        let given = given.map(|slot| std::mem::replace(slot, zero(column)));
+        self.encode();
+        self.put(auto, given.unwrap_or(Value::Null));
+        let found = find_parents(self.table, &self.image, context)?;
+        Ok(found.then_some(Parents::Found))
     }
 
     /// RETURNING of the new row.

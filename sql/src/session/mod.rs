@@ -26,10 +26,10 @@ pub use prepared::Prepared;
 use crate::{
     command::{self, Command, Cursor},
     error::SqlError,
-    lexer::{Kind, Lexer, Lifted},
+    lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
     show::{self, Shown},
-    state::Entry,
+    state::{Attributes, Entry},
     status::Counter,
     warnings::{Level, Warnings},
 };
@@ -72,6 +72,31 @@ enum Compiled {
     Command(Command),
     Query(query::Query),
     Schema(crate::ddl::Statement),
+}
+
+/// Whether a text defines a trigger or a routine, whose body has semicolons of its own.
+fn has_body(sql: &[u8], mode: Mode) -> bool {
+    // CREATE DEFINER = 'name' @ 'host' AGGREGATE FUNCTION
+    const WORDS_BEFORE: usize = 7;
+    let mut lexer = Lexer::new(sql, mode);
+    let verb = lexer.next_token();
+    if !verb.is_word(sql, "CREATE") && !verb.is_word(sql, "ALTER") {
+        return false;
+    }
+    let mut token = lexer.next_token();
+    let mut left = WORDS_BEFORE;
+    let among = |token: &Token, words: &[&str]| words.iter().any(|word| token.is_word(sql, word));
+    while left > 0 && !among(&token, &["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"]) {
+        if among(
+            &token,
+            &["TABLE", "VIEW", "INDEX", "DATABASE", "SCHEMA", "USER"],
+        ) {
+            return false;
+        }
+        token = lexer.next_token();
+        left -= 1;
+    }
+    left > 0
 }
 
 /// A text without the zero bytes that some clients send at its end, as C has its strings.
@@ -211,7 +236,11 @@ impl Session {
         if !sql.contains(&b';') {
             return (sql, None);
         }
-        let mut lexer = Lexer::new(sql, self.state.settings().lexer);
+        let mode = self.state.settings().lexer;
+        if has_body(sql, mode) {
+            return (sql, None);
+        }
+        let mut lexer = Lexer::new(sql, mode);
         let end = loop {
             let token = lexer.next_token();
             match token.kind {
@@ -461,9 +490,8 @@ impl Session {
             let who = &self.state.account;
             return Err(SqlError::database_access_denied(&who.0, &who.1, name));
         }
-        let collation = database.map_or(cohort_engine::types::Collation::Utf8mb40900AiCi, |d| {
-            d.collation
-        });
+        let collation =
+            database.map_or_else(|| crate::catalog::collation_of(name), |d| d.collation);
         self.state.database = Arc::from(name);
         self.state.entry.activity.lock().database = Arc::clone(&self.state.database);
         let variables = &mut self.state.variables;
@@ -590,6 +618,11 @@ impl Session {
         }
         let collation = Value::Bytes(collation.name().into());
         variables.set_named("collation_connection", collation);
+    }
+
+    /// What the client has said of itself in its login.
+    pub fn set_attributes(&mut self, attributes: Attributes) {
+        *self.state.entry.attributes.lock() = attributes;
     }
 
     /// In which its client sends texts.

@@ -8,7 +8,7 @@ use crate::{
     error::SqlError,
     state::State,
 };
-use cohort_engine::types::{Collation, ColumnType, Value, schema::Database};
+use cohort_engine::types::{ColumnType, Value, schema::Database};
 
 /// The name of the first column, which repeats the pattern.
 fn with_pattern(name: &str, condition: &Filter) -> String {
@@ -201,7 +201,7 @@ pub(super) fn create_database(
     let dictionary = session.instance.engine.dictionary();
     let fixed = Database {
         name: name.clone(),
-        collation: Collation::Utf8mb40900AiCi,
+        collation: catalog::collation_of(&name),
     };
     let database = dictionary.database(&name).unwrap_or(&fixed);
     let mode = session.settings().sql_mode;

@@ -12,7 +12,7 @@ mod user_variables;
 pub(crate) use environment::Changes;
 pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
-pub use registry::Entry;
+pub use registry::{Attributes, Entry};
 pub use user_variables::UserVariables;
 
 use crate::{

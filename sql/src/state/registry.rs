@@ -29,6 +29,40 @@ pub struct Activity {
     pub since_micros: u64,
 }
 
+/// What a client says of itself when it logs in: names and values, in its order.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes(Arc<[(String, String)]>);
+
+impl Attributes {
+    /// What is kept of a client's attributes: as in MySQL 512 bytes, with their lengths; how many
+    /// bytes were lost is one more.
+    #[must_use]
+    pub fn new(given: &[(&[u8], &[u8])]) -> Attributes {
+        const BYTES_MAX: usize = 512;
+        const LENGTHS: usize = 2;
+        let (mut bytes, mut lost) = (0, 0);
+        let mut kept = Vec::new();
+        for (name, value) in given {
+            let more = name.len() + value.len() + LENGTHS;
+            if lost > 0 || bytes + more > BYTES_MAX {
+                lost += more;
+                continue;
+            }
+            bytes += more;
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            kept.push((text(name), text(value)));
+        }
+        if lost > 0 {
+            kept.push(("_truncated".to_string(), lost.to_string()));
+        }
+        Attributes(kept.into())
+    }
+    /// The names and values.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+}
+
 /// A session as others see it.
 pub struct Entry {
     /// The connection id.
@@ -39,6 +73,8 @@ pub struct Entry {
     pub counters: Counters,
     /// What it does.
     pub activity: Mutex<Activity>,
+    /// What its client has said of itself.
+    pub attributes: Mutex<Attributes>,
     /// KILL CONNECTION: it must end.
     closing: AtomicBool,
 }
@@ -60,6 +96,7 @@ impl Entry {
             owner,
             counters: Counters::default(),
             activity: Mutex::new(activity),
+            attributes: Mutex::default(),
             closing: AtomicBool::new(false),
         }
     }

@@ -74,7 +74,7 @@ fn a_rebuild_converts_every_row() {
         old: Arc::clone(&t),
         new,
         convert: Box::new(convert),
-        auto_increment_used: Arc::default(),
+        numbers: Numbers::default(),
     };
     change(&engine, rebuild).unwrap();
     let check = |engine: &Engine| {
@@ -108,7 +108,7 @@ fn a_refused_conversion_leaves_everything_as_it_was() {
         old: Arc::clone(&t),
         new,
         convert: Box::new(|_, _| Err("row 1".to_owned())),
-        auto_increment_used: Arc::default(),
+        numbers: Numbers::default(),
     };
     let refused = change(&engine, rebuild);
     assert!(matches!(&refused, Err(TxnError::Conversion(words)) if words == "row 1"));

@@ -42,10 +42,10 @@ pub(in crate::ddl) fn generated_keys(
 }
 
 /// Whether a key can stand in for one that was made for a foreign key: it begins with the same
-/// columns.
+/// columns, in the same direction.
 fn serves(key: &KeySyntax, generated: &KeySyntax) -> bool {
     let same = |(a, b): (&PartSyntax, &PartSyntax)| {
-        a.prefix.is_none() && a.column.eq_ignore_ascii_case(&b.column)
+        a.prefix.is_none() && a.desc == b.desc && a.column.eq_ignore_ascii_case(&b.column)
     };
     key.parts.len() >= generated.parts.len() && key.parts.iter().zip(&generated.parts).all(same)
 }
