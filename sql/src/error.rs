@@ -261,6 +261,7 @@ errors! {
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
     1613 b"XA106" xa_timeout() "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     1614 b"XA102" xa_deadlock() "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
+    1618 b"HY000" option_ignored(option) "<{option}> option ignored";
     1649 b"HY000" unknown_locale(name) "Unknown locale: '{name}'";
     1674 b"HY000" unsafe_system_function() "Statement is unsafe because it uses a system function that may return a different value on the replica.";
     1681 b"HY000" updating_deprecated(name) "Updating '{name}' is deprecated. It will be made read-only in a future release.";
@@ -390,6 +391,11 @@ errors! {
     3837 b"HY000" functional_dependency(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
     3907 b"22001" functional_too_long(index) "Data too long for functional index '{index}'.";
     1815 b"HY000" name_of_hidden_column(column) "Internal error: The column name '{column}' is already in use by a hidden column";
+    1882 b"HY000" aes_iv_too_short(function, length) "The initialization vector supplied to {function} is too short. Must be at least {length} bytes long";
+    3235 b"HY000" aes_key_method() "KDF method name is not valid. Please use hkdf or pbkdf2_hmac method name";
+    3236 b"HY000" aes_key_rounds() "For KDF method pbkdf2_hmac iterations value less than 1000 or more than 65535 is not allowed due to security reasons. Please provide iterations >= 1000 and iterations < 65535";
+    3237 b"HY000" aes_key_size(bytes) "AES key size should be {bytes} bytes length or secure KDF methods hkdf or pbkdf2_hmac should be used, please provide exact AES key size or use KDF methods for better security.";
+    3238 b"HY000" aes_key_option_size(limit) "KDF option size is invalid, please provide valid size < {limit} bytes and not NULL";
     3764 b"HY000" generated_row_value(column) "Expression of generated column '{column}' cannot refer to a row value.";
     3766 b"HY000" default_dependency(column, table) "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed.";
     3767 b"HY000" default_order(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";

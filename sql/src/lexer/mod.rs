@@ -218,7 +218,12 @@ impl<'a> Lexer<'a> {
             let digits = (0..6)
                 .take_while(|&i| self.peek(i).is_ascii_digit())
                 .count();
-            let digits = if digits < 5 { 0 } else { digits };
+            // A sixth digit is one only before a space.
+            let digits = match digits {
+                6 if self.peek(6).is_ascii_whitespace() => 6,
+                5 | 6 => 5,
+                _ => 0,
+            };
             let version = (0..digits).fold(0, |v, i| v * 10 + u32::from(self.peek(i) - b'0'));
             self.at += digits;
             if version <= VERSION {

@@ -83,6 +83,7 @@ impl State {
             cte_depth_max: settings.cte_depth_max,
             div_precision_increment: settings.div_precision_increment,
             week_format: settings.week_format,
+            cipher_mode: settings.cipher_mode,
             connection_id: self.id,
             database: (!self.database.is_empty()).then_some(&*self.database),
             user: &self.user_at_host,

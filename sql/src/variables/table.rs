@@ -42,7 +42,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("binlog_row_value_options", Both, Pinned, Text, ""),
     ("binlog_rows_query_log_events", Both, Pinned, Bool, "OFF"),
     ("binlog_transaction_compression", Both, Pinned, Bool, "OFF"),
-    ("block_encryption_mode", Both, Dynamic(Nothing("the functions that encrypt are refused")), Enum(&["aes-128-ecb", "aes-192-ecb", "aes-256-ecb", "aes-128-cbc", "aes-192-cbc", "aes-256-cbc"]), "aes-128-ecb"),
+    ("block_encryption_mode", Both, Dynamic(Shown("sql/tests/golden/aes.sql")), Enum(&["aes-128-ecb", "aes-192-ecb", "aes-256-ecb", "aes-128-cbc", "aes-192-cbc", "aes-256-cbc", "aes-128-cfb1", "aes-192-cfb1", "aes-256-cfb1", "aes-128-cfb8", "aes-192-cfb8", "aes-256-cfb8", "aes-128-cfb128", "aes-192-cfb128", "aes-256-cfb128", "aes-128-ofb", "aes-192-ofb", "aes-256-ofb"]), "aes-128-ecb"),
     ("bulk_insert_buffer_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 0, max: u64::MAX }, "8388608"),
     ("character_set_client", Both, Dynamic(Shown("sql/tests/golden/variables.sql")), CharacterSet, "utf8mb4"),
     ("character_set_connection", Both, Dynamic(Shown("sql/tests/golden/variables.sql")), CharacterSet, "utf8mb4"),

@@ -6,7 +6,6 @@ use crate::{
     expr::{
         EvalContext, ExprType,
         convert::{self, Number},
-        describe::describe,
         infer,
         types::coercibility,
     },
@@ -166,18 +165,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| ExprType::string(t.ty(0).length, Collation::Binary, coercibility::LITERAL).or_null(),
         from_base64,
-    ),
-    function(
-        "inet_aton",
-        (1, 1),
-        |_| ExprType::bigint(true).or_null(),
-        inet_aton,
-    ),
-    function(
-        "inet_ntoa",
-        (1, 1),
-        |t| t.string(31, &[]).or_null(),
-        inet_ntoa,
     ),
 ];
 
@@ -361,51 +348,4 @@ fn from_base64(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         .filter(|byte| !byte.is_ascii_whitespace())
         .collect();
     Ok(STANDARD.decode(packed).map_or(Value::Null, bytes))
-}
-
-fn inet_aton(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(text) = args.string(0, context)? else {
-        return Ok(Value::Null);
-    };
-    let parts: Option<Vec<u64>> = text
-        .split(|&byte| byte == b'.')
-        .map(|part| {
-            std::str::from_utf8(part)
-                .ok()?
-                .parse()
-                .ok()
-                .filter(|n| *n < 256)
-        })
-        .collect();
-    // With fewer than four parts the last ones are the lowest: 127.1 is 127.0.0.1.
-    match parts.as_deref() {
-        Some([only]) => Ok(Value::UInt(*only)),
-        Some([head @ .., last]) if head.len() < 4 => {
-            let high = head
-                .iter()
-                .enumerate()
-                .fold(0, |n, (i, part)| n | part << (24 - 8 * i));
-            Ok(Value::UInt(high | last))
-        }
-        _ => {
-            let shown = format!("'{}'", convert::shown(&text));
-            let error = SqlError::incorrect_value_for_function("string", shown, "inet_aton");
-            context.warnings.warn(error);
-            Ok(Value::Null)
-        }
-    }
-}
-
-fn inet_ntoa(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(number) = args.int(0, context)? else {
-        return Ok(Value::Null);
-    };
-    if let Ok(number) = u32::try_from(number) {
-        return Ok(text(&std::net::Ipv4Addr::from(number).to_string()));
-    }
-    let shown = args.args.first().map(|arg| describe(arg, context.params));
-    let shown = shown.unwrap_or_default();
-    let error = SqlError::incorrect_value_for_function("integer", shown, "inet_ntoa");
-    context.warnings.warn(error);
-    Ok(Value::Null)
 }
