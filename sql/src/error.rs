@@ -175,6 +175,7 @@ errors! {
     1265 b"01000" data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
     1266 b"HY000" using_other_engine(table) "Using storage engine InnoDB for table '{table}'";
     1267 b"HY000" illegal_mix_of_collations(one, one_kind, other, other_kind, operation) "Illegal mix of collations ({one},{one_kind}) and ({other},{other_kind}) for operation '{operation}'";
+    1270 b"HY000" illegal_mix_of_three(one, one_kind, other, other_kind, third, third_kind, operation) "Illegal mix of collations ({one},{one_kind}), ({other},{other_kind}), ({third},{third_kind}) for operation '{operation}'";
     1271 b"HY000" illegal_mix_for_operation(operation) "Illegal mix of collations for operation '{operation}'";
     1273 b"HY000" unknown_collation(name) "Unknown collation: '{name}'";
     1280 b"42000" wrong_index_name(name) "Incorrect index name '{name}'";
