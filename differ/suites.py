@@ -109,7 +109,7 @@ class MySQL(Peer):
 class MariaDB(Peer):
     """MariaDB 10.11 of this Debian."""
 
-    name, packages = "mariadb", ("mariadb-test", "mariadb-test-data")
+    name, packages = "mariadb", ("mariadb-test", "mariadb-test-data", "libpcre2-posix3")
     tools = {"MYSQL": "mariadb", "MYSQLADMIN": "mariadb-admin", "MYSQL_DUMP": "mariadb-dump",
              "MYSQL_IMPORT": "mariadb-import", "MYSQL_SHOW": "mariadb-show",
              "MYSQL_CHECK": "mariadb-check", "MYSQL_BINLOG": "mariadb-binlog",

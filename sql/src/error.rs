@@ -371,6 +371,7 @@ errors! {
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 b"HY000" regexp_out_of_bounds() "Index out of bounds in regular expression search.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
+    3697 b"HY000" regexp_invalid_range() "The regular expression contains an [x-y] character range where x comes after y.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3720 b"HY000" national_is_utf8mb3() "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
     3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";

@@ -21,6 +21,7 @@ use cohort_engine::{
         schema::{DefaultValue, TreeId, Visibility},
     },
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What becomes of a table.
@@ -70,7 +71,14 @@ pub(super) fn alter(
     functional::define(&mut keys, known, &mut columns, ctx)?;
     generated::check_primary(&keys, &columns)?;
     let name = (old.database.as_str(), old.name.as_str());
-    let defined = key::define(&keys, known, &mut columns, name, ctx.warnings)?;
+    let defined = key::define(
+        &keys,
+        known,
+        &mut columns,
+        name,
+        ctx.is_strict(),
+        ctx.warnings,
+    )?;
     table::check(&columns, &defined)?;
 
     let sources: Vec<Option<usize>> = columns.iter().map(|draft| draft.source).collect();
@@ -175,7 +183,7 @@ fn options(
                 if let Some(collation) = options.charset.resolve()? {
                     new.collation = collation;
                 }
-                table::apply_options(new, options)?;
+                table::apply_options(new, options, ctx)?;
             }
             Action::Convert(charset) => {
                 charset.warn(ctx.warnings);
@@ -218,6 +226,7 @@ fn columns(
         .collect();
     // New definitions that do not stay in the place of an old one, in order.
     let mut placed: Vec<(Draft, &Place)> = Vec::new();
+    let mut changed = BTreeSet::new();
     let define = |syntax: &ColumnSyntax, ctx: &mut DdlContext| {
         column::define(syntax, collation, ctx.session, ctx.warnings)
     };
@@ -236,6 +245,10 @@ fn columns(
                 let Some(slot) = slots.get_mut(position).filter(|slot| slot.is_some()) else {
                     return Err(unknown(name, old));
                 };
+                // Once it is changed, nothing finds it by its old name.
+                if !changed.insert(position) {
+                    return Err(unknown(name, old));
+                }
                 let mut draft = define(syntax, ctx)?;
                 draft.source = Some(position);
                 if *place == Place::Same {
@@ -346,6 +359,9 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
                 if name.eq_ignore_ascii_case("PRIMARY") || new.eq_ignore_ascii_case("PRIMARY") =>
             {
                 return Err(SqlError::wrong_index_name(name));
+            }
+            Action::RenameKey(_, new) if new.eq_ignore_ascii_case(key::INNODB_KEY) => {
+                return Err(SqlError::wrong_index_name(key::INNODB_KEY));
             }
             _ => {}
         }

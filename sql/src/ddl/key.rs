@@ -1,7 +1,7 @@
 //! Key definitions: from their syntax to indexes, by MySQL's rules.
 
 use super::{
-    column::{Draft, check_length, is_proper, sizes},
+    column::{self, COMMENT_MAX, Draft, check_length, is_proper, sizes},
     syntax::{IndexType, KeyKind, KeySyntax, PartSyntax},
 };
 use crate::{error::SqlError, warnings::Warnings};
@@ -22,19 +22,25 @@ pub(super) struct Defined {
     pub syntax: usize,
 }
 
+/// What InnoDB calls the order of the rows of a table without a primary key.
+pub(super) const INNODB_KEY: &str = "GEN_CLUST_INDEX";
+
 /// The indexes of a table: the primary key first, then unique ones without NULL, other unique
-/// ones, the rest. Columns of the primary key become NOT NULL. The first `known` keys are ones
+/// ones, the rest; of unique ones, those of whole columns first. Columns of the primary key become NOT NULL. The first `known` keys are ones
 /// that the table has already.
 pub(super) fn define(
     keys: &[KeySyntax],
     known: usize,
     columns: &mut [Draft],
     table: (&str, &str),
+    strict: bool,
     warnings: &mut Warnings,
 ) -> Result<Vec<Defined>, SqlError> {
     let mut defined: Vec<Defined> = Vec::with_capacity(keys.len());
     for (position, key) in keys.iter().enumerate() {
-        let index = index(key, columns, &defined)?;
+        let mut index = index(key, columns, &defined)?;
+        let named = ("index", &*index.name);
+        index.comment = column::comment(&key.comment, named, COMMENT_MAX, strict, warnings)?;
         if key.using == Some(IndexType::Hash) {
             warnings.note(SqlError::hash_not_supported());
         }
@@ -73,7 +79,8 @@ pub(super) fn define(
         } else {
             1
         };
-        (kind, parts.iter().any(of_virtual))
+        let is_partial = key.index.unique && parts.iter().any(|part| part.prefix.is_some());
+        (kind, is_partial, parts.iter().any(of_virtual))
     });
     Ok(defined)
 }
@@ -112,7 +119,8 @@ fn index(key: &KeySyntax, columns: &mut [Draft], before: &[Defined]) -> Result<I
         name,
         unique: key.kind != KeyKind::Plain,
         parts,
-        comment: key.comment.clone(),
+        // Checked by `define`.
+        comment: String::new(),
         visible: key.visible,
         using_btree: key.using == Some(IndexType::Btree),
         generated: key.generated,
@@ -137,6 +145,9 @@ fn name(key: &KeySyntax, columns: &[Draft], before: &[Defined]) -> Result<String
     }
     if let Some(name) = &key.name {
         check_length(name)?;
+        if name.eq_ignore_ascii_case(INNODB_KEY) {
+            return Err(SqlError::wrong_index_name(INNODB_KEY));
+        }
         if !is_proper(name) || name.eq_ignore_ascii_case("PRIMARY") {
             return Err(SqlError::wrong_index_name(name));
         }

@@ -74,7 +74,7 @@ pub(super) fn define(
     foreign_key::drop_redundant(&mut keys);
     functional::define(&mut keys, 0, &mut drafts, ctx)?;
     generated::check_primary(&keys, &drafts)?;
-    let keys = key::define(&keys, 0, &mut drafts, table, ctx.warnings)?;
+    let keys = key::define(&keys, 0, &mut drafts, table, ctx.is_strict(), ctx.warnings)?;
     selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
@@ -97,7 +97,7 @@ pub(super) fn define(
         options: String::new(),
         created: created(ctx),
     };
-    apply_options(&mut table, &create.options)?;
+    apply_options(&mut table, &create.options, ctx)?;
     checks::add(&mut table, &create.checks, dictionary, None, ctx)?;
     let new = NewKeys {
         table: &mut table,
@@ -182,17 +182,16 @@ pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> 
 }
 
 /// Options other than ENGINE and the character set.
-pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result<(), SqlError> {
+pub(super) fn apply_options(
+    table: &mut Table,
+    options: &TableOptions,
+    ctx: &mut DdlContext<'_>,
+) -> Result<(), SqlError> {
     const COMMENT_MAX: usize = 2048;
     if let Some(comment) = &options.comment {
-        if comment.chars().count() > COMMENT_MAX {
-            return Err(SqlError::comment_too_long(
-                "table",
-                &table.name,
-                COMMENT_MAX,
-            ));
-        }
-        table.comment.clone_from(comment);
+        let named = ("table", &*table.name);
+        table.comment =
+            column::comment(comment, named, COMMENT_MAX, ctx.is_strict(), ctx.warnings)?;
     }
     if let Some(next) = options.auto_increment {
         table.auto_increment_min = next;

@@ -190,6 +190,11 @@ pub trait Environment {
     fn clock_micros(&self) -> i64;
     /// 64 random bits.
     fn random(&mut self) -> u64;
+    /// Random bytes that nobody can guess; false if there are none.
+    fn secret(&mut self, bytes: &mut [u8]) -> bool {
+        let _ = bytes;
+        false
+    }
     /// The next number of the generator that SET rand_seed1 and rand_seed2 made, if they did.
     fn seeded(&mut self) -> Option<f64> {
         None

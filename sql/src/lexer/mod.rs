@@ -103,6 +103,8 @@ pub struct Lexer<'a> {
     mode: Mode,
     /// Inside `/*! … */`, whose contents are part of the statement.
     in_version_comment: bool,
+    /// At a comment that has no end, which is no token.
+    endless: bool,
 }
 
 /// Whether a byte can be part of a name without quotes.
@@ -120,6 +122,7 @@ impl<'a> Lexer<'a> {
             at: 0,
             mode,
             in_version_comment: false,
+            endless: false,
         }
     }
     /// All tokens of a text, `End` left out.
@@ -144,6 +147,10 @@ impl<'a> Lexer<'a> {
     pub fn next_token(&mut self) -> Token {
         self.skip_space();
         let start = self.at;
+        if std::mem::take(&mut self.endless) {
+            self.at = self.source.len();
+            return self.token(Kind::Invalid, start);
+        }
         let Some(&first) = self.source.get(start) else {
             return self.token(Kind::End, start);
         };
@@ -192,7 +199,12 @@ impl<'a> Lexer<'a> {
                 {
                     self.skip_line();
                 }
-                b'/' if self.peek(1) == b'*' => self.comment(),
+                b'/' if self.peek(1) == b'*' => {
+                    self.comment();
+                    if self.endless {
+                        return;
+                    }
+                }
                 b'*' if self.in_version_comment && self.peek(1) == b'/' => {
                     self.in_version_comment = false;
                     self.at += 2;
@@ -211,8 +223,10 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A comment; the contents of `/*!` for a version not above ours are lexed as usual.
+    /// A comment; the contents of `/*!` for a version not above ours are lexed as usual. One
+    /// without an end is left where it is.
     fn comment(&mut self) {
+        let start = self.at;
         if self.peek(2) == b'!' {
             self.at += 3;
             let digits = (0..6)
@@ -240,6 +254,8 @@ impl<'a> Lexer<'a> {
             }
             self.at += 1;
         }
+        self.at = start;
+        self.endless = true;
     }
 
     fn take_name(&mut self) {

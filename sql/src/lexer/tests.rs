@@ -95,6 +95,8 @@ fn unterminated_is_invalid() {
     assert_eq!(kinds("'abc\\"), [Kind::Invalid]);
     assert_eq!(kinds("`abc"), [Kind::Invalid]);
     assert_eq!(kinds("\0"), [Kind::Invalid]);
+    assert_eq!(kinds("1 /* 'abc"), [Kind::Integer, Kind::Invalid]);
+    assert_eq!(kinds("/*!99999 1"), [Kind::Invalid]);
 }
 
 #[test]

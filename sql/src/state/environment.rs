@@ -189,6 +189,9 @@ impl expr::Environment for Changes<'_> {
         });
         sequence.next_u64()
     }
+    fn secret(&mut self, bytes: &mut [u8]) -> bool {
+        self.state.instance.env().random(bytes).is_ok()
+    }
     fn seeded(&mut self) -> Option<f64> {
         self.changed.rand.as_mut().map(Seeds::draw)
     }

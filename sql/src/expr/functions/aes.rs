@@ -122,11 +122,11 @@ fn crypt(
         return Ok(Value::Null);
     };
     let (data, key) = (data.into_owned(), key.into_owned());
+    let iv = initial(args, mode, direction, context)?;
     let key = match args.len() {
         ..=3 => folded(&key, mode, context),
         _ => derived(args, &key, mode, context)?,
     };
-    let iv = initial(args, mode, direction, context)?;
     let cipher = Cipher::new(&key);
     let done = match (mode.chaining, direction) {
         (Chaining::Ecb | Chaining::Cbc, Direction::Encrypt) => {
@@ -158,14 +158,18 @@ fn initial(
         return Ok([0; BLOCK]);
     }
     let iv = args.string(2, context)?;
-    let iv = iv.as_deref().and_then(|iv| iv.first_chunk::<BLOCK>().copied());
+    let iv = iv
+        .as_deref()
+        .and_then(|iv| iv.first_chunk::<BLOCK>().copied());
     iv.ok_or_else(|| SqlError::aes_iv_too_short(direction.function(), BLOCK))
 }
 
 /// The key, every byte of it mixed into as many as the cipher takes.
 fn folded(key: &[u8], mode: CipherMode, context: &mut EvalContext<'_>) -> Vec<u8> {
     if key.len() > mode.key_bytes {
-        context.warnings.warn(SqlError::aes_key_size(mode.key_bytes));
+        context
+            .warnings
+            .warn(SqlError::aes_key_size(mode.key_bytes));
     }
     let mut folded = vec![0; mode.key_bytes];
     for (i, byte) in key.iter().enumerate() {
@@ -257,13 +261,18 @@ fn stretched(
     context: &mut EvalContext<'_>,
 ) -> Result<Vec<u8>, SqlError> {
     let hmac = keyed(key)?;
-    let first = hmac.clone().chain_update(salt).chain_update(1_u32.to_be_bytes());
+    let first = hmac
+        .clone()
+        .chain_update(salt)
+        .chain_update(1_u32.to_be_bytes());
     let mut last = first.finalize().into_bytes();
     let mut sum = last;
     for _ in 1..rounds {
         context.strive(last.len())?;
         last = hmac.clone().chain_update(last).finalize().into_bytes();
-        sum.iter_mut().zip(last).for_each(|(sum, byte)| *sum ^= byte);
+        sum.iter_mut()
+            .zip(last)
+            .for_each(|(sum, byte)| *sum ^= byte);
     }
     Ok(sum.to_vec())
 }
@@ -434,5 +443,8 @@ impl Cipher {
 
 /// Mixes another block into one.
 fn mix(block: &mut [u8; BLOCK], other: [u8; BLOCK]) {
-    block.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
+    block
+        .iter_mut()
+        .zip(other)
+        .for_each(|(byte, other)| *byte ^= other);
 }

@@ -119,6 +119,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_| ExprType::bigint(true),
         |_, context| Ok(Value::UInt(context.environment.random() >> 1)),
     ),
+    volatile(
+        "random_bytes",
+        (1, 1),
+        |_| ExprType::bytes(1024).or_null(),
+        random_bytes,
+    ),
     volatile("sleep", (1, 1), |_| ExprType::int(21), sleep),
     volatile(
         "get_lock",
@@ -228,6 +234,22 @@ fn uuid(_: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> 
         time >> 32 & 0xFFFF,
         time >> 48 & 0x0FFF | 0x1000,
     )))
+}
+
+fn random_bytes(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    const BYTES_MAX: i64 = 1024;
+    let Some(count) = args.int(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|_| (1..=BYTES_MAX).contains(&count));
+    let count = count.ok_or_else(|| SqlError::value_out_of_range("length", "random_bytes"))?;
+    let mut random = vec![0; count];
+    match context.environment.secret(&mut random) {
+        true => Ok(bytes(random)),
+        false => Err(SqlError::not_supported("RANDOM_BYTES() here")),
+    }
 }
 
 fn sleep(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -498,7 +498,6 @@ const MISSING: &[&str] = &[
     "uncompressed_length",
     "json_table",
     "load_file",
-    "random_bytes",
     "weight_string",
     "sounds",
     "extractvalue",

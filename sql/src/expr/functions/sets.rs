@@ -17,10 +17,20 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (3, 5),
         |t| {
             let longest = t.text_length(1).max(t.text_length(2));
-            let between = if t.args.len() > 3 { t.text_length(3) } else { 1 };
+            let between = if t.args.len() > 3 {
+                t.text_length(3)
+            } else {
+                1
+            };
             t.string(
-                longest.saturating_mul(64).saturating_add(between.saturating_mul(63)),
-                if t.args.len() > 3 { &[1, 2, 3] } else { &[1, 2] },
+                longest
+                    .saturating_mul(64)
+                    .saturating_add(between.saturating_mul(63)),
+                if t.args.len() > 3 {
+                    &[1, 2, 3]
+                } else {
+                    &[1, 2]
+                },
             )
         },
         export_set,
@@ -128,7 +138,8 @@ fn letters(text: &[u8], collation: Collation) -> Vec<(u32, &[u8])> {
             Some(found) if collation != Collation::Binary => found,
             _ => (u32::from(*first), 1),
         };
-        let is_letter = code >= 0xC0 || char::from_u32(code).is_some_and(|c| c.is_ascii_alphabetic());
+        let is_letter =
+            code >= 0xC0 || char::from_u32(code).is_some_and(|c| c.is_ascii_alphabetic());
         if is_letter {
             letters.push((code, &rest[..length]));
         }
@@ -152,10 +163,17 @@ fn sound(code: u32) -> Option<u8> {
 }
 
 fn soundex(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let collation = args.args.first().map_or(Collation::Utf8mb4Bin, |arg: &Expr| {
-        let ty = infer(arg);
-        if ty.is_string() { ty.collation } else { Collation::Utf8mb4Bin }
-    });
+    let collation = args
+        .args
+        .first()
+        .map_or(Collation::Utf8mb4Bin, |arg: &Expr| {
+            let ty = infer(arg);
+            if ty.is_string() {
+                ty.collation
+            } else {
+                Collation::Utf8mb4Bin
+            }
+        });
     let Some(text) = args.string(0, context)? else {
         return Ok(Value::Null);
     };

@@ -768,8 +768,7 @@ pub fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Colla
 
 /// What is made of several texts cannot have two collations that COLLATE says.
 pub(super) fn check_explicit(types: &[ExprType], operation: &str) -> Result<(), SqlError> {
-    let is_explicit =
-        |ty: &&ExprType| ty.is_string() && ty.coercibility == coercibility::EXPLICIT;
+    let is_explicit = |ty: &&ExprType| ty.is_string() && ty.coercibility == coercibility::EXPLICIT;
     let mut explicit = types.iter().filter(is_explicit);
     let first = explicit.next();
     match first.is_some_and(|first| explicit.any(|ty| ty.collation != first.collation)) {
