@@ -446,15 +446,22 @@ impl SqlError {
     /// The comment of a column (1629), index (1688) or table (1628) is too long.
     #[must_use]
     pub fn comment_too_long(kind: &str, name: &str, max: usize) -> SqlError {
-        let code = match kind {
-            "table" => 1628,
-            "index" => 1688,
-            _ => 1629,
+        let long = format!("Comment for {kind} '{name}' is too long (max = {max})");
+        let (code, message) = match kind {
+            "table" => (1628, long),
+            "index" => (1688, long),
+            _ => (
+                1629,
+                format!(
+                    "The maximum supported character limit for the field, '{name}', has been \
+                     exceeded (max = {max})"
+                ),
+            ),
         };
         SqlError {
             code,
             state: *b"HY000",
-            message: format!("Comment for {kind} '{name}' is too long (max = {max})"),
+            message,
         }
     }
 

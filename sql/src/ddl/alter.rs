@@ -183,7 +183,10 @@ fn options(
                 if let Some(collation) = options.charset.resolve()? {
                     new.collation = collation;
                 }
-                table::apply_options(new, options, ctx)?;
+                if let Some(comment) = table::comment(&new.name, options, ctx)? {
+                    new.comment = comment;
+                }
+                table::apply_options(new, options)?;
             }
             Action::Convert(charset) => {
                 charset.warn(ctx.warnings);

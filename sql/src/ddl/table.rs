@@ -50,6 +50,7 @@ pub(super) fn define(
     storage_engine::check(&create.options, &create.name.name, true, ctx)?;
     let collation = create.options.charset.resolve()?;
     let collation = collation.unwrap_or(database.collation);
+    let comment = comment(&create.name.name, &create.options, ctx)?;
     let mut drafts = Vec::with_capacity(create.columns.len());
     for syntax in &create.columns {
         drafts.push(column::define(
@@ -89,7 +90,7 @@ pub(super) fn define(
         indexes,
         since: 0,
         collation,
-        comment: String::new(),
+        comment: comment.unwrap_or_default(),
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
@@ -97,7 +98,7 @@ pub(super) fn define(
         options: String::new(),
         created: created(ctx),
     };
-    apply_options(&mut table, &create.options, ctx)?;
+    apply_options(&mut table, &create.options)?;
     checks::add(&mut table, &create.checks, dictionary, None, ctx)?;
     let new = NewKeys {
         table: &mut table,
@@ -181,18 +182,22 @@ pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> 
     Ok(())
 }
 
-/// Options other than ENGINE and the character set.
-pub(super) fn apply_options(
-    table: &mut Table,
+/// The comment that the options say.
+pub(super) fn comment(
+    table: &str,
     options: &TableOptions,
     ctx: &mut DdlContext<'_>,
-) -> Result<(), SqlError> {
+) -> Result<Option<String>, SqlError> {
     const COMMENT_MAX: usize = 2048;
-    if let Some(comment) = &options.comment {
-        let named = ("table", &*table.name);
-        table.comment =
-            column::comment(comment, named, COMMENT_MAX, ctx.is_strict(), ctx.warnings)?;
-    }
+    let Some(comment) = &options.comment else {
+        return Ok(None);
+    };
+    let strict = ctx.is_strict();
+    column::comment(comment, ("table", table), COMMENT_MAX, strict, ctx.warnings).map(Some)
+}
+
+/// Options other than ENGINE, the character set and the comment.
+pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result<(), SqlError> {
     if let Some(next) = options.auto_increment {
         table.auto_increment_min = next;
     }

@@ -67,7 +67,7 @@ fn comments_and_versions() {
     );
     assert_eq!(texts("1--1"), ["1", "-", "-", "1"]);
     assert_eq!(texts("1 --"), ["1"]);
-    assert_eq!(texts("SELECT /*+ NO_ICP(t) */ 1 /* open"), ["SELECT", "1"]);
+    assert_eq!(texts("SELECT /*+ NO_ICP(t) */ 1"), ["SELECT", "1"]);
 }
 
 #[test]

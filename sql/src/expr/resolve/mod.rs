@@ -767,7 +767,7 @@ pub fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Colla
 }
 
 /// What is made of several texts cannot have two collations that COLLATE says.
-pub(super) fn check_explicit(types: &[ExprType], operation: &str) -> Result<(), SqlError> {
+pub fn check_explicit(types: &[ExprType], operation: &str) -> Result<(), SqlError> {
     let is_explicit = |ty: &&ExprType| ty.is_string() && ty.coercibility == coercibility::EXPLICIT;
     let mut explicit = types.iter().filter(is_explicit);
     let first = explicit.next();
@@ -778,7 +778,7 @@ pub(super) fn check_explicit(types: &[ExprType], operation: &str) -> Result<(), 
 }
 
 /// 1267, 1270 or 1271: with so many operands.
-pub fn illegal_mix(types: &[ExprType], operation: &str) -> SqlError {
+fn illegal_mix(types: &[ExprType], operation: &str) -> SqlError {
     let kind = |ty: &ExprType| coercibility_name(ty.coercibility);
     match types {
         [a, b] => SqlError::illegal_mix_of_collations(
