@@ -152,7 +152,12 @@ impl<'a> Lexer<'a> {
             return self.token(Kind::Invalid, start);
         }
         let Some(&first) = self.source.get(start) else {
-            return self.token(Kind::End, start);
+            // A `/*!` that has no end is no end of the statement.
+            let kind = match std::mem::take(&mut self.in_version_comment) {
+                true => Kind::Invalid,
+                false => Kind::End,
+            };
+            return self.token(kind, start);
         };
         let kind = match first {
             b'0'..=b'9' => self.number(),

@@ -56,3 +56,7 @@ SELECT MAKE_SET(1, _latin1'a' COLLATE latin1_danish_ci, _latin1'a' COLLATE latin
 SELECT _latin1'a' COLLATE latin1_danish_ci IN (_latin1'a' COLLATE latin1_swedish_ci, 'x');
 SELECT _latin1'a' COLLATE latin1_danish_ci BETWEEN _latin1'a' COLLATE latin1_swedish_ci AND 'x';
 SELECT _latin1'a' COLLATE latin1_danish_ci UNION SELECT _latin1'a' COLLATE latin1_swedish_ci;
+SELECT 1 /*!40000 + 1;
+SELECT COUNT(*) > 0 FROM information_schema.processlist;
+SELECT TIMEDIFF('1997-01-01 23:59:59.000001', '1995-12-31 23:59:59.000002');
+SELECT TIMEDIFF('1997-01-01 23:59:59', '1995-12-31 23:59:59');
