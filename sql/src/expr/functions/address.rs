@@ -5,7 +5,7 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, ExprType, convert, describe::describe, infer},
 };
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::{Collation, ColumnType, Value};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -24,20 +24,20 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("inet6_aton", (1, 1), address_type, inet6_aton),
     function("inet6_ntoa", (1, 1), |t| t.string(39, &[]), inet6_ntoa),
     function("is_ipv4", (1, 1), truth_type, |args, context| {
-        of_text(args, context, |text| ipv4(text).is_some())
+        of_address(args, context, |text| ipv4(text).is_some())
     }),
     function("is_ipv6", (1, 1), truth_type, |args, context| {
-        of_text(args, context, |text| ipv6(text).is_some())
+        of_address(args, context, |text| ipv6(text).is_some())
     }),
     function("is_ipv4_compat", (1, 1), truth_type, |args, context| {
-        of_text(args, context, |address| {
+        of_address(args, context, |address| {
             // ::0.0.0.0 and ::0.0.0.1 are addresses of IPv6 itself.
             ends_in_ipv4(address, [0; 12]).is_some_and(|low| low > 1)
         })
     }),
     function("is_ipv4_mapped", (1, 1), truth_type, |args, context| {
         const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
-        of_text(args, context, |address| {
+        of_address(args, context, |address| {
             ends_in_ipv4(address, MAPPED).is_some()
         })
     }),
@@ -58,6 +58,21 @@ fn address_type(_: &Typing<'_>) -> ExprType {
 
 fn truth_type(typing: &Typing<'_>) -> ExprType {
     ExprType::boolean().nullable_if(typing.nullable())
+}
+
+/// Whether something holds of an address, which no number is, nor NULL among numbers.
+fn of_address(
+    args: &Args<'_>,
+    context: &mut EvalContext<'_>,
+    holds: impl FnOnce(&[u8]) -> bool,
+) -> Result<Value, SqlError> {
+    let is_number = args.args.first().map(infer).is_some_and(|ty| {
+        ty.ty.is_some() && (!ty.is_string() && !ty.is_temporal() || ty.ty == Some(ColumnType::Year))
+    });
+    match is_number {
+        true => Ok(Value::Int(0)),
+        false => of_text(args, context, holds),
+    }
 }
 
 /// Whether something holds of a text; NULL of none.
@@ -248,7 +263,7 @@ fn without(text: &[u8], places: &[usize]) -> Vec<u8> {
 
 /// Whether the second argument says that the parts of the time are swapped.
 fn swapped(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<bool, SqlError> {
-    Ok(args.len() > 1 && args.int(1, context)?.is_some_and(|swap| swap != 0))
+    Ok(args.len() > 1 && args.double(1, context)?.is_some_and(|swap| swap != 0.0))
 }
 
 fn uuid_to_bin(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

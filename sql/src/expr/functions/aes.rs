@@ -123,6 +123,12 @@ fn crypt(
     };
     let (data, key) = (data.into_owned(), key.into_owned());
     let iv = initial(args, mode, direction, context)?;
+    let is_cut = matches!(mode.chaining, Chaining::Ecb | Chaining::Cbc)
+        && direction == Direction::Decrypt
+        && !data.len().is_multiple_of(BLOCK);
+    if is_cut {
+        return Ok(Value::Null);
+    }
     let key = match args.len() {
         ..=3 => folded(&key, mode, context),
         _ => derived(args, &key, mode, context)?,

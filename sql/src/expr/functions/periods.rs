@@ -3,7 +3,10 @@
 use super::{Args, Function, function};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, ExprType},
+    expr::{
+        EvalContext, ExprType,
+        convert::{self, Number},
+    },
 };
 use cohort_engine::types::{Value, temporal::SECOND};
 
@@ -46,9 +49,24 @@ fn months(period: i64, function: &str) -> Result<u64, SqlError> {
     }
 }
 
+/// An argument as 64 bits with a sign, whatever they were.
+fn number(
+    args: &Args<'_>,
+    i: usize,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<i64>, SqlError> {
+    let value = args.whole(i, context)?;
+    Ok(match convert::integer(&value, context) {
+        Some(Number::Int(n)) => Some(n),
+        Some(Number::UInt(n)) => Some(n.cast_signed()),
+        // `integer` yields integers only.
+        Some(Number::Decimal(_) | Number::Double(_)) | None => None,
+    })
+}
+
 /// Beyond what there is of numbers it goes round, as in MySQL.
 fn period_add(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (Some(period), Some(more)) = (args.int(0, context)?, args.int(1, context)?) else {
+    let (Some(period), Some(more)) = (number(args, 0, context)?, number(args, 1, context)?) else {
         return Ok(Value::Null);
     };
     let sum = months(period, "period_add")?.wrapping_add(more.cast_unsigned());
@@ -60,7 +78,7 @@ fn period_add(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, S
 }
 
 fn period_diff(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let (Some(one), Some(other)) = (args.int(0, context)?, args.int(1, context)?) else {
+    let (Some(one), Some(other)) = (number(args, 0, context)?, number(args, 1, context)?) else {
         return Ok(Value::Null);
     };
     let difference = months(one, "period_diff")?.wrapping_sub(months(other, "period_diff")?);

@@ -101,7 +101,10 @@ fn make_set_type(typing: &Typing<'_>) -> ExprType {
     let lengths = all.iter().map(|&i| typing.text_length(i));
     let between = all.len() as u32 - 1;
     let length = lengths.fold(between, u32::saturating_add);
-    typing.string(length, &all)
+    ExprType {
+        nullable: typing.nullable(),
+        ..typing.string(length, &all)
+    }
 }
 
 fn make_set(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -129,7 +132,8 @@ fn make_set(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
     Ok(bytes(out.unwrap_or_default()))
 }
 
-/// The letters of a text, each with its bytes; beyond ASCII MySQL takes from À on all for letters.
+/// The letters of a text, each with its bytes; of characters beyond ASCII MySQL takes all from À on
+/// for letters.
 fn letters(text: &[u8], collation: Collation) -> Vec<(u32, &[u8])> {
     let mut letters = Vec::new();
     let mut rest = text;
@@ -138,10 +142,9 @@ fn letters(text: &[u8], collation: Collation) -> Vec<(u32, &[u8])> {
             Some(found) if collation != Collation::Binary => found,
             _ => (u32::from(*first), 1),
         };
-        let is_letter =
-            code >= 0xC0 || char::from_u32(code).is_some_and(|c| c.is_ascii_alphabetic());
-        if is_letter {
-            letters.push((code, &rest[..length]));
+        let is_ascii = char::from_u32(code).is_some_and(|c| c.is_ascii_alphabetic());
+        if is_ascii || code >= 0xC0 && collation != Collation::Binary {
+            letters.push((code, rest.get(..length).unwrap_or(rest)));
         }
         rest = rest.get(length..).unwrap_or(more);
     }
@@ -227,7 +230,7 @@ fn format_bytes(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value,
     ];
     Ok(args.double(0, context)?.map_or(Value::Null, |value| {
         let shown = amount(value, &units);
-        let shown = shown.unwrap_or_else(|| format!("{:4.0} bytes", value.trunc()));
+        let shown = shown.unwrap_or_else(|| format!("{:4.0} bytes", value.trunc() + 0.0));
         bytes(shown.into_bytes())
     }))
 }
@@ -245,7 +248,7 @@ fn format_pico_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Va
     ];
     Ok(args.double(0, context)?.map_or(Value::Null, |value| {
         let shown = amount(value, &units);
-        let shown = shown.unwrap_or_else(|| format!("{:3.0} ps", value.trunc()));
+        let shown = shown.unwrap_or_else(|| format!("{:3.0} ps", value.trunc() + 0.0));
         bytes(shown.into_bytes())
     }))
 }
