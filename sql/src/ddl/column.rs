@@ -82,7 +82,7 @@ pub(super) fn define(
     let name = &syntax.name;
     check_length(name)?;
     let is_innodb = |own: &&str| own.eq_ignore_ascii_case(name);
-    if !is_proper(name) || INNODB_COLUMNS.iter().any(|own| is_innodb(&own)) {
+    if !is_proper(name) || INNODB_COLUMNS.iter().any(is_innodb) {
         return Err(SqlError::wrong_column_name(name));
     }
     syntax.data_type.warn(warnings);

@@ -160,7 +160,7 @@ fn ipv6(text: &[u8]) -> Option<Ipv6Addr> {
     let mut text = std::str::from_utf8(text).ok()?.to_string();
     if let Some(dot) = text.find('.') {
         let from = text[..dot].rfind(':')? + 1;
-        let [a, b, c, d] = ipv4(text[from..].as_bytes())?.octets();
+        let [a, b, c, d] = ipv4(text.as_bytes().get(from..)?)?.octets();
         text.replace_range(from.., &format!("{a:02x}{b:02x}:{c:02x}{d:02x}"));
     }
     text.parse().ok()
