@@ -175,6 +175,7 @@ errors! {
     1265 b"01000" data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
     1266 b"HY000" using_other_engine(table) "Using storage engine InnoDB for table '{table}'";
     1267 b"HY000" illegal_mix_of_collations(one, one_kind, other, other_kind, operation) "Illegal mix of collations ({one},{one_kind}) and ({other},{other_kind}) for operation '{operation}'";
+    1270 b"HY000" illegal_mix_of_three(one, one_kind, other, other_kind, third, third_kind, operation) "Illegal mix of collations ({one},{one_kind}), ({other},{other_kind}), ({third},{third_kind}) for operation '{operation}'";
     1271 b"HY000" illegal_mix_for_operation(operation) "Illegal mix of collations for operation '{operation}'";
     1273 b"HY000" unknown_collation(name) "Unknown collation: '{name}'";
     1280 b"42000" wrong_index_name(name) "Incorrect index name '{name}'";
@@ -261,6 +262,7 @@ errors! {
     1583 b"42000" wrong_native_arguments(function) "Incorrect parameters in the call to native function '{function}'";
     1613 b"XA106" xa_timeout() "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     1614 b"XA102" xa_deadlock() "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
+    1618 b"HY000" option_ignored(option) "<{option}> option ignored";
     1649 b"HY000" unknown_locale(name) "Unknown locale: '{name}'";
     1674 b"HY000" unsafe_system_function() "Statement is unsafe because it uses a system function that may return a different value on the replica.";
     1681 b"HY000" updating_deprecated(name) "Updating '{name}' is deprecated. It will be made read-only in a future release.";
@@ -369,6 +371,7 @@ errors! {
     3685 b"HY000" regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 b"HY000" regexp_out_of_bounds() "Index out of bounds in regular expression search.";
     3696 b"HY000" regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
+    3697 b"HY000" regexp_invalid_range() "The regular expression contains an [x-y] character range where x comes after y.";
     3719 b"HY000" utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3720 b"HY000" national_is_utf8mb3() "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
     3730 b"HY000" table_referenced(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
@@ -390,6 +393,11 @@ errors! {
     3837 b"HY000" functional_dependency(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
     3907 b"22001" functional_too_long(index) "Data too long for functional index '{index}'.";
     1815 b"HY000" name_of_hidden_column(column) "Internal error: The column name '{column}' is already in use by a hidden column";
+    1882 b"HY000" aes_iv_too_short(function, length) "The initialization vector supplied to {function} is too short. Must be at least {length} bytes long";
+    3235 b"HY000" aes_key_method() "KDF method name is not valid. Please use hkdf or pbkdf2_hmac method name";
+    3236 b"HY000" aes_key_rounds() "For KDF method pbkdf2_hmac iterations value less than 1000 or more than 65535 is not allowed due to security reasons. Please provide iterations >= 1000 and iterations < 65535";
+    3237 b"HY000" aes_key_size(bytes) "AES key size should be {bytes} bytes length or secure KDF methods hkdf or pbkdf2_hmac should be used, please provide exact AES key size or use KDF methods for better security.";
+    3238 b"HY000" aes_key_option_size(limit) "KDF option size is invalid, please provide valid size < {limit} bytes and not NULL";
     3764 b"HY000" generated_row_value(column) "Expression of generated column '{column}' cannot refer to a row value.";
     3766 b"HY000" default_dependency(column, table) "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed.";
     3767 b"HY000" default_order(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
@@ -438,15 +446,22 @@ impl SqlError {
     /// The comment of a column (1629), index (1688) or table (1628) is too long.
     #[must_use]
     pub fn comment_too_long(kind: &str, name: &str, max: usize) -> SqlError {
-        let code = match kind {
-            "table" => 1628,
-            "index" => 1688,
-            _ => 1629,
+        let long = format!("Comment for {kind} '{name}' is too long (max = {max})");
+        let (code, message) = match kind {
+            "table" => (1628, long),
+            "index" => (1688, long),
+            _ => (
+                1629,
+                format!(
+                    "The maximum supported character limit for the field, '{name}', has been \
+                     exceeded (max = {max})"
+                ),
+            ),
         };
         SqlError {
             code,
             state: *b"HY000",
-            message: format!("Comment for {kind} '{name}' is too long (max = {max})"),
+            message,
         }
     }
 

@@ -263,3 +263,15 @@ pub(super) const THREAD_POOL_STATS: &str = "\
 
 pub(super) const THREAD_POOL_WAITS: &str = "\
     REASON varchar(20)!, COUNT bigint+!, SUM_US bigint+!, MAX_US bigint+!";
+
+/// As MariaDB has them.
+pub(super) const VARIABLE_PAIRS: &str = "\
+    VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(2048)!";
+
+/// As MariaDB has it.
+pub(super) const SYSTEM_VARIABLES: &str = "\
+    VARIABLE_NAME varchar(64)!, SESSION_VALUE varchar(2048), GLOBAL_VALUE varchar(2048), \
+    GLOBAL_VALUE_ORIGIN varchar(64)!, DEFAULT_VALUE varchar(2048), VARIABLE_SCOPE varchar(64)!, \
+    VARIABLE_TYPE varchar(64)!, VARIABLE_COMMENT varchar(2048)!, NUMERIC_MIN_VALUE varchar(21), \
+    NUMERIC_MAX_VALUE varchar(21), NUMERIC_BLOCK_SIZE varchar(21), ENUM_VALUE_LIST text, \
+    READ_ONLY varchar(3)!, COMMAND_LINE_ARGUMENT varchar(64), GLOBAL_VALUE_PATH varchar(2048)";

@@ -3,6 +3,7 @@
 
 mod advice;
 mod definitions;
+mod mariadb;
 mod objects;
 mod pool;
 mod server;
@@ -103,7 +104,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 48] = [
+const ENTRIES: [Entry; 53] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -158,6 +159,18 @@ const ENTRIES: [Entry; 48] = [
     (INFORMATION, "FILES", def::FILES, nothing),
     (
         INFORMATION,
+        "GLOBAL_STATUS",
+        def::VARIABLE_PAIRS,
+        mariadb::global_status,
+    ),
+    (
+        INFORMATION,
+        "GLOBAL_VARIABLES",
+        def::VARIABLE_PAIRS,
+        mariadb::global_variables,
+    ),
+    (
+        INFORMATION,
         "INNODB_TRX",
         def::INNODB_TRX,
         server::transactions,
@@ -194,9 +207,27 @@ const ENTRIES: [Entry; 48] = [
     ),
     (
         INFORMATION,
+        "SESSION_STATUS",
+        def::VARIABLE_PAIRS,
+        mariadb::session_status,
+    ),
+    (
+        INFORMATION,
+        "SESSION_VARIABLES",
+        def::VARIABLE_PAIRS,
+        mariadb::session_variables,
+    ),
+    (
+        INFORMATION,
         "STATISTICS",
         def::STATISTICS,
         objects::statistics,
+    ),
+    (
+        INFORMATION,
+        "SYSTEM_VARIABLES",
+        def::SYSTEM_VARIABLES,
+        mariadb::system_variables,
     ),
     (INFORMATION, "TABLES", def::TABLES, objects::tables),
     (

@@ -3,6 +3,7 @@
 use crate::{
     state::{Group, Pool, State},
     status::{COUNTERS, Counter},
+    variables::default_number,
 };
 use cohort_engine::txn::EngineStats;
 
@@ -58,6 +59,7 @@ fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, Str
         ("Uptime_since_flush_status", uptime),
         ("Aborted_clients", 0),
         ("Open_tables", 0),
+        ("Innodb_page_size", default_number("innodb_page_size")),
     ]);
     engine(&instance.engine.stats(), &mut values);
     let mut pairs: Vec<(String, String)> = values

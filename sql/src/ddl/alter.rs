@@ -21,6 +21,7 @@ use cohort_engine::{
         schema::{DefaultValue, TreeId, Visibility},
     },
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What becomes of a table.
@@ -77,7 +78,7 @@ pub(super) fn alter(
         known,
         &mut columns,
         name,
-        ctx.session.sql_mode.has(SqlMode::STRICT),
+        ctx.is_strict(),
         ctx.warnings,
     )?;
     table::check(&columns, &defined)?;
@@ -186,6 +187,9 @@ fn options(
                 if let Some(collation) = options.charset.resolve()? {
                     new.collation = collation;
                 }
+                if let Some(comment) = table::comment(&new.name, options, ctx)? {
+                    new.comment = comment;
+                }
                 table::apply_options(new, options)?;
             }
             Action::Convert(charset) => {
@@ -229,6 +233,7 @@ fn columns(
         .collect();
     // New definitions that do not stay in the place of an old one, in order.
     let mut placed: Vec<(Draft, &Place)> = Vec::new();
+    let mut changed = BTreeSet::new();
     let define = |syntax: &ColumnSyntax, ctx: &mut DdlContext| {
         column::define(syntax, collation, ctx.session, ctx.warnings)
     };
@@ -247,6 +252,10 @@ fn columns(
                 let Some(slot) = slots.get_mut(position).filter(|slot| slot.is_some()) else {
                     return Err(unknown(name, old));
                 };
+                // Once it is changed, nothing finds it by its old name.
+                if !changed.insert(position) {
+                    return Err(unknown(name, old));
+                }
                 let mut draft = define(syntax, ctx)?;
                 draft.source = Some(position);
                 if *place == Place::Same {
@@ -357,6 +366,9 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
                 if name.eq_ignore_ascii_case("PRIMARY") || new.eq_ignore_ascii_case("PRIMARY") =>
             {
                 return Err(SqlError::wrong_index_name(name));
+            }
+            Action::RenameKey(_, new) if new.eq_ignore_ascii_case(key::INNODB_KEY) => {
+                return Err(SqlError::wrong_index_name(key::INNODB_KEY));
             }
             _ => {}
         }

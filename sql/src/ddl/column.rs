@@ -69,6 +69,9 @@ pub(super) fn is_proper(name: &str) -> bool {
     !name.is_empty() && !name.ends_with(' ') && !name.contains('\0')
 }
 
+/// Columns that every table has in InnoDB, so that no other may have their names.
+const INNODB_COLUMNS: [&str; 3] = ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"];
+
 /// The definition of a column in a table with this collation.
 pub(super) fn define(
     syntax: &ColumnSyntax,
@@ -78,7 +81,8 @@ pub(super) fn define(
 ) -> Result<Draft, SqlError> {
     let name = &syntax.name;
     check_length(name)?;
-    if !is_proper(name) {
+    let is_innodb = |own: &&str| own.eq_ignore_ascii_case(name);
+    if !is_proper(name) || INNODB_COLUMNS.iter().any(is_innodb) {
         return Err(SqlError::wrong_column_name(name));
     }
     syntax.data_type.warn(warnings);
@@ -95,7 +99,13 @@ pub(super) fn define(
         nullable,
         auto_increment: syntax.auto_increment,
         on_update_now: on_update(syntax, ty)?,
-        comment: comment(&syntax.comment, name)?,
+        comment: comment(
+            &syntax.comment,
+            ("field", name),
+            COMMENT_MAX,
+            strict,
+            warnings,
+        )?,
         generated: syntax.generated.clone(),
         visibility: match syntax.visible {
             true => Visibility::Visible,
@@ -185,14 +195,28 @@ fn on_update(syntax: &ColumnSyntax, ty: ColumnType) -> Result<bool, SqlError> {
     }
 }
 
-/// 1629 for a comment that is too long.
-fn comment(text: &str, name: &str) -> Result<String, SqlError> {
-    const MAX: usize = 1024;
-    if text.chars().count() > MAX {
-        return Err(SqlError::comment_too_long("field", name, MAX));
+/// A comment of at most so many characters. Outside strict mode a longer one is cut, with a
+/// warning.
+pub(super) fn comment(
+    text: &str,
+    (kind, name): (&str, &str),
+    max: usize,
+    strict: bool,
+    warnings: &mut Warnings,
+) -> Result<String, SqlError> {
+    let Some((end, _)) = text.char_indices().nth(max) else {
+        return Ok(text.to_string());
+    };
+    let error = SqlError::comment_too_long(kind, name, max);
+    if strict {
+        return Err(error);
     }
-    Ok(text.to_string())
+    warnings.warn(error);
+    Ok(text.get(..end).unwrap_or_default().to_string())
 }
+
+/// Characters that a comment of a column or an index may have.
+pub(super) const COMMENT_MAX: usize = 1024;
 
 /// Whether a default must be an expression.
 fn takes_no_literal(column: &Column) -> bool {

@@ -1,7 +1,7 @@
 //! Key definitions: from their syntax to indexes, by MySQL's rules.
 
 use super::{
-    column::{Draft, check_length, is_proper, sizes},
+    column::{self, COMMENT_MAX, Draft, check_length, is_proper, sizes},
     syntax::{IndexType, KeyKind, KeySyntax, PartSyntax},
 };
 use crate::{
@@ -25,10 +25,13 @@ pub(super) struct Defined {
     pub syntax: usize,
 }
 
+/// What InnoDB calls the order of the rows of a table without a primary key.
+pub(super) const INNODB_KEY: &str = "GEN_CLUST_INDEX";
+
 /// The indexes of a table: the primary key first, then unique ones without NULL, other unique
-/// ones, the rest; among unique ones those of whole columns before those of prefixes. Columns of the primary key become NOT NULL. The first `known` keys are ones
-/// that the table has already. Without `strict`, a part that is too long is cut where the key is
-/// not unique.
+/// ones, the rest; of unique ones, those of whole columns first. Columns of the primary key become
+/// NOT NULL. The first `known` keys are ones that the table has already. Without `strict`, a part
+/// that is too long is cut where the key is not unique.
 pub(super) fn define(
     keys: &[KeySyntax],
     known: usize,
@@ -40,7 +43,9 @@ pub(super) fn define(
     let mut defined: Vec<Defined> = Vec::with_capacity(keys.len());
     for (position, key) in keys.iter().enumerate() {
         let cut = (!strict && key.kind == KeyKind::Plain).then_some(&mut *warnings);
-        let index = index(key, columns, &defined, cut)?;
+        let mut index = index(key, columns, &defined, cut)?;
+        let named = ("index", &*index.name);
+        index.comment = column::comment(&key.comment, named, COMMENT_MAX, strict, warnings)?;
         if key.using == Some(IndexType::Hash) {
             warnings.note(SqlError::hash_not_supported());
         }
@@ -79,8 +84,8 @@ pub(super) fn define(
         } else {
             1
         };
-        let in_part = key.index.unique && parts.iter().any(|part| part.prefix.is_some());
-        (kind, in_part, parts.iter().any(of_virtual))
+        let is_partial = key.index.unique && parts.iter().any(|part| part.prefix.is_some());
+        (kind, is_partial, parts.iter().any(of_virtual))
     });
     Ok(defined)
 }
@@ -125,7 +130,8 @@ fn index(
         name,
         unique: key.kind != KeyKind::Plain,
         parts,
-        comment: key.comment.clone(),
+        // Checked by `define`.
+        comment: String::new(),
         visible: key.visible,
         using_btree: key.using == Some(IndexType::Btree),
         generated: key.generated,
@@ -150,6 +156,9 @@ fn name(key: &KeySyntax, columns: &[Draft], before: &[Defined]) -> Result<String
     }
     if let Some(name) = &key.name {
         check_length(name)?;
+        if name.eq_ignore_ascii_case(INNODB_KEY) {
+            return Err(SqlError::wrong_index_name(INNODB_KEY));
+        }
         if !is_proper(name) || name.eq_ignore_ascii_case("PRIMARY") {
             return Err(SqlError::wrong_index_name(name));
         }

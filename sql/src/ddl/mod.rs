@@ -181,6 +181,11 @@ fn execute_once(statement: &Statement, text: &str, ctx: &mut DdlContext<'_>) -> 
 }
 
 impl DdlContext<'_> {
+    /// Whether sql_mode is strict.
+    fn is_strict(&self) -> bool {
+        self.session.sql_mode.has(expr::SqlMode::STRICT)
+    }
+
     /// Hands a change to the engine that was worked out from this version of the dictionary.
     fn change(
         &self,

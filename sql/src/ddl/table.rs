@@ -10,7 +10,7 @@ use super::{
     selected, storage_engine,
     syntax::{CreateTable, TableOptions},
 };
-use crate::{error::SqlError, expr::SqlMode, plan::SelectedColumn};
+use crate::{error::SqlError, plan::SelectedColumn};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
@@ -50,6 +50,7 @@ pub(super) fn define(
     storage_engine::check(&create.options, &create.name.name, true, ctx)?;
     let collation = create.options.charset.resolve()?;
     let collation = collation.unwrap_or(database.collation);
+    let comment = comment(&create.name.name, &create.options, ctx)?;
     let mut drafts = Vec::with_capacity(create.columns.len());
     for syntax in &create.columns {
         drafts.push(column::define(
@@ -74,14 +75,7 @@ pub(super) fn define(
     foreign_key::drop_redundant(&mut keys);
     functional::define(&mut keys, 0, &mut drafts, ctx)?;
     generated::check_primary(&keys, &drafts)?;
-    let keys = key::define(
-        &keys,
-        0,
-        &mut drafts,
-        table,
-        ctx.session.sql_mode.has(SqlMode::STRICT),
-        ctx.warnings,
-    )?;
+    let keys = key::define(&keys, 0, &mut drafts, table, ctx.is_strict(), ctx.warnings)?;
     selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
@@ -96,7 +90,7 @@ pub(super) fn define(
         indexes,
         since: 0,
         collation,
-        comment: String::new(),
+        comment: comment.unwrap_or_default(),
         auto_increment_min: 0,
         map: Default::default(),
         foreign_keys: Vec::new(),
@@ -188,19 +182,22 @@ pub(super) fn check(drafts: &[Draft], keys: &[Defined]) -> Result<(), SqlError> 
     Ok(())
 }
 
-/// Options other than ENGINE and the character set.
-pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result<(), SqlError> {
+/// The comment that the options say.
+pub(super) fn comment(
+    table: &str,
+    options: &TableOptions,
+    ctx: &mut DdlContext<'_>,
+) -> Result<Option<String>, SqlError> {
     const COMMENT_MAX: usize = 2048;
-    if let Some(comment) = &options.comment {
-        if comment.chars().count() > COMMENT_MAX {
-            return Err(SqlError::comment_too_long(
-                "table",
-                &table.name,
-                COMMENT_MAX,
-            ));
-        }
-        table.comment.clone_from(comment);
-    }
+    let Some(comment) = &options.comment else {
+        return Ok(None);
+    };
+    let strict = ctx.is_strict();
+    column::comment(comment, ("table", table), COMMENT_MAX, strict, ctx.warnings).map(Some)
+}
+
+/// Options other than ENGINE, the character set and the comment.
+pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result<(), SqlError> {
     if let Some(next) = options.auto_increment {
         table.auto_increment_min = next;
     }

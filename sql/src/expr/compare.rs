@@ -135,8 +135,8 @@ pub(super) fn moment(
         Value::Time(time) => Ok(convert::time_to_datetime(*time, context).unwrap_or_default()),
         Value::Bytes(text) => match temporal::parse(text) {
             Some(parsed)
-                if parsed.value.date.is_valid()
-                    && (!strict || convert::acceptable(parsed.value.date, context)) =>
+                if convert::acceptable(parsed.value.date, context)
+                    || !strict && parsed.value.date.is_valid() =>
             {
                 Ok(convert::apply_offset(
                     parsed.value,

@@ -1,6 +1,6 @@
 //! What an evaluation may know and change.
 
-use super::{TimeZone, in_list::ValueSets};
+use super::{TimeZone, functions::CipherMode, in_list::ValueSets};
 use crate::{error::SqlError, lexer, user_locks::Holder, warnings::Warnings};
 use cohort_engine::types::{Collation, DateTime, Value};
 
@@ -105,6 +105,8 @@ pub struct Statement<'a> {
     pub div_precision_increment: u8,
     /// @@default_week_format: of WEEK() and EXTRACT(WEEK …) without a mode.
     pub week_format: u8,
+    /// @@block_encryption_mode
+    pub cipher_mode: CipherMode,
     /// CONNECTION_ID()
     pub connection_id: u64,
     /// DATABASE()
@@ -146,6 +148,7 @@ impl Statement<'_> {
             cte_depth_max: 1000,
             div_precision_increment: 4,
             week_format: 0,
+            cipher_mode: CipherMode::DEFAULT,
             connection_id: 1,
             database: None,
             user: "root@localhost",
@@ -187,6 +190,11 @@ pub trait Environment {
     fn clock_micros(&self) -> i64;
     /// 64 random bits.
     fn random(&mut self) -> u64;
+    /// Random bytes that nobody can guess; false if there are none.
+    fn secret(&mut self, bytes: &mut [u8]) -> bool {
+        let _ = bytes;
+        false
+    }
     /// The next number of the generator that SET rand_seed1 and rand_seed2 made, if they did.
     fn seeded(&mut self) -> Option<f64> {
         None

@@ -103,6 +103,8 @@ pub struct Lexer<'a> {
     mode: Mode,
     /// Inside `/*! … */`, whose contents are part of the statement.
     in_version_comment: bool,
+    /// At a comment that has no end, which is no token.
+    endless: bool,
 }
 
 /// Whether a byte can be part of a name without quotes.
@@ -120,6 +122,7 @@ impl<'a> Lexer<'a> {
             at: 0,
             mode,
             in_version_comment: false,
+            endless: false,
         }
     }
     /// All tokens of a text, `End` left out.
@@ -144,8 +147,17 @@ impl<'a> Lexer<'a> {
     pub fn next_token(&mut self) -> Token {
         self.skip_space();
         let start = self.at;
+        if std::mem::take(&mut self.endless) {
+            self.at = self.source.len();
+            return self.token(Kind::Invalid, start);
+        }
         let Some(&first) = self.source.get(start) else {
-            return self.token(Kind::End, start);
+            // A `/*!` that has no end is no end of the statement.
+            let kind = match std::mem::take(&mut self.in_version_comment) {
+                true => Kind::Invalid,
+                false => Kind::End,
+            };
+            return self.token(kind, start);
         };
         let kind = match first {
             b'0'..=b'9' => self.number(),
@@ -192,7 +204,12 @@ impl<'a> Lexer<'a> {
                 {
                     self.skip_line();
                 }
-                b'/' if self.peek(1) == b'*' => self.comment(),
+                b'/' if self.peek(1) == b'*' => {
+                    self.comment();
+                    if self.endless {
+                        return;
+                    }
+                }
                 b'*' if self.in_version_comment && self.peek(1) == b'/' => {
                     self.in_version_comment = false;
                     self.at += 2;
@@ -211,14 +228,21 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A comment; the contents of `/*!` for a version not above ours are lexed as usual.
+    /// A comment; the contents of `/*!` for a version not above ours are lexed as usual. One
+    /// without an end is left where it is.
     fn comment(&mut self) {
+        let start = self.at;
         if self.peek(2) == b'!' {
             self.at += 3;
             let digits = (0..6)
                 .take_while(|&i| self.peek(i).is_ascii_digit())
                 .count();
-            let digits = if digits < 5 { 0 } else { digits };
+            // A sixth digit is one only before a space.
+            let digits = match digits {
+                6 if self.peek(6).is_ascii_whitespace() => 6,
+                5 | 6 => 5,
+                _ => 0,
+            };
             let version = (0..digits).fold(0, |v, i| v * 10 + u32::from(self.peek(i) - b'0'));
             self.at += digits;
             if version <= VERSION {
@@ -235,6 +259,8 @@ impl<'a> Lexer<'a> {
             }
             self.at += 1;
         }
+        self.at = start;
+        self.endless = true;
     }
 
     fn take_name(&mut self) {

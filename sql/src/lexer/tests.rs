@@ -67,7 +67,7 @@ fn comments_and_versions() {
     );
     assert_eq!(texts("1--1"), ["1", "-", "-", "1"]);
     assert_eq!(texts("1 --"), ["1"]);
-    assert_eq!(texts("SELECT /*+ NO_ICP(t) */ 1 /* open"), ["SELECT", "1"]);
+    assert_eq!(texts("SELECT /*+ NO_ICP(t) */ 1"), ["SELECT", "1"]);
 }
 
 #[test]
@@ -95,6 +95,8 @@ fn unterminated_is_invalid() {
     assert_eq!(kinds("'abc\\"), [Kind::Invalid]);
     assert_eq!(kinds("`abc"), [Kind::Invalid]);
     assert_eq!(kinds("\0"), [Kind::Invalid]);
+    assert_eq!(kinds("1 /* 'abc"), [Kind::Integer, Kind::Invalid]);
+    assert_eq!(kinds("/*!99999 1"), [Kind::Invalid]);
 }
 
 #[test]

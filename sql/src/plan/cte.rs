@@ -57,7 +57,7 @@ impl Planner<'_> {
         };
         let name = &part.as_ident()?.value;
         let mut known = self.common.iter().rev();
-        known.find(|c| c.name.eq_ignore_ascii_case(name))
+        known.find(|c| c.name == *name)
     }
 
     /// Brings the tables of a WITH into scope.
@@ -81,7 +81,7 @@ impl Planner<'_> {
             self.text.refuse("MATERIALIZED", materialized.is_some())?;
             let name = cte.alias.name.value.clone();
             let mut defined = self.common.iter().skip(first);
-            if defined.any(|c| c.name.eq_ignore_ascii_case(&name)) {
+            if defined.any(|c| c.name == name) {
                 return Err(SqlError::not_unique_table(name));
             }
             let table = self.define(cte, *recursive)?;

@@ -627,6 +627,12 @@ impl Planner<'_> {
         }
         if let Some(table) = self.context.virtual_tables.table(database, table) {
             if !self.virtual_tables.iter().any(|t| t.id == table.id) {
+                if table.full_name() == ("information_schema", "PROCESSLIST") {
+                    self.warnings.push(SqlError::deprecated(
+                        "INFORMATION_SCHEMA.PROCESSLIST",
+                        "performance_schema.processlist",
+                    ));
+                }
                 self.virtual_tables.push(Arc::clone(&table));
             }
             self.note_table(name, table.full_name());

@@ -4,7 +4,7 @@ use super::{
     Assigned, Block, Computed, Default_, Joined, Planner, Target,
     dml::uses,
     from::{From, LeafInput},
-    named::{At, Called},
+    named::{At, Called, same_database},
     scope::{Names, Outside, dotted},
     view_target::Change,
 };
@@ -271,7 +271,7 @@ impl Planner<'_> {
                 false => database,
             };
             let is_alias = !called.own_name && plain == alias;
-            called.alias == alias && (is_alias || called.database.eq_ignore_ascii_case(database))
+            called.alias == alias && (is_alias || same_database(called.database, database))
         };
         let mut views = names.views.iter();
         let view = views.position(|view| view.within == 0 && named(view.called()));

@@ -95,13 +95,20 @@ pub(super) struct Called<'n> {
     pub own_name: bool,
 }
 
+/// Whether two names are those of the same database. That of information_schema may be written in
+/// any case, others not.
+pub(super) fn same_database(one: &str, other: &str) -> bool {
+    let is_system = one.eq_ignore_ascii_case("information_schema");
+    one == other || is_system && one.eq_ignore_ascii_case(other)
+}
+
 impl Called<'_> {
     pub fn matches(&self, qualifier: &[ast::Ident]) -> bool {
         match qualifier {
             [] => true,
             [table] => table.value == self.alias,
             [database, table] => {
-                table.value == self.alias && database.value.eq_ignore_ascii_case(self.database)
+                table.value == self.alias && same_database(&database.value, self.database)
             }
             _ => false,
         }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, coercibility, common_type, infer},
+    expr::{Expr, ExprType, coercibility, common_type, infer, resolve::check_explicit},
     output::ColumnMeta,
     parse::{key_name, key_position},
 };
@@ -318,14 +318,13 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
             return Err(SqlError::select_column_counts_differ());
         }
         for (ty, output) in types.iter_mut().zip(&block.output) {
-            *ty = common_type(&[*ty, infer(&output.expr)]).computed();
+            let both = [*ty, infer(&output.expr)];
+            *ty = common_type(&both).computed();
+            if ty.is_string() && ty.coercibility == coercibility::NONE {
+                check_explicit(&both, "UNION")?;
+                return Err(SqlError::illegal_mix_for_operation("UNION"));
+            }
         }
-    }
-    if types
-        .iter()
-        .any(|ty| ty.is_string() && ty.coercibility == coercibility::NONE)
-    {
-        return Err(SqlError::illegal_mix_for_operation("UNION"));
     }
     Ok(types)
 }

@@ -34,6 +34,10 @@ impl Session {
         if characteristics.read_only {
             return Err(SqlError::read_only_transaction());
         }
+        // Without a transaction there is nothing to be undone.
+        if self.transaction.open.is_none() && self.state.settings().autocommit {
+            return Ok(());
+        }
         if matches!(change, ddl::Statement::DropTables { .. }) {
             self.transaction.temporary.dropped = true;
         } else {

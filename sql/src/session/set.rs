@@ -101,6 +101,10 @@ impl Session {
                     }
                 }
                 Kind::Word if words => return Ok((word(text), collation)),
+                Kind::QuotedName if words => {
+                    let name = lexer::name(text).into_owned().into_bytes();
+                    return Ok((Value::Bytes(name), collation));
+                }
                 _ => {}
             }
         }

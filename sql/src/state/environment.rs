@@ -83,6 +83,7 @@ impl State {
             cte_depth_max: settings.cte_depth_max,
             div_precision_increment: settings.div_precision_increment,
             week_format: settings.week_format,
+            cipher_mode: settings.cipher_mode,
             connection_id: self.id,
             database: (!self.database.is_empty()).then_some(&*self.database),
             user: &self.user_at_host,
@@ -187,6 +188,9 @@ impl expr::Environment for Changes<'_> {
             })
         });
         sequence.next_u64()
+    }
+    fn secret(&mut self, bytes: &mut [u8]) -> bool {
+        self.state.instance.env().random(bytes).is_ok()
     }
     fn seeded(&mut self) -> Option<f64> {
         self.changed.rand.as_mut().map(Seeds::draw)

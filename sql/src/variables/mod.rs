@@ -12,7 +12,7 @@ pub(crate) use value::character_set;
 
 use crate::{
     error::SqlError,
-    expr::{SqlMode, TimeZone},
+    expr::{SqlMode, TimeZone, functions::CipherMode},
     lexer,
 };
 use cohort_engine::{
@@ -355,6 +355,8 @@ pub struct Settings {
     pub div_precision_increment: u8,
     /// default_week_format.
     pub week_format: u8,
+    /// block_encryption_mode.
+    pub cipher_mode: CipherMode,
     /// auto_increment_increment and auto_increment_offset.
     pub auto_increment: Spacing,
     /// collation_connection: of literals.
@@ -433,6 +435,8 @@ impl Settings {
             cte_depth_max: values.number("cte_max_recursion_depth"),
             div_precision_increment: small("div_precision_increment"),
             week_format: small("default_week_format"),
+            cipher_mode: CipherMode::parse(values.text("block_encryption_mode"))
+                .unwrap_or(CipherMode::DEFAULT),
             auto_increment: Spacing {
                 step: values.number("auto_increment_increment"),
                 offset: values.number("auto_increment_offset"),

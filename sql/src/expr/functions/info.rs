@@ -6,7 +6,6 @@ use crate::{
     expr::{
         EvalContext, ExprType,
         convert::{self, Number},
-        describe::describe,
         infer,
         types::coercibility,
     },
@@ -120,6 +119,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_| ExprType::bigint(true),
         |_, context| Ok(Value::UInt(context.environment.random() >> 1)),
     ),
+    volatile(
+        "random_bytes",
+        (1, 1),
+        |_| ExprType::bytes(1024).or_null(),
+        random_bytes,
+    ),
     volatile("sleep", (1, 1), |_| ExprType::int(21), sleep),
     volatile(
         "get_lock",
@@ -166,18 +171,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| ExprType::string(t.ty(0).length, Collation::Binary, coercibility::LITERAL).or_null(),
         from_base64,
-    ),
-    function(
-        "inet_aton",
-        (1, 1),
-        |_| ExprType::bigint(true).or_null(),
-        inet_aton,
-    ),
-    function(
-        "inet_ntoa",
-        (1, 1),
-        |t| t.string(31, &[]).or_null(),
-        inet_ntoa,
     ),
 ];
 
@@ -241,6 +234,22 @@ fn uuid(_: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> 
         time >> 32 & 0xFFFF,
         time >> 48 & 0x0FFF | 0x1000,
     )))
+}
+
+fn random_bytes(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    const BYTES_MAX: i64 = 1024;
+    let Some(count) = args.int(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|_| (1..=BYTES_MAX).contains(&count));
+    let count = count.ok_or_else(|| SqlError::value_out_of_range("length", "random_bytes"))?;
+    let mut random = vec![0; count];
+    match context.environment.secret(&mut random) {
+        true => Ok(bytes(random)),
+        false => Err(SqlError::not_supported("RANDOM_BYTES() here")),
+    }
 }
 
 fn sleep(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -361,51 +370,4 @@ fn from_base64(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         .filter(|byte| !byte.is_ascii_whitespace())
         .collect();
     Ok(STANDARD.decode(packed).map_or(Value::Null, bytes))
-}
-
-fn inet_aton(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(text) = args.string(0, context)? else {
-        return Ok(Value::Null);
-    };
-    let parts: Option<Vec<u64>> = text
-        .split(|&byte| byte == b'.')
-        .map(|part| {
-            std::str::from_utf8(part)
-                .ok()?
-                .parse()
-                .ok()
-                .filter(|n| *n < 256)
-        })
-        .collect();
-    // With fewer than four parts the last ones are the lowest: 127.1 is 127.0.0.1.
-    match parts.as_deref() {
-        Some([only]) => Ok(Value::UInt(*only)),
-        Some([head @ .., last]) if head.len() < 4 => {
-            let high = head
-                .iter()
-                .enumerate()
-                .fold(0, |n, (i, part)| n | part << (24 - 8 * i));
-            Ok(Value::UInt(high | last))
-        }
-        _ => {
-            let shown = format!("'{}'", convert::shown(&text));
-            let error = SqlError::incorrect_value_for_function("string", shown, "inet_aton");
-            context.warnings.warn(error);
-            Ok(Value::Null)
-        }
-    }
-}
-
-fn inet_ntoa(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(number) = args.int(0, context)? else {
-        return Ok(Value::Null);
-    };
-    if let Ok(number) = u32::try_from(number) {
-        return Ok(text(&std::net::Ipv4Addr::from(number).to_string()));
-    }
-    let shown = args.args.first().map(|arg| describe(arg, context.params));
-    let shown = shown.unwrap_or_default();
-    let error = SqlError::incorrect_value_for_function("integer", shown, "inet_ntoa");
-    context.warnings.warn(error);
-    Ok(Value::Null)
 }

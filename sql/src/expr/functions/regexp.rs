@@ -355,6 +355,9 @@ fn compile(source: &[u8], ignore_case: bool) -> Result<Regex, SqlError> {
             _ if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") => {
                 unsupported("look-around")
             }
+            regex::Error::Syntax(why) if why.contains("invalid character class range") => {
+                SqlError::regexp_invalid_range()
+            }
             _ if pattern.matches('[').count() > pattern.matches(']').count() => {
                 SqlError::regexp_missing_close_bracket()
             }

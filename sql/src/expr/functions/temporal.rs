@@ -566,7 +566,8 @@ fn timediff(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
     let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
     if clipped != micros {
         let mut text = Vec::new();
-        Time { micros }.write(0, &mut text);
+        let digits = if micros % SECOND == 0 { 0 } else { 6 };
+        Time { micros }.write(digits, &mut text);
         context.warnings.warn(SqlError::truncated_wrong_value(
             "time",
             convert::shown(&text),

@@ -1,7 +1,7 @@
 //! Bytes where characters are wanted: those that stand beside characters become such, and what is
 //! no text is refused (3854).
 
-use super::comparison_collation;
+use super::{check_explicit, comparison_collation};
 use crate::{
     error::SqlError,
     expr::{
@@ -69,6 +69,19 @@ pub(super) fn arguments(
     Ok(args.into_iter().enumerate().map(make).collect())
 }
 
+/// The collation of the result, for the arguments that it is made of.
+fn agreed(
+    name: &str,
+    args: &[Expr],
+    ty: &ExprType,
+    which: std::ops::Range<usize>,
+) -> Result<(Collation, std::ops::Range<usize>), SqlError> {
+    let of = args.get(which.clone()).unwrap_or_default();
+    let types: Vec<ExprType> = of.iter().map(infer).collect();
+    check_explicit(&types, name)?;
+    Ok((ty.collation, which))
+}
+
 /// The collation of some arguments, and which they are.
 fn wanted(
     name: &str,
@@ -87,10 +100,11 @@ fn wanted(
     Ok(Some(match name {
         // All are alike.
         "concat" | "concat_ws" | "coalesce" | "ifnull" if ty.is_string() => {
-            (ty.collation, 0..args.len())
+            agreed(name, args, ty, 0..args.len())?
         }
-        "if" | "elt" if ty.is_string() => (ty.collation, 1..args.len()),
-        "nullif" | "greatest" | "least" | "strcmp" => {
+        "if" | "elt" | "make_set" if ty.is_string() => agreed(name, args, ty, 1..args.len())?,
+        "export_set" => agreed(name, args, ty, 1..args.len().min(4))?,
+        "nullif" | "greatest" | "least" | "strcmp" | "find_in_set" => {
             let types: Vec<ExprType> = args.iter().map(infer).collect();
             let strings: Vec<ExprType> = types.into_iter().filter(ExprType::is_string).collect();
             (comparison_collation(&strings, name)?, 0..args.len())

@@ -760,18 +760,45 @@ pub fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Colla
                 mixed.collation = collation;
                 mixed.coercibility = coercibility;
             }
-            None => {
-                return Err(SqlError::illegal_mix_of_collations(
-                    mixed.collation.name(),
-                    coercibility_name(mixed.coercibility),
-                    ty.collation.name(),
-                    coercibility_name(ty.coercibility),
-                    operation,
-                ));
-            }
+            None => return Err(illegal_mix(types, operation)),
         }
     }
     Ok(mixed.collation)
+}
+
+/// What is made of several texts cannot have two collations that COLLATE says.
+pub fn check_explicit(types: &[ExprType], operation: &str) -> Result<(), SqlError> {
+    let is_explicit = |ty: &&ExprType| ty.is_string() && ty.coercibility == coercibility::EXPLICIT;
+    let mut explicit = types.iter().filter(is_explicit);
+    let first = explicit.next();
+    match first.is_some_and(|first| explicit.any(|ty| ty.collation != first.collation)) {
+        true => Err(illegal_mix(types, operation)),
+        false => Ok(()),
+    }
+}
+
+/// 1267, 1270 or 1271: with so many operands.
+fn illegal_mix(types: &[ExprType], operation: &str) -> SqlError {
+    let kind = |ty: &ExprType| coercibility_name(ty.coercibility);
+    match types {
+        [a, b] => SqlError::illegal_mix_of_collations(
+            a.collation.name(),
+            kind(a),
+            b.collation.name(),
+            kind(b),
+            operation,
+        ),
+        [a, b, c] => SqlError::illegal_mix_of_three(
+            a.collation.name(),
+            kind(a),
+            b.collation.name(),
+            kind(b),
+            c.collation.name(),
+            kind(c),
+            operation,
+        ),
+        _ => SqlError::illegal_mix_for_operation(operation),
+    }
 }
 
 fn coercibility_name(coercibility: u8) -> &'static str {
@@ -818,7 +845,11 @@ fn case(
     let otherwise = otherwise
         .map(|otherwise| resolve(otherwise, scope))
         .transpose()?;
-    results.push(otherwise.as_ref().map_or_else(ExprType::null, infer));
+    results.extend(otherwise.as_ref().map(infer));
+    check_explicit(&results, "case")?;
+    if otherwise.is_none() {
+        results.push(ExprType::null());
+    }
     let ty = common_type(&results).computed();
     let result = |result: Expr| {
         if ty.is_string() {

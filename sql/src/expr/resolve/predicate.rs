@@ -292,7 +292,7 @@ fn in_list(
         let same = build_binary(BinaryOp::Eq, expr, only.clone())?;
         return Ok(not_if(negated, same));
     }
-    let collation = comparison_collation(&types, "in")?;
+    let collation = comparison_collation(&types, " IN ")?;
     if types.iter().all(|ty| ty.is_string() || ty.ty.is_none()) {
         expr = characters::of(expr, collation);
         let characters = |candidate| characters::of(candidate, collation);

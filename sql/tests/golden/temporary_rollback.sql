@@ -1,0 +1,24 @@
+-- What a rollback says of temporary tables.
+create temporary table t5 (a int);
+rollback;
+start transaction;
+create temporary table t6 (a int);
+rollback;
+create temporary table t7 (a int);
+start transaction;
+rollback;
+create temporary table t8 (a int);
+insert into t8 values (1);
+rollback;
+create temporary table t9 (a int);
+start transaction;
+insert into t8 values (1);
+rollback;
+set autocommit=0;
+create temporary table t10 (a int);
+rollback;
+create temporary table t11 (a int);
+commit;
+rollback;
+drop temporary table t11;
+rollback;
