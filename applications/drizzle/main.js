@@ -7,32 +7,16 @@ const mysql = require('mysql2/promise');
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const schema = require('./schema');
+const { show, step, message, failing } = require('steps');
 
 const { customers, products, orders, lines, cheap } = schema;
 const [host, port, user, database] = process.argv.slice(2);
-const show = (value) => console.log(JSON.stringify(value, (key, v) => (typeof v === 'bigint' ? `${v}n` : v)));
 let db, pool;
 
-async function step(name, run) {
-  try {
-    await run();
-    console.log(`step ${name} ok`);
-  } catch (error) {
-    console.log(`step ${name} FAILED ${error.name}: ${String(error.message).replace(/\n/g, ' ')} ${error.cause || ''}`);
-  }
-}
-
-async function fails(run) {
-  try {
-    await run();
-  } catch (error) {
-    const from = error.cause || error;
-    // Cohort's message for 1205 also tells who holds the lock.
-    show([error.name, from.code, from.errno, from.sqlState, (from.sqlMessage || '').replace(/ \(the lock is held by: .*\)$/s, '')]);
-    return;
-  }
-  throw new Error('there was no error');
-}
+const fails = failing((error) => {
+  const from = error.cause || error;
+  return [error.name, from.code, from.errno, from.sqlState, message(from.sqlMessage || '')];
+});
 
 // Runs drizzle-kit with this program's schema.
 function kit(command, schemaFile = './schema.js') {

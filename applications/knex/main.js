@@ -1,31 +1,13 @@
 // Accounts and postings with Knex: migrations, its query builder, streams, transactions.
 const knex = require('knex');
+const { show, step, message, failing } = require('steps');
 
 const [host, port, user, database] = process.argv.slice(2);
 const db = knex({ client: 'mysql2', pool: { min: 0, max: 5 },
   connection: { host, port: Number(port), user, database, timezone: 'Z', dateStrings: true } });
 
-const show = (value) => console.log(JSON.stringify(value));
 
-async function step(name, run) {
-  try {
-    await run();
-    console.log(`step ${name} ok`);
-  } catch (error) {
-    console.log(`step ${name} FAILED ${error.name}: ${error.message}`);
-  }
-}
-
-async function fails(run) {
-  try {
-    await run();
-  } catch (error) {
-    // Cohort's message for 1205 also tells who holds the lock.
-    show([error.code, error.errno, error.sqlState, (error.sqlMessage || '').replace(/ \(the lock is held by: .*\)$/s, '')]);
-    return;
-  }
-  throw new Error('there was no error');
-}
+const fails = failing((error) => [error.code, error.errno, error.sqlState, message(error.sqlMessage || '')]);
 
 const MIGRATIONS = {
   '001_accounts': {

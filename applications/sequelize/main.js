@@ -1,5 +1,6 @@
 // A small shop in Sequelize: models, associations, transactions, locks, changes of the schema.
 const { Sequelize, DataTypes, Op, QueryTypes, Transaction } = require('sequelize');
+const { show, step, message, failing } = require('steps');
 
 const [host, port, user, database] = process.argv.slice(2);
 const sequelize = new Sequelize(database, user, '', {
@@ -7,31 +8,13 @@ const sequelize = new Sequelize(database, user, '', {
   pool: { max: 5, acquire: 20000 },
 });
 
-const show = (value) => console.log(JSON.stringify(value));
 const plain = (rows) => rows.map((row) => row.get({ plain: true }));
 
-async function step(name, run) {
-  try {
-    await run();
-    console.log(`step ${name} ok`);
-  } catch (error) {
-    console.log(`step ${name} FAILED ${error.name}: ${error.message}`);
-  }
-}
-
-// Runs what must fail; prints the library's class of the error, and the server's code.
-async function fails(run) {
-  try {
-    await run();
-  } catch (error) {
-    const from = error.original || {};
-    // Cohort's message for 1205 also tells who holds the lock.
-    const message = from.sqlMessage && from.sqlMessage.replace(/ \(the lock is held by: .*\)$/s, '');
-    show([error.name, from.errno, from.sqlState, message, error.table, error.fields]);
-    return;
-  }
-  throw new Error('there was no error');
-}
+// The library's class of an error, and the server's code.
+const fails = failing((error) => {
+  const from = error.original || {};
+  return [error.name, from.errno, from.sqlState, message(from.sqlMessage), error.table, error.fields];
+});
 
 const untimed = { timestamps: false };
 const Customer = sequelize.define('Customer', {

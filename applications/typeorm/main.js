@@ -3,32 +3,15 @@
 require('reflect-metadata');
 const { DataSource, EntitySchema, In, Between, Like, IsNull, MoreThan, Not, Raw, Table,
   TableColumn, TableForeignKey, TableIndex, TableUnique } = require('typeorm');
+const { show, step, message, failing } = require('steps');
 
 const [host, port, user, database] = process.argv.slice(2);
-const show = (value) => console.log(JSON.stringify(value));
 
-async function step(name, run) {
-  try {
-    await run();
-    console.log(`step ${name} ok`);
-  } catch (error) {
-    console.log(`step ${name} FAILED ${error.name}: ${error.message}`);
-  }
-}
-
-// Runs what must fail; prints the library's class of the error, and the server's code.
-async function fails(run) {
-  try {
-    await run();
-  } catch (error) {
-    const from = error.driverError || {};
-    // Cohort's message for 1205 also tells who holds the lock.
-    const message = (from.sqlMessage || error.message).replace(/ \(the lock is held by: .*\)$/s, '');
-    show([error.name, from.code, from.errno, from.sqlState, message]);
-    return;
-  }
-  throw new Error('there was no error');
-}
+// The library's class of an error, and the server's code.
+const fails = failing((error) => {
+  const from = error.driverError || {};
+  return [error.name, from.code, from.errno, from.sqlState, message(from.sqlMessage || error.message)];
+});
 
 const id = { type: 'int', primary: true, generated: true };
 const Author = new EntitySchema({
