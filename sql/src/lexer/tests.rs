@@ -97,6 +97,7 @@ fn unterminated_is_invalid() {
     assert_eq!(kinds("\0"), [Kind::Invalid]);
     assert_eq!(kinds("1 /* 'abc"), [Kind::Integer, Kind::Invalid]);
     assert_eq!(kinds("/*!99999 1"), [Kind::Invalid]);
+    assert_eq!(kinds("/*!80000 1"), [Kind::Integer, Kind::Invalid]);
 }
 
 #[test]

@@ -498,6 +498,19 @@ mod tests {
         }
     }
 
+    /// `Settings` takes the default mode for a name that is none.
+    #[test]
+    fn every_encryption_mode_is_known() {
+        let mut found = all();
+        let variable = found.find(|variable| variable.name == "block_encryption_mode");
+        let Some(Kind::Enum(names)) = variable.map(|variable| variable.kind) else {
+            panic!("block_encryption_mode has no list of values");
+        };
+        for name in names {
+            assert!(CipherMode::parse(name).is_some(), "{name}");
+        }
+    }
+
     #[test]
     fn limits_of_transactions_are_shown_as_the_engine_enforces_them() {
         let options = cohort_engine::txn::EngineOptions::default();
