@@ -72,7 +72,8 @@ RUNNING = {
     "long regexps": "SELECT COUNT(*) FROM big WHERE CONCAT(REPEAT('a', 1000000), id) REGEXP "
                     "'(.*a){20}b'",
     "one locate": "SELECT LOCATE(CONCAT(REPEAT('a', 2000000), 'b'), REPEAT('a', 8000000))",
-    "repeat": "SELECT COUNT(*) FROM big a, big b WHERE LENGTH(REPEAT(a.id, 4000000)) = b.id",
+    # With both in one operand, no key of b spares the evaluation per pair.
+    "repeat": "SELECT COUNT(*) FROM big a, big b WHERE LENGTH(REPEAT(a.id, 4000000)) + b.id = 0",
     "do": f"DO (SELECT COUNT(*) FROM {BIG})",
     "set": f"SET @x = (SELECT COUNT(*) FROM {BIG})",
     "select into": f"SELECT COUNT(*) INTO @x FROM {BIG}",
