@@ -269,13 +269,13 @@ impl Charset {
 
     /// The capital letter of a character, where the character set has an own notion of it.
     #[must_use]
-    pub fn upper(self, c: char) -> Option<char> {
+    pub(super) fn upper(self, c: char) -> Option<char> {
         self.in_case(c, |table, byte| table.upper[byte])
     }
 
     /// The same, its small letter.
     #[must_use]
-    pub fn lower(self, c: char) -> Option<char> {
+    pub(super) fn lower(self, c: char) -> Option<char> {
         self.in_case(c, |table, byte| table.lower[byte])
     }
 

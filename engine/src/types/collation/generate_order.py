@@ -16,6 +16,9 @@ BASE = ["","a","A","á","b","B","z","Z","ä","Ä","ae","æ","ss","ß","s","t","0
 # Spaces, cases and accents in every place.
 MORE = ["ab ", "aB", "Ab", "AB", "áb", "aá", "Áa", "\u00a0", "a\u00a0", "a\u00a0b", "a  b", "a \t", "a\t ", "a \u0301", "\u0301a", "E\u0301", "e\u0301\u0300", "\ue000", "\U00020000", "\U0002A700", "\u9fd0", "\ufa0e", "\u3400", "\U00017000", "か", "カ", "ｶ", "が", "ガ", "\u0e40\u0e01", "ﾊﾞ", "№", "ſ", "ẞ"]
 
+# Letters that languages move, and pairs that are a letter in some.
+OF_LANGUAGES = ["c","C","ch","Ch","cH","CH","cs","Cs","ć","č","Č","ç","ĉ","ď","đ","Đ","dz","dzs","Dzs","dž","ě","ë","ę","ė","g","gy","Gy","ĝ","ğ","ģ","h","ĥ","ĵ","j","k","ķ","l","lj","Lj","LJ","nj","Nj","ly","ll","Ll","LL","l·l","ł","Ł","ľ","ļ","ny","ň","ņ","ñ","ó","õ","ő","Ő","ơ","r","ř","ŕ","š","ş","ș","ŝ","sz","ty","ť","ț","u","ü","Ü","ű","ů","ŭ","ư","v","V","w","W","y","Y","ý","zs","ž","Ž","ż","ź","þ","Þ","ð","å","Å","aa","Aa","aA","AA","â","ă","ạ","ê","ấ","æ","Æ","ø","Ø","ĳ","q","x","и","й","і","ї","ё","ь","ъ","ө","ү","پ","ک","ی","گ","ء","آ","ک","ක","ශ","අං","ං","u\u0308","c\u030c","a\u030a","o\u030b","zzs","ssz","aab","cha","chz","ci","lla","lz"]
+
 # fmt: on
 COLLATIONS = [
     "utf8mb4_0900_ai_ci",
@@ -39,7 +42,13 @@ COLLATIONS = [
     "latin1_swedish_ci",
     "ascii_bin",
     "ascii_general_ci",
+    "utf8mb3_general_mysql500_ci",
+    "utf8mb3_tolower_ci",
 ]
+LANGUAGES = """SELECT collation_name FROM information_schema.collations
+WHERE character_set_name = 'utf8mb4' ORDER BY 1"""
+# What there is for utf8mb4 only; those of utf8mb3 have the same orders.
+LEFT_OUT = ["utf8mb4_ja_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks", "utf8mb4_zh_0900_as_cs"]
 
 CODECS = {"latin1": "cp1252", "ascii": "ascii"}
 
@@ -50,15 +59,25 @@ def is_in(word, codec):
     return word.encode(codec, "ignore").decode(codec) == word
 
 
+def ask(query):
+    command = [*sys.argv[1:], "--default-character-set=utf8mb4", "-N", "-B", "-e", query]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [line.split() for line in done.stdout.splitlines()]
+
+
 def main():
     random.seed(7)
     letters = [word for word in BASE if len(word) == 1]
     mixed = ("".join(random.choice(letters) for _ in range(random.randint(2, 4))) for _ in range(140))
     everything = list(dict.fromkeys([*BASE, *MORE, *mixed]))
+    pairs = ("".join(random.choice(OF_LANGUAGES) for _ in range(2)) for _ in range(40))
+    of_languages = list(dict.fromkeys([*OF_LANGUAGES, *pairs]))
+    languages = [name for (name,) in ask(LANGUAGES) if name not in COLLATIONS + LEFT_OUT]
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "order.out"), "w", encoding="ascii") as file:
-        for collation in COLLATIONS:
-            charset, words = collation.split("_")[0], everything
+        for collation in [*COLLATIONS, *languages]:
+            charset = collation.split("_")[0]
+            words = of_languages if collation in languages else everything
             if charset == "utf8mb3":
                 words = [word for word in everything if max(word, default="") <= "\uffff"]
             elif charset in CODECS:
@@ -69,12 +88,9 @@ def main():
                 f"SELECT column_0, DENSE_RANK() OVER (ORDER BY {text}) "
                 f"FROM (VALUES {rows}) v ORDER BY 2, 1"
             )
-            command = [*sys.argv[1:], "--default-character-set=utf8mb4", "-N", "-B", "-e", query]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
             ranks = {}
-            for line in done.stdout.splitlines():
-                word, rank = map(int, line.split())
-                ranks.setdefault(rank, []).append(words[word].encode().hex() or "-")
+            for word, rank in ask(query):
+                ranks.setdefault(int(rank), []).append(words[int(word)].encode().hex() or "-")
             for rank in sorted(ranks):
                 file.write(f"{collation} {' '.join(ranks[rank])}\n")
 

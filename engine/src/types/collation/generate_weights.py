@@ -22,7 +22,7 @@ import sys
 
 QUERY = """SET cte_max_recursion_depth = 2000000;
 WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {last})
-SELECT i, HEX(WEIGHT_STRING(CONVERT(CHAR(i USING utf32) USING utf8mb4) COLLATE {collation}))
+SELECT i, HEX(WEIGHT_STRING(CONVERT(CHAR(i USING utf32) USING {charset}) COLLATE {collation}))
 FROM n WHERE i NOT BETWEEN 0xD800 AND 0xDFFF"""
 
 BYTES = """WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {last}),
@@ -74,7 +74,7 @@ def ask_charset(client, charset):
 
 
 def ask(client, collation, last):
-    query = QUERY.format(collation=collation, last=last)
+    query = QUERY.format(collation=collation, charset=collation.split("_")[0], last=last)
     weights = {}
     for line in run(client, query).splitlines():
         code, _, digits = line.partition("\t")
@@ -189,6 +189,8 @@ def main():
         ("utf8mb4_unicode_ci", ask(client, "utf8mb4_unicode_ci", 0x10FFFF), implicit_400),
         ("utf8mb4_unicode_520_ci", ask(client, "utf8mb4_unicode_520_ci", 0x10FFFF), implicit_520),
         ("utf8mb4_general_ci", ask(client, "utf8mb4_general_ci", 0xFFFF), lambda code: [code]),
+        *((name, ask(client, name, 0xFFFF), lambda code: [code])
+          for name in ["utf8mb3_general_mysql500_ci", "utf8mb3_tolower_ci"]),
     ]
     for charset, collations in BYTE_COLLATIONS.items():
         with open(os.path.join(here, charset + ".charset"), "wb") as file:
@@ -200,4 +202,5 @@ def main():
             file.write(encode(weights, formula))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -141,11 +141,15 @@ fn same(collation: Collation, a: u32, b: u32) -> bool {
         return true;
     }
     match collation.facts().order {
-        Order::Uca(uca, 1) if a < 128 && b < 128 => {
+        Order::Uca(uca, levels) => {
             let ranks = &uca.ranks().ascii;
-            ranks[a as usize] == ranks[b as usize]
+            let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or(0);
+            match (rank(a), rank(b)) {
+                (0, _) | (_, 0) => uca.same(a, b, levels),
+                (a, b) if a != b => false,
+                _ => levels == 1 || uca.same(a, b, levels),
+            }
         }
-        Order::Uca(uca, levels) => uca.same(a, b, levels),
         Order::Table(table) => table_weight(table, a) == table_weight(table, b),
         Order::CodePoints | Order::Bytes => false,
     }

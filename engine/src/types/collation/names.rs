@@ -3,10 +3,10 @@
 use super::{
     Charset,
     order::Order,
-    uca::{UCA_400, UCA_520, UCA_900},
+    uca::{self, UCA_400, UCA_520, UCA_900},
     weights::{
-        ASCII_GENERAL, GENERAL, LATIN1_BIN, LATIN1_DANISH, LATIN1_GENERAL, LATIN1_GENERAL_CS,
-        LATIN1_GERMAN1, LATIN1_SPANISH, LATIN1_SWEDISH, Table,
+        ASCII_GENERAL, GENERAL, GENERAL_500, LATIN1_BIN, LATIN1_DANISH, LATIN1_GENERAL,
+        LATIN1_GENERAL_CS, LATIN1_GERMAN1, LATIN1_SPANISH, LATIN1_SWEDISH, TOLOWER, Table,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,108 @@ collations! {
     Latin1SwedishCi        8 "latin1_swedish_ci"      Latin1  Space 1 Order::Table(&LATIN1_SWEDISH);
     AsciiBin              65 "ascii_bin"              Ascii   Space 1 Order::CodePoints;
     AsciiGeneralCi        11 "ascii_general_ci"       Ascii   Space 1 Order::Table(&ASCII_GENERAL);
+    Utf8mb4Bg0900AiCi        318 "utf8mb4_bg_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::BG, 1);
+    Utf8mb4Bg0900AsCs        319 "utf8mb4_bg_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::BG, 3);
+    Utf8mb4Bs0900AiCi        316 "utf8mb4_bs_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::BS, 1);
+    Utf8mb4Bs0900AsCs        317 "utf8mb4_bs_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::BS, 3);
+    Utf8mb4Cs0900AiCi        266 "utf8mb4_cs_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::CS, 1);
+    Utf8mb4Cs0900AsCs        289 "utf8mb4_cs_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::CS, 3);
+    Utf8mb4Da0900AiCi        267 "utf8mb4_da_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::DA, 1);
+    Utf8mb4Da0900AsCs        290 "utf8mb4_da_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::DA, 3);
+    Utf8mb4DePb0900AiCi      256 "utf8mb4_de_pb_0900_ai_ci"    Utf8mb4 None  0 Order::Uca(&uca::DE_PB, 1);
+    Utf8mb4DePb0900AsCs      279 "utf8mb4_de_pb_0900_as_cs"    Utf8mb4 None  0 Order::Uca(&uca::DE_PB, 3);
+    Utf8mb4Eo0900AiCi        273 "utf8mb4_eo_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::EO, 1);
+    Utf8mb4Eo0900AsCs        296 "utf8mb4_eo_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::EO, 3);
+    Utf8mb4Es0900AiCi        263 "utf8mb4_es_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::ES, 1);
+    Utf8mb4Es0900AsCs        286 "utf8mb4_es_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::ES, 3);
+    Utf8mb4EsTrad0900AiCi    270 "utf8mb4_es_trad_0900_ai_ci"  Utf8mb4 None  0 Order::Uca(&uca::ES_TRAD, 1);
+    Utf8mb4EsTrad0900AsCs    293 "utf8mb4_es_trad_0900_as_cs"  Utf8mb4 None  0 Order::Uca(&uca::ES_TRAD, 3);
+    Utf8mb4Et0900AiCi        262 "utf8mb4_et_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::ET, 1);
+    Utf8mb4Et0900AsCs        285 "utf8mb4_et_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::ET, 3);
+    Utf8mb4Gl0900AiCi        320 "utf8mb4_gl_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::GL, 1);
+    Utf8mb4Gl0900AsCs        321 "utf8mb4_gl_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::GL, 3);
+    Utf8mb4Hr0900AiCi        275 "utf8mb4_hr_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::HR, 1);
+    Utf8mb4Hr0900AsCs        298 "utf8mb4_hr_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::HR, 3);
+    Utf8mb4Hu0900AiCi        274 "utf8mb4_hu_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::HU, 1);
+    Utf8mb4Hu0900AsCs        297 "utf8mb4_hu_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::HU, 3);
+    Utf8mb4Is0900AiCi        257 "utf8mb4_is_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::IS, 1);
+    Utf8mb4Is0900AsCs        280 "utf8mb4_is_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::IS, 3);
+    Utf8mb4La0900AiCi        271 "utf8mb4_la_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::LA, 1);
+    Utf8mb4La0900AsCs        294 "utf8mb4_la_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::LA, 3);
+    Utf8mb4Lt0900AiCi        268 "utf8mb4_lt_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::LT, 1);
+    Utf8mb4Lt0900AsCs        291 "utf8mb4_lt_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::LT, 3);
+    Utf8mb4Lv0900AiCi        258 "utf8mb4_lv_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::LV, 1);
+    Utf8mb4Lv0900AsCs        281 "utf8mb4_lv_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::LV, 3);
+    Utf8mb4MnCyrl0900AiCi    322 "utf8mb4_mn_cyrl_0900_ai_ci"  Utf8mb4 None  0 Order::Uca(&uca::MN_CYRL, 1);
+    Utf8mb4MnCyrl0900AsCs    323 "utf8mb4_mn_cyrl_0900_as_cs"  Utf8mb4 None  0 Order::Uca(&uca::MN_CYRL, 3);
+    Utf8mb4Nb0900AiCi        310 "utf8mb4_nb_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::NB, 1);
+    Utf8mb4Nb0900AsCs        311 "utf8mb4_nb_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::NB, 3);
+    Utf8mb4Nn0900AiCi        312 "utf8mb4_nn_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::NN, 1);
+    Utf8mb4Nn0900AsCs        313 "utf8mb4_nn_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::NN, 3);
+    Utf8mb4Pl0900AiCi        261 "utf8mb4_pl_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::PL, 1);
+    Utf8mb4Pl0900AsCs        284 "utf8mb4_pl_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::PL, 3);
+    Utf8mb4Ro0900AiCi        259 "utf8mb4_ro_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::RO, 1);
+    Utf8mb4Ro0900AsCs        282 "utf8mb4_ro_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::RO, 3);
+    Utf8mb4Ru0900AiCi        306 "utf8mb4_ru_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::RU, 1);
+    Utf8mb4Ru0900AsCs        307 "utf8mb4_ru_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::RU, 3);
+    Utf8mb4Sk0900AiCi        269 "utf8mb4_sk_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::SK, 1);
+    Utf8mb4Sk0900AsCs        292 "utf8mb4_sk_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::SK, 3);
+    Utf8mb4Sl0900AiCi        260 "utf8mb4_sl_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::SL, 1);
+    Utf8mb4Sl0900AsCs        283 "utf8mb4_sl_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::SL, 3);
+    Utf8mb4SrLatn0900AiCi    314 "utf8mb4_sr_latn_0900_ai_ci"  Utf8mb4 None  0 Order::Uca(&uca::SR_LATN, 1);
+    Utf8mb4SrLatn0900AsCs    315 "utf8mb4_sr_latn_0900_as_cs"  Utf8mb4 None  0 Order::Uca(&uca::SR_LATN, 3);
+    Utf8mb4Sv0900AiCi        264 "utf8mb4_sv_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::SV, 1);
+    Utf8mb4Sv0900AsCs        287 "utf8mb4_sv_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::SV, 3);
+    Utf8mb4Tr0900AiCi        265 "utf8mb4_tr_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::TR, 1);
+    Utf8mb4Tr0900AsCs        288 "utf8mb4_tr_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::TR, 3);
+    Utf8mb4Vi0900AiCi        277 "utf8mb4_vi_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::VI, 1);
+    Utf8mb4Vi0900AsCs        300 "utf8mb4_vi_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::VI, 3);
+    Utf8mb4CroatianCi        245 "utf8mb4_croatian_ci"         Utf8mb4 Space 8 Order::Uca(&uca::CROATIAN, 1);
+    Utf8mb4CzechCi           234 "utf8mb4_czech_ci"            Utf8mb4 Space 8 Order::Uca(&uca::CZECH, 1);
+    Utf8mb4DanishCi          235 "utf8mb4_danish_ci"           Utf8mb4 Space 8 Order::Uca(&uca::DANISH, 1);
+    Utf8mb4EsperantoCi       241 "utf8mb4_esperanto_ci"        Utf8mb4 Space 8 Order::Uca(&uca::ESPERANTO, 1);
+    Utf8mb4EstonianCi        230 "utf8mb4_estonian_ci"         Utf8mb4 Space 8 Order::Uca(&uca::ESTONIAN, 1);
+    Utf8mb4German2Ci         244 "utf8mb4_german2_ci"          Utf8mb4 Space 8 Order::Uca(&uca::GERMAN2, 1);
+    Utf8mb4HungarianCi       242 "utf8mb4_hungarian_ci"        Utf8mb4 Space 8 Order::Uca(&uca::HUNGARIAN, 1);
+    Utf8mb4IcelandicCi       225 "utf8mb4_icelandic_ci"        Utf8mb4 Space 8 Order::Uca(&uca::ICELANDIC, 1);
+    Utf8mb4LatvianCi         226 "utf8mb4_latvian_ci"          Utf8mb4 Space 8 Order::Uca(&uca::LATVIAN, 1);
+    Utf8mb4LithuanianCi      236 "utf8mb4_lithuanian_ci"       Utf8mb4 Space 8 Order::Uca(&uca::LITHUANIAN, 1);
+    Utf8mb4PersianCi         240 "utf8mb4_persian_ci"          Utf8mb4 Space 8 Order::Uca(&uca::PERSIAN, 1);
+    Utf8mb4PolishCi          229 "utf8mb4_polish_ci"           Utf8mb4 Space 8 Order::Uca(&uca::POLISH, 1);
+    Utf8mb4RomanianCi        227 "utf8mb4_romanian_ci"         Utf8mb4 Space 8 Order::Uca(&uca::ROMANIAN, 1);
+    Utf8mb4RomanCi           239 "utf8mb4_roman_ci"            Utf8mb4 Space 8 Order::Uca(&uca::ROMAN, 1);
+    Utf8mb4SinhalaCi         243 "utf8mb4_sinhala_ci"          Utf8mb4 Space 8 Order::Uca(&uca::SINHALA, 1);
+    Utf8mb4SlovakCi          237 "utf8mb4_slovak_ci"           Utf8mb4 Space 8 Order::Uca(&uca::SLOVAK, 1);
+    Utf8mb4SlovenianCi       228 "utf8mb4_slovenian_ci"        Utf8mb4 Space 8 Order::Uca(&uca::SLOVENIAN, 1);
+    Utf8mb4Spanish2Ci        238 "utf8mb4_spanish2_ci"         Utf8mb4 Space 8 Order::Uca(&uca::SPANISH2, 1);
+    Utf8mb4SpanishCi         231 "utf8mb4_spanish_ci"          Utf8mb4 Space 8 Order::Uca(&uca::SPANISH, 1);
+    Utf8mb4SwedishCi         232 "utf8mb4_swedish_ci"          Utf8mb4 Space 8 Order::Uca(&uca::SWEDISH, 1);
+    Utf8mb4TurkishCi         233 "utf8mb4_turkish_ci"          Utf8mb4 Space 8 Order::Uca(&uca::TURKISH, 1);
+    Utf8mb4VietnameseCi      247 "utf8mb4_vietnamese_ci"       Utf8mb4 Space 8 Order::Uca(&uca::VIETNAMESE, 1);
+    Utf8mb3CroatianCi        213 "utf8mb3_croatian_ci"         Utf8mb3 Space 8 Order::Uca(&uca::CROATIAN, 1);
+    Utf8mb3CzechCi           202 "utf8mb3_czech_ci"            Utf8mb3 Space 8 Order::Uca(&uca::CZECH, 1);
+    Utf8mb3DanishCi          203 "utf8mb3_danish_ci"           Utf8mb3 Space 8 Order::Uca(&uca::DANISH, 1);
+    Utf8mb3EsperantoCi       209 "utf8mb3_esperanto_ci"        Utf8mb3 Space 8 Order::Uca(&uca::ESPERANTO, 1);
+    Utf8mb3EstonianCi        198 "utf8mb3_estonian_ci"         Utf8mb3 Space 8 Order::Uca(&uca::ESTONIAN, 1);
+    Utf8mb3German2Ci         212 "utf8mb3_german2_ci"          Utf8mb3 Space 8 Order::Uca(&uca::GERMAN2, 1);
+    Utf8mb3HungarianCi       210 "utf8mb3_hungarian_ci"        Utf8mb3 Space 8 Order::Uca(&uca::HUNGARIAN, 1);
+    Utf8mb3IcelandicCi       193 "utf8mb3_icelandic_ci"        Utf8mb3 Space 8 Order::Uca(&uca::ICELANDIC, 1);
+    Utf8mb3LatvianCi         194 "utf8mb3_latvian_ci"          Utf8mb3 Space 8 Order::Uca(&uca::LATVIAN, 1);
+    Utf8mb3LithuanianCi      204 "utf8mb3_lithuanian_ci"       Utf8mb3 Space 8 Order::Uca(&uca::LITHUANIAN, 1);
+    Utf8mb3PersianCi         208 "utf8mb3_persian_ci"          Utf8mb3 Space 8 Order::Uca(&uca::PERSIAN, 1);
+    Utf8mb3PolishCi          197 "utf8mb3_polish_ci"           Utf8mb3 Space 8 Order::Uca(&uca::POLISH, 1);
+    Utf8mb3RomanianCi        195 "utf8mb3_romanian_ci"         Utf8mb3 Space 8 Order::Uca(&uca::ROMANIAN, 1);
+    Utf8mb3RomanCi           207 "utf8mb3_roman_ci"            Utf8mb3 Space 8 Order::Uca(&uca::ROMAN, 1);
+    Utf8mb3SinhalaCi         211 "utf8mb3_sinhala_ci"          Utf8mb3 Space 8 Order::Uca(&uca::SINHALA, 1);
+    Utf8mb3SlovakCi          205 "utf8mb3_slovak_ci"           Utf8mb3 Space 8 Order::Uca(&uca::SLOVAK, 1);
+    Utf8mb3SlovenianCi       196 "utf8mb3_slovenian_ci"        Utf8mb3 Space 8 Order::Uca(&uca::SLOVENIAN, 1);
+    Utf8mb3Spanish2Ci        206 "utf8mb3_spanish2_ci"         Utf8mb3 Space 8 Order::Uca(&uca::SPANISH2, 1);
+    Utf8mb3SpanishCi         199 "utf8mb3_spanish_ci"          Utf8mb3 Space 8 Order::Uca(&uca::SPANISH, 1);
+    Utf8mb3SwedishCi         200 "utf8mb3_swedish_ci"          Utf8mb3 Space 8 Order::Uca(&uca::SWEDISH, 1);
+    Utf8mb3TurkishCi         201 "utf8mb3_turkish_ci"          Utf8mb3 Space 8 Order::Uca(&uca::TURKISH, 1);
+    Utf8mb3VietnameseCi      215 "utf8mb3_vietnamese_ci"       Utf8mb3 Space 8 Order::Uca(&uca::VIETNAMESE, 1);
+    Utf8mb3TolowerCi          76 "utf8mb3_tolower_ci"          Utf8mb3 Space 1 Order::Table(&TOLOWER);
+    Utf8mb3GeneralMysql500Ci 223 "utf8mb3_general_mysql500_ci" Utf8mb3 Space 1 Order::Table(&GENERAL_500);
     Binary                63 "binary"                 Binary  None  1 Order::Bytes;
 }
 

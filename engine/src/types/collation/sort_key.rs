@@ -38,9 +38,18 @@ const SPACES_THEN_LOWER: u8 = 0x21;
 const PADDED_END: u8 = 0x22;
 const SPACES_THEN_HIGHER: u8 = 0x23;
 
-/// Appends the sort key without its terminator: what the keys of all strings that begin with
-/// `text` begin with (for PAD SPACE collations, if `text` does not end in a space).
-pub(super) fn push_text(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
+/// Appends what the sort keys of all strings that begin with `text` begin with, and of those that
+/// LIKE takes for such (for PAD SPACE collations, if `text` does not end in a space).
+pub(super) fn push_prefix(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
+    let text = match collation.facts().order {
+        Order::Uca(uca, _) => uca.settled(text),
+        Order::Table(_) | Order::CodePoints | Order::Bytes => text,
+    };
+    push_text(collation, text, out);
+}
+
+/// Appends the sort key without its terminator and what comes behind it.
+fn push_text(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     match collation.facts().order {
         Order::Uca(uca, _) => push_uca(uca, text, out),
@@ -75,7 +84,7 @@ pub(super) fn head(collation: Collation, text: &[u8], scratch: &mut Vec<u8>) -> 
         } else {
             begin
         };
-        push_text(collation, begin, scratch);
+        push_prefix(collation, begin, scratch);
     }
     if scratch.len() < BYTES {
         scratch.clear();
@@ -104,9 +113,8 @@ pub(super) fn push(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
 /// Appends the weights of a further level, none of which is 0, and their end.
 fn push_level(uca: &Uca, level: usize, text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
-    while let Some((code, length)) = next_char(rest) {
+    while let Some(length) = uca.step(rest, level, |weight| push_number(weight.into(), out)) {
         rest = &rest[length..];
-        uca.weights(code, level, |weight| push_number(weight.into(), out));
     }
     out.push(0);
 }
@@ -122,7 +130,7 @@ fn push_uca(uca: &Uca, text: &[u8], out: &mut Vec<u8>) {
     let rank = |byte: &u8| ranks.ascii[usize::from(*byte)];
     let start = out.len();
     out.extend(text.iter().map(rank));
-    // Something that is not ASCII, or does not count, or pads: each of them is rarer.
+    // Something without one weight, or that pads: both are rarer.
     let is_special = |byte: &u8| *byte == 0 || *byte == ranks.end;
     if !out[start..].iter().any(is_special) {
         return;
@@ -135,22 +143,20 @@ fn push_uca(uca: &Uca, text: &[u8], out: &mut Vec<u8>) {
     };
     let mut rest = text;
     loop {
-        let ascii = rest.iter().position(|byte| !byte.is_ascii());
-        let (plain, beyond) = rest.split_at(ascii.unwrap_or(rest.len()));
-        let ranked = plain.iter().map(rank).filter(|rank| *rank != 0);
-        ranked.for_each(|rank| key.push(rank));
-        rest = beyond;
-        let Some((code, length)) = next_char(rest) else {
-            break;
-        };
-        uca.weights(code, 0, |weight| {
+        let special = rest.iter().position(|byte| rank(byte) == 0);
+        let (plain, beyond) = rest.split_at(special.unwrap_or(rest.len()));
+        plain.iter().for_each(|byte| key.push(rank(byte)));
+        let length = uca.step(beyond, 0, |weight| {
             let (byte, is_own) = ranks.byte(weight);
             key.push(byte);
             if !is_own {
                 key.out.extend_from_slice(&weight.to_be_bytes());
             }
         });
-        rest = &rest[length..];
+        let Some(length) = length else {
+            break;
+        };
+        rest = &beyond[length..];
     }
 }
 

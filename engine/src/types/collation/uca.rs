@@ -1,22 +1,30 @@
 //! The orders of the Unicode Collation Algorithm: a character has any number of weights at each
 //! of up to three levels (letters, accents, cases), and strings are compared level by level.
 //!
-//! Contractions (several code points with one weight, as in some Indic scripts) are left out:
-//! such sequences sort by their parts.
+//! A language may change some of it (`tailoring.rs`). The contractions of all languages (several
+//! code points with one weight, as in some Indic scripts) are left out: such sequences sort by
+//! their parts.
 
 use super::{
     names::LazyTable,
+    tailoring::Tailoring,
     weights::{REPLACEMENT, Table, next_char},
 };
 use smallvec::SmallVec;
 use std::{cmp::Ordering, sync::LazyLock};
 
-/// A version of the algorithm, as MySQL has it.
+/// An order: the algorithm in a version, with the changes of a language.
 pub struct Uca {
+    base: &'static Base,
+    tailoring: Option<LazyLock<Tailoring>>,
+    ranks: LazyLock<Ranks>,
+}
+
+/// A version of the algorithm, as MySQL has it: the order of all languages.
+struct Base {
     version: Version,
     /// The weights that differ from those a formula gives, by level.
     levels: &'static [&'static LazyTable],
-    ranks: LazyLock<Ranks>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,31 +46,106 @@ table!(PRIMARY_900, "utf8mb4_0900_ai_ci.weights");
 table!(SECONDARY_900, "utf8mb4_0900_as_ci.weights");
 table!(TERTIARY_900, "utf8mb4_0900_as_cs.weights");
 
-/// UCA 4.0 with padding: unicode_ci.
-pub static UCA_400: Uca = Uca {
+/// UCA 4.0: unicode_ci.
+static BASE_400: Base = Base {
     version: Version::V400,
     levels: &[&PRIMARY_400],
-    ranks: LazyLock::new(|| Ranks::new(&UCA_400, true)),
 };
 
-/// UCA 5.2 with padding: unicode_520_ci.
-pub static UCA_520: Uca = Uca {
+/// UCA 5.2: unicode_520_ci.
+static BASE_520: Base = Base {
     version: Version::V520,
     levels: &[&PRIMARY_520],
-    ranks: LazyLock::new(|| Ranks::new(&UCA_520, true)),
 };
 
-/// UCA 9.0 without padding: the collations 0900.
-pub static UCA_900: Uca = Uca {
+/// UCA 9.0: the collations 0900.
+static BASE_900: Base = Base {
     version: Version::V900,
     levels: &[&PRIMARY_900, &SECONDARY_900, &TERTIARY_900],
-    ranks: LazyLock::new(|| Ranks::new(&UCA_900, false)),
 };
 
-impl Uca {
+/// Makes an order: of a base, or of a language's file as well.
+macro_rules! orders {
+    ($($(#[$doc:meta])* $name:ident $base:ident $($language:literal)?;)*) => {
+        $($(#[$doc])* $(#[doc = concat!("The order of the language, or kind of it, `", $language, "`.")])?
+        pub static $name: Uca = Uca {
+            base: &$base,
+            tailoring: orders!(@tailoring $base $($language)?),
+            ranks: LazyLock::new(|| Ranks::new(&$name)),
+        };)*
+    };
+    (@tailoring $base:ident) => { None };
+    (@tailoring $base:ident $language:literal) => {
+        Some(LazyLock::new(|| {
+            let file = include_bytes!(concat!("tailorings/", $language, ".tailoring"));
+            Tailoring::unpack(file, $base.levels.len())
+        }))
+    };
+}
+
+orders! {
+    /// UCA 4.0: unicode_ci.
+    UCA_400 BASE_400;
+    /// UCA 5.2: unicode_520_ci.
+    UCA_520 BASE_520;
+    /// UCA 9.0: the collations 0900.
+    UCA_900 BASE_900;
+    BG BASE_900 "bg";
+    BS BASE_900 "bs";
+    CS BASE_900 "cs";
+    DA BASE_900 "da";
+    DE_PB BASE_900 "de_pb";
+    EO BASE_900 "eo";
+    ES BASE_900 "es";
+    ES_TRAD BASE_900 "es_trad";
+    ET BASE_900 "et";
+    GL BASE_900 "gl";
+    HR BASE_900 "hr";
+    HU BASE_900 "hu";
+    IS BASE_900 "is";
+    LA BASE_900 "la";
+    LT BASE_900 "lt";
+    LV BASE_900 "lv";
+    MN_CYRL BASE_900 "mn_cyrl";
+    NB BASE_900 "nb";
+    NN BASE_900 "nn";
+    PL BASE_900 "pl";
+    RO BASE_900 "ro";
+    RU BASE_900 "ru";
+    SK BASE_900 "sk";
+    SL BASE_900 "sl";
+    SR_LATN BASE_900 "sr_latn";
+    SV BASE_900 "sv";
+    TR BASE_900 "tr";
+    VI BASE_900 "vi";
+    CROATIAN BASE_400 "croatian";
+    CZECH BASE_400 "czech";
+    DANISH BASE_400 "danish";
+    ESPERANTO BASE_400 "esperanto";
+    ESTONIAN BASE_400 "estonian";
+    GERMAN2 BASE_400 "german2";
+    HUNGARIAN BASE_400 "hungarian";
+    ICELANDIC BASE_400 "icelandic";
+    LATVIAN BASE_400 "latvian";
+    LITHUANIAN BASE_400 "lithuanian";
+    PERSIAN BASE_400 "persian";
+    POLISH BASE_400 "polish";
+    ROMANIAN BASE_400 "romanian";
+    ROMAN BASE_400 "roman";
+    SINHALA BASE_400 "sinhala";
+    SLOVAK BASE_400 "slovak";
+    SLOVENIAN BASE_400 "slovenian";
+    SPANISH2 BASE_400 "spanish2";
+    SPANISH BASE_400 "spanish";
+    SWEDISH BASE_400 "swedish";
+    TURKISH BASE_400 "turkish";
+    VIETNAMESE BASE_400 "vietnamese";
+}
+
+impl Base {
     /// Calls `each` with the weights of a code point at a level (0: the primary ones).
     #[inline]
-    pub fn weights(&self, code: u32, level: usize, mut each: impl FnMut(u16)) {
+    fn weights(&self, code: u32, level: usize, mut each: impl FnMut(u16)) {
         if level == 0 {
             return self.primary(code, each);
         }
@@ -89,6 +172,56 @@ impl Uca {
             }
             version => implicit(version, code).into_iter().for_each(each),
         }
+    }
+}
+
+impl Uca {
+    /// Calls `each` with the weights of a code point at a level (0: the primary ones), if it is
+    /// not part of a sequence.
+    #[inline]
+    pub fn weights(&self, code: u32, level: usize, mut each: impl FnMut(u16)) {
+        let Some(tailoring) = &self.tailoring else {
+            return self.base.weights(code, level, each);
+        };
+        match tailoring.exception(code, level) {
+            Some(weights) => weights.iter().copied().for_each(each),
+            None => {
+                let moved = |weight| each(tailoring.moved(weight, level));
+                self.base.weights(code, level, moved);
+            }
+        }
+    }
+
+    /// Calls `each` with the weights at a level of what `text` begins with: a sequence that is a
+    /// letter of the language, else a character. Returns its length in bytes; `None` at the end.
+    #[inline]
+    pub fn step(&self, text: &[u8], level: usize, each: impl FnMut(u16)) -> Option<usize> {
+        let (code, length) = next_char(text)?;
+        let tailoring = self.tailoring.as_ref();
+        if let Some((weights, length)) = tailoring.and_then(|t| t.sequence(code, text, level)) {
+            weights.iter().copied().for_each(each);
+            return Some(length);
+        }
+        self.weights(code, level, each);
+        Some(length)
+    }
+
+    /// The beginning of `text` that keeps its weights whatever follows, and whatever is there in
+    /// place of its characters that they are `same` to: it ends before what may begin a sequence.
+    /// ("c" sorts before "ch" in Czech, and LIKE 'c%' finds both.)
+    pub fn settled<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        let heads: SmallVec<[u32; 16]> = match &self.tailoring {
+            Some(tailoring) => tailoring.heads().collect(),
+            None => return text,
+        };
+        let mut at = 0;
+        while let Some((code, length)) = next_char(&text[at..]) {
+            if heads.iter().any(|head| self.same(*head, code, 1)) {
+                break;
+            }
+            at += length;
+        }
+        &text[..at]
     }
 
     /// The one-byte forms of the weights that ASCII characters have.
@@ -204,11 +337,10 @@ impl<'a> Weights<'a> {
     }
     fn next(&mut self) -> Option<u16> {
         while self.pending.is_empty() {
-            let (code, length) = next_char(self.rest)?;
-            self.rest = &self.rest[length..];
             let pending = &mut self.pending;
-            self.uca
-                .weights(code, self.level, |weight| pending.push(weight));
+            let push = |weight| pending.push(weight);
+            let length = self.uca.step(self.rest, self.level, push)?;
+            self.rest = &self.rest[length..];
             pending.reverse();
         }
         self.pending.pop()
@@ -219,7 +351,8 @@ impl<'a> Weights<'a> {
 /// weights between two of them share the even number between. With padding the space has an even
 /// number, the odd ones beside it being for spaces that something lower or higher follows.
 pub struct Ranks {
-    /// By ASCII character: its byte in a sort key, 0 if it is ignored. No other byte has one.
+    /// By ASCII character: its byte in a sort key. 0 if it has not one weight always: it is
+    /// ignored, or may begin a sequence. No other byte has one.
     pub ascii: [u8; 256],
     /// The weights that have a byte of their own, ascending.
     weights: SmallVec<[u16; 128]>,
@@ -230,29 +363,34 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    fn new(uca: &Uca, pads: bool) -> Ranks {
-        let mut weights = SmallVec::new();
-        for code in 0..128 {
+    fn new(uca: &Uca) -> Ranks {
+        let weights_of = |code| {
+            let mut weights = SmallVec::<[u16; 2]>::new();
             uca.weights(code, 0, |weight| weights.push(weight));
-        }
+            weights
+        };
+        let mut weights: SmallVec<[u16; 128]> = (0..128).flat_map(weights_of).collect();
         weights.sort_unstable();
         weights.dedup();
-        let mut space = None;
-        if pads {
-            uca.weights(0x20, 0, |weight| space = Some(weight));
-        }
         let mut ranks = Ranks {
             ascii: [0; 256],
             weights,
-            space,
+            space: match uca.base.version {
+                Version::V400 | Version::V520 => weights_of(0x20).first().copied(),
+                Version::V900 => None,
+            },
             end: 0,
         };
-        ranks.end = space.map_or(0, |weight| ranks.byte(weight).0);
-        let mut ascii = [0; 256];
-        for (code, rank) in (0..128).zip(&mut ascii) {
-            uca.weights(code, 0, |weight| *rank = ranks.byte(weight).0);
+        ranks.end = ranks.space.map_or(0, |weight| ranks.byte(weight).0);
+        let tailoring = uca.tailoring.as_ref();
+        for code in 0..128 {
+            let begins_sequence = tailoring.is_some_and(|t| t.begins_sequence(code));
+            if let [weight] = weights_of(code)[..]
+                && !begins_sequence
+            {
+                ranks.ascii[code as usize] = ranks.byte(weight).0;
+            }
         }
-        ranks.ascii = ascii;
         ranks
     }
 

@@ -87,9 +87,19 @@ impl Table {
 }
 
 /// Reads LEB128 numbers.
-struct Numbers<'a>(&'a [u8]);
+pub struct Numbers<'a>(pub &'a [u8]);
 
-impl Numbers<'_> {
+impl<'a> Numbers<'a> {
+    /// A number that is there: the files are part of the program.
+    pub fn count(&mut self) -> u64 {
+        self.next().expect("the file goes on")
+    }
+    /// So many bytes as they are.
+    pub fn bytes(&mut self, length: usize) -> &'a [u8] {
+        let (bytes, rest) = self.0.split_at(length);
+        self.0 = rest;
+        bytes
+    }
     fn next(&mut self) -> Option<u64> {
         let (mut value, mut shift) = (0, 0);
         loop {
@@ -102,7 +112,8 @@ impl Numbers<'_> {
             }
         }
     }
-    fn next_signed(&mut self) -> i64 {
+    /// A zigzag number.
+    pub fn next_signed(&mut self) -> i64 {
         let value = self.next().unwrap_or(0);
         (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
     }
@@ -116,6 +127,8 @@ macro_rules! table {
 }
 
 table!(GENERAL, "utf8mb4_general_ci.weights");
+table!(GENERAL_500, "utf8mb3_general_mysql500_ci.weights");
+table!(TOLOWER, "utf8mb3_tolower_ci.weights");
 table!(ASCII_GENERAL, "ascii_general_ci.weights");
 table!(LATIN1_BIN, "latin1_bin.weights");
 table!(LATIN1_DANISH, "latin1_danish_ci.weights");

@@ -379,46 +379,12 @@ fn case(args: &Args<'_>, context: &mut EvalContext<'_>, upper: bool) -> Result<V
     let Some(text) = args.string(0, context)? else {
         return Ok(Value::Null);
     };
-    if args.collation().is_binary() {
-        return Ok(bytes(text.into_owned()));
-    }
-    if text.is_ascii() {
-        return Ok(bytes(if upper {
-            text.to_ascii_uppercase()
-        } else {
-            text.to_ascii_lowercase()
-        }));
-    }
-    let charset = args.collation().charset();
-    let mut out = String::with_capacity(text.len());
-    for c in String::from_utf8_lossy(&text).chars() {
-        let own = if upper {
-            charset.upper(c)
-        } else {
-            charset.lower(c)
-        };
-        if let Some(own) = own {
-            out.push(own);
-            continue;
-        }
-        // Only changes of one character to one: ß has no capital.
-        if upper {
-            let mut changed = c.to_uppercase();
-            out.push(if changed.len() == 1 {
-                changed.next().unwrap_or(c)
-            } else {
-                c
-            });
-        } else {
-            let mut changed = c.to_lowercase();
-            out.push(if changed.len() == 1 {
-                changed.next().unwrap_or(c)
-            } else {
-                c
-            });
-        }
-    }
-    Ok(bytes(out.into_bytes()))
+    let collation = args.collation();
+    Ok(bytes(if upper {
+        collation.upper(&text)
+    } else {
+        collation.lower(&text)
+    }))
 }
 
 /// The characters from position `from` (0 is the first), at most `count`.
