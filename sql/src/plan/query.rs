@@ -535,14 +535,18 @@ impl Planner<'_> {
         Ok((output, metas))
     }
 
-    /// The name of a column of information_schema, whose tables are views for MySQL: it is theirs,
-    /// however the statement spells it.
+    /// The name of a column of information_schema: most of its tables are views for MySQL, and the
+    /// name is theirs, however the statement spells it.
     fn column_of_view(&mut self, expr: &Expr) -> Option<String> {
         let names = self.names();
         let at = names.at_of(expr)?;
-        let is_system = names.called(at)?.database == "information_schema";
+        let At::Table(table, _) = at else {
+            return None;
+        };
+        let table = names.tables[table].table.as_ref()?;
+        let is_view = table.database == "information_schema" && !is_filled(&table.name);
         let name = names.name_of(at).map(|(name, _)| name.to_string());
-        name.filter(|_| is_system)
+        name.filter(|_| is_view)
     }
 
     /// Refuses what may follow `*` elsewhere.
@@ -920,4 +924,20 @@ fn has_unknown(expr: &Expr) -> bool {
     let mut unknown = matches!(expr, Expr::Parameter { .. } | Expr::UserVariable { .. });
     visit_operands(expr, &mut |operand| unknown |= has_unknown(operand));
     unknown
+}
+
+/// Whether a table of information_schema is no view in MySQL (or is not MySQL's).
+fn is_filled(name: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "COLLATIONS",
+        "COLUMN_PRIVILEGES",
+        "ENGINES",
+        "PLUGINS",
+        "PROCESSLIST",
+        "SCHEMA_PRIVILEGES",
+        "TABLE_PRIVILEGES",
+        "USER_PRIVILEGES",
+    ];
+    const OTHERS: [&str; 5] = ["COHORT_", "GLOBAL_", "SESSION_", "SYSTEM_", "THREAD_POOL_"];
+    NAMES.contains(&name) || OTHERS.iter().any(|others| name.starts_with(others))
 }

@@ -1,4 +1,5 @@
-//! Capital and small letters: UPPER and LOWER. One character becomes one: ß has no capital.
+//! Capital and small letters: UPPER and LOWER. One character becomes one: ß has no capital, and İ
+//! becomes i. The letters are those of the Unicode of today.
 
 use super::Collation;
 
@@ -22,7 +23,7 @@ impl Collation {
         let of = |c| {
             let own = match c {
                 'I' if self.has_turkish_case() => Some('ı'),
-                'İ' if self.has_turkish_case() => Some('i'),
+                'İ' => Some('i'),
                 _ => self.charset().lower(c),
             };
             own.unwrap_or_else(|| single(c.to_lowercase()).unwrap_or(c))
@@ -46,7 +47,7 @@ impl Collation {
         changed.into_bytes()
     }
 
-    /// Whether i and İ are a letter, and ı and I. Of the Turkish collations only the older ones
+    /// Whether the capital of i is İ, and I that of ı. Of the Turkish collations only the older ones
     /// have it so; utf8mb4_tr_0900_ai_ci does not.
     fn has_turkish_case(self) -> bool {
         matches!(
@@ -78,6 +79,6 @@ mod tests {
         assert_eq!(lower(turkish, "IİA"), "ıia".as_bytes());
         let plain = Collation::Utf8mb4Tr0900AiCi;
         assert_eq!(upper(plain, "iıaß"), "IIAß".as_bytes());
-        assert_eq!(lower(plain, "Ia"), b"ia");
+        assert_eq!(lower(plain, "Iİa"), b"iia");
     }
 }

@@ -40,6 +40,26 @@ impl Collation {
         a == b || self.compare(a, b).is_eq()
     }
 
+    /// Whether `text` begins with something that is `beginning` for the collation: at each level
+    /// its weights begin the text's. So "aß" begins with "as", and in Czech "ch" not with "c".
+    #[must_use]
+    pub fn begins(self, text: &[u8], beginning: &[u8]) -> bool {
+        match self.facts().order {
+            Order::Uca(uca, levels) => uca.begins(text, beginning, levels),
+            Order::Table(table) => {
+                let mut rest = text;
+                characters(beginning).all(|wanted| {
+                    let Some((code, length)) = next_char(rest) else {
+                        return false;
+                    };
+                    rest = &rest[length..];
+                    table_weight(table, code) == table_weight(table, wanted)
+                })
+            }
+            Order::CodePoints | Order::Bytes => text.starts_with(beginning),
+        }
+    }
+
     /// Appends a key that compares, byte by byte, as the strings do, and equals the key of every
     /// equal string (so it also serves for hashing); it shows its own end, so that more may
     /// follow. The form is described in `sort_key.rs`.
@@ -80,13 +100,7 @@ impl Collation {
         if self.is_binary() || text.is_ascii() {
             return text.len();
         }
-        let mut rest = text;
-        let mut count = 0;
-        while let Some((_, length)) = next_char(rest) {
-            rest = &rest[length..];
-            count += 1;
-        }
-        count
+        characters(text).count()
     }
 
     /// The byte position at which `count` characters end, at most the string's length.
@@ -106,6 +120,15 @@ impl Collation {
         }
         offset
     }
+}
+
+/// The code points of a string.
+fn characters(mut text: &[u8]) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let (code, length) = next_char(text)?;
+        text = &text[length..];
+        Some(code)
+    })
 }
 
 fn compare_bytes_padded(a: &[u8], b: &[u8]) -> Ordering {

@@ -278,6 +278,23 @@ impl Uca {
         }
     }
 
+    /// Whether the weights of `beginning` begin those of `text`, at each of the first `levels`
+    /// levels.
+    pub fn begins(&self, text: &[u8], beginning: &[u8], levels: usize) -> bool {
+        let ranks = &self.ranks().ascii;
+        if let (Some(x), Some(y)) = (text.first(), beginning.first()) {
+            let (x, y) = (ranks[usize::from(*x)], ranks[usize::from(*y)]);
+            if x != y && x != 0 && y != 0 {
+                return false;
+            }
+        }
+        (0..levels).all(|level| {
+            let mut weights = Weights::new(self, level, text);
+            let mut wanted = Weights::new(self, level, beginning);
+            std::iter::from_fn(|| wanted.next()).all(|weight| weights.next() == Some(weight))
+        })
+    }
+
     /// Whether two characters are the same at the first `levels` levels.
     pub fn same(&self, a: u32, b: u32, levels: usize) -> bool {
         let weights = |code, level| {

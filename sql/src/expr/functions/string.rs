@@ -640,20 +640,20 @@ fn locate(
     let Ok(from @ 1..) = usize::try_from(from) else {
         return Ok(Value::Int(0));
     };
-    let needle_count = collation.char_count(&needle);
-    let have = collation.char_count(&text);
-    if from - 1 > have {
+    if from - 1 > collation.char_count(&text) {
         return Ok(Value::Int(0));
     }
-    let mut at = collation.char_offset(&text, from - 1);
+    if needle.is_empty() {
+        return Ok(Value::Int(from as i64));
+    }
+    let mut rest = &text[collation.char_offset(&text, from - 1)..];
     let mut position = from;
-    while position - 1 + needle_count <= have {
-        let end = at + collation.char_offset(&text[at..], needle_count);
-        context.strive(end - at + 1)?;
-        if collation.equal(&text[at..end], &needle) {
+    while !rest.is_empty() {
+        context.strive(needle.len())?;
+        if collation.begins(rest, &needle) {
             return Ok(Value::Int(position as i64));
         }
-        at += collation.char_offset(&text[at..], 1);
+        rest = &rest[collation.char_offset(rest, 1)..];
         position += 1;
     }
     Ok(Value::Int(0))
