@@ -3,7 +3,10 @@
 //! Texts are UTF-8 wherever they are values; only what is stored, sent or looked at as bytes is in
 //! the bytes of its character set.
 
-use super::Collation;
+use super::{
+    Collation,
+    bytes::{self, ByteTable},
+};
 use std::{borrow::Cow, sync::LazyLock};
 
 /// What is known of a character set.
@@ -62,64 +65,53 @@ charsets! {
     /// UTF-8 of the characters up to U+FFFF.
     Utf8mb3 "utf8mb3" "UTF-8 Unicode" Encoding::Utf8(0xFFFF), Utf8mb3GeneralCi Utf8mb3Bin;
     /// Windows' code page 1252.
-    Latin1 "latin1" "cp1252 West European" Encoding::Bytes(&LATIN1), Latin1SwedishCi Latin1Bin;
+    Latin1 "latin1" "cp1252 West European" Encoding::Bytes(&bytes::LATIN1), Latin1SwedishCi Latin1Bin;
     /// ASCII.
-    Ascii "ascii" "US ASCII" Encoding::Bytes(&ASCII), AsciiGeneralCi AsciiBin;
+    Ascii "ascii" "US ASCII" Encoding::Bytes(&bytes::ASCII), AsciiGeneralCi AsciiBin;
+    /// Armenian.
+    Armscii8 "armscii8" "ARMSCII-8 Armenian" Encoding::Bytes(&bytes::ARMSCII8), Armscii8GeneralCi Armscii8Bin;
+    /// Windows' code page 1250.
+    Cp1250 "cp1250" "Windows Central European" Encoding::Bytes(&bytes::CP1250), Cp1250GeneralCi Cp1250Bin;
+    /// Windows' code page 1251.
+    Cp1251 "cp1251" "Windows Cyrillic" Encoding::Bytes(&bytes::CP1251), Cp1251GeneralCi Cp1251Bin;
+    /// Windows' code page 1256.
+    Cp1256 "cp1256" "Windows Arabic" Encoding::Bytes(&bytes::CP1256), Cp1256GeneralCi Cp1256Bin;
+    /// Windows' code page 1257.
+    Cp1257 "cp1257" "Windows Baltic" Encoding::Bytes(&bytes::CP1257), Cp1257GeneralCi Cp1257Bin;
+    /// DOS' code page 850.
+    Cp850 "cp850" "DOS West European" Encoding::Bytes(&bytes::CP850), Cp850GeneralCi Cp850Bin;
+    /// DOS' code page 852.
+    Cp852 "cp852" "DOS Central European" Encoding::Bytes(&bytes::CP852), Cp852GeneralCi Cp852Bin;
+    /// DOS' code page 866.
+    Cp866 "cp866" "DOS Russian" Encoding::Bytes(&bytes::CP866), Cp866GeneralCi Cp866Bin;
+    /// DEC's Multinational Character Set.
+    Dec8 "dec8" "DEC West European" Encoding::Bytes(&bytes::DEC8), Dec8SwedishCi Dec8Bin;
+    /// Georgian.
+    Geostd8 "geostd8" "GEOSTD8 Georgian" Encoding::Bytes(&bytes::GEOSTD8), Geostd8GeneralCi Geostd8Bin;
+    /// ISO 8859-7.
+    Greek "greek" "ISO 8859-7 Greek" Encoding::Bytes(&bytes::GREEK), GreekGeneralCi GreekBin;
+    /// ISO 8859-8.
+    Hebrew "hebrew" "ISO 8859-8 Hebrew" Encoding::Bytes(&bytes::HEBREW), HebrewGeneralCi HebrewBin;
+    /// HP's Roman-8.
+    Hp8 "hp8" "HP West European" Encoding::Bytes(&bytes::HP8), Hp8EnglishCi Hp8Bin;
+    /// The Kamenický brothers' code of Czech and Slovak.
+    Keybcs2 "keybcs2" "DOS Kamenicky Czech-Slovak" Encoding::Bytes(&bytes::KEYBCS2), Keybcs2GeneralCi Keybcs2Bin;
+    /// KOI8-R.
+    Koi8r "koi8r" "KOI8-R Relcom Russian" Encoding::Bytes(&bytes::KOI8R), Koi8rGeneralCi Koi8rBin;
+    /// KOI8-U.
+    Koi8u "koi8u" "KOI8-U Ukrainian" Encoding::Bytes(&bytes::KOI8U), Koi8uGeneralCi Koi8uBin;
+    /// ISO 8859-2.
+    Latin2 "latin2" "ISO 8859-2 Central European" Encoding::Bytes(&bytes::LATIN2), Latin2GeneralCi Latin2Bin;
+    /// ISO 8859-9.
+    Latin5 "latin5" "ISO 8859-9 Turkish" Encoding::Bytes(&bytes::LATIN5), Latin5TurkishCi Latin5Bin;
+    /// ISO 8859-13.
+    Latin7 "latin7" "ISO 8859-13 Baltic" Encoding::Bytes(&bytes::LATIN7), Latin7GeneralCi Latin7Bin;
+    /// Macintosh's Central European.
+    Macce "macce" "Mac Central European" Encoding::Bytes(&bytes::MACCE), MacceGeneralCi MacceBin;
+    /// Macintosh's Roman.
+    Macroman "macroman" "Mac West European" Encoding::Bytes(&bytes::MACROMAN), MacromanGeneralCi MacromanBin;
     /// Bytes, which are no characters.
     Binary "binary" "Binary pseudo charset" Encoding::None, Binary Binary;
-}
-
-macro_rules! table {
-    ($name:ident, $file:literal) => {
-        static $name: LazyLock<ByteTable> =
-            LazyLock::new(|| ByteTable::unpack(include_bytes!($file)));
-    };
-}
-
-table!(LATIN1, "latin1.charset");
-table!(ASCII, "ascii.charset");
-
-/// The characters of a character set in which each is a byte; from a file that
-/// `generate_weights.py` makes.
-struct ByteTable {
-    characters: [Option<char>; 256],
-    upper: [u8; 256],
-    lower: [u8; 256],
-    /// Characters and their bytes, ascending.
-    bytes: Vec<(char, u8)>,
-}
-
-impl ByteTable {
-    fn unpack(file: &[u8; 1024]) -> ByteTable {
-        let mut table = ByteTable {
-            characters: [None; 256],
-            upper: [0; 256],
-            lower: [0; 256],
-            bytes: Vec::with_capacity(256),
-        };
-        for (byte, entry) in (0..=u8::MAX).zip(file.as_chunks::<4>().0) {
-            let [low, high, upper, lower] = *entry;
-            let code = u16::from_le_bytes([low, high]);
-            let i = usize::from(byte);
-            (table.upper[i], table.lower[i]) = (upper, lower);
-            table.characters[i] = char::from_u32(code.into()).filter(|_| code != 0xFFFF);
-            table.bytes.extend(table.characters[i].map(|c| (c, byte)));
-        }
-        table.bytes.sort_unstable();
-        table
-    }
-
-    fn byte(&self, c: char) -> Option<u8> {
-        if c.is_ascii() {
-            return Some(c as u8);
-        }
-        let found = self.bytes.binary_search_by_key(&c, |(c, _)| *c).ok()?;
-        Some(self.bytes[found].1)
-    }
-
-    fn character(&self, byte: u8) -> char {
-        self.characters[usize::from(byte)].unwrap_or(char::REPLACEMENT_CHARACTER)
-    }
 }
 
 impl Charset {
@@ -297,11 +289,26 @@ mod tests {
     #[test]
     fn bytes_come_back() {
         let all: Vec<u8> = (0..=u8::MAX).collect();
-        let text = Charset::Latin1.decode(&all).into_owned();
-        assert_eq!(Charset::Latin1.foreign_at(&text), None);
-        assert_eq!(Charset::Latin1.encode(&text)[..], all[..]);
         let half = Charset::Ascii.decode(&all[..128]).into_owned();
         assert_eq!(Charset::Ascii.encode(&half)[..], all[..128]);
+        for charset in [Charset::Latin1, Charset::Cp850, Charset::Koi8r] {
+            let text = charset.decode(&all).into_owned();
+            assert_eq!(charset.foreign_at(&text), None);
+            assert_eq!(charset.encode(&text)[..], all[..]);
+        }
+        // Some bytes are no characters, and some are the same ones.
+        for charset in Charset::ALL
+            .iter()
+            .filter(|charset| !charset.is_as_stored())
+        {
+            for byte in 0..=u8::MAX {
+                let text = charset.decode(&[byte]).into_owned();
+                let again = charset.decode(&charset.encode(&text)).into_owned();
+                let is_character = text != "\u{FFFD}".as_bytes();
+                assert_eq!(charset.foreign_at(&text).is_none(), is_character, "{byte}");
+                assert_eq!(again == text, is_character, "{charset:?} {byte}");
+            }
+        }
     }
 
     #[test]

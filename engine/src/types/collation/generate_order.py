@@ -11,6 +11,8 @@ import random
 import subprocess
 import sys
 
+from generate_weights import BYTE_COLLATIONS
+
 # fmt: off
 BASE = ["","a","A","á","b","B","z","Z","ä","Ä","ae","æ","ss","ß","s","t","0","1","9","10"," ","a ","a b","ab","_","-","~","!",".",",","'","é","e","E","f","o","ö","ø","oe","œ","n","ñ","ll","ch","ž","z z","Ω","ω","α","ж","Ж","я","א","ب","日","本","日本","かな","カナ","가","각","한글","😀","😁","€","$","½","²","2","\t","a\t","Å","å","i","ı","İ","I","ﬁ","fi","𝒜","㍿","ﷺ","\u0301","e\u0301","\u00ad","a\u00adb","\u200b","ǆ","dž","ĳ","ij","þ","th","ð","d","đ"]
 # Spaces, cases and accents in every place.
@@ -33,30 +35,29 @@ COLLATIONS = [
     "utf8mb3_general_ci",
     "utf8mb3_unicode_ci",
     "utf8mb3_unicode_520_ci",
-    "latin1_bin",
-    "latin1_danish_ci",
-    "latin1_general_ci",
-    "latin1_general_cs",
-    "latin1_german1_ci",
-    "latin1_spanish_ci",
-    "latin1_swedish_ci",
-    "ascii_bin",
-    "ascii_general_ci",
     "utf8mb3_general_mysql500_ci",
     "utf8mb3_tolower_ci",
 ]
 LANGUAGES = """SELECT collation_name FROM information_schema.collations
 WHERE character_set_name = 'utf8mb4' ORDER BY 1"""
+CHARACTERS = """WITH RECURSIVE n (i) AS (SELECT 128 UNION ALL SELECT i + 1 FROM n WHERE i < {last})
+SELECT HEX(CONVERT(CONVERT(UNHEX(HEX(i)) USING {charset}) USING utf8mb4)) FROM n WHERE i <= {last}"""
 # What there is for utf8mb4 only; those of utf8mb3 have the same orders.
 LEFT_OUT = ["utf8mb4_ja_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks", "utf8mb4_zh_0900_as_cs"]
 
-CODECS = {"latin1": "cp1252", "ascii": "ascii"}
+ASCII = [*map(chr, range(0x20, 0x7F))]
+PADDED = ["", *"a ab Ab aB AB b b\ta ba".split(" "), " a", "a b", "a-b", "a\tb", "a ", "a\t"]
 
-LETTERS = [*map(chr, range(0x20, 0x7f)), *(chr(c) + "a" for c in range(0xa0, 0x100))]
 
-
-def is_in(word, codec):
-    return word.encode(codec, "ignore").decode(codec) == word
+def letters_of(charset):
+    """The characters of a character set in which each is a byte, and some words."""
+    last = 127 if charset == "ascii" else 255
+    codes = (code for (code,) in ask(CHARACTERS.format(last=last, charset=charset)))
+    letters = [bytes.fromhex(code).decode() for code in codes]
+    if charset == "latin7":
+        # Its spaces are not the lowest; sorted, they count otherwise than compared.
+        return list(dict.fromkeys([*ASCII, *letters]))
+    return list(dict.fromkeys([*PADDED, *ASCII, *letters]))
 
 
 def ask(query):
@@ -75,13 +76,14 @@ def main():
     languages = [name for (name,) in ask(LANGUAGES) if name not in COLLATIONS + LEFT_OUT]
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "order.out"), "w", encoding="ascii") as file:
-        for collation in [*COLLATIONS, *languages]:
+        of_bytes = [f"{charset}_{name}" for charset in BYTE_COLLATIONS for name in BYTE_COLLATIONS[charset]]
+        for collation in [*COLLATIONS, *languages, "ascii_bin", *of_bytes]:
             charset = collation.split("_")[0]
             words = of_languages if collation in languages else everything
             if charset == "utf8mb3":
                 words = [word for word in everything if max(word, default="") <= "\uffff"]
-            elif charset in CODECS:
-                words = [word for word in dict.fromkeys([*everything, *LETTERS]) if is_in(word, CODECS[charset])]
+            elif charset in BYTE_COLLATIONS:
+                words = letters_of(charset)
             rows = ",".join(f"ROW({i}, x'{word.encode().hex()}')" for i, word in enumerate(words))
             text = f"CONVERT(CONVERT(column_1 USING utf8mb4) USING {charset}) COLLATE {collation}"
             query = (

@@ -13,7 +13,8 @@ For every code point it asks WEIGHT_STRING and keeps those that no formula gives
                  from one to the next (zigzag)
     weights      of the first code point, each as zigzag difference to the weight before
 
-Of character sets in which a character is a byte it writes a file `.charset`, too: for each byte
+Of character sets in which a character is a byte it writes a file `.charset`, too (these are in
+`bytes/`): for each byte
 its code point (little-endian; FFFF for none), and the bytes of its capital and its small letter.
 """
 import os
@@ -27,25 +28,39 @@ FROM n WHERE i NOT BETWEEN 0xD800 AND 0xDFFF"""
 
 BYTES = """WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {last}),
 c (i, c) AS (SELECT i, CONVERT(UNHEX(LPAD(HEX(i), 2, '0')) USING {charset}) FROM n)
-SELECT CONV(HEX(CONVERT(c USING utf32)), 16, 10), HEX(WEIGHT_STRING(c COLLATE {collation})) FROM c"""
+SELECT i, CONV(HEX(CONVERT(c USING utf32)), 16, 10), HEX(WEIGHT_STRING(c COLLATE {collation})) FROM c
+ORDER BY i DESC"""
 
 CASES = """WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 255),
 c (i, c) AS (SELECT i, CONVERT(UNHEX(LPAD(HEX(i), 2, '0')) USING {charset}) FROM n)
 SELECT i, CONV(HEX(CONVERT(c USING utf32)), 16, 10), CONV(HEX(UPPER(c)), 16, 10),
 CONV(HEX(LOWER(c)), 16, 10) FROM c ORDER BY i"""
 
-# Collations of the character sets in which a character is a byte.
+# Collations of the character sets in which a character is a byte, and the first 128 are ASCII's.
 BYTE_COLLATIONS = {
-    "ascii": ["ascii_general_ci"],
-    "latin1": [
-        "latin1_bin",
-        "latin1_danish_ci",
-        "latin1_general_ci",
-        "latin1_general_cs",
-        "latin1_german1_ci",
-        "latin1_spanish_ci",
-        "latin1_swedish_ci",
-    ],
+    "ascii": ["general_ci"],
+    "armscii8": ["general_ci", "bin"],
+    "cp1250": ["general_ci", "bin", "croatian_ci", "polish_ci"],
+    "cp1251": ["general_ci", "bin", "bulgarian_ci", "ukrainian_ci", "general_cs"],
+    "cp1256": ["general_ci", "bin"],
+    "cp1257": ["general_ci", "bin", "lithuanian_ci"],
+    "cp850": ["general_ci", "bin"],
+    "cp852": ["general_ci", "bin"],
+    "cp866": ["general_ci", "bin"],
+    "dec8": ["swedish_ci", "bin"],
+    "geostd8": ["general_ci", "bin"],
+    "greek": ["general_ci", "bin"],
+    "hebrew": ["general_ci", "bin"],
+    "hp8": ["english_ci", "bin"],
+    "keybcs2": ["general_ci", "bin"],
+    "koi8r": ["general_ci", "bin"],
+    "koi8u": ["general_ci", "bin"],
+    "latin1": ["swedish_ci", "bin", "danish_ci", "general_ci", "general_cs", "german1_ci", "spanish_ci"],
+    "latin2": ["general_ci", "bin", "croatian_ci", "hungarian_ci"],
+    "latin5": ["turkish_ci", "bin"],
+    "latin7": ["general_ci", "bin", "estonian_cs", "general_cs"],
+    "macce": ["general_ci", "bin"],
+    "macroman": ["general_ci", "bin"],
 }
 
 
@@ -58,8 +73,13 @@ def run(client, query):
 def ask_bytes(client, charset, collation):
     last = 127 if charset == "ascii" else 255
     query = BYTES.format(last=last, charset=charset, collation=collation)
-    lines = (line.split("\t") for line in run(client, query).splitlines())
-    return {int(code): [int(weight, 16)] for code, weight in lines}
+    weights = {}
+    # Of bytes with the same character the first one counts; those with none come out as `?`.
+    for line in run(client, query).splitlines():
+        byte, code, weight = line.split("\t")
+        if code != str(ord("?")) or byte == code:
+            weights[int(code)] = [int(weight, 16)]
+    return weights
 
 
 def ask_charset(client, charset):
@@ -69,6 +89,7 @@ def ask_charset(client, charset):
         byte, code, upper, lower = map(int, line.split("\t"))
         if code == ord("?") != byte:
             code, upper, lower = 0xFFFF, byte, byte
+        assert code == byte or byte >= 128, charset
         out += code.to_bytes(2, "little") + bytes([upper, lower])
     return bytes(out)
 
@@ -193,12 +214,13 @@ def main():
           for name in ["utf8mb3_general_mysql500_ci", "utf8mb3_tolower_ci"]),
     ]
     for charset, collations in BYTE_COLLATIONS.items():
-        with open(os.path.join(here, charset + ".charset"), "wb") as file:
+        with open(os.path.join(here, "bytes", charset + ".charset"), "wb") as file:
             file.write(ask_charset(client, charset))
-        for collation in collations:
+        for collation in (f"{charset}_{name}" for name in collations):
             tables.append((collation, ask_bytes(client, charset, collation), lambda code: [code]))
     for name, weights, formula in tables:
-        with open(os.path.join(here, name + ".weights"), "wb") as file:
+        folder = "bytes" if name.split("_")[0] in BYTE_COLLATIONS else ""
+        with open(os.path.join(here, folder, name + ".weights"), "wb") as file:
             file.write(encode(weights, formula))
 
 

@@ -3,6 +3,7 @@
 //! Strings are UTF-8 in byte slices; a byte that is not UTF-8 counts as U+FFFD. ASCII text, the
 //! usual case, is compared byte by byte without looking at the weight tables.
 
+mod bytes;
 mod case;
 mod charset;
 mod like;

@@ -1,13 +1,10 @@
 //! The collations there are: one row of facts each.
 
 use super::{
-    Charset,
+    Charset, bytes,
     order::Order,
     uca::{self, UCA_400, UCA_520, UCA_900},
-    weights::{
-        ASCII_GENERAL, GENERAL, GENERAL_500, LATIN1_BIN, LATIN1_DANISH, LATIN1_GENERAL,
-        LATIN1_GENERAL_CS, LATIN1_GERMAN1, LATIN1_SPANISH, LATIN1_SWEDISH, TOLOWER, Table,
-    },
+    weights::{GENERAL, GENERAL_500, TOLOWER, Table},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -77,15 +74,15 @@ collations! {
     Utf8mb3GeneralCi      33 "utf8mb3_general_ci"     Utf8mb3 Space 1 Order::Table(&GENERAL);
     Utf8mb3UnicodeCi     192 "utf8mb3_unicode_ci"     Utf8mb3 Space 8 Order::Uca(&UCA_400, 1);
     Utf8mb3Unicode520Ci  214 "utf8mb3_unicode_520_ci" Utf8mb3 Space 8 Order::Uca(&UCA_520, 1);
-    Latin1Bin             47 "latin1_bin"             Latin1  Space 1 Order::Table(&LATIN1_BIN);
-    Latin1DanishCi        15 "latin1_danish_ci"       Latin1  Space 1 Order::Table(&LATIN1_DANISH);
-    Latin1GeneralCi       48 "latin1_general_ci"      Latin1  Space 1 Order::Table(&LATIN1_GENERAL);
-    Latin1GeneralCs       49 "latin1_general_cs"      Latin1  Space 1 Order::Table(&LATIN1_GENERAL_CS);
-    Latin1German1Ci        5 "latin1_german1_ci"      Latin1  Space 1 Order::Table(&LATIN1_GERMAN1);
-    Latin1SpanishCi       94 "latin1_spanish_ci"      Latin1  Space 1 Order::Table(&LATIN1_SPANISH);
-    Latin1SwedishCi        8 "latin1_swedish_ci"      Latin1  Space 1 Order::Table(&LATIN1_SWEDISH);
+    Latin1Bin             47 "latin1_bin"             Latin1  Space 1 Order::Table(&bytes::LATIN1_BIN);
+    Latin1DanishCi        15 "latin1_danish_ci"       Latin1  Space 1 Order::Table(&bytes::LATIN1_DANISH_CI);
+    Latin1GeneralCi       48 "latin1_general_ci"      Latin1  Space 1 Order::Table(&bytes::LATIN1_GENERAL_CI);
+    Latin1GeneralCs       49 "latin1_general_cs"      Latin1  Space 1 Order::Table(&bytes::LATIN1_GENERAL_CS);
+    Latin1German1Ci        5 "latin1_german1_ci"      Latin1  Space 1 Order::Table(&bytes::LATIN1_GERMAN1_CI);
+    Latin1SpanishCi       94 "latin1_spanish_ci"      Latin1  Space 1 Order::Table(&bytes::LATIN1_SPANISH_CI);
+    Latin1SwedishCi        8 "latin1_swedish_ci"      Latin1  Space 1 Order::Table(&bytes::LATIN1_SWEDISH_CI);
     AsciiBin              65 "ascii_bin"              Ascii   Space 1 Order::CodePoints;
-    AsciiGeneralCi        11 "ascii_general_ci"       Ascii   Space 1 Order::Table(&ASCII_GENERAL);
+    AsciiGeneralCi        11 "ascii_general_ci"       Ascii   Space 1 Order::Table(&bytes::ASCII_GENERAL_CI);
     Utf8mb4Bg0900AiCi        318 "utf8mb4_bg_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::BG, 1);
     Utf8mb4Bg0900AsCs        319 "utf8mb4_bg_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::BG, 3);
     Utf8mb4Bs0900AiCi        316 "utf8mb4_bs_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::BS, 1);
@@ -188,6 +185,58 @@ collations! {
     Utf8mb3VietnameseCi      215 "utf8mb3_vietnamese_ci"       Utf8mb3 Space 8 Order::Uca(&uca::VIETNAMESE, 1);
     Utf8mb3TolowerCi          76 "utf8mb3_tolower_ci"          Utf8mb3 Space 1 Order::Table(&TOLOWER);
     Utf8mb3GeneralMysql500Ci 223 "utf8mb3_general_mysql500_ci" Utf8mb3 Space 1 Order::Table(&GENERAL_500);
+    Armscii8GeneralCi         32 "armscii8_general_ci"         Armscii8 Space 1 Order::Table(&bytes::ARMSCII8_GENERAL_CI);
+    Armscii8Bin               64 "armscii8_bin"                Armscii8 Space 1 Order::Table(&bytes::ARMSCII8_BIN);
+    Cp1250GeneralCi           26 "cp1250_general_ci"           Cp1250  Space 1 Order::Table(&bytes::CP1250_GENERAL_CI);
+    Cp1250Bin                 66 "cp1250_bin"                  Cp1250  Space 1 Order::Table(&bytes::CP1250_BIN);
+    Cp1250CroatianCi          44 "cp1250_croatian_ci"          Cp1250  Space 1 Order::Table(&bytes::CP1250_CROATIAN_CI);
+    Cp1250PolishCi            99 "cp1250_polish_ci"            Cp1250  Space 1 Order::Table(&bytes::CP1250_POLISH_CI);
+    Cp1251GeneralCi           51 "cp1251_general_ci"           Cp1251  Space 1 Order::Table(&bytes::CP1251_GENERAL_CI);
+    Cp1251Bin                 50 "cp1251_bin"                  Cp1251  Space 1 Order::Table(&bytes::CP1251_BIN);
+    Cp1251BulgarianCi         14 "cp1251_bulgarian_ci"         Cp1251  Space 1 Order::Table(&bytes::CP1251_BULGARIAN_CI);
+    Cp1251UkrainianCi         23 "cp1251_ukrainian_ci"         Cp1251  Space 1 Order::Table(&bytes::CP1251_UKRAINIAN_CI);
+    Cp1251GeneralCs           52 "cp1251_general_cs"           Cp1251  Space 1 Order::Table(&bytes::CP1251_GENERAL_CS);
+    Cp1256GeneralCi           57 "cp1256_general_ci"           Cp1256  Space 1 Order::Table(&bytes::CP1256_GENERAL_CI);
+    Cp1256Bin                 67 "cp1256_bin"                  Cp1256  Space 1 Order::Table(&bytes::CP1256_BIN);
+    Cp1257GeneralCi           59 "cp1257_general_ci"           Cp1257  Space 1 Order::Table(&bytes::CP1257_GENERAL_CI);
+    Cp1257Bin                 58 "cp1257_bin"                  Cp1257  Space 1 Order::Table(&bytes::CP1257_BIN);
+    Cp1257LithuanianCi        29 "cp1257_lithuanian_ci"        Cp1257  Space 1 Order::Table(&bytes::CP1257_LITHUANIAN_CI);
+    Cp850GeneralCi             4 "cp850_general_ci"            Cp850   Space 1 Order::Table(&bytes::CP850_GENERAL_CI);
+    Cp850Bin                  80 "cp850_bin"                   Cp850   Space 1 Order::Table(&bytes::CP850_BIN);
+    Cp852GeneralCi            40 "cp852_general_ci"            Cp852   Space 1 Order::Table(&bytes::CP852_GENERAL_CI);
+    Cp852Bin                  81 "cp852_bin"                   Cp852   Space 1 Order::Table(&bytes::CP852_BIN);
+    Cp866GeneralCi            36 "cp866_general_ci"            Cp866   Space 1 Order::Table(&bytes::CP866_GENERAL_CI);
+    Cp866Bin                  68 "cp866_bin"                   Cp866   Space 1 Order::Table(&bytes::CP866_BIN);
+    Dec8SwedishCi              3 "dec8_swedish_ci"             Dec8    Space 1 Order::Table(&bytes::DEC8_SWEDISH_CI);
+    Dec8Bin                   69 "dec8_bin"                    Dec8    Space 1 Order::Table(&bytes::DEC8_BIN);
+    Geostd8GeneralCi          92 "geostd8_general_ci"          Geostd8 Space 1 Order::Table(&bytes::GEOSTD8_GENERAL_CI);
+    Geostd8Bin                93 "geostd8_bin"                 Geostd8 Space 1 Order::Table(&bytes::GEOSTD8_BIN);
+    GreekGeneralCi            25 "greek_general_ci"            Greek   Space 1 Order::Table(&bytes::GREEK_GENERAL_CI);
+    GreekBin                  70 "greek_bin"                   Greek   Space 1 Order::Table(&bytes::GREEK_BIN);
+    HebrewGeneralCi           16 "hebrew_general_ci"           Hebrew  Space 1 Order::Table(&bytes::HEBREW_GENERAL_CI);
+    HebrewBin                 71 "hebrew_bin"                  Hebrew  Space 1 Order::Table(&bytes::HEBREW_BIN);
+    Hp8EnglishCi               6 "hp8_english_ci"              Hp8     Space 1 Order::Table(&bytes::HP8_ENGLISH_CI);
+    Hp8Bin                    72 "hp8_bin"                     Hp8     Space 1 Order::Table(&bytes::HP8_BIN);
+    Keybcs2GeneralCi          37 "keybcs2_general_ci"          Keybcs2 Space 1 Order::Table(&bytes::KEYBCS2_GENERAL_CI);
+    Keybcs2Bin                73 "keybcs2_bin"                 Keybcs2 Space 1 Order::Table(&bytes::KEYBCS2_BIN);
+    Koi8rGeneralCi             7 "koi8r_general_ci"            Koi8r   Space 1 Order::Table(&bytes::KOI8R_GENERAL_CI);
+    Koi8rBin                  74 "koi8r_bin"                   Koi8r   Space 1 Order::Table(&bytes::KOI8R_BIN);
+    Koi8uGeneralCi            22 "koi8u_general_ci"            Koi8u   Space 1 Order::Table(&bytes::KOI8U_GENERAL_CI);
+    Koi8uBin                  75 "koi8u_bin"                   Koi8u   Space 1 Order::Table(&bytes::KOI8U_BIN);
+    Latin2GeneralCi            9 "latin2_general_ci"           Latin2  Space 1 Order::Table(&bytes::LATIN2_GENERAL_CI);
+    Latin2Bin                 77 "latin2_bin"                  Latin2  Space 1 Order::Table(&bytes::LATIN2_BIN);
+    Latin2CroatianCi          27 "latin2_croatian_ci"          Latin2  Space 1 Order::Table(&bytes::LATIN2_CROATIAN_CI);
+    Latin2HungarianCi         21 "latin2_hungarian_ci"         Latin2  Space 1 Order::Table(&bytes::LATIN2_HUNGARIAN_CI);
+    Latin5TurkishCi           30 "latin5_turkish_ci"           Latin5  Space 1 Order::Table(&bytes::LATIN5_TURKISH_CI);
+    Latin5Bin                 78 "latin5_bin"                  Latin5  Space 1 Order::Table(&bytes::LATIN5_BIN);
+    Latin7GeneralCi           41 "latin7_general_ci"           Latin7  Space 1 Order::Table(&bytes::LATIN7_GENERAL_CI);
+    Latin7Bin                 79 "latin7_bin"                  Latin7  Space 1 Order::Table(&bytes::LATIN7_BIN);
+    Latin7EstonianCs          20 "latin7_estonian_cs"          Latin7  Space 1 Order::Table(&bytes::LATIN7_ESTONIAN_CS);
+    Latin7GeneralCs           42 "latin7_general_cs"           Latin7  Space 1 Order::Table(&bytes::LATIN7_GENERAL_CS);
+    MacceGeneralCi            38 "macce_general_ci"            Macce   Space 1 Order::Table(&bytes::MACCE_GENERAL_CI);
+    MacceBin                  43 "macce_bin"                   Macce   Space 1 Order::Table(&bytes::MACCE_BIN);
+    MacromanGeneralCi         39 "macroman_general_ci"         Macroman Space 1 Order::Table(&bytes::MACROMAN_GENERAL_CI);
+    MacromanBin               53 "macroman_bin"                Macroman Space 1 Order::Table(&bytes::MACROMAN_BIN);
     Binary                63 "binary"                 Binary  None  1 Order::Bytes;
 }
 

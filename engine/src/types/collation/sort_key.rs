@@ -18,7 +18,8 @@
 //! tables (general_ci) and code points with padding (utf8mb4_bin)
 //!              The weights (code points), without trailing spaces, in UTF-8, with ASCII moved:
 //!              below space +1, above space +3. A run of spaces is written as bytes 21 if it is
-//!              followed by something below a space, else as bytes 23. Terminator 22.
+//!              followed by something below a space, else as bytes 23. Terminator 22. (Where the
+//!              weight of a space is not 20, these are 1, 2 and 3 more than it.)
 //! 0900_bin     UTF-8, each byte +1. Terminator 00.
 //! binary       The bytes, with 00 as 00 FF. Terminator 00 00.
 //! ```
@@ -29,14 +30,19 @@
 
 use super::{
     Collation,
+    names::LazyTable,
     order::{Order, table_weight},
     uca::Uca,
     weights::next_char,
 };
 
-const SPACES_THEN_LOWER: u8 = 0x21;
+/// The terminator of keys that pad with spaces of the weight 20.
 const PADDED_END: u8 = 0x22;
-const SPACES_THEN_HIGHER: u8 = 0x23;
+
+/// The terminator of a table's keys. No table gives the space a weight of more than a byte.
+fn table_end(table: &LazyTable) -> u8 {
+    table_weight(table, b' '.into()) as u8 + 2
+}
 
 /// Appends what the sort keys of all strings that begin with `text` begin with, and of those that
 /// LIKE takes for such (for PAD SPACE collations, if `text` does not end in a space).
@@ -53,8 +59,11 @@ fn push_text(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     match collation.facts().order {
         Order::Uca(uca, _) => push_uca(uca, text, out),
-        Order::Table(table) => push_padded(text, |code| table_weight(table, code), out),
-        Order::CodePoints if collation.pads() => push_padded(text, |code| code, out),
+        Order::Table(table) => {
+            let weight = |code| table_weight(table, code);
+            push_padded(text, table_end(table), weight, out);
+        }
+        Order::CodePoints if collation.pads() => push_padded(text, PADDED_END, |code| code, out),
         Order::CodePoints => {
             out.extend(text.iter().map(|byte| byte.saturating_add(1)));
         }
@@ -105,7 +114,8 @@ pub(super) fn push(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
             }
         }
         Order::CodePoints if !collation.pads() => out.push(0),
-        Order::Table(_) | Order::CodePoints => out.push(PADDED_END),
+        Order::CodePoints => out.push(PADDED_END),
+        Order::Table(table) => out.push(table_end(table)),
         Order::Bytes => out.extend_from_slice(&[0, 0]),
     }
 }
@@ -188,28 +198,25 @@ impl UcaKey<'_> {
     }
 }
 
-fn push_padded(text: &[u8], weight: impl Fn(u32) -> u32, out: &mut Vec<u8>) {
+fn push_padded(text: &[u8], end: u8, weight: impl Fn(u32) -> u32, out: &mut Vec<u8>) {
+    let space = u32::from(end - 2);
     let mut rest = trim_spaces(text);
     let mut spaces = 0;
     while let Some((code, length)) = next_char(rest) {
         rest = &rest[length..];
         let weight = weight(code);
-        if weight == 0x20 {
+        if weight == space {
             spaces += 1;
             continue;
         }
         if spaces > 0 {
-            let byte = if weight < 0x20 {
-                SPACES_THEN_LOWER
-            } else {
-                SPACES_THEN_HIGHER
-            };
+            let byte = if weight < space { end - 1 } else { end + 1 };
             out.extend(std::iter::repeat_n(byte, spaces));
             spaces = 0;
         }
         match weight {
-            0..0x20 => out.push(weight as u8 + 1),
-            0x20..0x80 => out.push(weight as u8 + 3),
+            _ if weight < space => out.push(weight as u8 + 1),
+            ..0x80 => out.push(weight as u8 + 3),
             _ => push_number(weight, out),
         }
     }
@@ -246,8 +253,12 @@ pub(super) fn length(collation: Collation, key: &[u8], mask: u8) -> Option<usize
             }
             Some(i)
         }
-        Order::CodePoints | Order::Table(_) => {
-            let end = if collation.pads() { PADDED_END } else { 0 };
+        order @ (Order::CodePoints | Order::Table(_)) => {
+            let end = match order {
+                Order::Table(table) => table_end(table),
+                _ if collation.pads() => PADDED_END,
+                _ => 0,
+            };
             loop {
                 if at(i)? == end {
                     return Some(i + 1);

@@ -129,14 +129,6 @@ macro_rules! table {
 table!(GENERAL, "utf8mb4_general_ci.weights");
 table!(GENERAL_500, "utf8mb3_general_mysql500_ci.weights");
 table!(TOLOWER, "utf8mb3_tolower_ci.weights");
-table!(ASCII_GENERAL, "ascii_general_ci.weights");
-table!(LATIN1_BIN, "latin1_bin.weights");
-table!(LATIN1_DANISH, "latin1_danish_ci.weights");
-table!(LATIN1_GENERAL, "latin1_general_ci.weights");
-table!(LATIN1_GENERAL_CS, "latin1_general_cs.weights");
-table!(LATIN1_GERMAN1, "latin1_german1_ci.weights");
-table!(LATIN1_SPANISH, "latin1_spanish_ci.weights");
-table!(LATIN1_SWEDISH, "latin1_swedish_ci.weights");
 
 /// The first code point of valid UTF-8, and how many bytes it has; a byte that begins none
 /// counts as U+FFFD. `None` at the end.
