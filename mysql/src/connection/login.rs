@@ -52,6 +52,11 @@ pub(super) struct Request {
     pub attributes: Attributes,
 }
 
+/// The collation that a client names, if it is one of a character set that clients can have.
+pub(super) fn client_collation(id: u16) -> Option<Collation> {
+    Collation::from_id(id).filter(|collation| collation.charset().is_for_clients())
+}
+
 impl From<&Response<'_>> for Request {
     fn from(response: &Response<'_>) -> Request {
         Request {
@@ -60,7 +65,7 @@ impl From<&Response<'_>> for Request {
             plugin: response.plugin.to_vec(),
             proof: response.proof.to_vec(),
             capabilities: response.capabilities,
-            collation: Collation::from_id(response.collation),
+            collation: client_collation(response.collation),
             attributes: Attributes::new(&response.attributes),
         }
     }

@@ -407,7 +407,7 @@ impl<S: Handler> Commands<S> {
 const DEFAULT: Collation = Collation::Utf8mb40900AiCi;
 
 fn dialect(login: &handshake::Login<'_>) -> Dialect {
-    let collation = Collation::from_id(login.collation).unwrap_or(DEFAULT);
+    let collation = login::client_collation(login.collation).unwrap_or(DEFAULT);
     Dialect {
         capabilities: login.capabilities,
         // Who speaks binary gets each text in its own character set, as after SET NAMES.

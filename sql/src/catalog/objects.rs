@@ -305,7 +305,10 @@ fn lengths(column: &Column) -> Option<(u64, u64)> {
         ColumnType::VarChar(n) => (u64::from(n), u64::from(n) * char_bytes),
         ColumnType::Text(bytes) => {
             let max = (1_u64 << (8 * u32::from(bytes))) - 1;
-            (max, max)
+            (
+                max / u64::from(column.collation.charset().min_char_bytes()),
+                max,
+            )
         }
         ColumnType::Enum(_) | ColumnType::Set(_) => {
             let bytes = u64::from(column.max_bytes());

@@ -703,10 +703,8 @@ impl Target<'_, '_> {
             ColumnType::VarChar(length) if bytes.len() > length as usize => {
                 self.column.collation.char_offset(&bytes, length as usize)
             }
-            // A byte each.
             ColumnType::Text(_) if !charset.is_as_stored() => {
-                let max = self.column.max_bytes() as usize;
-                self.column.collation.char_offset(&bytes, max)
+                charset.fitting(&bytes, self.column.max_bytes() as usize)
             }
             ColumnType::Text(_) => self.whole_chars(&bytes),
             _ => bytes.len(),

@@ -509,7 +509,12 @@ fn takes_all(a: &ExprType, b: &ExprType) -> bool {
     if !one.is_unicode() && other != Charset::Ascii {
         return false;
     }
-    let is_larger = one.includes(other);
+    // Of two of Unicode's character sets it is not said which is to be converted, but if one is
+    // utf8mb4, or utf32 with another order than that of code points: that comes first.
+    let is_utf32 =
+        |ty: &ExprType| ty.collation.charset() == Charset::Utf32 && !ty.collation.is_by_code();
+    let is_larger = is_utf32(a)
+        || !is_utf32(b) && (one == Charset::Utf8mb4 || one.includes(other) && !other.is_unicode());
     let is_explicit = a.coercibility == coercibility::EXPLICIT;
     a.coercibility < b.coercibility || a.coercibility == b.coercibility && is_larger && !is_explicit
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, coercibility, common_type, infer, resolve::check_explicit},
+    expr::{Expr, ExprType, coercibility, common_type, infer, resolve::check_mixable},
     output::ColumnMeta,
     parse::{key_name, key_position},
 };
@@ -321,7 +321,7 @@ fn union_types(blocks: &[Block]) -> Result<Vec<ExprType>, SqlError> {
             let both = [*ty, infer(&output.expr)];
             *ty = common_type(&both).computed();
             if ty.is_string() && ty.coercibility == coercibility::NONE {
-                check_explicit(&both, "UNION")?;
+                check_mixable(&both, "UNION")?;
                 return Err(SqlError::illegal_mix_for_operation("UNION"));
             }
         }

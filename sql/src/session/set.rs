@@ -273,13 +273,15 @@ impl Session {
         by_database: bool,
     ) -> Result<(), SqlError> {
         let name = charset.unwrap_or("utf8mb4");
-        let charset = variables::character_set(name)?;
-        if let Some(warning) = NamedCharset::find(name)
-            .ok()
-            .and_then(NamedCharset::warning)
-        {
+        let named = NamedCharset::find(name)?;
+        if !named.charset.is_for_clients() {
+            let variable = "character_set_client";
+            return Err(SqlError::wrong_value_for_variable(variable, name));
+        }
+        if let Some(warning) = named.warning() {
             self.state.warnings.warn(warning);
         }
+        let charset = named.charset.name();
         let collation = match collation {
             Some(name) => {
                 let collation = collations::find(name)?;

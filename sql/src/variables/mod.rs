@@ -8,8 +8,6 @@ mod table;
 mod time_zone;
 mod value;
 
-pub(crate) use value::character_set;
-
 use crate::{
     error::SqlError,
     expr::{SqlMode, TimeZone, functions::CipherMode},

@@ -37,10 +37,12 @@ pub(super) fn convert(
         Kind::NullText | Kind::NullCharacterSet if value.is_null() => Value::Null,
         Kind::Text | Kind::NullText => Value::Bytes(string(variable, value)?.into()),
         Kind::CharacterSet | Kind::NullCharacterSet => {
-            let name = string(variable, value)?;
-            let plain = Value::Bytes(character_set(&name)?.into());
-            let named = NamedCharset::find(&name).ok();
-            return Ok((plain, named.and_then(NamedCharset::warning)));
+            let named = NamedCharset::find(&string(variable, value)?)?;
+            if variable.name == "character_set_client" && !named.charset.is_for_clients() {
+                return Err(refused());
+            }
+            let plain = Value::Bytes(named.charset.name().into());
+            return Ok((plain, named.warning()));
         }
         Kind::Collation => {
             let collation = collation(variable, value)?;
@@ -58,11 +60,6 @@ pub(super) fn convert(
         Kind::TimeZone => Value::Bytes(time_zone::parse(&string(variable, value)?)?.0.into()),
     };
     Ok((plain, None))
-}
-
-/// The character set of this name.
-pub(crate) fn character_set(name: &str) -> Result<&'static str, SqlError> {
-    NamedCharset::find(name).map(|named| named.charset.name())
 }
 
 fn collation(variable: &Variable, value: &Value) -> Result<Collation, SqlError> {

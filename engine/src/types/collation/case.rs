@@ -52,7 +52,11 @@ impl Collation {
     fn has_turkish_case(self) -> bool {
         matches!(
             self,
-            Collation::Utf8mb4TurkishCi | Collation::Utf8mb3TurkishCi
+            Collation::Utf8mb4TurkishCi
+                | Collation::Utf8mb3TurkishCi
+                | Collation::Ucs2TurkishCi
+                | Collation::Utf16TurkishCi
+                | Collation::Utf32TurkishCi
         )
     }
 }

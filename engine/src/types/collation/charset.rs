@@ -6,6 +6,8 @@
 use super::{
     Collation,
     bytes::{self, ByteTable},
+    weights::next_char,
+    wide::Wide,
 };
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -22,6 +24,8 @@ struct Facts {
 enum Encoding {
     /// UTF-8 of code points up to this one.
     Utf8(u32),
+    /// In whole units of two or four bytes.
+    Wide(Wide),
     /// A byte each.
     Bytes(&'static LazyLock<ByteTable>),
     /// The bytes are no characters.
@@ -110,6 +114,14 @@ charsets! {
     Macce "macce" "Mac Central European" Encoding::Bytes(&bytes::MACCE), MacceGeneralCi MacceBin;
     /// Macintosh's Roman.
     Macroman "macroman" "Mac West European" Encoding::Bytes(&bytes::MACROMAN), MacromanGeneralCi MacromanBin;
+    /// UTF-16 of the characters up to U+FFFF.
+    Ucs2 "ucs2" "UCS-2 Unicode" Encoding::Wide(Wide::Ucs2), Ucs2GeneralCi Ucs2Bin;
+    /// UTF-16.
+    Utf16 "utf16" "UTF-16 Unicode" Encoding::Wide(Wide::Utf16), Utf16GeneralCi Utf16Bin;
+    /// UTF-16, the lower byte first.
+    Utf16le "utf16le" "UTF-16LE Unicode" Encoding::Wide(Wide::Utf16le), Utf16leGeneralCi Utf16leBin;
+    /// UTF-32.
+    Utf32 "utf32" "UTF-32 Unicode" Encoding::Wide(Wide::Utf32), Utf32GeneralCi Utf32Bin;
     /// Bytes, which are no characters.
     Binary "binary" "Binary pseudo charset" Encoding::None, Binary Binary;
 }
@@ -147,7 +159,33 @@ impl Charset {
         match self.facts().encoding {
             Encoding::Utf8(0x1_0000..) => 4,
             Encoding::Utf8(_) => 3,
+            Encoding::Wide(Wide::Ucs2) => 2,
+            Encoding::Wide(_) => 4,
             Encoding::Bytes(_) | Encoding::None => 1,
+        }
+    }
+
+    /// The fewest bytes a character takes.
+    #[must_use]
+    pub fn min_char_bytes(self) -> u32 {
+        match &self.facts().encoding {
+            Encoding::Wide(wide) => wide.unit() as u32,
+            Encoding::Utf8(_) | Encoding::Bytes(_) | Encoding::None => 1,
+        }
+    }
+
+    /// Whether statements can be written in it: ASCII is the same.
+    #[must_use]
+    pub fn is_for_clients(self) -> bool {
+        !matches!(self.facts().encoding, Encoding::Wide(_))
+    }
+
+    /// The last code point of those that it has all of, if its characters are Unicode's.
+    fn last(self) -> Option<u32> {
+        match &self.facts().encoding {
+            Encoding::Utf8(last) => Some(*last),
+            Encoding::Wide(wide) => Some(wide.last()),
+            Encoding::Bytes(_) | Encoding::None => None,
         }
     }
 
@@ -167,24 +205,24 @@ impl Charset {
     /// converted to it.
     #[must_use]
     pub fn is_unicode(self) -> bool {
-        matches!(self.facts().encoding, Encoding::Utf8(_))
+        self.last().is_some()
     }
 
     /// Whether values have the bytes of the character set as they are.
     #[must_use]
     pub fn is_as_stored(self) -> bool {
-        !matches!(self.facts().encoding, Encoding::Bytes(_))
+        matches!(self.facts().encoding, Encoding::Utf8(_) | Encoding::None)
     }
 
     /// Whether it has every character of the other one.
     #[must_use]
     pub fn includes(self, other: Charset) -> bool {
-        match (&self.facts().encoding, &other.facts().encoding) {
-            _ if self == other || other == Charset::Ascii => true,
-            (Encoding::None, _) => true,
-            (Encoding::Utf8(most), Encoding::Utf8(others)) => most >= others,
-            (Encoding::Utf8(_), Encoding::Bytes(_)) => true,
-            (Encoding::Utf8(_), Encoding::None) | (Encoding::Bytes(_), _) => false,
+        if self == other || other == Charset::Ascii || self == Charset::Binary {
+            return true;
+        }
+        match (self.last(), &other.facts().encoding) {
+            (Some(_), Encoding::Bytes(_)) => true,
+            (last, _) => last.is_some() && last >= other.last() && other != Charset::Binary,
         }
     }
 
@@ -193,7 +231,8 @@ impl Charset {
     fn contains(self, c: char) -> bool {
         match &self.facts().encoding {
             Encoding::None => true,
-            Encoding::Utf8(most) => u32::from(c) <= *most,
+            Encoding::Utf8(last) => u32::from(c) <= *last,
+            Encoding::Wide(wide) => u32::from(c) <= wide.last(),
             Encoding::Bytes(table) => table.byte(c).is_some_and(|byte| table.character(byte) == c),
         }
     }
@@ -228,10 +267,15 @@ impl Charset {
     /// does not have. What is not UTF-8 stays as it is, or becomes question marks.
     #[must_use]
     pub fn encode(self, text: &[u8]) -> Cow<'_, [u8]> {
-        if text.is_ascii() {
-            return Cow::Borrowed(text);
-        }
         match &self.facts().encoding {
+            Encoding::Wide(wide) => {
+                let mut out = Vec::with_capacity(text.len() * wide.unit());
+                for c in String::from_utf8_lossy(text).chars() {
+                    wide.push(if self.contains(c) { c } else { '?' }, &mut out);
+                }
+                Cow::Owned(out)
+            }
+            _ if text.is_ascii() => Cow::Borrowed(text),
             Encoding::None => Cow::Borrowed(text),
             Encoding::Utf8(_) if self.foreign_at(text).is_none() => Cow::Borrowed(text),
             Encoding::Utf8(_) => match std::str::from_utf8(text) {
@@ -246,8 +290,8 @@ impl Charset {
         }
     }
 
-    /// The text that bytes of the character set are; U+FFFD stands for bytes that are none. Bytes
-    /// of UTF-8 stay as they are.
+    /// The text that bytes of the character set are; for what is none stands something that
+    /// `foreign_at` finds. Bytes of UTF-8 stay as they are.
     #[must_use]
     pub fn decode(self, bytes: &[u8]) -> Cow<'_, [u8]> {
         match &self.facts().encoding {
@@ -255,8 +299,28 @@ impl Charset {
                 let text: String = bytes.iter().map(|byte| table.character(*byte)).collect();
                 Cow::Owned(text.into())
             }
+            Encoding::Wide(wide) => Cow::Owned(wide.text(bytes)),
             Encoding::Bytes(_) | Encoding::Utf8(_) | Encoding::None => Cow::Borrowed(bytes),
         }
+    }
+
+    /// How much of a text takes at most so many bytes, no character being cut.
+    #[must_use]
+    pub fn fitting(self, text: &[u8], most: usize) -> usize {
+        let (mut end, mut taken) = (0, 0);
+        while let Some((code, length)) = next_char(&text[end..]) {
+            taken += match &self.facts().encoding {
+                Encoding::Utf8(_) | Encoding::None => length,
+                Encoding::Bytes(_) => 1,
+                Encoding::Wide(Wide::Utf16 | Wide::Utf16le) if code > 0xFFFF => 4,
+                Encoding::Wide(wide) => wide.unit(),
+            };
+            if taken > most {
+                break;
+            }
+            end += length;
+        }
+        end
     }
 
     /// The capital letter of a character, where the character set has an own notion of it.
@@ -277,7 +341,7 @@ impl Charset {
                 let byte = table.byte(c)?;
                 Some(table.character(of(table, byte.into())))
             }
-            Encoding::Utf8(_) | Encoding::None => None,
+            Encoding::Utf8(_) | Encoding::Wide(_) | Encoding::None => None,
         }
     }
 }

@@ -195,17 +195,24 @@ fn stored_bytes<'v>(column: &Column, value: &'v Value) -> Cow<'v, [u8]> {
     let Value::Bytes(bytes) = value else {
         return Cow::Borrowed(&[]);
     };
+    let text = without_padding(column, bytes);
     let charset = column.collation.charset();
-    if charset.is_as_stored() {
-        return Cow::Borrowed(stored_part(column, bytes));
-    }
-    match charset.encode(bytes) {
-        Cow::Borrowed(bytes) => Cow::Borrowed(stored_part(column, bytes)),
-        Cow::Owned(bytes) => Cow::Owned(stored_part(column, &bytes).to_vec()),
+    let encoded = if charset.is_as_stored() {
+        Cow::Borrowed(text)
+    } else {
+        charset.encode(text)
+    };
+    let most = column.max_bytes() as usize;
+    match encoded {
+        Cow::Owned(mut bytes) => {
+            bytes.truncate(most);
+            Cow::Owned(bytes)
+        }
+        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..most).unwrap_or(bytes)),
     }
 }
 
-fn stored_part<'v>(column: &Column, mut bytes: &'v [u8]) -> &'v [u8] {
+fn without_padding<'v>(column: &Column, mut bytes: &'v [u8]) -> &'v [u8] {
     if let ColumnType::Char(_) = column.ty {
         let padding = if column.is_binary() { 0 } else { b' ' };
         while let [head @ .., last] = bytes
@@ -214,7 +221,7 @@ fn stored_part<'v>(column: &Column, mut bytes: &'v [u8]) -> &'v [u8] {
             bytes = head;
         }
     }
-    bytes.get(..column.max_bytes() as usize).unwrap_or(bytes)
+    bytes
 }
 
 /// How many bytes the length prefix of a string column has.

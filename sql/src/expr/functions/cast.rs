@@ -179,15 +179,11 @@ fn in_charset(
         return Some(text);
     };
     if from.is_bytes() {
-        let at = if charset.is_as_stored() {
-            at
-        } else {
-            to.char_count(&text[..at])
-        };
+        let at = charset.encode(&text[..at]).len();
         let shown = hex_digits(&bytes[at..]);
         let invalid = SqlError::invalid_character_string(charset.name(), shown);
         context.warnings.warn(invalid);
-        if charset.is_as_stored() {
+        if charset.is_unicode() {
             return None;
         }
     }

@@ -334,11 +334,11 @@ fn characters(text: &[u8], collation: Collation) -> i64 {
     collation.char_count(text) as i64
 }
 
+/// The bytes of the first character as a number.
 fn ord(text: &[u8], collation: Collation) -> i64 {
-    let end = collation.char_offset(text, 1);
-    text[..end]
-        .iter()
-        .fold(0, |n, &byte| n << 8 | i64::from(byte))
+    let first = &text[..collation.char_offset(text, 1)];
+    let bytes = collation.charset().encode(first);
+    bytes.iter().fold(0, |n, &byte| n << 8 | i64::from(byte))
 }
 
 fn concat(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -1,7 +1,7 @@
 //! Bytes where characters are wanted: those that stand beside characters become such, and what is
 //! no text is refused (3854).
 
-use super::{check_explicit, comparison_collation};
+use super::{check_mixable, comparison_collation};
 use crate::{
     error::SqlError,
     expr::{
@@ -78,7 +78,7 @@ fn agreed(
 ) -> Result<(Collation, std::ops::Range<usize>), SqlError> {
     let of = args.get(which.clone()).unwrap_or_default();
     let types: Vec<ExprType> = of.iter().map(infer).collect();
-    check_explicit(&types, name)?;
+    check_mixable(&types, name)?;
     Ok((ty.collation, which))
 }
 
@@ -120,7 +120,7 @@ fn wanted(
         "quote" => (connection, 0..1),
         // They look at the bytes.
         "length" | "octet_length" | "bit_length" | "hex" | "md5" | "sha" | "sha1" | "sha2"
-        | "crc32" | "to_base64" | "ascii" | "ord" => (Collation::Binary, 0..1),
+        | "crc32" | "to_base64" | "ascii" => (Collation::Binary, 0..1),
         _ => return Ok(None),
     }))
 }

@@ -303,13 +303,14 @@ pub(super) fn prefixed(
     };
     // The bytes as the client has written them.
     let bytes = reinterpret(bytes, written.collation, Collation::Binary);
-    let bytes = reinterpret(bytes, Collation::Binary, collation);
     let charset = collation.charset();
-    if let Some(at) = charset.foreign_at(&bytes) {
-        let shown = hex_digits(&bytes[at..]);
+    let text = charset.decode(&bytes).into_owned();
+    if let Some(at) = charset.foreign_at(&text) {
+        let at = charset.encode(&text[..at]).len();
+        let shown = hex_digits(bytes.get(at..).unwrap_or_default());
         return Err(SqlError::invalid_character_string(charset.name(), shown));
     }
-    Ok(constant(Value::Bytes(bytes), collation))
+    Ok(constant(Value::Bytes(text), collation))
 }
 
 /// The collation of strings of which only the character set's name is said.

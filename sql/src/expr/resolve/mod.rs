@@ -11,7 +11,7 @@ use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
     infer, is_volatile,
-    types::{NOT_FIXED, coercibility, common_type, mix_collations},
+    types::{NOT_FIXED, coercibility, common_type, mix_collations, mix_results},
     visit_operands,
 };
 use crate::{collations, error::SqlError, interrupt, lexer::ValueKind};
@@ -766,15 +766,25 @@ pub fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Colla
     Ok(mixed.collation)
 }
 
-/// What is made of several texts cannot have two collations that COLLATE says.
-pub fn check_explicit(types: &[ExprType], operation: &str) -> Result<(), SqlError> {
-    let is_explicit = |ty: &&ExprType| ty.is_string() && ty.coercibility == coercibility::EXPLICIT;
-    let mut explicit = types.iter().filter(is_explicit);
-    let first = explicit.next();
-    match first.is_some_and(|first| explicit.any(|ty| ty.collation != first.collation)) {
-        true => Err(illegal_mix(types, operation)),
-        false => Ok(()),
+/// What is made of several texts cannot have two collations that COLLATE says, nor characters of
+/// which it is not said to what they are to be converted.
+pub fn check_mixable(types: &[ExprType], operation: &str) -> Result<(), SqlError> {
+    let mut strings = types.iter().filter(|ty| ty.is_string());
+    let Some(first) = strings.next() else {
+        return Ok(());
+    };
+    let mut mixed = *first;
+    for ty in strings {
+        let is_one_charset = mixed.collation.charset() == ty.collation.charset();
+        let are_explicit = [mixed, *ty]
+            .iter()
+            .all(|ty| ty.coercibility == coercibility::EXPLICIT);
+        if (are_explicit || !is_one_charset) && mix_collations(&mixed, ty).is_none() {
+            return Err(illegal_mix(types, operation));
+        }
+        (mixed.collation, mixed.coercibility) = mix_results(&mixed, ty);
     }
+    Ok(())
 }
 
 /// 1267, 1270 or 1271: with so many operands.
@@ -846,7 +856,7 @@ fn case(
         .map(|otherwise| resolve(otherwise, scope))
         .transpose()?;
     results.extend(otherwise.as_ref().map(infer));
-    check_explicit(&results, "case")?;
+    check_mixable(&results, "case")?;
     if otherwise.is_none() {
         results.push(ExprType::null());
     }
