@@ -136,7 +136,7 @@ fn define(
             check_free(name, new)?;
             name.clone()
         }
-        None => generated_name(table),
+        None => generated_name(new),
     };
     let parent_database = syntax.parent.database.as_ref().unwrap_or(&table.database);
     if crate::catalog::is_virtual(parent_database) {
@@ -217,11 +217,11 @@ fn check_nulls(key: &ForeignKey, table: &Table) -> Result<(), SqlError> {
     }
 }
 
-/// 1826: names of foreign keys are unique in a database.
+/// 1826: names of foreign keys are unique in a database; one that the same statement drops still
+/// has its name, as in MySQL.
 fn check_free(name: &str, new: &NewKeys<'_>) -> Result<(), SqlError> {
-    let others = new.dictionary.tables(&new.table.database);
-    let others = others.filter(|table| Some(table.id) != new.old);
-    let mut others = others.flat_map(|table| &table.foreign_keys);
+    let tables = new.dictionary.tables(&new.table.database);
+    let mut others = tables.flat_map(|table| &table.foreign_keys);
     let is_it = |key: &ForeignKey| key.name.eq_ignore_ascii_case(name);
     let taken = new.table.foreign_keys.iter().any(is_it);
     if taken || others.any(is_it) {
@@ -230,11 +230,15 @@ fn check_free(name: &str, new: &NewKeys<'_>) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// `t_ibfk_N`, with a number above those that are there.
-fn generated_name(table: &Table) -> String {
-    let prefix = generated_prefix(&table.name);
-    let numbers = table.foreign_keys.iter();
-    let numbers = numbers.filter_map(|key| key.name.strip_prefix(&prefix)?.parse::<u32>().ok());
+/// `t_ibfk_N`, with a number above those that are there, those that the same statement drops too.
+fn generated_name(new: &NewKeys<'_>) -> String {
+    let prefix = generated_prefix(&new.table.name);
+    let before = new.dictionary.tables(&new.table.database);
+    let before = before.filter(|table| Some(table.id) == new.old);
+    let keys = before.flat_map(|table| &table.foreign_keys);
+    let numbers = keys
+        .chain(&new.table.foreign_keys)
+        .filter_map(|key| key.name.strip_prefix(&prefix)?.parse::<u32>().ok());
     format!("{prefix}{}", numbers.max().unwrap_or(0) + 1)
 }
 
