@@ -17,8 +17,9 @@ class Tables:
             cursor.execute(query, parameters or None)
             return [list(row) for row in cursor.fetchall()]
 
-    def definitions(self):
-        """Each column and index of the database, a line each."""
+    def definitions(self, types=True):
+        """Each column and index of the database, a line each. Without `types` only what MariaDB
+        shows as MySQL does: it has other texts for types, defaults and character sets."""
         columns = self.rows(
             "SELECT table_name, column_name, column_type, is_nullable, column_default, extra, "
             "character_set_name, collation_name, column_key FROM information_schema.columns "
@@ -32,7 +33,11 @@ class Tables:
             "FROM information_schema.referential_constraints "
             "WHERE constraint_schema = DATABASE() ORDER BY table_name, constraint_name")
         # Names in the order of their characters, whatever a server's own names are compared by.
-        return columns + sorted(indexes, key=str) + keys
+        indexes.sort(key=str)
+        if types:
+            return columns + indexes + keys
+        plain = [[table, column, nullable, key] for table, column, _, nullable, *_, key in columns]
+        return sorted(plain, key=lambda line: line[0]) + indexes + sorted(keys, key=str)
 
     def counts(self):
         """Each table that has rows, and how many."""

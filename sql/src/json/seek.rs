@@ -126,7 +126,7 @@ pub fn update<'t>(tree: &'t mut Tree, legs: &[Leg]) -> Option<&'t mut Tree> {
     let mut at = tree;
     for leg in legs {
         at = match (leg, at) {
-            (Leg::Key(key), Tree::Object(members)) => members.get_mut(key.as_str())?,
+            (Leg::Key(key), Tree::Object(members)) => members.get_mut(&Key::from(key.as_str()))?,
             (Leg::Index(position), Tree::Array(elements)) => {
                 let i = usize::try_from(position.of(elements.len())).ok()?;
                 elements.get_mut(i)?

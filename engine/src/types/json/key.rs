@@ -1,8 +1,9 @@
 //! Keys of objects, and their order.
 
-use std::{borrow::Borrow, cmp::Ordering};
+use std::cmp::Ordering;
 
-/// A key of an object; sorted by length, then by bytes.
+/// A key of an object; sorted by length, then by bytes. (So it is no `Borrow<str>`: a map that is
+/// searched for a string must have the order of strings.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key(String);
 
@@ -35,12 +36,6 @@ impl Ord for Key {
 impl PartialOrd for Key {
     fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-impl Borrow<str> for Key {
-    fn borrow(&self) -> &str {
-        &self.0
     }
 }
 

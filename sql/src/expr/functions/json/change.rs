@@ -6,7 +6,10 @@ use crate::{
     expr::EvalContext,
     json::{Leg, Path, insert_at, update},
 };
-use cohort_engine::types::{Value, json::Tree};
+use cohort_engine::types::{
+    Value,
+    json::{Key, Tree},
+};
 
 /// What JSON_SET and its like put into a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +120,7 @@ fn remove_part(tree: &mut Tree, legs: &[Leg]) {
     };
     match (last, update(tree, above)) {
         (Leg::Key(key), Some(Tree::Object(members))) => {
-            members.remove(key.as_str());
+            members.remove(&Key::from(key.as_str()));
         }
         (Leg::Index(position), Some(Tree::Array(elements))) => {
             let at = usize::try_from(position.of(elements.len())).ok();
