@@ -1,7 +1,7 @@
 //! The character sets in which a character is a byte, and the first 128 are those of ASCII: their
 //! characters, and the weights of their collations.
 //!
-//! The files `bytes/*` are made by `generate_weights.py`, which describes their forms.
+//! The files beside this one are made by `generate_weights.py`, which describes their forms.
 
 use super::{names::LazyTable, weights::Table};
 use std::sync::LazyLock;
@@ -12,12 +12,12 @@ macro_rules! bytes {
         $(
             #[doc = $name]
             pub static $charset: LazyLock<ByteTable> = LazyLock::new(|| {
-                ByteTable::unpack(include_bytes!(concat!("bytes/", $name, ".charset")))
+                ByteTable::unpack(include_bytes!(concat!($name, ".charset")))
             });
             $(
                 #[doc = $weights]
                 pub static $collation: LazyTable = LazyLock::new(|| {
-                    Table::unpack(include_bytes!(concat!("bytes/", $weights, ".weights")))
+                    Table::unpack(include_bytes!(concat!($weights, ".weights")))
                 });
             )*
         )*
