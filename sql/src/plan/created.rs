@@ -199,7 +199,7 @@ impl Planner<'_> {
         }
         Ok(Insert {
             columns: columns.clone(),
-            rows: InsertRows::Query(selected),
+            rows: InsertRows::Query(Box::new(selected)),
             ignore: *ignore,
             replace: *replace,
             on_duplicate: None,

@@ -349,7 +349,7 @@ impl Planner<'_> {
         if query.types.len() != columns + further {
             return Err(SqlError::wrong_value_count_on_row(1));
         }
-        Ok(InsertRows::Query(query))
+        Ok(InsertRows::Query(Box::new(query)))
     }
 
     pub(super) fn assigned(

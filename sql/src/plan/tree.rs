@@ -605,7 +605,7 @@ pub enum InsertRows {
     /// VALUES, on a row of the new row's columns (those before are set).
     Values(Vec<Vec<Assigned>>),
     /// SELECT.
-    Query(Query),
+    Query(Box<Query>),
 }
 
 /// A value to assign.
