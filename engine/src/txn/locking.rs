@@ -243,16 +243,6 @@ impl Txn {
             }
         }
     }
-    /// Releases the lock `name` if it was taken last, for the row that is being looked at.
-    pub(super) fn unlock_if_new(&mut self, tree: TreeId, name: &[u8]) {
-        let Some(last) = self.locks.held.last() else {
-            return;
-        };
-        let mine = self.locks.table(last).is_ok_and(|locks| locks.tree == tree);
-        if mine && last.name.as_slice() == name && self.locks.held.len() > self.locks.kept {
-            self.release_last();
-        }
-    }
     /// Says that the statement's conditions want the row it is looking at: no later row that is
     /// refused takes its lock away, even if that is the same row again, on the other side of a
     /// join.

@@ -106,6 +106,7 @@ impl Txn {
         conflict: OnConflict,
         value: &mut Vec<u8>,
     ) -> Result<bool, TxnError> {
+        let before = self.locks_held();
         if !self.lock(tree, key, mode, conflict)? {
             return Ok(false);
         }
@@ -117,7 +118,7 @@ impl Txn {
                 high.push(0);
                 self.lock_range(tree, key, Some(&high), OnConflict::Skip)?;
             }
-            self.unlock_if_new(tree, key);
+            self.release_since(before);
         }
         Ok(exists)
     }
@@ -385,15 +386,15 @@ impl Scan {
                 (table.rows, key.get(start..).unwrap_or_default())
             }
         };
+        let before = txn.locks_held();
         if !txn.lock(row_tree, row_key, mode, conflict)? {
             return Ok(Locked::Skipped);
         }
         if read_locked(txn, view, &TreeKey::new(tree, key), seen, value)? {
             return Ok(Locked::There);
         }
-        if txn.reads_committed() {
-            txn.unlock_if_new(row_tree, row_key);
-        }
+        // The place may be vacant, and in the range lock of one who has seen that.
+        txn.release_since(before);
         Ok(Locked::Gone)
     }
 }
