@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     invariant::broken,
+    store::TreeKey,
     types::{TreeId, is_temporary},
 };
 use std::{
@@ -64,7 +65,7 @@ impl Txn {
         let known = self.locks.tree(place)?;
         let wait = conflict == OnConflict::Wait;
         match known.locks.lock(&self.descriptor, name, mode, wait) {
-            Attempt::Held => return Ok(true),
+            Attempt::Held | Attempt::HeldInRange => return Ok(true),
             Attempt::Granted => {}
             Attempt::Refused if conflict == OnConflict::Fail => return Err(TxnError::Nowait),
             Attempt::Refused => return Ok(false),
@@ -115,6 +116,13 @@ impl Txn {
             let locks = &known.locks;
             match locks.lock_insert(&self.descriptor, name, position, owned, wait) {
                 Attempt::Held => return Ok(true),
+                Attempt::HeldInRange => {
+                    let position = TreeKey::new(tree, position);
+                    if self.with_overlay(tree, |own| own.contains_key(&position)) {
+                        return Ok(true);
+                    }
+                    owned = true;
+                }
                 Attempt::Refused => return Ok(false),
                 Attempt::Granted => {
                     self.hold(place, name)?;
@@ -153,12 +161,13 @@ impl Txn {
         known.ranges = true;
         let locks = Arc::clone(&known.locks);
         for round in 0.. {
-            if round == PATIENCE || conflict == OnConflict::Skip {
-                let more = locks.bar_range(&self.descriptor, low, high);
-                self.locks.count_ranges(more);
-            }
             if conflict == OnConflict::Skip {
+                let more = locks.seize_range(&self.descriptor, low, high);
+                self.locks.count_ranges(more);
                 break;
+            }
+            if round == PATIENCE {
+                locks.bar_range(&self.descriptor, low, high);
             }
             match locks.lock_range(&self.descriptor, low, high) {
                 Ok(more) => {

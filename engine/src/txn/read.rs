@@ -130,11 +130,14 @@ impl Txn {
             Read::Plain | Read::Newest => TreeKind::Rows,
             Read::Locking(..) => self.tree_kind(tree),
         };
+        let window = Window::new(tree, &range.low, range.high.as_deref(), reverse);
         Scan {
             unique_point: is_unique_point(&kind, &range),
             kind,
-            window: Window::new(tree, &range.low, range.high.as_deref(), reverse),
+            whole: window.clone(),
+            window,
             read,
+            returned: Vec::new(),
             cursor: None,
             ahead: Batch::default(),
         }
@@ -168,6 +171,9 @@ enum Locked {
 
 /// A position in a scan. It borrows nothing: pass the transaction to every step.
 pub struct Scan {
+    /// What it is a scan of.
+    whole: Window,
+    /// What is left of it.
     window: Window,
     read: Read,
     kind: TreeKind,
@@ -176,6 +182,8 @@ pub struct Scan {
     cursor: Option<Cursor>,
     /// For locking reads: what was there before the locks were taken.
     ahead: Batch,
+    /// For locking reads of an index: the entry that was returned last.
+    returned: Vec<u8>,
 }
 
 impl Scan {
@@ -273,7 +281,13 @@ impl Scan {
         for row in 0..ahead.len() {
             let (key, seen) = ahead.get(row);
             match self.lock_row(txn, &view, key, seen, &mut value, mode, conflict)? {
-                Locked::There => batch.push(key, &value),
+                Locked::There => {
+                    batch.push(key, &value);
+                    if self.kind.index().is_some() {
+                        self.returned.clear();
+                        self.returned.extend_from_slice(key);
+                    }
+                }
                 Locked::Skipped => {}
                 Locked::Gone => {
                     if let Some(again) = self.again_from(key)? {
@@ -345,24 +359,26 @@ impl Scan {
         passed
     }
     /// Where to look again after an entry that was gone when its row was locked: whoever took a
-    /// value out of a unique index may have given it to another row. `None`: nothing can have
-    /// come that the scan does not meet anyway.
+    /// value out of a unique index may have given it to another row, whose entry may lie before
+    /// what the scan looks at now. `None`: nothing can have come that the scan does not meet
+    /// anyway, or has met.
     fn again_from(&self, key: &[u8]) -> Result<Option<Window>, TxnError> {
         let Some((table, index)) = self.kind.index().filter(|(_, index)| index.unique) else {
             return Ok(None);
         };
         let start = row_key_start(table, index, key)?;
         let parts = key.get(..start).unwrap_or_default();
-        if has_null(table, index, parts) {
+        if has_null(table, index, parts) || self.returned.starts_with(parts) {
             return Ok(None);
         }
         let mut again = self.window.clone();
+        let tree = again.low.tree();
         if again.reverse {
-            if let Some(end) = successor(parts) {
-                again.high = TreeKey::new(again.low.tree(), &end).min(again.high);
-            }
+            let end = successor(parts).map(|end| TreeKey::new(tree, &end));
+            let whole = &self.whole.high;
+            again.high = end.map_or_else(|| whole.clone(), |end| end.min(whole.clone()));
         } else {
-            again.low = TreeKey::new(again.low.tree(), parts).max(again.low);
+            again.low = TreeKey::new(tree, parts).max(self.whole.low.clone());
         }
         Ok(Some(again))
     }

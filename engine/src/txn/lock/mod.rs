@@ -24,10 +24,11 @@
 //!   that others hold in the range: pending inserts are among them. Either way one of the two
 //!   sees the other. A locking scan that locks no ranges (READ COMMITTED) waits for these too, for
 //!   rows that are about to come, and then goes on without a range lock.
-//! * So who holds a row lock X where no row is may insert there: nobody has a range lock around it
-//!   who does not wait for this lock. Only an insert takes such a lock, after it has looked at the
-//!   ranges. A reader who finds no row behind the lock it has just taken (the row was deleted while
-//!   it waited) did not look at them, and gives the lock back at once.
+//! * Nothing comes into a range that is locked: not even where the inserting transaction holds the
+//!   row lock X, unless it has itself removed what was there. It may have got that lock without a
+//!   look at ranges: of a unique value that it moves to another row, whose entry comes to another
+//!   place; or of a row that was deleted while it waited for it (which lock it gives back at once).
+//!   But who waits for row locks X, to lock a range, lets their holders insert.
 //! * Metadata locks, of tables and (FLUSH TABLES WITH READ LOCK, LOCK INSTANCE FOR BACKUP) of the
 //!   whole server, are counters with a slow path, see `mdl`.
 //!

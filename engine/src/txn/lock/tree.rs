@@ -106,16 +106,34 @@ struct BlockedInsert {
     position: Name,
 }
 
-/// The range locks of one transaction: low → high (exclusive; `None`: everything above), not
-/// overlapping.
+/// The range locks of one transaction.
 #[derive(Default)]
-struct Ranges(BTreeMap<Name, Option<Name>>);
+struct Ranges {
+    /// low → high (exclusive; `None`: everything above), not overlapping. Nothing comes into them.
+    locked: BTreeMap<Name, Option<Name>>,
+    /// The one that is to be locked when those are gone who hold row locks X in it. They may
+    /// insert where they hold these; nobody else may.
+    barred: Option<(Name, Option<Name>)>,
+}
 
 impl Ranges {
     fn covers(&self, position: &[u8]) -> bool {
         let bounds = (Bound::Unbounded, Bound::Included(position));
-        let before = self.0.range::<[u8], _>(bounds).next_back();
-        before.is_some_and(|(_, high)| high.as_ref().is_none_or(|high| position < &high[..]))
+        let before = self.locked.range::<[u8], _>(bounds).next_back();
+        before.is_some_and(|(_, high)| is_below(position, high.as_ref()))
+    }
+    /// Whether one may not insert there who has no row lock X there yet.
+    fn stops(&self, position: &[u8]) -> bool {
+        let barred = self
+            .barred
+            .as_ref()
+            .is_some_and(|(low, high)| position >= &low[..] && is_below(position, high.as_ref()));
+        barred || self.covers(position)
+    }
+    fn all(&self) -> impl Iterator<Item = (&Name, Option<&Name>)> {
+        let locked = self.locked.iter();
+        let barred = self.barred.iter().map(|(low, high)| (low, high));
+        locked.chain(barred).map(|(low, high)| (low, high.as_ref()))
     }
     /// Returns by how many ranges there are more: those it touches become one with it.
     fn add(&mut self, low: &[u8], high: Option<&[u8]>) -> isize {
@@ -130,7 +148,7 @@ impl Ranges {
                     None => Bound::Unbounded,
                 };
                 let before = self
-                    .0
+                    .locked
                     .range::<[u8], _>((Bound::Unbounded, up_to))
                     .next_back();
                 before.and_then(|(start, end)| {
@@ -140,7 +158,7 @@ impl Ranges {
             };
             let Some(start) = touching else { break };
             more -= 1;
-            if let Some(end) = self.0.remove(&start) {
+            if let Some(end) = self.locked.remove(&start) {
                 high = match (high, end) {
                     (Some(high), Some(end)) => Some(high.max(end)),
                     _ => None,
@@ -148,15 +166,23 @@ impl Ranges {
             }
             low = low.min(start);
         }
-        self.0.insert(low, high);
+        self.locked.insert(low, high);
         more
     }
+}
+
+fn is_below(position: &[u8], high: Option<&Name>) -> bool {
+    high.is_none_or(|high| position < &high[..])
 }
 
 /// What an attempt to lock came to.
 pub(in super::super) enum Attempt {
     /// The transaction held it already.
     Held,
+    /// The same, but another transaction has a range lock around the place of an insert. If
+    /// something was there that the transaction has removed, the other one waits for that row, and
+    /// what is there when the transaction ends is what it meets.
+    HeldInRange,
     /// It is held now.
     Granted,
     /// It is queued; sleep on the waiter.
@@ -259,25 +285,20 @@ impl State {
         let foreign = before.chain(inside);
         foreign.filter_map(move |(name, row)| row.is_foreign(who).then_some(name))
     }
-    fn range_conflict(&self, who: &Arc<Descriptor>, position: &[u8]) -> bool {
-        self.ranges
-            .iter()
-            .any(|(owner, ranges)| !Arc::ptr_eq(owner, who) && ranges.covers(position))
+    /// The range locks of others.
+    fn foreign_ranges(&self, who: &Arc<Descriptor>) -> impl Iterator<Item = &Ranges> {
+        let foreign = self.ranges.iter();
+        let foreign = foreign.filter(move |(owner, _)| !Arc::ptr_eq(owner, who));
+        foreign.map(|(_, ranges)| ranges)
     }
-    fn add_range(&mut self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> isize {
-        let known = self
-            .ranges
-            .iter_mut()
-            .find(|(owner, _)| Arc::ptr_eq(owner, who));
-        match known {
-            Some((_, ranges)) => ranges.add(low, high),
-            None => {
-                let mut ranges = Ranges::default();
-                let more = ranges.add(low, high);
-                self.ranges.push((Arc::clone(who), ranges));
-                more
-            }
-        }
+    fn ranges_of(&mut self, who: &Arc<Descriptor>) -> &mut Ranges {
+        let mut known = self.ranges.iter();
+        let known = known.position(|(owner, _)| Arc::ptr_eq(owner, who));
+        let place = known.unwrap_or_else(|| {
+            self.ranges.push((Arc::clone(who), Ranges::default()));
+            self.ranges.len() - 1
+        });
+        &mut self.ranges[place].1
     }
     fn lock_row(
         &mut self,
@@ -357,8 +378,8 @@ impl TreeLocks {
         self.state.lock().lock_row(who, name, mode, wait)
     }
     /// Locks `name` exclusively for inserting an entry at `position`, which also must not lie in
-    /// another transaction's range lock. `owned`: a wait for the name has just ended in this
-    /// call, so that holding it says nothing yet about ranges. Queues only if `wait`.
+    /// another transaction's range lock. `owned`: holding the name says nothing about ranges, for
+    /// example because a wait for it has just ended in this call. Queues only if `wait`.
     pub fn lock_insert(
         &self,
         who: &Arc<Descriptor>,
@@ -369,11 +390,16 @@ impl TreeLocks {
     ) -> Attempt {
         let mut state = self.state.lock();
         let held = state.rows.get(name).and_then(|row| row.held_by(who));
+        let mut ranges = state.foreign_ranges(who);
         if held == Some(LockMode::Exclusive) && !owned {
-            // Range lockers have seen this lock, or wait for it.
-            return Attempt::Held;
+            return match ranges.any(|ranges| ranges.covers(position)) {
+                true => Attempt::HeldInRange,
+                false => Attempt::Held,
+            };
         }
-        if !state.ranges.is_empty() && state.range_conflict(who, position) {
+        let is_stopped = ranges.any(|ranges| ranges.stops(position));
+        drop(ranges);
+        if is_stopped {
             if !wait {
                 return Attempt::Refused;
             }
@@ -399,17 +425,24 @@ impl TreeLocks {
         if let Some(name) = state.foreign(who, low, high).next() {
             return Err(name.clone());
         }
-        Ok(state.add_range(who, low, high))
+        let ranges = state.ranges_of(who);
+        ranges.barred = None;
+        Ok(ranges.add(low, high))
     }
     /// The names of the row locks X that others hold in a range.
     pub fn foreign(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> Vec<Name> {
         let state = self.state.lock();
         state.foreign(who, low, high).cloned().collect()
     }
-    /// Adds a range lock whatever is pending in it: no new inserts begin there. Returns by how many
-    /// range locks there are more.
-    pub fn bar_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> isize {
-        self.state.lock().add_range(who, low, high)
+    /// Adds a range lock whatever is pending in it. Returns by how many range locks there are
+    /// more.
+    pub fn seize_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> isize {
+        self.state.lock().ranges_of(who).add(low, high)
+    }
+    /// Bars a range that is to be locked next: no new inserts begin there.
+    pub fn bar_range(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) {
+        let barred = (low.into(), high.map(Into::into));
+        self.state.lock().ranges_of(who).barred = Some(barred);
     }
     /// Makes a row lock that `who` holds shared.
     pub fn downgrade(&self, who: &Arc<Descriptor>, name: &[u8]) {
@@ -509,7 +542,7 @@ impl TreeLocks {
             .find(|i| Arc::ptr_eq(&i.waiter, waiter))
         {
             for (owner, ranges) in &state.ranges {
-                if !Arc::ptr_eq(owner, who) && ranges.covers(&insert.position) {
+                if !Arc::ptr_eq(owner, who) && ranges.stops(&insert.position) {
                     blockers.push(Arc::clone(owner));
                 }
             }
@@ -567,10 +600,10 @@ impl TreeLocks {
             }
         }
         for (who, ranges) in &state.ranges {
-            for (low, high) in &ranges.0 {
+            for (low, high) in ranges.all() {
                 let kind = LockKind::Range {
                     low: low.to_vec(),
-                    high: high.as_ref().map(|high| high.to_vec()),
+                    high: high.map(|high| high.to_vec()),
                 };
                 found.push(LockInfo::new(who, self.tree, kind, true));
             }
