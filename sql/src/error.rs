@@ -288,6 +288,8 @@ errors! {
     1829 b"HY000" column_needed_by_child(column, name, child) "Cannot drop column '{column}': needed in a foreign key constraint '{name}' of table '{child}'";
     1830 b"HY000" foreign_key_not_null(column, name) "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{name}' SET NULL";
     1831 b"HY000" duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
+    1832 b"HY000" column_used_in_foreign_key(column, name) "Cannot change column '{column}': used in a foreign key constraint '{name}'";
+    1833 b"HY000" column_used_by_child(column, name, child) "Cannot change column '{column}': used in a foreign key constraint '{name}' of table '{child}'";
     1877 b"HY000" table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3005 b"HY000" converted_to_insert(command) "{command} DELAYED is no longer supported. The statement was converted to {command}.";
     3008 b"HY000" foreign_key_depth(max) "Foreign key cascade delete/update exceeds max depth of {max}.";

@@ -150,7 +150,7 @@ fn foreign_keys(
     };
     let added = added_foreign_keys(actions);
     foreign_key::add(to_add, &added, &mut related, ctx)?;
-    foreign_key::altered(old, new, sources, dictionary, &mut related)?;
+    foreign_key::altered(old, new, sources, dictionary, &mut related, ctx)?;
     Ok(related)
 }
 

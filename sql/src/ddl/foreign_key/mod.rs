@@ -66,35 +66,55 @@ fn check_parent(
     }
 }
 
+/// How a column goes with the one that it refers to.
+enum Fit {
+    /// Their values are compared.
+    Good,
+    /// MySQL compares them although they are not quite of the same type.
+    Near,
+    Bad,
+}
+
+/// Whether the columns of a foreign key go together. `collations`: they must have the same one;
+/// without foreign_key_checks a table and its parent are converted to another character set one
+/// after the other.
+fn fit(column: &Column, referenced: &Column, collations: bool) -> Fit {
+    let texts = |column: &Column| column.ty.is_string() && !column.is_binary();
+    if texts(column) && texts(referenced) {
+        return match !collations || column.collation == referenced.collation {
+            true => Fit::Good,
+            false => Fit::Bad,
+        };
+    }
+    let same_kind = std::mem::discriminant(&column.ty) == std::mem::discriminant(&referenced.ty);
+    let bytes = column.is_binary() && referenced.is_binary();
+    let both_bytes = bytes && column.ty.is_string() && referenced.ty.is_string();
+    let near = same_kind && column.unsigned == referenced.unsigned || both_bytes;
+    let lengths_free = matches!(
+        (column.ty, referenced.ty),
+        (ColumnType::VarChar(_), ColumnType::VarChar(_))
+    );
+    match near {
+        true if column.ty == referenced.ty || lengths_free => Fit::Good,
+        true => Fit::Near,
+        false => Fit::Bad,
+    }
+}
+
 /// 3780 for columns whose values cannot be compared; 1235 for those that MySQL compares although
 /// they are not quite of the same type.
 fn check_types(name: &str, column: &Column, referenced: &Column) -> Result<(), SqlError> {
-    let texts = |column: &Column| column.ty.is_string() && !column.is_binary();
-    let same = if texts(column) && texts(referenced) {
-        column.collation == referenced.collation
-    } else {
-        let same_kind =
-            std::mem::discriminant(&column.ty) == std::mem::discriminant(&referenced.ty);
-        let bytes = column.is_binary() && referenced.is_binary();
-        let both_bytes = bytes && column.ty.is_string() && referenced.ty.is_string();
-        let near = same_kind && column.unsigned == referenced.unsigned || both_bytes;
-        let lengths_free = matches!(
-            (column.ty, referenced.ty),
-            (ColumnType::VarChar(_), ColumnType::VarChar(_))
-        );
-        if near && column.ty != referenced.ty && !lengths_free {
-            return Err(SqlError::not_supported(
-                "FOREIGN KEY between columns of different precision or length",
-            ));
-        }
-        near
-    };
-    if same {
-        return Ok(());
+    match fit(column, referenced, true) {
+        Fit::Good => Ok(()),
+        Fit::Near => Err(not_alike()),
+        Fit::Bad => Err(incompatible(name, column, referenced)),
     }
-    Err(SqlError::foreign_key_incompatible(
-        &column.name,
-        &referenced.name,
-        name,
-    ))
+}
+
+fn not_alike() -> SqlError {
+    SqlError::not_supported("FOREIGN KEY between columns of different precision or length")
+}
+
+fn incompatible(name: &str, column: &Column, referenced: &Column) -> SqlError {
+    SqlError::foreign_key_incompatible(&column.name, &referenced.name, name)
 }

@@ -1,8 +1,9 @@
 //! What a schema change may not do because of foreign keys, and what becomes of those of others.
 
 use super::{
-    check_parent, check_types,
+    Fit, check_parent,
     define::{generated_prefix, keep},
+    fit, incompatible, not_alike,
 };
 use crate::{
     ddl::{DdlContext, check},
@@ -11,7 +12,7 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{Dictionary, Related},
-    types::{ForeignKey, Index, ReferentialAction, Table, TableId},
+    types::{Column, ColumnType, ForeignKey, Index, ReferentialAction, Table, TableId},
 };
 use std::sync::Arc;
 
@@ -228,8 +229,9 @@ pub(in crate::ddl) fn altered(
     sources: &[Option<usize>],
     dictionary: &Dictionary,
     related: &mut Related,
+    ctx: &DdlContext<'_>,
 ) -> Result<(), SqlError> {
-    check_own(old, new, dictionary, related)?;
+    check_own(old, new, sources, dictionary, related, ctx)?;
     let mut changed: Vec<(Arc<Table>, Table)> = Vec::new();
     for (child, key) in references(dictionary, old.full_name()) {
         let renamed = parent_columns_after(key, child, old, new, sources)?;
@@ -238,13 +240,27 @@ pub(in crate::ddl) fn altered(
             if let Some(own) = own {
                 own.parent_columns = renamed;
                 let own = own.clone();
-                check_served(&own, new, new, sources, old)?;
+                let change = Change {
+                    old,
+                    new,
+                    sources,
+                    ctx,
+                };
+                change.check_columns(&own, new, new)?;
+                check_served(&own, new, sources, old)?;
             }
             continue;
         }
         let mut after = key.clone();
         after.parent_columns = renamed;
-        check_served(&after, child, new, sources, old)?;
+        let change = Change {
+            old,
+            new,
+            sources,
+            ctx,
+        };
+        change.check_columns(&after, child, new)?;
+        check_served(&after, new, sources, old)?;
         if after == *key {
             keep(child, related);
             continue;
@@ -275,8 +291,10 @@ pub(in crate::ddl) fn altered(
 fn check_own(
     old: &Table,
     new: &Table,
+    sources: &[Option<usize>],
     dictionary: &Dictionary,
     related: &mut Related,
+    ctx: &DdlContext<'_>,
 ) -> Result<(), SqlError> {
     for key in &new.foreign_keys {
         let before = old.foreign_keys.iter().find(|other| other.name == key.name);
@@ -296,24 +314,97 @@ fn check_own(
         let (Some(_), Some(parent)) = (before, parent.filter(|parent| parent.id != old.id)) else {
             continue;
         };
-        check_columns(key, new, parent)?;
+        let change = Change {
+            old,
+            new,
+            sources,
+            ctx,
+        };
+        change.check_columns(key, new, parent)?;
         keep(parent, related);
     }
     Ok(())
 }
 
-fn check_columns(key: &ForeignKey, child: &Table, parent: &Table) -> Result<(), SqlError> {
-    let Some(positions) = key.parent_positions(parent) else {
-        return Ok(());
-    };
-    for (own, of_parent) in key.columns.iter().zip(positions) {
-        let column = child.columns.get(usize::from(*own));
-        let referenced = parent.columns.get(usize::from(of_parent));
-        if let (Some(column), Some(referenced)) = (column, referenced) {
-            check_types(&key.name, column, referenced)?;
+/// A table before and after a change.
+struct Change<'a> {
+    old: &'a Table,
+    new: &'a Table,
+    /// For each new column, which one it was.
+    sources: &'a [Option<usize>],
+    ctx: &'a DdlContext<'a>,
+}
+
+impl Change<'_> {
+    /// Whether the columns of a foreign key that was there before still go together: 3780. With
+    /// foreign_key_checks on they may not have become others either: 1832 of the child's, 1833 of
+    /// the parent's.
+    fn check_columns(
+        &self,
+        key: &ForeignKey,
+        child: &Table,
+        parent: &Table,
+    ) -> Result<(), SqlError> {
+        let Some(positions) = key.parent_positions(parent) else {
+            return Ok(());
+        };
+        let checks = self.ctx.foreign_key_checks;
+        for (own, of_parent) in key.columns.iter().zip(positions) {
+            let column = child.columns.get(usize::from(*own));
+            let referenced = parent.columns.get(usize::from(of_parent));
+            let (Some(column), Some(referenced)) = (column, referenced) else {
+                continue;
+            };
+            let fit = fit(column, referenced, checks);
+            if let Fit::Bad = fit {
+                return Err(incompatible(&key.name, column, referenced));
+            }
+            let is_other =
+                |table: &Table, column| checks && table.id == self.new.id && self.is_other(column);
+            if is_other(parent, referenced) {
+                let (database, child) = child.full_name();
+                let child = format!("{database}.{child}");
+                let name = &referenced.name;
+                return Err(SqlError::column_used_by_child(name, &key.name, child));
+            }
+            if is_other(child, column) {
+                return Err(SqlError::column_used_in_foreign_key(
+                    &column.name,
+                    &key.name,
+                ));
+            }
+            if let Fit::Near = fit {
+                return Err(not_alike());
+            }
         }
+        Ok(())
     }
-    Ok(())
+    /// Whether a column of the new table is of another type than before.
+    fn is_other(&self, column: &Column) -> bool {
+        let position = self.new.column_position(&column.name);
+        let source = position.and_then(|position| *self.sources.get(position)?);
+        let before = source.and_then(|source| self.old.columns.get(source));
+        before.is_some_and(|before| is_other(before, column))
+    }
+}
+
+/// Whether values of a column may be others after the change, by MySQL's rule: longer VARCHARs
+/// whose lengths take as many bytes hold the same ones, and so do more members.
+fn is_other(before: &Column, after: &Column) -> bool {
+    let same = match (before.ty, after.ty) {
+        (ColumnType::VarChar(shorter), ColumnType::VarChar(longer)) => {
+            let takes_two_bytes = |column: &Column| column.max_bytes() > 255;
+            shorter <= longer && takes_two_bytes(before) == takes_two_bytes(after)
+        }
+        (a, b) if a.has_members() => {
+            a == b && after.members.texts().starts_with(before.members.texts())
+        }
+        (a, b) => a == b && before.unsigned == after.unsigned,
+    };
+    !same
+        || before.collation != after.collation
+        || before.auto_increment != after.auto_increment
+        || before.real_digits != after.real_digits
 }
 
 fn needed(index: Option<&Index>) -> SqlError {
@@ -344,15 +435,13 @@ fn parent_columns_after(
     Ok(names)
 }
 
-/// 3780 and 1553: the parent's columns and an index of it must still fit.
+/// 1553: an index of the parent must still fit.
 fn check_served(
     key: &ForeignKey,
-    child: &Table,
     parent: &Table,
     sources: &[Option<usize>],
     before: &Table,
 ) -> Result<(), SqlError> {
-    check_columns(key, child, parent)?;
     let unique = |index: &Index| key.is_whole(index);
     let positions = key.parent_positions(parent);
     let positions = positions.ok_or_else(|| broken("the columns that are referred to stay"))?;
