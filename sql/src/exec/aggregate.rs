@@ -486,7 +486,9 @@ impl State {
             (AggregateFunction::BitOr | AggregateFunction::BitXor, Accumulated::Nothing) => {
                 Value::Bytes(vec![0; bits_length(aggregate)])
             }
-            (_, Accumulated::Json(documents)) => together(&documents)?,
+            (_, Accumulated::Json(documents)) => {
+                together(&documents, context.eval.statement.max_allowed_packet)?
+            }
             (_, Accumulated::Nothing) => Value::Null,
             (_, Accumulated::Integer(sum)) => exact_sum(BigDecimal::from(sum), aggregate),
             (_, Accumulated::Decimal(sum)) => exact_sum(sum, aggregate),
@@ -503,8 +505,8 @@ impl State {
     }
 }
 
-/// Arrays as one array, objects as one object; of none, NULL.
-fn together(documents: &[Json]) -> Result<Value, SqlError> {
+/// Arrays as one array, objects as one object; of none, NULL. 1301 if it has more bytes than `max`.
+fn together(documents: &[Json], max: u64) -> Result<Value, SqlError> {
     let mut elements = Vec::new();
     let mut members = BTreeMap::new();
     for document in documents {
@@ -524,7 +526,7 @@ fn together(documents: &[Json]) -> Result<Value, SqlError> {
         Some(_) => Tree::Array(elements),
         None => return Ok(Value::Null),
     };
-    json::document(&tree).map(Value::Json)
+    json::made(&tree, max).map(Value::Json)
 }
 
 /// How long the binary strings are that an aggregate on bits is of: its type has a byte more.

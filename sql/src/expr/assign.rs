@@ -397,7 +397,8 @@ impl Target<'_, '_> {
             Flaw::Invalid(why, at) => SqlError::invalid_json_text(why, at, name),
             Flaw::TooDeep => SqlError::json_too_deep(),
         })?;
-        json::document(&tree).map(Value::Json)
+        let max = self.context.statement.max_allowed_packet;
+        json::made(&tree, max).map(Value::Json)
     }
 
     fn integer(&mut self, value: &Value) -> Result<Value, SqlError> {

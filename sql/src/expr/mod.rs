@@ -59,7 +59,9 @@ pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operand
 pub use operand::bit_pattern;
 pub use resolve::call::{JSON_VALUE, plain_arguments, plain_call, windowed_call};
 pub(crate) use resolve::literal::{as_number, moment_text};
-pub use resolve::{Scope, SubqueryUse, comparison_collation, is_aggregate, is_window_function};
+pub use resolve::{
+    Scope, SubqueryUse, check_ordered, comparison_collation, is_aggregate, is_window_function,
+};
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};
 

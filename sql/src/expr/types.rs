@@ -10,8 +10,6 @@ use cohort_engine::types::{Charset, Collation, Column, ColumnType};
 pub mod coercibility {
     /// A COLLATE clause.
     pub const EXPLICIT: u8 = 0;
-    /// Two columns of different collations put together.
-    pub const NONE: u8 = 1;
     /// A column.
     pub const IMPLICIT: u8 = 2;
     /// USER(), VERSION() and the like.
@@ -22,6 +20,8 @@ pub mod coercibility {
     pub const NUMERIC: u8 = 5;
     /// NULL.
     pub const IGNORABLE: u8 = 6;
+    /// Two columns of different collations put together: what is beside it decides.
+    pub const NONE: u8 = 7;
 }
 
 /// What an expression yields.
@@ -367,6 +367,23 @@ impl ExprType {
     #[must_use]
     pub fn is_string(&self) -> bool {
         self.ty.is_some_and(ColumnType::has_collation)
+    }
+
+    /// Whether it has a collation where texts are compared or searched: strings, and documents,
+    /// whose texts are compared byte by byte.
+    #[must_use]
+    pub fn is_searched(&self) -> bool {
+        self.is_string() || self.is_json()
+    }
+
+    /// What it is where texts are compared or searched, if it is a text there.
+    #[must_use]
+    pub fn searched(&self) -> Option<ExprType> {
+        let text = || ExprType::string(self.length, self.collation, self.coercibility);
+        match self.is_json() {
+            true => Some(text()),
+            false => self.is_string().then_some(*self),
+        }
     }
 
     /// Whether it yields binary strings.

@@ -18,6 +18,23 @@ use cohort_engine::types::{
     json::{TooLarge, Tree},
 };
 
+/// A document that a statement makes of others: 1301 if it takes more than `max` bytes, which is
+/// @@max_allowed_packet. No client could read it, and no replica take it.
+pub fn made(tree: &Tree, max: u64) -> Result<Json, SqlError> {
+    let document = document(tree)?;
+    check_size(document.bytes().len(), max)?;
+    Ok(document)
+}
+
+/// 1301 if a document of so many bytes is larger than `max`.
+pub fn check_size(bytes: usize, max: u64) -> Result<(), SqlError> {
+    if bytes as u64 > max {
+        let function = "json_binary::serialize";
+        return Err(SqlError::allowed_packet_overflowed(function, max));
+    }
+    Ok(())
+}
+
 /// The document of a tree: 3157 if it is nested too deeply, 3151 and 3150 if it is too large.
 pub fn document(tree: &Tree) -> Result<Json, SqlError> {
     if tree.is_too_deep() {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, JsonPart, as_number, coercibility, infer, plain_call},
+    expr::{Expr, ExprType, JsonPart, as_number, check_ordered, coercibility, infer, plain_call},
     parse::key_position,
 };
 use cohort_engine::types::{ColumnType, Value};
@@ -125,6 +125,9 @@ impl Planner<'_> {
             return Err(SqlError::wrong_native_argument_count(name));
         }
         let ty = aggregate_type(&function, &args, self.context);
+        if function.is_extreme() {
+            check_ordered(&ty, &name.to_lowercase())?;
+        }
         // The length of an aggregate on bits counts a byte more.
         if function.is_on_bits() && ty.is_bytes() && ty.length > BITS_LENGTH_MAX + 1 {
             return Err(SqlError::bitwise_aggregate_operand_size());

@@ -539,6 +539,11 @@ impl AggregateFunction {
         use AggregateFunction::{BitAnd, BitOr, BitXor};
         matches!(self, BitAnd | BitOr | BitXor)
     }
+    /// Whether it is the least or the greatest value.
+    #[must_use]
+    pub fn is_extreme(&self) -> bool {
+        matches!(self, AggregateFunction::Min | AggregateFunction::Max)
+    }
     /// Whether it may be asked for the values that differ only.
     #[must_use]
     pub fn can_be_distinct(&self) -> bool {

@@ -404,10 +404,10 @@ impl<'a> Args<'a> {
     fn collation(&self) -> Collation {
         self.ty.collation
     }
-    /// The collation to search an argument with: its own, if it is a string.
+    /// The collation to search an argument with: its own, if it has one.
     fn searched(&self, i: usize) -> Collation {
         match self.args.get(i).map(infer) {
-            Some(ty) if ty.is_string() => ty.collation,
+            Some(ty) if ty.is_searched() => ty.collation,
             _ => self.comparison(),
         }
     }
@@ -416,7 +416,7 @@ impl<'a> Args<'a> {
         self.args
             .iter()
             .map(infer)
-            .filter(ExprType::is_string)
+            .filter(ExprType::is_searched)
             .reduce(|a, b| {
                 let (collation, coercibility) = mix_results(&a, &b);
                 ExprType::string(0, collation, coercibility)

@@ -737,7 +737,7 @@ fn field(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
     let collation = args.searched(0);
     let strings = args.args.iter().all(|arg| {
         let ty = infer(arg);
-        ty.is_string() || ty.is_temporal() || ty.ty.is_none()
+        ty.is_searched() || ty.is_temporal() || ty.ty.is_none()
     });
     if strings {
         let Some(wanted) = args.string(0, context)? else {
@@ -774,7 +774,7 @@ fn find_in_set(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     }
     let position = set
         .split(|&byte| byte == b',')
-        .position(|item| collation.equal(item, &wanted));
+        .position(|item| collation.begins(item, &wanted) && collation.begins(&wanted, item));
     Ok(Value::Int(
         position.map_or(0, |position| position as i64 + 1),
     ))

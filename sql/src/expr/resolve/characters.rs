@@ -90,12 +90,12 @@ fn wanted(
     connection: Collation,
 ) -> Result<Option<(Collation, std::ops::Range<usize>)>, SqlError> {
     let own = |i: usize| match args.get(i).map(infer) {
-        Some(ty) if ty.is_string() => ty.collation,
+        Some(ty) if ty.is_searched() => ty.collation,
         _ => connection,
     };
     let is_number = |arg: &Expr| {
         let ty = infer(arg);
-        ty.ty.is_some() && !ty.is_string() && !ty.is_temporal()
+        ty.ty.is_some() && !ty.is_searched() && !ty.is_temporal()
     };
     Ok(Some(match name {
         // All are alike.
@@ -104,10 +104,21 @@ fn wanted(
         }
         "if" | "elt" | "make_set" if ty.is_string() => agreed(name, args, ty, 1..args.len())?,
         "export_set" => agreed(name, args, ty, 1..args.len().min(4))?,
-        "nullif" | "greatest" | "least" | "strcmp" | "find_in_set" => {
-            let types: Vec<ExprType> = args.iter().map(infer).collect();
-            let strings: Vec<ExprType> = types.into_iter().filter(ExprType::is_string).collect();
+        "nullif" => {
+            let types = args.iter().map(infer);
+            let strings: Vec<ExprType> = types.filter(ExprType::is_string).collect();
             (comparison_collation(&strings, name)?, 0..args.len())
+        }
+        "greatest" | "least" if ty.is_string() => agreed(name, args, ty, 0..args.len())?,
+        "strcmp" | "find_in_set" => {
+            let types = args.iter().map(infer);
+            let strings: Vec<ExprType> = types.filter_map(|ty| ty.searched()).collect();
+            (comparison_collation(&strings, name)?, 0..args.len())
+        }
+        "regexp_like" | "regexp_instr" | "regexp_substr" | "regexp_replace" => {
+            let types = args.iter().take(2).map(infer);
+            let strings: Vec<ExprType> = types.filter_map(|ty| ty.searched()).collect();
+            (comparison_collation(&strings, name)?, 0..2)
         }
         // The first one decides.
         "instr" | "substring_index" | "trim" => (own(0), 1..2),

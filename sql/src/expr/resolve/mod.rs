@@ -754,7 +754,9 @@ pub fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Colla
         return Ok(Collation::Binary);
     };
     let mut mixed = *first;
+    let mut is_alone = true;
     for ty in strings {
+        is_alone = false;
         match mix_collations(&mixed, ty) {
             Some((collation, coercibility)) => {
                 mixed.collation = collation;
@@ -763,7 +765,18 @@ pub fn comparison_collation(types: &[ExprType], operation: &str) -> Result<Colla
             None => return Err(illegal_mix(types, operation)),
         }
     }
+    if mixed.coercibility == coercibility::NONE && !is_alone {
+        return Err(illegal_mix(types, operation));
+    }
     Ok(mixed.collation)
+}
+
+/// 1267 of what has to be put in order and has no collation.
+pub fn check_ordered(ty: &ExprType, operation: &str) -> Result<(), SqlError> {
+    if ty.is_string() && ty.coercibility == coercibility::NONE {
+        return Err(illegal_mix(&[*ty, *ty], operation));
+    }
+    Ok(())
 }
 
 /// What is made of several texts cannot have two collations that COLLATE says, nor characters of

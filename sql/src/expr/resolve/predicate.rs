@@ -386,7 +386,7 @@ fn like(
     let (expr, pattern) = (resolve(expr, scope)?, resolve(pattern, scope)?);
     let types: Vec<ExprType> = [infer(&expr), infer(&pattern)]
         .into_iter()
-        .filter(ExprType::is_string)
+        .filter_map(|ty| ty.searched())
         .collect();
     let collation = match types.as_slice() {
         [] => scope.collation(),

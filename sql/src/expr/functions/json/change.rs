@@ -1,6 +1,6 @@
 //! Changing parts of documents.
 
-use super::{Args, done, make::part, single_path, tree};
+use super::{Args, done, make::Room, single_path, tree};
 use crate::{
     error::SqlError,
     expr::EvalContext,
@@ -32,14 +32,15 @@ fn with_pairs(
     let Some(mut tree) = tree(args, 0, name, context)? else {
         return Ok(Value::Null);
     };
+    let mut room = Room::new();
     for i in (1..args.len()).step_by(2) {
         let Some(path) = single_path(args, i, context)? else {
             return Ok(Value::Null);
         };
-        let value = part(args, i + 1, context)?;
+        let value = room.part(args, i + 1, context)?;
         change(&mut tree, &path, value)?;
     }
-    done(&tree)
+    done(&tree, context)
 }
 
 pub(super) fn put(
@@ -109,7 +110,7 @@ pub(super) fn remove(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
         }
         remove_part(&mut tree, &path.legs);
     }
-    done(&tree)
+    done(&tree, context)
 }
 
 /// Removes what a path leads to. A position that stands for the value itself, which is no array,

@@ -25,12 +25,15 @@ pub(in crate::expr) static AS_JSON: Function = function(
         match &*value {
             Value::Null => return Ok(Value::Null),
             Value::Bytes(text) if !ty.is_bytes() && !is_member => {
-                return parsed(text, 1, "cast_as_json").map(Value::Json);
+                let document = parsed(text, 1, "cast_as_json")?;
+                let max = context.statement.max_allowed_packet;
+                json::check_size(document.bytes().len(), max)?;
+                return Ok(Value::Json(document));
             }
             _ => {}
         }
         match args.args.first() {
-            Some(arg) => done(&atom(arg, &value)),
+            Some(arg) => done(&atom(arg, &value), context),
             None => Ok(Value::Null),
         }
     },
@@ -71,26 +74,47 @@ pub(in crate::expr) fn atom(expr: &Expr, value: &Value) -> Tree {
     }
 }
 
-/// An argument as a part of a document.
-pub(super) fn part(
-    args: &Args<'_>,
-    i: usize,
-    context: &mut EvalContext<'_>,
-) -> Result<Tree, SqlError> {
-    let value = args.value(i, context)?;
-    Ok(args
-        .args
-        .get(i)
-        .map_or_else(Tree::null, |arg| atom(arg, &value)))
+/// How many bytes parts may still take that are put into a document: a statement with many large
+/// ones is stopped (1301) before they fill the memory.
+pub(super) struct Room {
+    taken: usize,
+}
+
+impl Room {
+    pub fn new() -> Room {
+        Room { taken: 0 }
+    }
+    /// An argument as a part of the document.
+    pub fn part(
+        &mut self,
+        args: &Args<'_>,
+        i: usize,
+        context: &mut EvalContext<'_>,
+    ) -> Result<Tree, SqlError> {
+        let value = args.value(i, context)?;
+        self.taken += match &*value {
+            Value::Json(document) => document.bytes().len(),
+            Value::Bytes(text) => text.len(),
+            _ => 0,
+        };
+        json::check_size(self.taken, context.statement.max_allowed_packet)?;
+        Ok(args
+            .args
+            .get(i)
+            .map_or_else(Tree::null, |arg| atom(arg, &value)))
+    }
 }
 
 pub(super) fn array(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let elements = (0..args.len()).map(|i| part(args, i, context));
-    done(&Tree::Array(elements.collect::<Result<_, _>>()?))
+    let mut room = Room::new();
+    let elements = (0..args.len()).map(|i| room.part(args, i, context));
+    let elements = elements.collect::<Result<_, _>>()?;
+    done(&Tree::Array(elements), context)
 }
 
 pub(super) fn object(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let mut members = BTreeMap::new();
+    let mut room = Room::new();
     for i in (0..args.len()).step_by(2) {
         if args.args.get(i).is_some_and(|arg| infer(arg).is_bytes()) {
             return Err(SqlError::invalid_json_charset(Collation::Binary.name()));
@@ -99,9 +123,9 @@ pub(super) fn object(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
             return Err(SqlError::json_null_key());
         };
         let key = Key::from(String::from_utf8_lossy(&key).into_owned());
-        members.insert(key, part(args, i + 1, context)?);
+        members.insert(key, room.part(args, i + 1, context)?);
     }
-    done(&Tree::Object(members))
+    done(&Tree::Object(members), context)
 }
 
 /// 3064 of what is no string, 3144 of a binary one.

@@ -28,7 +28,7 @@ pub(super) fn preserve(
         }
     }
     match merged {
-        Some(merged) if !is_null => done(&merged),
+        Some(merged) if !is_null => done(&merged, context),
         _ => Ok(Value::Null),
     }
 }
@@ -74,7 +74,7 @@ pub(super) fn patch(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Va
             (Some(target), Some(change)) => Some(patched(target, change)),
         };
     }
-    target.map_or(Ok(Value::Null), |target| done(&target))
+    target.map_or(Ok(Value::Null), |target| done(&target, context))
 }
 
 fn patched(target: Tree, change: Tree) -> Tree {

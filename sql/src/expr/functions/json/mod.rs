@@ -206,8 +206,8 @@ pub fn parsed(text: &[u8], argument: usize, name: &str) -> Result<Json, SqlError
 }
 
 /// A result.
-fn done(tree: &Tree) -> Result<Value, SqlError> {
-    json::document(tree).map(Value::Json)
+fn done(tree: &Tree, context: &EvalContext<'_>) -> Result<Value, SqlError> {
+    json::made(tree, context.statement.max_allowed_packet).map(Value::Json)
 }
 
 /// An argument as a path; `None` for NULL.

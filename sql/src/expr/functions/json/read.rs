@@ -1,6 +1,6 @@
 //! Looking into documents.
 
-use super::{Args, document, done, path, single_path, wants_all};
+use super::{Args, atom, document, done, path, single_path, wants_all};
 use crate::{
     error::SqlError,
     expr::{EvalContext, ExprType, infer},
@@ -26,8 +26,8 @@ pub(super) fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<
     }
     match found.first() {
         None => Ok(Value::Null),
-        Some(first) if !several => done(first),
-        Some(_) => done(&Tree::Array(found)),
+        Some(first) if !several => done(first, context),
+        Some(_) => done(&Tree::Array(found), context),
     }
 }
 
@@ -141,8 +141,8 @@ pub(super) fn member_of(args: &Args<'_>, context: &mut EvalContext<'_>) -> Resul
     if value.is_null() {
         return Ok(Value::Null);
     }
-    let wanted = super::make::part(args, 0, context)?;
-    let wanted = json::document(&wanted)?;
+    let wanted = args.args.first().map(|arg| atom(arg, &value));
+    let wanted = json::document(&wanted.unwrap_or_else(Tree::null))?;
     let Some(json) = document(args, 1, "member of", context)? else {
         return Ok(Value::Null);
     };
@@ -165,7 +165,7 @@ pub(super) fn keys(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Val
         return Ok(Value::Null);
     };
     let keys = object.iter().map(|(key, _)| Scalar::text(key).into_owned());
-    done(&Tree::Array(keys.map(Tree::Scalar).collect()))
+    done(&Tree::Array(keys.map(Tree::Scalar).collect()), context)
 }
 
 pub(super) fn length(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -52,7 +52,7 @@ pub(super) fn report(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
         members.insert("document-location".into(), text(document));
         members.insert("schema-failed-keyword".into(), text(keyword));
     }
-    super::done(&Tree::Object(members))
+    super::done(&Tree::Object(members), context)
 }
 
 /// What of the schema the document does not meet; nothing at all if one of them is NULL.

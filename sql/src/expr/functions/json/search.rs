@@ -47,13 +47,15 @@ pub(super) fn search(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
         .into_iter()
         .map(|path| Tree::Scalar(Scalar::Text(Cow::Owned(path))));
     if !all {
-        return texts.next().map_or(Ok(Value::Null), |first| done(&first));
+        return texts
+            .next()
+            .map_or(Ok(Value::Null), |first| done(&first, context));
     }
     let texts: Vec<Tree> = texts.collect();
     match texts.as_slice() {
         [] => Ok(Value::Null),
-        [only] => done(only),
-        _ => done(&Tree::Array(texts)),
+        [only] => done(only, context),
+        _ => done(&Tree::Array(texts), context),
     }
 }
 
