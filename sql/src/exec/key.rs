@@ -15,7 +15,8 @@ use cohort_engine::{
     txn::KeyRange,
     types::{
         Collation, Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Time, Value,
-        collation, key as keys,
+        collation::{self, Beginnings},
+        key as keys,
         temporal::{self, SECOND},
     },
 };
@@ -146,6 +147,29 @@ fn compute(
     context: &mut ExecContext,
     usable: &mut bool,
 ) -> Result<Ranges, Stop> {
+    let mut shorter = Vec::new();
+    let found = compute_most(table, index, bounds, row, context, (usable, &mut shorter))?;
+    if shorter.is_empty() {
+        return Ok(found);
+    }
+    let Some(mut ranges) = found.into_list() else {
+        return Ok(Ranges::All);
+    };
+    shorter.sort();
+    shorter.dedup();
+    ranges.extend(shorter.into_iter().map(prefix_range));
+    Ok(Ranges::Some(union(ranges)))
+}
+
+/// The same without those that begin with one of `shorter`.
+fn compute_most(
+    table: &Table,
+    index: &Index,
+    bounds: &[Bound],
+    row: &[Value],
+    context: &mut ExecContext,
+    (usable, shorter): (&mut bool, &mut Vec<Vec<u8>>),
+) -> Result<Ranges, Stop> {
     let mut prefixes = vec![Vec::new()];
     for (bound, part) in bounds.iter().zip(table.entry_parts(index)) {
         let Some(column) = table.columns.get(usize::from(part.column)) else {
@@ -200,7 +224,7 @@ fn compute(
                     Ok::<_, Stop>(Some((fit(column, value, context), *inclusive)))
                 };
                 let (low, high) = (side(low)?, side(high)?);
-                return Ok(between(&prefixes, column, *part, low, high));
+                return Ok(between(&prefixes, column, *part, (low, high), shorter));
             }
             Bound::Like(pattern, escape) => {
                 let pattern = eval(pattern, row, &mut context.eval)?;
@@ -217,42 +241,85 @@ fn compute(
                 let Some(escape) = escape else {
                     return Ok(given(prefixes));
                 };
-                return Ok(like(prefixes, column, *part, &pattern, escape));
+                return Ok(like(prefixes, column, *part, (&pattern, escape), shorter));
             }
         };
         if prefixes.len() * values.len() > RANGES_MAX {
             *usable = false;
             return Ok(given(prefixes));
         }
-        prefixes = extended(prefixes, column, *part, &values);
+        let whole;
+        (prefixes, whole) = extended(prefixes, column, *part, &values, shorter);
+        if !whole && prefixes.len() > 1 {
+            // Of two beginnings one may begin with the other.
+            let ranges = prefixes.into_iter().map(prefix_range);
+            return Ok(Ranges::Some(union(ranges.collect())));
+        }
+        if !whole {
+            break;
+        }
     }
     Ok(given(prefixes))
 }
 
+/// The prefixes with one part more. False: of a part that is the beginning of a text there is only
+/// a beginning, so that no further part can follow.
 fn extended(
     prefixes: Vec<Vec<u8>>,
     column: &Column,
     part: IndexPart,
     values: &[Value],
-) -> Vec<Vec<u8>> {
+    shorter: &mut Vec<Vec<u8>>,
+) -> (Vec<Vec<u8>>, bool) {
+    let mut whole = true;
     if let ([value], true) = (values, prefixes.len() == 1) {
         let mut prefixes = prefixes;
         for prefix in &mut prefixes {
-            keys::encode_part(column, part, value, prefix);
+            whole &= push_equal(column, part, value, prefix, shorter);
         }
-        return prefixes;
+        return (prefixes, whole);
     }
     let mut result = Vec::with_capacity(prefixes.len() * values.len());
     for prefix in &prefixes {
         for value in values {
             let mut key = prefix.clone();
-            keys::encode_part(column, part, value, &mut key);
+            whole &= push_equal(column, part, value, &mut key, shorter);
             result.push(key);
         }
     }
     result.sort();
     result.dedup();
-    result
+    (result, whole)
+}
+
+/// Appends the part of a value to a key; or, where it has only the beginning of a text, what most
+/// of the parts of equal values begin with, and notes what others begin with. False: it is only a
+/// beginning.
+fn push_equal(
+    column: &Column,
+    part: IndexPart,
+    value: &Value,
+    key: &mut Vec<u8>,
+    shorter: &mut Vec<Vec<u8>>,
+) -> bool {
+    let text = match value {
+        Value::Bytes(text) => keys::beginnings(column, part, text, false),
+        _ => None,
+    };
+    match text {
+        Some(text) => push_beginnings(&text, key, shorter),
+        None => {
+            keys::encode_part(column, part, value, key);
+            true
+        }
+    }
+}
+
+fn push_beginnings(text: &Beginnings, key: &mut Vec<u8>, shorter: &mut Vec<Vec<u8>>) -> bool {
+    let others = text.shorter.iter();
+    shorter.extend(others.map(|other| [key.as_slice(), other].concat()));
+    key.extend_from_slice(&text.longest);
+    text.whole
 }
 
 /// All keys that begin with one of the prefixes.
@@ -275,8 +342,8 @@ fn between(
     prefixes: &[Vec<u8>],
     column: &Column,
     part: IndexPart,
-    low: Side,
-    high: Side,
+    (low, high): (Side, Side),
+    shorter: &mut Vec<Vec<u8>>,
 ) -> Ranges {
     // A prefix of a column is equal for values that are not.
     let whole = part.prefix.is_none();
@@ -302,9 +369,13 @@ fn between(
     };
     let mut ranges = Vec::with_capacity(prefixes.len());
     for prefix in prefixes {
+        // What is as large as the value may have a shorter key; what is as small lies in the range.
+        if let Some((value, _)) = &low {
+            push_equal(column, part, value, &mut prefix.clone(), shorter);
+        }
         let encoded = |value: &Value| {
             let mut key = prefix.clone();
-            keys::encode_part(column, part, value, &mut key);
+            push_equal(column, part, value, &mut key, &mut Vec::new());
             key
         };
         // NULL, if the column can be NULL, is before all values and in no range.
@@ -341,8 +412,8 @@ fn like(
     prefixes: Vec<Vec<u8>>,
     column: &Column,
     part: IndexPart,
-    pattern: &Value,
-    escape: Option<char>,
+    (pattern, escape): (&Value, Option<char>),
+    shorter: &mut Vec<Vec<u8>>,
 ) -> Ranges {
     let Value::Bytes(pattern) = pattern else {
         return given(prefixes);
@@ -355,7 +426,12 @@ fn like(
     let mut ranges = Vec::with_capacity(prefixes.len());
     for prefix in prefixes {
         let mut key = prefix;
-        keys::encode_prefix(column, part, &text, &mut key);
+        match keys::beginnings(column, part, &text, true) {
+            Some(text) => {
+                push_beginnings(&text, &mut key, shorter);
+            }
+            None => keys::encode_prefix(column, part, &text, &mut key),
+        }
         ranges.push(prefix_range(key));
     }
     Ranges::Some(ranges)

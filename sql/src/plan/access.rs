@@ -353,6 +353,11 @@ fn gives_order(
     for part in table.entry_parts(index) {
         let Some(&(column, desc)) = next else { break };
         if equal.contains(&usize::from(part.column)) {
+            let column = table.columns.get(usize::from(part.column));
+            let one_key = column.is_some_and(|column| column.collation.has_one_beginning());
+            if part.prefix.is_some() && !one_key {
+                return None;
+            }
             continue;
         }
         if usize::from(part.column) != column || part.prefix.is_some() {

@@ -18,6 +18,7 @@ mod wide;
 pub use charset::Charset;
 pub use like::{Pattern, like};
 pub use names::{Collation, Padding};
+pub use sort_key::Beginnings;
 pub use weights::next_char;
 
 use order::{Order, compare_padded, table_weight};
@@ -73,6 +74,21 @@ impl Collation {
     /// its end left out where the collation pads).
     pub fn sort_key_prefix(self, text: &[u8], out: &mut Vec<u8>) {
         sort_key::push_prefix(self, text, out);
+    }
+
+    /// Whether equal strings have one sort key of their first characters: not where a letter is
+    /// several characters, or one character several letters.
+    #[must_use]
+    pub fn has_one_beginning(self) -> bool {
+        !matches!(self.facts().order, Order::Uca(..))
+    }
+
+    /// What the sort keys of the first characters of strings begin with, of those that are equal
+    /// to `text` or, if `going_on`, begin with it. `None`: these sort keys are those of the first
+    /// characters of `text`.
+    #[must_use]
+    pub fn beginnings(self, text: &[u8], characters: usize, going_on: bool) -> Option<Beginnings> {
+        sort_key::beginnings(self, text, characters, going_on)
     }
 
     /// The beginning of the sort key as a number, for comparing quickly: of two strings whose

@@ -54,11 +54,70 @@ pub(super) fn push_prefix(collation: Collation, text: &[u8], out: &mut Vec<u8>) 
     push_text(collation, text, out);
 }
 
+/// What the sort keys begin with of the first characters of strings.
+pub struct Beginnings {
+    /// What they begin with, but for the shorter ones.
+    pub longest: Vec<u8>,
+    /// It is all there is in them.
+    pub whole: bool,
+    /// What those begin with some of whose first characters have no weight: ascending, each with a
+    /// terminator.
+    pub shorter: Vec<Vec<u8>>,
+}
+
+/// Of the strings that are equal to `text` or, if `going_on`, begin with it. `None`: the sort keys
+/// of the first characters are those of the first characters of `text`.
+///
+/// A character can have several weights, of which the key has all. A sequence of characters may
+/// have weights together, and the key only the beginning of the sequence, whose weights are
+/// others. And a character can have no weight, so that the key has fewer than characters. So the
+/// keys have the first weights of the string: at least as many as the first characters have in
+/// the longest sequences, or any number less than that.
+pub(super) fn beginnings(
+    collation: Collation,
+    text: &[u8],
+    characters: usize,
+    going_on: bool,
+) -> Option<Beginnings> {
+    let Order::Uca(uca, levels) = collation.facts().order else {
+        return None;
+    };
+    let sequence = uca.longest_sequence();
+    let outside = (characters + 1).saturating_sub(sequence);
+    let mut longest = Vec::new();
+    let text = if going_on { uca.settled(text) } else { text };
+    let is_all = push_uca(uca, text, outside.div_ceil(sequence), &mut longest);
+    let end = uca.ranks().end;
+    let mut shorter = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = longest.get(at) {
+        // What spaces are written as is odd, and there are none at the end of a key.
+        let is_space = |byte: u8| end > 0 && byte.abs_diff(end) == 1;
+        if at == 0 || !is_space(longest[at - 1]) {
+            let mut key = longest[..at].to_vec();
+            key.push(end);
+            shorter.push(key);
+        }
+        at += if byte % 2 == 1 || byte == end { 1 } else { 3 };
+    }
+    let whole = is_all && !going_on;
+    if whole {
+        longest.push(end);
+    }
+    Some(Beginnings {
+        longest,
+        whole: whole && levels == 1,
+        shorter,
+    })
+}
+
 /// Appends the sort key without its terminator and what comes behind it.
 fn push_text(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     match collation.facts().order {
-        Order::Uca(uca, _) => push_uca(uca, text, out),
+        Order::Uca(uca, _) => {
+            push_uca(uca, text, usize::MAX, out);
+        }
         Order::Table(table) => {
             let weight = |code| table_weight(table, code);
             push_padded(text, table_end(table), weight, out);
@@ -135,39 +194,43 @@ fn push_number(number: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-fn push_uca(uca: &Uca, text: &[u8], out: &mut Vec<u8>) {
+/// Appends the first `limit` primary weights. Returns whether there are no more (but spaces, where
+/// they pad).
+fn push_uca(uca: &Uca, text: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
     let ranks = uca.ranks();
     let rank = |byte: &u8| ranks.ascii[usize::from(*byte)];
     let start = out.len();
-    out.extend(text.iter().map(rank));
-    // Something without one weight, or that pads: both are rarer.
-    let is_special = |byte: &u8| *byte == 0 || *byte == ranks.end;
-    if !out[start..].iter().any(is_special) {
-        return;
+    if text.len() <= limit {
+        out.extend(text.iter().map(rank));
+        // Something without one weight, or that pads: both are rarer.
+        let is_special = |byte: &u8| *byte == 0 || *byte == ranks.end;
+        if !out[start..].iter().any(is_special) {
+            return true;
+        }
+        out.truncate(start);
     }
-    out.truncate(start);
     let mut key = UcaKey {
         end: ranks.end,
         spaces: 0,
+        left: limit,
+        whole: true,
         out,
     };
     let mut rest = text;
-    loop {
+    while key.whole {
         let special = rest.iter().position(|byte| rank(byte) == 0);
         let (plain, beyond) = rest.split_at(special.unwrap_or(rest.len()));
-        plain.iter().for_each(|byte| key.push(rank(byte)));
+        plain.iter().for_each(|byte| key.push(rank(byte), None));
         let length = uca.step(beyond, 0, |weight| {
             let (byte, is_own) = ranks.byte(weight);
-            key.push(byte);
-            if !is_own {
-                key.out.extend_from_slice(&weight.to_be_bytes());
-            }
+            key.push(byte, (!is_own).then_some(weight));
         });
         let Some(length) = length else {
             break;
         };
         rest = &beyond[length..];
     }
+    key.whole
 }
 
 /// The primary part of a sort key, while it is written.
@@ -176,15 +239,27 @@ struct UcaKey<'a> {
     end: u8,
     /// How many spaces were met and not written yet.
     spaces: usize,
+    /// So many weights may still be written.
+    left: usize,
+    /// None was left out.
+    whole: bool,
     out: &'a mut Vec<u8>,
 }
 
 impl UcaKey<'_> {
-    fn push(&mut self, byte: u8) {
+    /// Adds the byte of a weight, or the one before it and the weight.
+    fn push(&mut self, byte: u8, weight: Option<u16>) {
         if byte == self.end {
             self.spaces += 1;
             return;
         }
+        // Spaces at the end of what may be written are left out: what they are written as depends
+        // on what follows.
+        if self.spaces >= self.left {
+            self.whole = false;
+            return;
+        }
+        self.left -= self.spaces + 1;
         if self.spaces > 0 {
             let space = if byte < self.end {
                 self.end - 1
@@ -195,6 +270,9 @@ impl UcaKey<'_> {
             self.spaces = 0;
         }
         self.out.push(byte);
+        if let Some(weight) = weight {
+            self.out.extend_from_slice(&weight.to_be_bytes());
+        }
     }
 }
 

@@ -11,6 +11,8 @@ pub struct Tailoring {
     levels: Vec<Level>,
     /// By the first character, ascending.
     heads: Vec<Head>,
+    /// How many characters the longest sequence has; 1 if there is none.
+    pub longest: usize,
 }
 
 /// The changes at one level of weights.
@@ -50,6 +52,7 @@ impl Tailoring {
         let mut tailoring = Tailoring {
             levels,
             heads: Vec::new(),
+            longest: 1,
         };
         for _ in 0..numbers.count() {
             tailoring.put_sequence(&mut numbers);
@@ -72,6 +75,7 @@ impl Tailoring {
                     .collect()
             })
             .collect();
+        self.longest = self.longest.max(codes.len());
         let text = codes.iter().copied().filter_map(char::from_u32).collect();
         let sequence = Sequence { text, weights };
         // The file has them in ascending order.

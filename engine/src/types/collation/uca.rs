@@ -224,6 +224,13 @@ impl Uca {
         &text[..at]
     }
 
+    /// How many characters the longest sequence has that is one letter of the language; 1 if there
+    /// is none.
+    pub fn longest_sequence(&self) -> usize {
+        let tailoring = self.tailoring.as_ref();
+        tailoring.map_or(1, |tailoring| tailoring.longest)
+    }
+
     /// The one-byte forms of the weights that ASCII characters have.
     #[inline]
     pub fn ranks(&self) -> &Ranks {

@@ -19,6 +19,7 @@
 //! ```
 
 use super::{
+    collation::Beginnings,
     decimal,
     row::{self, Malformed},
     schema::{Column, ColumnType, Index, IndexPart, Table},
@@ -81,6 +82,27 @@ pub fn encode_prefix(column: &Column, part: IndexPart, text: &[u8], key: &mut Ve
         column.collation.sort_key_prefix(text, key);
     }
     invert(part, key, start);
+}
+
+/// What the parts begin with of strings that are equal to `text` or, if `going_on`, begin with it,
+/// where a part has only their first characters. `None`: that is the part of `text`.
+#[must_use]
+pub fn beginnings(
+    column: &Column,
+    part: IndexPart,
+    text: &[u8],
+    going_on: bool,
+) -> Option<Beginnings> {
+    let characters = part.prefix?.into();
+    let mut found = column.collation.beginnings(text, characters, going_on)?;
+    for key in found.shorter.iter_mut().chain([&mut found.longest]) {
+        let mut marked = Vec::with_capacity(key.len() + 1);
+        mark_value(column, &mut marked);
+        marked.append(key);
+        invert(part, &mut marked, 0);
+        *key = marked;
+    }
+    Some(found)
 }
 
 /// The beginning of a string that an index part covers.
