@@ -64,6 +64,7 @@ errors! {
     1049 b"42000" unknown_database(name) "Unknown database '{name}'";
     1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     4079 b"HY000" collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";
     4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     1746 b"HY000" locked_while_created(table, new) "Can't update table '{table}' while '{new}' is being created.";

@@ -106,17 +106,24 @@ impl Warnings {
     pub fn begin_rewording(&mut self) -> (usize, Option<SqlError>) {
         (self.kept.len(), self.raised.take())
     }
-    /// Gives what was told since the mark other words.
+    /// Gives what was told since the mark other words. An error for which these have the level of a
+    /// warning becomes one.
     pub fn reword(
         &mut self,
         (known, before): (usize, Option<SqlError>),
-        words: &dyn Fn(SqlError) -> SqlError,
+        words: &dyn Fn(SqlError) -> (Level, SqlError),
     ) {
         for condition in self.kept.iter_mut().skip(known) {
-            condition.error = words(condition.error.clone());
+            condition.error = words(condition.error.clone()).1;
         }
-        let raised = self.raised.take().map(words);
-        self.raised = before.or(raised);
+        match self.raised.take().map(words) {
+            Some((Level::Error, error)) => self.raised = before.or(Some(error)),
+            Some((level, error)) => {
+                self.raised = before;
+                self.push(level, error);
+            }
+            None => self.raised = before,
+        }
     }
     /// Adds a condition.
     pub fn push(&mut self, level: Level, error: SqlError) {

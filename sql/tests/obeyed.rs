@@ -239,3 +239,25 @@ fn bodies_of_routines_are_refused_as_a_whole() {
         assert_eq!(code(&mut root, sql), 1064, "{sql}");
     }
 }
+
+#[test]
+fn several_statements_in_one_text_run_one_after_the_other() {
+    let instance = fake();
+    let mut root = session(&instance, 1, "root");
+    for (sql, expected) in [
+        ("SELECT 1; SELECT 2", vec![1, 2]),
+        ("SELECT 1;; ;\n SELECT 2;", vec![1, 2]),
+        ("SELECT 1; /* none */ -- none\n # none", vec![1]),
+        (
+            "SELECT 1;/*!50000 SELECT 2 */;SELECT /*!99999 no */ 3",
+            vec![1, 2, 3],
+        ),
+        ("/*!40101 SELECT 1 */; /*!40101 SELECT 2 */;", vec![1, 2]),
+        ("SELECT 1; -- a comment\n SELECT 2", vec![1, 2]),
+    ] {
+        let mut rows = Rows::default();
+        root.query(sql.as_bytes(), true, &mut rows).expect(sql);
+        let expected: Vec<Value> = expected.into_iter().map(Value::Int).collect();
+        assert_eq!(rows.0, expected, "{sql}");
+    }
+}

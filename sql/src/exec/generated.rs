@@ -6,6 +6,7 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, Expr, Origin, assign_from, eval},
     plan::TableDemands,
+    warnings::Level,
 };
 use cohort_engine::types::{Column, IndexPart, Table, Value};
 
@@ -85,13 +86,18 @@ fn functional_value(
     let index = index.map_or("", |index| &index.name);
     let number = context.row_number;
     let words = |error: SqlError| match error.code {
-        1264 => SqlError::functional_out_of_range(index, number),
-        1265 | 1292 | 1366 => SqlError::functional_truncated(index, number),
-        1406 => SqlError::functional_too_long(index),
-        _ => error,
+        1264 => (
+            Level::Error,
+            SqlError::functional_out_of_range(index, number),
+        ),
+        1265 | 1292 | 1366 => (Level::Error, SqlError::functional_truncated(index, number)),
+        1406 => (Level::Error, SqlError::functional_too_long(index)),
+        // It counts as 0 or NULL, as in a SELECT.
+        3156 => (Level::Warning, SqlError::functional_invalid_json(index)),
+        _ => (Level::Error, error),
     };
     let mark = context.warnings.begin_rewording();
     let value = value(table, column, expression, row, context);
     context.warnings.reword(mark, &words);
-    value.map_err(words)
+    value.map_err(|error| words(error).1)
 }

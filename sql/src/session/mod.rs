@@ -249,16 +249,18 @@ impl Session {
                 _ => {}
             }
         };
-        let next = loop {
+        // The rest can begin with a comment whose contents are the statement.
+        let mut rest = &sql[end.end..];
+        loop {
             let token = lexer.next_token();
             if token.kind == Kind::End {
                 return (&sql[..end.start], None);
             }
             if !token.is_symbol(sql, ";") {
-                break token;
+                return (&sql[..end.start], Some(rest.trim_ascii_start()));
             }
-        };
-        (&sql[..end.start], Some(&sql[next.start..]))
+            rest = &sql[token.end..];
+        }
     }
 
     /// Clock, process list and kill flag at the start of a statement.
