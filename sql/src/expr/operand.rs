@@ -62,6 +62,14 @@ impl Expr {
         if self.has_members() {
             return self.integer_value(row, context);
         }
+        if infer(self).is_json() {
+            let value = self.value(row, context)?;
+            let Value::Json(document) = &*value else {
+                return Ok(value);
+            };
+            let number = convert::of_json(document, "DECIMAL", context).into_decimal();
+            return Ok(Cow::Owned(Value::Decimal(Box::new(number))));
+        }
         if self.is_quiet() {
             let value = self.value(row, context)?;
             if let Value::Bytes(text) = &*value {

@@ -14,13 +14,14 @@ struct Place<'a> {
 /// What the path leads to in a document. A value that is no array is the only element of one.
 #[must_use]
 pub fn seek<'a>(root: &Node<'a>, path: &Path) -> Vec<Node<'a>> {
-    let found = places(root, path).into_iter();
+    let found = places(root, path, true).into_iter();
     found.map(|(node, _)| node).collect()
 }
 
-/// The same with the way to each value: the numbers of the elements and members.
+/// The same with the way to each value: the numbers of the elements and members. `wraps`: a value
+/// that is no array is the only element of one.
 #[must_use]
-pub fn places<'a>(root: &Node<'a>, path: &Path) -> Vec<(Node<'a>, Vec<usize>)> {
+pub fn places<'a>(root: &Node<'a>, path: &Path, wraps: bool) -> Vec<(Node<'a>, Vec<usize>)> {
     let mut places = vec![Place {
         node: root.clone(),
         way: Vec::new(),
@@ -30,7 +31,7 @@ pub fn places<'a>(root: &Node<'a>, path: &Path) -> Vec<(Node<'a>, Vec<usize>)> {
         several |= *leg == Leg::Descendants;
         let mut next = Vec::new();
         for place in &places {
-            step(place, leg, &mut next);
+            step(place, leg, wraps, &mut next);
         }
         if several {
             let mut seen = HashSet::new();
@@ -48,7 +49,7 @@ pub fn part<'a>(root: &Node<'a>, path: &Path) -> Option<Node<'a>> {
     seek(root, path).into_iter().next()
 }
 
-fn step<'a>(place: &Place<'a>, leg: &Leg, next: &mut Vec<Place<'a>>) {
+fn step<'a>(place: &Place<'a>, leg: &Leg, wraps: bool, next: &mut Vec<Place<'a>>) {
     let child = |number: usize, node: Node<'a>| {
         let mut way = place.way.clone();
         way.push(number);
@@ -81,8 +82,10 @@ fn step<'a>(place: &Place<'a>, leg: &Leg, next: &mut Vec<Place<'a>>) {
             let range = from..to.max(from);
             next.extend(range.filter_map(|i| Some(child(i, array.get(i)?))));
         }
-        (Leg::Index(position), _) if position.of(1) == 0 => next.push(same()),
-        (Leg::Range(from, to), _) if bounds(*from, *to, 1) == (0, 1) => next.push(same()),
+        (Leg::Index(position), _) if wraps && position.of(1) == 0 => next.push(same()),
+        (Leg::Range(from, to), _) if wraps && bounds(*from, *to, 1) == (0, 1) => {
+            next.push(same());
+        }
         (Leg::Descendants, _) => descend(same(), next),
         (Leg::Key(_) | Leg::AnyKey | Leg::AnyIndex | Leg::Index(_) | Leg::Range(..), _) => {}
     }

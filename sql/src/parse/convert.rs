@@ -262,7 +262,7 @@ impl Converter<'_> {
 
     /// BINARY as an operator, not as a type or a character set.
     fn is_binary_operator(&self, token: Token, after: &Lexer) -> bool {
-        const BEFORE_NAMES: [&str; 5] = ["AS", "SET", "CHARSET", "COLLATE", "USING"];
+        const BEFORE_NAMES: [&str; 6] = ["AS", "SET", "CHARSET", "COLLATE", "USING", "RETURNING"];
         token.is_word(self.source, "BINARY")
             && !BEFORE_NAMES.iter().any(|word| self.follows(&[word]))
             && !after.clone().next_token().is_symbol(self.source, ")")

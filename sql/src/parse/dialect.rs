@@ -3,9 +3,9 @@
 use crate::{expr::JSON_VALUE, interrupt};
 use sqlparser::{
     ast::{
-        CastKind, CharacterLength, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-        FunctionArgumentList, FunctionArguments, Ident, ObjectName, SetExpr, Statement,
-        UnaryOperator, Value,
+        BinaryOperator, CastKind, CharacterLength, DataType, Expr, Function, FunctionArg,
+        FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, SetExpr,
+        Statement, UnaryOperator, Value,
     },
     dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
@@ -55,6 +55,9 @@ impl Dialect for MySql {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
+        if sounds_like_follows(parser) {
+            return Some(sounds_like(parser, expr, precedence));
+        }
         match in_list(parser, expr) {
             Some(list) => Some(list),
             None => self.0.parse_infix(parser, expr, precedence),
@@ -138,6 +141,9 @@ impl Dialect for MySql {
         match parser.peek_token_ref().token {
             Token::ShiftLeft | Token::ShiftRight => Some(Ok(SHIFT)),
             Token::Arrow | Token::LongArrow => Some(Ok(ARROW)),
+            Token::Word(_) if sounds_like_follows(parser) => {
+                Some(Ok(self.prec_value(Precedence::Like)))
+            }
             _ => self.0.get_next_precedence(parser),
         }
     }
@@ -213,6 +219,23 @@ fn in_list(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>
         list,
         negated,
     }))
+}
+
+fn sounds_like_follows(parser: &Parser) -> bool {
+    word_follows(parser, "SOUNDS") && is_word(parser, 1, &[Keyword::LIKE])
+}
+
+/// `a SOUNDS LIKE b`: `SOUNDEX(a) = SOUNDEX(b)`.
+fn sounds_like(parser: &mut Parser, left: &Expr, precedence: u8) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    parser.advance_token();
+    let right = parser.parse_subexpr(precedence)?;
+    let soundex = |expr: Expr| Box::new(call(Ident::new("soundex"), vec![expr]));
+    Ok(Expr::BinaryOp {
+        left: soundex(left.clone()),
+        op: BinaryOperator::Eq,
+        right: soundex(right),
+    })
 }
 
 /// Whether `JSON_VALUE(` follows.

@@ -4,7 +4,7 @@ use super::{Scope, Typing, characters, compared, functions, literal, resolve};
 use crate::{
     error::SqlError,
     expr::{
-        Expr, ExprType,
+        Expr, ExprType, coercibility,
         functions::{interval::Unit, json::Otherwise},
         infer,
     },
@@ -287,7 +287,7 @@ fn json_value(
     let path = resolve(path, scope)?;
     let mut ty = infer(&resolve(ty, scope)?);
     if ty.is_string() && !ty.is_bytes() {
-        ty = ExprType::string(ty.length, Collation::Utf8mb4Bin, ty.coercibility);
+        ty = ExprType::string(ty.length, Collation::Utf8mb40900Bin, coercibility::LITERAL);
     }
     let mut otherwise = |clause: &ast::Expr| {
         Ok::<_, SqlError>(match clause {

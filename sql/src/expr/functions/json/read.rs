@@ -4,7 +4,7 @@ use super::{Args, atom, document, done, path, single_path, wants_all};
 use crate::{
     error::SqlError,
     expr::{EvalContext, ExprType, infer},
-    json::{self, Flaw, part, seek},
+    json::{self, Flaw, part, places, seek},
 };
 use cohort_engine::types::{
     Json, Value,
@@ -158,10 +158,18 @@ pub(super) fn keys(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Val
     let Some(json) = document(args, 0, "json_keys", context)? else {
         return Ok(Value::Null);
     };
-    let Some(json) = part_of(args, &json, 1, context)? else {
-        return Ok(Value::Null);
-    };
-    let Node::Object(object) = json.root() else {
+    let mut part = json.root();
+    if args.len() > 1 {
+        let Some(path) = single_path(args, 1, context)? else {
+            return Ok(Value::Null);
+        };
+        let found = places(&part, &path, false).into_iter().next();
+        let Some((found, _)) = found else {
+            return Ok(Value::Null);
+        };
+        part = found;
+    }
+    let Node::Object(object) = part else {
         return Ok(Value::Null);
     };
     let keys = object.iter().map(|(key, _)| Scalar::text(key).into_owned());
@@ -227,6 +235,8 @@ pub(super) fn valid(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Va
     let ty = args.args.first().map_or_else(ExprType::null, infer);
     let value = args.value(0, context)?;
     let valid = match &*value {
+        // NULL of a type that holds no JSON is no JSON.
+        Value::Null if ty.ty.is_some() && !ty.is_string() && !ty.is_json() => false,
         Value::Null => return Ok(Value::Null),
         Value::Json(_) => true,
         Value::Bytes(text) if !ty.is_bytes() => match json::parse(&String::from_utf8_lossy(text)) {

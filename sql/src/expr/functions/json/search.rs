@@ -36,7 +36,7 @@ pub(super) fn search(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
     let root = json.root();
     let mut found = Vec::new();
     for path in &paths {
-        for (node, way) in places(&root, path) {
+        for (node, way) in places(&root, path, false) {
             let mut steps = way_steps(&root, &way);
             find(&node, &pattern, &mut steps, &mut found, context)?;
         }

@@ -161,8 +161,16 @@ fn converted(
 /// Whether a value is one that a type takes at all.
 fn may_become(value: &Value, ty: &ExprType, context: &mut EvalContext<'_>) -> bool {
     let is_moment = matches!(value, Value::Date(_) | Value::Time(_) | Value::DateTime(_));
+    if ty.ty == Some(ColumnType::Year) && is_moment {
+        return false;
+    }
+    if ty.is_temporal() && is_moment {
+        // A time has no date, and of a date no time is taken.
+        let is_time = matches!(ty.ty, Some(ColumnType::Time(_)));
+        return is_time == matches!(value, Value::Time(_));
+    }
     if ty.is_temporal() {
-        return is_moment || matches!(value, Value::Bytes(_));
+        return matches!(value, Value::Bytes(_));
     }
     if !ty.is_integer() || matches!(value, Value::Bytes(_)) {
         return !is_moment;
