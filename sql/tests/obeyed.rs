@@ -253,6 +253,8 @@ fn several_statements_in_one_text_run_one_after_the_other() {
             vec![1, 2, 3],
         ),
         ("/*!40101 SELECT 1 */; /*!40101 SELECT 2 */;", vec![1, 2]),
+        ("/*!99999 /* ; */ SELECT 1;*/ SELECT 2", vec![2]),
+        ("SELECT 1 /*!99999 /* x */ y */ + 1", vec![2]),
         ("SELECT 1; -- a comment\n SELECT 2", vec![1, 2]),
     ] {
         let mut rows = Rows::default();

@@ -29,7 +29,7 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{Batch, LockMode, OnConflict, Read, TxnError},
-    types::{Column, ReferentialAction, Table, Value, key, row},
+    types::{Column, Index, ReferentialAction, Table, Value, key, row},
 };
 use std::sync::Arc;
 
@@ -158,13 +158,51 @@ fn has_parent(
     let read = Read::Locking(LockMode::Shared, OnConflict::Wait);
     context.handler.read_key += 1;
     let whole = index.parts.len() == reference.key.columns.len();
+    let mut found = Vec::new();
+    let same = |found: &[u8]| {
+        // The child's values are found by the parent's collation, and must be there by its own.
+        let back = (table.as_ref(), columns.as_slice());
+        let child_index = &reference.child_index;
+        let back = key::encode_reference(back, found, (child.0, child_index))?;
+        Ok::<_, Stop>(back == key::encode_reference(child, image, (child.0, child_index))?)
+    };
+    let agree = has_same_collations(reference, table, columns);
     if index.tree == table.rows && whole {
-        return Ok(context.txn.get(index.tree, &low, read, &mut Vec::new())?);
+        let exists = context.txn.get(index.tree, &low, read, &mut found)?;
+        return Ok(exists && (agree || same(&found)?));
     }
     let mut batch = Batch::default();
     let mut scan = context.txn.scan(index.tree, prefix_range(low), false, read);
-    scan.next(context.txn, &mut batch, 1)?;
-    Ok(!batch.is_empty())
+    loop {
+        scan.next(context.txn, &mut batch, 1)?;
+        if batch.is_empty() || agree {
+            return Ok(!batch.is_empty());
+        }
+        let row = row_key(table, index, batch.get(0).0)?.to_vec();
+        if context.txn.get(table.rows, &row, read, &mut found)? && same(&found)? {
+            return Ok(true);
+        }
+    }
+}
+
+/// Whether a child's columns have the collations of its parent's: they may not, while one of the
+/// tables is converted and the other not yet (without foreign_key_checks).
+fn has_same_collations(reference: &Reference, parent: &Table, columns: &[u16]) -> bool {
+    let mut pairs = reference.key.columns.iter().zip(columns);
+    pairs.all(|(own, of_parent)| {
+        let own = reference.child.columns.get(usize::from(*own));
+        let of_parent = parent.columns.get(usize::from(*of_parent));
+        own.map(|column| column.collation) == of_parent.map(|column| column.collation)
+    })
+}
+
+/// The key of the row that an entry of an index is of.
+fn row_key<'e>(table: &Table, index: &Index, entry: &'e [u8]) -> Result<&'e [u8], Stop> {
+    if index.tree == table.rows {
+        return Ok(entry);
+    }
+    let start = key::parts_length(table, index, index.parts.len(), entry)?;
+    Ok(entry.get(start..).unwrap_or_default())
 }
 
 /// What a row's children need before it is deleted. Those stay whose key the row has, too, that
@@ -294,7 +332,8 @@ fn parent(reference: &Reference) -> Result<&Parent, Stop> {
     parent.ok_or_else(|| broken("who is referred to is there").into())
 }
 
-/// What children get in their columns; 1451 if a text is too long for its column.
+/// What children get in their columns; 1451 if a text is too long for its column, or its character
+/// set does not have all of it.
 fn new_key(reference: &Reference, after: &[u8]) -> Result<Vec<Value>, Stop> {
     let parent = parent(reference)?;
     let row = row::decode(&parent.table, after)?;
@@ -303,8 +342,8 @@ fn new_key(reference: &Reference, after: &[u8]) -> Result<Vec<Value>, Stop> {
         let value = row.get(usize::from(*from)).cloned().unwrap_or(Value::Null);
         let column = reference.child.columns.get(usize::from(*to));
         let column = column.ok_or_else(|| broken("a foreign key's column is there"))?;
-        let too_long = matches!(&value, Value::Bytes(text) if is_too_long(column, text));
-        if too_long || value.is_null() && !column.nullable {
+        let unfit = matches!(&value, Value::Bytes(text) if is_unfit(column, text));
+        if unfit || value.is_null() && !column.nullable {
             return Err(is_referenced(reference).into());
         }
         values.push(value);
@@ -312,9 +351,10 @@ fn new_key(reference: &Reference, after: &[u8]) -> Result<Vec<Value>, Stop> {
     Ok(values)
 }
 
-fn is_too_long(column: &Column, text: &[u8]) -> bool {
+fn is_unfit(column: &Column, text: &[u8]) -> bool {
     let characters = column.collation.char_count(text) as u64;
     characters * u64::from(column.collation.max_char_bytes()) > u64::from(column.max_bytes())
+        || column.collation.charset().foreign_at(text).is_some()
 }
 
 /// Gives a child other values in the columns of its foreign key.
@@ -394,14 +434,7 @@ fn each_child(
         for at in 0..batch.len() {
             context.tick()?;
             let (entry, _) = batch.get(at);
-            let key = match tree == child.rows {
-                true => entry,
-                false => {
-                    let parts = child_index.parts.len();
-                    let start = key::parts_length(child, child_index, parts, entry)?;
-                    entry.get(start..).unwrap_or_default()
-                }
-            };
+            let key = row_key(child, child_index, entry)?;
             context.handler.read_next += 1;
             // One before it may have changed it.
             if context.txn.get(child.rows, key, read, &mut found)? {

@@ -369,8 +369,8 @@ fn between(
     };
     let mut ranges = Vec::with_capacity(prefixes.len());
     for prefix in prefixes {
-        // What is as large as the value may have a shorter key; what is as small lies in the range.
-        if let Some((value, _)) = &low {
+        // What is as large, or as small, may have a shorter key that does not lie in the range.
+        for (value, _) in low.iter().chain(&high) {
             push_equal(column, part, value, &mut prefix.clone(), shorter);
         }
         let encoded = |value: &Value| {

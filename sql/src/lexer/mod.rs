@@ -232,7 +232,10 @@ impl<'a> Lexer<'a> {
     /// without an end is left where it is.
     fn comment(&mut self) {
         let start = self.at;
-        if self.peek(2) == b'!' {
+        // In one that is passed over, others may be.
+        let mut depth = 1;
+        let nests = self.peek(2) == b'!';
+        if nests {
             self.at += 3;
             let digits = (0..6)
                 .take_while(|&i| self.peek(i).is_ascii_digit())
@@ -253,11 +256,20 @@ impl<'a> Lexer<'a> {
             self.at += 2;
         }
         while self.at < self.source.len() {
-            if self.peek(0) == b'*' && self.peek(1) == b'/' {
-                self.at += 2;
-                return;
+            match (self.peek(0), self.peek(1)) {
+                (b'*', b'/') => {
+                    self.at += 2;
+                    depth -= 1;
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                (b'/', b'*') if nests && depth == 1 => {
+                    self.at += 2;
+                    depth += 1;
+                }
+                _ => self.at += 1,
             }
-            self.at += 1;
         }
         self.at = start;
         self.endless = true;

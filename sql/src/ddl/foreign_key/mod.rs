@@ -86,10 +86,12 @@ fn fit(column: &Column, referenced: &Column, collations: bool) -> Fit {
             false => Fit::Bad,
         };
     }
+    let strings = column.ty.is_string() && referenced.ty.is_string();
+    if strings && column.is_binary() != referenced.is_binary() {
+        return Fit::Bad;
+    }
     let same_kind = std::mem::discriminant(&column.ty) == std::mem::discriminant(&referenced.ty);
-    let bytes = column.is_binary() && referenced.is_binary();
-    let both_bytes = bytes && column.ty.is_string() && referenced.ty.is_string();
-    let near = same_kind && column.unsigned == referenced.unsigned || both_bytes;
+    let near = same_kind && column.unsigned == referenced.unsigned || strings;
     let lengths_free = matches!(
         (column.ty, referenced.ty),
         (ColumnType::VarChar(_), ColumnType::VarChar(_))
