@@ -42,6 +42,8 @@ def _workloads():
     yield Workload("hot_row_autocommit_64", hot, 64, least=8, writes=True)
     yield Workload("hot_row_begin_64", hot, 64, ("--around=begin",), least=5, writes=True)
     yield Workload("insert_1", "oltp_insert", 1, least=1.7, writes=True)
+    yield Workload("insert_related_16", "related.lua", 16, least=2, null=False, writes=True)
+    yield Workload("json_scan_2", "documents.lua", 2, least=2, null=False)
     # Last, for they leave fewer and fewer rows.
     yield Workload("delete_64", "oltp_delete", 64, least=3.5, writes=True)
 

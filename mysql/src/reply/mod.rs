@@ -77,7 +77,11 @@ pub struct Kind {
 
 impl Kind {
     fn of(meta: &ColumnMeta, dialect: Dialect) -> Kind {
-        let own = meta.collation.charset();
+        let own = match meta.ty {
+            // Clients are told that documents are bytes, but they are text.
+            Some(ColumnType::Json) => Charset::Utf8mb4,
+            _ => meta.collation.charset(),
+        };
         let wanted = dialect.results.map_or(own, Collation::charset);
         let is_alike = wanted.is_as_stored() && wanted.includes(own);
         let ty = wire_type(meta);
@@ -366,6 +370,11 @@ fn put_text_value(out: &mut Vec<u8>, kind: Kind, value: &Value) {
             Some(charset) => put_string(out, &charset.encode(bytes)),
             None => put_string(out, bytes),
         },
+        Value::Member(_) | Value::Json(_) if kind.convert.is_some() => {
+            let mut text = Vec::new();
+            text::put(value, kind.shown, &mut text);
+            put_text_value(out, kind, &Value::Bytes(text));
+        }
         _ => {
             let at = out.len();
             out.push(0);

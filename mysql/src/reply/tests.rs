@@ -1,6 +1,6 @@
 use super::*;
 use crate::{packet::Cursor, parameters::Statement};
-use cohort_engine::types::DateTime;
+use cohort_engine::types::{DateTime, Members};
 
 fn kind(ty: u8) -> Kind {
     Kind {
@@ -129,6 +129,11 @@ fn text_rows() {
     };
     put_text_value(&mut out, latin1, &Value::Bytes("é日".into()));
     assert_eq!(out, [2, 0xE9, b'?']);
+    out.clear();
+    // What prints as a text, too.
+    let members = Members::new(vec!["é".into()]);
+    put_text_value(&mut out, latin1, &members.one(1).unwrap());
+    assert_eq!(out, [1, 0xE9]);
     out.clear();
     put_text_value(&mut out, kind(column::LONG), &Value::Null);
     assert_eq!(out, [NULL_TEXT]);

@@ -263,6 +263,12 @@ impl Target<'_, '_> {
             return self.null();
         }
         let value = match value {
+            // What was no member of another ENUM is none of this one.
+            Value::Member(from)
+                if matches!(self.column.ty, ColumnType::Enum(_)) && from.signed() == 0 =>
+            {
+                return Ok(member(self.column, 0));
+            }
             // As a number only where one is kept.
             Value::Member(member)
                 if self.column.ty.has_collation() || self.column.ty.is_temporal() =>

@@ -303,7 +303,7 @@ fn string(charset: Charset, text: &str) -> Text {
         charset,
         Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary
     );
-    let is_ascii = text.is_ascii() && charset.is_for_clients();
+    let is_ascii = text.is_ascii() && charset.has_ascii();
     if !same && !is_ascii {
         return Err(SqlError::not_supported(format_args!(
             "the {} string '{text}' in a definition",

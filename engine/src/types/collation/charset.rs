@@ -174,10 +174,21 @@ impl Charset {
         }
     }
 
-    /// Whether statements can be written in it: ASCII is the same.
+    /// Whether the bytes of ASCII are its characters, too.
+    #[must_use]
+    pub fn has_ascii(self) -> bool {
+        !matches!(self.facts().encoding, Encoding::Wide(_))
+    }
+
+    /// Whether statements can be written in it: ASCII is the same, and no other byte is a
+    /// character of ASCII. (In armscii8 0xFF is a quote, which those who quote texts overlook.)
     #[must_use]
     pub fn is_for_clients(self) -> bool {
-        !matches!(self.facts().encoding, Encoding::Wide(_))
+        match &self.facts().encoding {
+            Encoding::Bytes(table) => (0x80..=0xFF).all(|byte| !table.character(byte).is_ascii()),
+            Encoding::Utf8(_) | Encoding::None => true,
+            Encoding::Wide(_) => false,
+        }
     }
 
     /// The last code point of those that it has all of, if its characters are Unicode's.
@@ -296,8 +307,15 @@ impl Charset {
     pub fn decode(self, bytes: &[u8]) -> Cow<'_, [u8]> {
         match &self.facts().encoding {
             Encoding::Bytes(table) if !bytes.is_ascii() => {
-                let text: String = bytes.iter().map(|byte| table.character(*byte)).collect();
-                Cow::Owned(text.into())
+                let mut text = Vec::with_capacity(bytes.len() * 2);
+                for &byte in bytes {
+                    match table.character(byte) {
+                        // Never a part of UTF-8.
+                        char::REPLACEMENT_CHARACTER => text.push(0xFF),
+                        c => text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                    }
+                }
+                Cow::Owned(text)
             }
             Encoding::Wide(wide) => Cow::Owned(wide.text(bytes)),
             Encoding::Bytes(_) | Encoding::Utf8(_) | Encoding::None => Cow::Borrowed(bytes),
@@ -366,7 +384,7 @@ mod tests {
             for byte in 0..=u8::MAX {
                 let text = charset.decode(&[byte]).into_owned();
                 let again = charset.decode(&charset.encode(&text)).into_owned();
-                let is_character = text != "\u{FFFD}".as_bytes();
+                let is_character = text != b"\xFF";
                 assert_eq!(charset.foreign_at(&text).is_none(), is_character, "{byte}");
                 assert_eq!(again == text, is_character, "{charset:?} {byte}");
             }
@@ -385,12 +403,16 @@ mod tests {
         assert_eq!(Charset::Latin1.foreign_at(text.as_bytes()), Some(6));
         assert_eq!(Charset::Utf8mb3.foreign_at(text.as_bytes()), Some(9));
         assert_eq!(Charset::Utf8mb4.foreign_at(b"a\xFF"), Some(1));
-        assert_eq!(Charset::Ascii.decode(b"a\xE9")[..], *"a\u{FFFD}".as_bytes());
+        // What is no character of the one is none of any other.
+        assert_eq!(Charset::Ascii.decode(b"a\xC3\xA9b")[..], *b"a\xFF\xFFb");
+        assert_eq!(Charset::Utf8mb4.foreign_at(b"a\xFF\xFFb"), Some(1));
     }
 
     #[test]
     fn who_has_whose_characters() {
         use Charset::{Ascii, Latin1, Utf8mb3, Utf8mb4};
+        assert!(Ascii.is_for_clients() && Charset::Cp1251.is_for_clients());
+        assert!(!Charset::Armscii8.is_for_clients() && !Charset::Utf16.is_for_clients());
         for charset in [Ascii, Latin1, Utf8mb3, Utf8mb4] {
             assert!(charset.includes(Ascii) && Utf8mb4.includes(charset));
         }
