@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    json::{self, Flaw},
+    json,
     text::{TextForm, json::print},
 };
 use bigdecimal::num_bigint::{BigInt, Sign};
@@ -263,10 +263,8 @@ impl Target<'_, '_> {
             return self.null();
         }
         let value = match value {
-            // What was no member of another ENUM is none of this one.
-            Value::Member(from)
-                if matches!(self.column.ty, ColumnType::Enum(_)) && from.signed() == 0 =>
-            {
+            // What was no member of another ENUM, or nothing of a SET, stays so.
+            Value::Member(from) if from.signed() == 0 && self.column.ty.has_members() => {
                 return Ok(member(self.column, 0));
             }
             // As a number only where one is kept.
@@ -399,12 +397,8 @@ impl Target<'_, '_> {
         {
             return Err(SqlError::invalid_json_charset(Collation::Binary.name()));
         }
-        let tree = json::parse(&String::from_utf8_lossy(&text)).map_err(|flaw| match flaw {
-            Flaw::Invalid(why, at) => SqlError::invalid_json_text(why, at, name),
-            Flaw::TooDeep => SqlError::json_too_deep(),
-        })?;
         let max = self.context.statement.max_allowed_packet;
-        json::made(&tree, max).map(Value::Json)
+        json::stored(&text, name, max).map(Value::Json)
     }
 
     fn integer(&mut self, value: &Value) -> Result<Value, SqlError> {

@@ -26,6 +26,15 @@ pub fn made(tree: &Tree, max: u64) -> Result<Json, SqlError> {
     Ok(document)
 }
 
+/// The document that a text is which a column is to hold: 3140 if it is none.
+pub fn stored(text: &[u8], column: &str, max: u64) -> Result<Json, SqlError> {
+    let tree = parse(&String::from_utf8_lossy(text)).map_err(|flaw| match flaw {
+        Flaw::Invalid(why, at) => SqlError::invalid_json_text(why, at, column),
+        Flaw::TooDeep => SqlError::json_too_deep(),
+    })?;
+    made(&tree, max)
+}
+
 /// 1301 if a document of so many bytes is larger than `max`.
 pub fn check_size(bytes: usize, max: u64) -> Result<(), SqlError> {
     if bytes as u64 > max {
