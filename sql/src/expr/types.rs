@@ -373,7 +373,7 @@ impl ExprType {
     /// whose texts are compared byte by byte.
     #[must_use]
     pub fn is_searched(&self) -> bool {
-        self.is_string() || self.is_json()
+        self.searched().is_some()
     }
 
     /// What it is where texts are compared or searched, if it is a text there.

@@ -267,6 +267,29 @@ mod tests {
         }
     }
 
+    /// Whatever bytes a weight has: in some the last one is that of a space.
+    #[test]
+    fn beginnings_may_end_behind_each_weight() {
+        for collation in [Collation::Utf8mb4UnicodeCi, Collation::Utf8mb40900AiCi] {
+            let Order::Uca(uca, _) = collation.facts().order else {
+                panic!("{collation:?} has the weights of the UCA");
+            };
+            let mut seen = 0;
+            for c in (0x250..0x3000).filter_map(char::from_u32) {
+                let mut weights = Vec::new();
+                uca.weights(c.into(), 0, |weight| weights.push(weight));
+                if weights.len() != 1 || Some(weights[0]) == uca.ranks().space {
+                    continue;
+                }
+                let text = format!("{c}b");
+                let found = collation.beginnings(text.as_bytes(), 2, false).unwrap();
+                assert_eq!(found.shorter.len(), 2, "{collation:?} {c:?}");
+                seen += 1;
+            }
+            assert!(seen > 1000);
+        }
+    }
+
     #[test]
     fn heads_are_the_first_bytes_of_sort_keys() {
         let mut scratch = Vec::new();

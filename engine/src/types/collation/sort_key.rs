@@ -89,16 +89,16 @@ pub(super) fn beginnings(
     let is_all = push_uca(uca, text, outside.div_ceil(sequence), &mut longest);
     let end = uca.ranks().end;
     let mut shorter = Vec::new();
-    let mut at = 0;
+    let (mut at, mut behind_space) = (0, false);
     while let Some(&byte) = longest.get(at) {
-        // What spaces are written as is odd, and there are none at the end of a key.
-        let is_space = |byte: u8| end > 0 && byte.abs_diff(end) == 1;
-        if at == 0 || !is_space(longest[at - 1]) {
+        // There are no spaces at the end of a key.
+        if !behind_space {
             let mut key = longest[..at].to_vec();
             key.push(end);
             shorter.push(key);
         }
-        at += if byte % 2 == 1 || byte == end { 1 } else { 3 };
+        behind_space = end > 0 && byte.abs_diff(end) == 1;
+        at += weight_length(byte, end);
     }
     let whole = is_all && !going_on;
     if whole {
@@ -233,6 +233,11 @@ fn push_uca(uca: &Uca, text: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
     key.whole
 }
 
+/// How many bytes a primary weight takes that begins with this one: the terminator is one too.
+fn weight_length(byte: u8, end: u8) -> usize {
+    if byte % 2 == 1 || byte == end { 1 } else { 3 }
+}
+
 /// The primary part of a sort key, while it is written.
 struct UcaKey<'a> {
     /// With padding, the byte of a space; else 0, which nothing has.
@@ -318,7 +323,7 @@ pub(super) fn length(collation: Collation, key: &[u8], mask: u8) -> Option<usize
             let end = uca.ranks().end;
             loop {
                 let byte = at(i)?;
-                i += if byte % 2 == 1 || byte == end { 1 } else { 3 };
+                i += weight_length(byte, end);
                 if byte == end {
                     break;
                 }
