@@ -208,7 +208,7 @@ impl Check<'_> {
 
 /// What is wrong with a row; adds the entries it has in the indexes.
 fn row_problem(table: &Table, key: &[u8], image: &[u8], sums: &mut [Sum]) -> Option<String> {
-    if row::decode(table, image).is_err() {
+    if !row::is_sound(table, image) {
         return Some("a row does not fit the table's definition".to_owned());
     }
     match primary_key(table, image) {

@@ -1,7 +1,7 @@
 //! What an evaluation may know and change.
 
 use super::{TimeZone, functions::CipherMode, in_list::ValueSets};
-use crate::{error::SqlError, lexer, user_locks::Holder, warnings::Warnings};
+use crate::{error::SqlError, json::Paths, lexer, user_locks::Holder, warnings::Warnings};
 use cohort_engine::types::{Collation, DateTime, Value};
 
 /// The modes of sql_mode that evaluation and assignment look at, as a set of bits.
@@ -240,6 +240,8 @@ pub struct EvalContext<'a> {
     pub(super) seeds: Vec<(usize, Seeds)>,
     /// What was made of the long lists of IN.
     pub(super) sets: ValueSets,
+    /// What was made of the paths into JSON documents.
+    pub(super) paths: Paths,
 }
 
 /// The state of MySQL's generator of random numbers.
@@ -290,6 +292,7 @@ impl<'a> EvalContext<'a> {
             labour: 0,
             seeds: Vec::new(),
             sets: ValueSets::new(),
+            paths: Paths::default(),
         }
     }
 

@@ -431,6 +431,11 @@ fn binary_truth(
             if let (Some(a), Some(b)) = (left.integer(row, context), right.integer(row, context)) {
                 return Ok(Some(op.accepts(a.cmp(&b))));
             }
+            if op != BinaryOp::NullSafeEq
+                && let Some(order) = functions::json::compare_extracted(left, right, row, context)?
+            {
+                return Ok(order.map(|order| op.accepts(order)));
+            }
             let a = left.raw(row, context)?;
             if a.is_null() && op != BinaryOp::NullSafeEq {
                 return Ok(None);

@@ -153,10 +153,10 @@ impl Expr {
     pub(super) fn beside<'r>(&self, value: Cow<'r, Value>, other: &Value) -> Cow<'r, Value> {
         match (&*value, other) {
             (Value::Null | Value::Json(_), Value::Json(_)) => value,
-            (_, Value::Json(_)) => match Json::new(&functions::json::atom(self, &value)) {
-                Ok(json) => Cow::Owned(Value::Json(json)),
-                Err(_) => value,
-            },
+            (_, Value::Json(_)) => {
+                let scalar = functions::json::scalar(self, &value);
+                Cow::Owned(Value::Json(Json::scalar(&scalar)))
+            }
             (
                 Value::Bytes(text),
                 Value::Int(_)

@@ -8,7 +8,7 @@ mod seek;
 
 pub use atom::{atom, plain};
 pub use parse::{Flaw, parse, read};
-pub use path::{Leg, Path};
+pub use path::{Leg, Path, Paths};
 pub use schema::{Failure, Written, check as check_schema};
 pub use seek::{Step, insert_at, part, path_text, places, seek, update};
 

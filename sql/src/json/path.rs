@@ -3,6 +3,7 @@
 use super::parse;
 use crate::error::SqlError;
 use cohort_engine::types::json::{Scalar, Tree};
+use std::sync::Arc;
 
 /// A parsed path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,11 +69,40 @@ impl Path {
         })
     }
     /// 3149 if it may lead to several values.
-    pub fn single(self) -> Result<Path, SqlError> {
+    pub fn check_single(&self) -> Result<(), SqlError> {
         match self.is_wild() {
             true => Err(SqlError::invalid_json_path_wildcard()),
-            false => Ok(self),
+            false => Ok(()),
         }
+    }
+}
+
+/// The paths that a statement met last: most have a few, and follow them in every row.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    known: Vec<(Box<[u8]>, Arc<Path>)>,
+    /// Which one gives way to the next.
+    oldest: usize,
+}
+
+impl Paths {
+    /// How many are kept.
+    const MAX: usize = 8;
+
+    /// The path that a text is; 3143 if it is none.
+    pub fn of(&mut self, text: &[u8]) -> Result<Arc<Path>, SqlError> {
+        let found = self.known.iter().find(|(known, _)| **known == *text);
+        if let Some((_, path)) = found {
+            return Ok(Arc::clone(path));
+        }
+        let path = Arc::new(Path::parse(&String::from_utf8_lossy(text))?);
+        let entry = (text.into(), Arc::clone(&path));
+        match self.known.get_mut(self.oldest) {
+            Some(place) => *place = entry,
+            None => self.known.push(entry),
+        }
+        self.oldest = (self.oldest + 1) % Paths::MAX;
+        Ok(path)
     }
 }
 

@@ -14,6 +14,9 @@ struct Place<'a> {
 /// What the path leads to in a document. A value that is no array is the only element of one.
 #[must_use]
 pub fn seek<'a>(root: &Node<'a>, path: &Path) -> Vec<Node<'a>> {
+    if !path.is_wild() {
+        return part(root, path).into_iter().collect();
+    }
     let found = places(root, path, true).into_iter();
     found.map(|(node, _)| node).collect()
 }
@@ -43,10 +46,28 @@ pub fn places<'a>(root: &Node<'a>, path: &Path, wraps: bool) -> Vec<(Node<'a>, V
     places.map(|place| (place.node, place.way)).collect()
 }
 
-/// The one value that a path without wildcards leads to.
+/// The one value that a path without wildcards leads to. A value that is no array is the only
+/// element of one.
+///
+/// # Panics
+/// If the path has a wildcard.
 #[must_use]
 pub fn part<'a>(root: &Node<'a>, path: &Path) -> Option<Node<'a>> {
-    seek(root, path).into_iter().next()
+    let mut node = root.clone();
+    for leg in &path.legs {
+        node = match (leg, node) {
+            (Leg::Key(key), Node::Object(object)) => object.get(key)?,
+            (Leg::Index(position), Node::Array(array)) => {
+                array.get(usize::try_from(position.of(array.len())).ok()?)?
+            }
+            (Leg::Index(position), node) if position.of(1) == 0 => node,
+            (Leg::Key(_) | Leg::Index(_), _) => return None,
+            (Leg::AnyKey | Leg::Range(..) | Leg::AnyIndex | Leg::Descendants, _) => {
+                unreachable!("a path with a wildcard leads to one value")
+            }
+        };
+    }
+    Some(node)
 }
 
 fn step<'a>(place: &Place<'a>, leg: &Leg, wraps: bool, next: &mut Vec<Place<'a>>) {

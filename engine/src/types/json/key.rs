@@ -41,5 +41,10 @@ impl PartialOrd for Key {
 
 /// The order of keys: by length, then by bytes.
 pub(super) fn key_order(a: &str, b: &str) -> Ordering {
+    bytes_order(a.as_bytes(), b.as_bytes())
+}
+
+/// The same of the bytes of keys.
+pub(super) fn bytes_order(a: &[u8], b: &[u8]) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }

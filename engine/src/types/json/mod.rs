@@ -28,7 +28,8 @@
 //!
 //! Bytes from outside become a document only if all of it can be read (`Json::from_bytes`). So
 //! reading it afterwards cannot fail. Entries that share a value are refused: a few bytes could be
-//! a tree of any size then.
+//! a tree of any size then. Rows hold nothing but documents that were made or checked so, and what
+//! holds rows has checksums: they are not looked at again (`Json::of_row`).
 
 mod check;
 mod key;
@@ -49,24 +50,44 @@ use std::sync::Arc;
 
 /// A document: bytes that are known to be one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Json(Arc<[u8]>);
+pub struct Json(Arc<Vec<u8>>);
 
 impl Json {
     /// The document that some bytes are; `None` if they are none.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Json> {
-        check::is_document(bytes).then(|| Json(bytes.into()))
+        check::is_document(bytes).then(|| Json::of_row(bytes))
+    }
+    /// The document that a row of the store or of the log holds.
+    #[must_use]
+    pub fn of_row(bytes: &[u8]) -> Json {
+        Json(Arc::new(bytes.to_vec()))
+    }
+    /// Becomes the document that a row holds, in the same memory if nobody else reads it.
+    pub fn set_of_row(&mut self, bytes: &[u8]) {
+        match Arc::get_mut(&mut self.0) {
+            Some(own) => {
+                own.clear();
+                own.extend_from_slice(bytes);
+            }
+            None => *self = Json::of_row(bytes),
+        }
+    }
+    /// Whether all of it can be read: `CHECK TABLE` asks it of what rows hold.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        check::is_document(&self.0)
     }
     /// The document with these values; it may be deeper than `DEPTH_MAX` allows.
     pub fn new(tree: &Tree) -> Result<Json, TooLarge> {
-        Ok(Json(tree.to_bytes()?.into()))
+        Ok(Json(Arc::new(tree.to_bytes()?)))
     }
     /// The document that is nothing but this.
     #[must_use]
     pub fn scalar(scalar: &Scalar<'_>) -> Json {
         let mut bytes = vec![0];
         bytes[0] = scalar.write(&mut bytes);
-        Json(bytes.into())
+        Json(Arc::new(bytes))
     }
     /// What it is, or what its parts are found in.
     #[must_use]

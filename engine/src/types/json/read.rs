@@ -1,7 +1,7 @@
 //! Reading a document in place.
 
-use super::{Scalar, key::key_order, kind, scalar::is_inlined};
-use std::cmp::Ordering;
+use super::{Json, Scalar, key::bytes_order, kind, scalar::is_inlined};
+use std::{cmp::Ordering, sync::Arc};
 
 /// A value in a document.
 #[derive(Clone, Debug)]
@@ -79,6 +79,11 @@ impl<'a> Container<'a> {
     }
     /// A key and its offset.
     pub fn key(&self, i: usize) -> Option<(&'a str, usize)> {
+        let (key, offset) = self.key_bytes(i)?;
+        Some((std::str::from_utf8(key).ok()?, offset))
+    }
+    /// The bytes of a key and its offset.
+    fn key_bytes(&self, i: usize) -> Option<(&'a [u8], usize)> {
         if i >= self.count {
             return None;
         }
@@ -87,7 +92,7 @@ impl<'a> Container<'a> {
         let offset = number(self.bytes, at, self.large)?;
         let length = number(self.bytes, at + width, false)?;
         let key = self.bytes.get(offset..offset.checked_add(length)?)?;
-        Some((std::str::from_utf8(key).ok()?, offset))
+        Some((key, offset))
     }
     /// A value. The document was checked, so what is asked for by a position that there is can be
     /// read.
@@ -128,6 +133,17 @@ impl<'a> Node<'a> {
             _ => Node::Scalar(Scalar::read(ty, bytes)?.0),
         })
     }
+    /// It alone, as a document.
+    #[must_use]
+    pub fn to_document(&self) -> Json {
+        let (ty, container) = match self {
+            Node::Scalar(scalar) => return Json::scalar(scalar),
+            Node::Array(array) => (array.kind(), array.0),
+            Node::Object(object) => (object.kind(), object.0),
+        };
+        // Offsets count from where a container begins, so that it is the same elsewhere.
+        Json(Arc::new([&[ty], container.bytes].concat()))
+    }
     /// How deeply it is nested: 1 for a scalar and for what is empty.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -150,6 +166,12 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Array<'a> {
+    fn kind(&self) -> u8 {
+        match self.0.large {
+            true => kind::LARGE_ARRAY,
+            false => kind::SMALL_ARRAY,
+        }
+    }
     /// How many elements it has.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -173,6 +195,12 @@ impl<'a> Array<'a> {
 }
 
 impl<'a> Object<'a> {
+    fn kind(&self) -> u8 {
+        match self.0.large {
+            true => kind::LARGE_OBJECT,
+            false => kind::SMALL_OBJECT,
+        }
+    }
     /// How many members it has.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -189,7 +217,8 @@ impl<'a> Object<'a> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
-            match key_order(self.key(middle), key) {
+            let found = self.0.key_bytes(middle).map_or(&[][..], |(key, _)| key);
+            match bytes_order(found, key.as_bytes()) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => return Some(self.0.value(middle)),

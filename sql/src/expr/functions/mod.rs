@@ -253,18 +253,10 @@ impl<'a> Args<'a> {
         i: usize,
         context: &mut EvalContext<'c>,
     ) -> Result<Option<Cow<'x, [u8]>>, SqlError> {
-        let Some(arg) = self.args.get(i) else {
-            return Ok(None);
-        };
-        let Some(arg) = arg.text_operand(self.row, context)? else {
-            return Ok(None);
-        };
-        Ok(match arg.value(self.row, context)? {
-            Cow::Borrowed(value) => convert::string(value, infer(arg).text_form()),
-            Cow::Owned(Value::Bytes(bytes)) => Some(Cow::Owned(bytes)),
-            Cow::Owned(value) => convert::string(&value, infer(arg).text_form())
-                .map(|text| Cow::Owned(text.into_owned())),
-        })
+        match self.args.get(i) {
+            Some(arg) => text_of(arg, self.row, context),
+            None => Ok(None),
+        }
     }
     /// How the text of an argument is written.
     fn text_form(&self, i: usize) -> TextForm {
@@ -423,6 +415,23 @@ impl<'a> Args<'a> {
             })
             .map_or(Collation::Utf8mb40900AiCi, |ty| ty.collation)
     }
+}
+
+/// An expression as text; `None` for NULL.
+fn text_of<'x, 'c: 'x>(
+    expr: &'x Expr,
+    row: &'x [Value],
+    context: &mut EvalContext<'c>,
+) -> Result<Option<Cow<'x, [u8]>>, SqlError> {
+    let Some(expr) = expr.text_operand(row, context)? else {
+        return Ok(None);
+    };
+    Ok(match expr.value(row, context)? {
+        Cow::Borrowed(value) => convert::string(value, infer(expr).text_form()),
+        Cow::Owned(Value::Bytes(bytes)) => Some(Cow::Owned(bytes)),
+        Cow::Owned(value) => convert::string(&value, infer(expr).text_form())
+            .map(|text| Cow::Owned(text.into_owned())),
+    })
 }
 
 /// A string result, which must not be longer than a packet.

@@ -49,7 +49,7 @@ pub fn default_for_json_column(
 ) -> Result<FromJson, SqlError> {
     let failed = |error| Ok(FromJson::Failed(error, Value::Null));
     if column.ty == ColumnType::Json {
-        let document = json::document(&part.to_tree())?;
+        let document = part.to_document();
         return Ok(FromJson::Value(Value::Json(document), Vec::new()));
     }
     let Node::Scalar(scalar) = part else {

@@ -1,6 +1,6 @@
 //! Making documents and texts of them.
 
-use super::{Args, Function, document, done, function, is_truth, parsed};
+use super::{Args, Function, Operand, document, done, function, is_truth, parsed};
 use crate::{
     error::SqlError,
     expr::{EvalContext, Expr, ExprType, infer},
@@ -66,11 +66,20 @@ static OBJECT: Function = function("json_objectagg", (2, 2), |_| ExprType::json(
 
 /// The value of an expression as a part of a document: a text is a text.
 pub(in crate::expr) fn atom(expr: &Expr, value: &Value) -> Tree {
-    let ty = infer(expr);
     match value {
         Value::Json(json) => json.root().to_tree(),
-        Value::Int(n) if is_truth(expr) => Tree::Scalar(Scalar::Bool(*n != 0)),
-        value => Tree::Scalar(json::atom(value, ty.ty, ty.is_bytes()).into_owned()),
+        value => Tree::Scalar(scalar(expr, value).into_owned()),
+    }
+}
+
+/// The same of a value that is no document.
+pub(in crate::expr) fn scalar<'v>(expr: &Expr, value: &'v Value) -> Scalar<'v> {
+    match value {
+        Value::Int(n) if is_truth(expr) => Scalar::Bool(*n != 0),
+        value => {
+            let ty = infer(expr);
+            json::atom(value, ty.ty, ty.is_bytes())
+        }
     }
 }
 
@@ -153,15 +162,17 @@ pub(super) fn quote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Va
 /// Of a document that is a text, and of a text in quotes, what stands between them.
 pub(super) fn unquote(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     const NAME: &str = "json_unquote";
-    let value = args.value(0, context)?;
+    let Some(arg) = args.args.first() else {
+        return Ok(Value::Null);
+    };
+    let Some(operand) = Operand::of(arg, args.row, context)? else {
+        return Ok(Value::Null);
+    };
     let mut text = Vec::new();
-    match &*value {
-        Value::Null => return Ok(Value::Null),
-        Value::Json(json) => match json.root() {
-            Node::Scalar(scalar) => print::unquoted(&scalar, &mut text),
-            node => print::print(&node, &mut text),
-        },
-        _ => {
+    match operand.document() {
+        Some(Node::Scalar(scalar)) => print::unquoted(&scalar, &mut text),
+        Some(node) => print::print(&node, &mut text),
+        None => {
             check_string(args, NAME)?;
             text = args.string(0, context)?.unwrap_or_default().into_owned();
             if text.len() >= 2 && text.starts_with(b"\"") && text.ends_with(b"\"") {
@@ -187,6 +198,6 @@ pub(super) fn pretty(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
         return Ok(Value::Null);
     };
     let mut text = Vec::new();
-    print::pretty(&json.root(), 0, &mut text);
+    print::pretty(&json.node(), 0, &mut text);
     Ok(Value::Bytes(text))
 }

@@ -67,7 +67,7 @@ pub(super) fn patch(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Va
     let mut target = tree(args, 0, NAME, context)?;
     for i in 1..args.len() {
         let change = document(args, i, NAME, context)?;
-        target = match (target, change.map(|change| change.root().to_tree())) {
+        target = match (target, change.map(|change| change.node().to_tree())) {
             (_, None) => None,
             (None, Some(Tree::Object(_))) => None,
             (None, Some(change)) => Some(change),

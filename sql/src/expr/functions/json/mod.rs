@@ -9,22 +9,26 @@ mod read;
 mod schema;
 mod search;
 mod value;
+mod view;
 
 pub use column::{
     FromJson, default_for_json_column, exists_for_json_column, for_json_column,
     several_for_json_column,
 };
 pub use make::JsonPart;
-pub(in crate::expr) use make::{AS_JSON, atom};
+pub(in crate::expr) use make::{AS_JSON, scalar};
 pub(in crate::expr) use value::{Otherwise, json_value};
+pub(in crate::expr) use view::compare_extracted;
 
-use super::{Args, Function, MANY, Typing, function};
+use super::{Args, Function, MANY, Typing, function, text_of};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, Expr, ExprType, eval, infer, types::coercibility},
+    expr::{EvalContext, Expr, ExprType, types::coercibility},
     json::{self, Flaw, Path, parse},
 };
 use cohort_engine::types::{Collation, Json, Value, json::Tree};
+use std::sync::Arc;
+use view::{Operand, View, view_of};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("json_array", (0, MANY), constant_json, make::array),
@@ -145,15 +149,16 @@ fn unquoted_type(typing: &Typing<'_>) -> ExprType {
 
 /// An argument as a document; `None` for NULL. 3141 if it is a text and no JSON, 3144 if it is a
 /// binary string, 3146 if it is anything else.
-fn document(
-    args: &Args<'_>,
+fn document<'x, 'c: 'x>(
+    args: &'x Args<'_>,
     i: usize,
     name: &str,
-    context: &mut EvalContext<'_>,
-) -> Result<Option<Json>, SqlError> {
-    let ty = args.args.get(i).map_or_else(ExprType::null, infer);
-    let value = args.value(i, context)?;
-    document_of(&value, &ty, i, name)
+    context: &mut EvalContext<'c>,
+) -> Result<Option<View<'x>>, SqlError> {
+    match args.args.get(i) {
+        Some(expr) => view_of(expr, args.row, i, name, context),
+        None => Ok(None),
+    }
 }
 
 /// The same of an expression that is the first argument.
@@ -163,8 +168,8 @@ pub fn json_document(
     name: &str,
     context: &mut EvalContext<'_>,
 ) -> Result<Option<Json>, SqlError> {
-    let value = eval(expr, row, context)?;
-    document_of(&value, &infer(expr), 0, name)
+    let document = view_of(expr, row, 0, name, context)?;
+    Ok(document.map(View::into_document))
 }
 
 fn document_of(
@@ -192,7 +197,7 @@ fn tree(
     context: &mut EvalContext<'_>,
 ) -> Result<Option<Tree>, SqlError> {
     let document = document(args, i, name, context)?;
-    Ok(document.map(|document| document.root().to_tree()))
+    Ok(document.map(|document| document.node().to_tree()))
 }
 
 /// The document that a text is which is an argument.
@@ -215,11 +220,23 @@ fn path(
     args: &Args<'_>,
     i: usize,
     context: &mut EvalContext<'_>,
-) -> Result<Option<Path>, SqlError> {
-    let Some(text) = args.string(i, context)? else {
+) -> Result<Option<Arc<Path>>, SqlError> {
+    match args.args.get(i) {
+        Some(expr) => path_of(expr, args.row, context),
+        None => Ok(None),
+    }
+}
+
+/// The path that an expression is; `None` for NULL.
+fn path_of(
+    expr: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Arc<Path>>, SqlError> {
+    let Some(text) = text_of(expr, row, context)? else {
         return Ok(None);
     };
-    Path::parse(&String::from_utf8_lossy(&text)).map(Some)
+    context.paths.of(&text).map(Some)
 }
 
 /// The same, without wildcards.
@@ -227,8 +244,10 @@ fn single_path(
     args: &Args<'_>,
     i: usize,
     context: &mut EvalContext<'_>,
-) -> Result<Option<Path>, SqlError> {
-    path(args, i, context)?.map(Path::single).transpose()
+) -> Result<Option<Arc<Path>>, SqlError> {
+    let path = path(args, i, context)?;
+    path.iter().try_for_each(|path| path.check_single())?;
+    Ok(path)
 }
 
 /// Whether `all` or `one` is said; `None` for NULL, 3154 for anything else.

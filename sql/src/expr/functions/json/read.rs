@@ -1,54 +1,34 @@
 //! Looking into documents.
 
-use super::{Args, atom, document, done, path, single_path, wants_all};
+use super::{Args, document, done, path, scalar, single_path, view, wants_all};
 use crate::{
     error::SqlError,
     expr::{EvalContext, ExprType, infer},
     json::{self, Flaw, part, places, seek},
 };
 use cohort_engine::types::{
-    Json, Value,
+    Value,
     json::{Node, Scalar, ScalarKind, Tree, compare},
 };
 
 pub(super) fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let Some(json) = document(args, 0, "json_extract", context)? else {
-        return Ok(Value::Null);
-    };
-    let mut found = Vec::new();
-    let mut several = args.len() > 2;
-    for i in 1..args.len() {
-        let Some(path) = path(args, i, context)? else {
-            return Ok(Value::Null);
-        };
-        several |= path.is_wild();
-        found.extend(seek(&json.root(), &path).iter().map(Node::to_tree));
-    }
-    match found.first() {
-        None => Ok(Value::Null),
-        Some(first) if !several => done(first, context),
-        Some(_) => done(&Tree::Array(found), context),
-    }
+    let found = view::extract(args.args, args.row, context)?;
+    Ok(found.map_or(Value::Null, |view| Value::Json(view.into_document())))
 }
 
-/// The document of an argument, or the part of it that the path in another argument leads to;
-/// `None` for NULL and if there is no such part.
-fn part_of(
+/// A document, or the part of it that the path in an argument leads to; `None` for NULL and if there
+/// is no such part.
+fn part_of<'d>(
     args: &Args<'_>,
-    json: &Json,
+    document: Node<'d>,
     i: usize,
     context: &mut EvalContext<'_>,
-) -> Result<Option<Json>, SqlError> {
+) -> Result<Option<Node<'d>>, SqlError> {
     if args.len() <= i {
-        return Ok(Some(json.clone()));
+        return Ok(Some(document));
     }
-    let Some(path) = single_path(args, i, context)? else {
-        return Ok(None);
-    };
-    let found = part(&json.root(), &path);
-    found
-        .map(|node| json::document(&node.to_tree()))
-        .transpose()
+    let path = single_path(args, i, context)?;
+    Ok(path.and_then(|path| part(&document, &path)))
 }
 
 pub(super) fn contains(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
@@ -58,10 +38,10 @@ pub(super) fn contains(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result
     let (Some(target), Some(candidate)) = (target, candidate) else {
         return Ok(Value::Null);
     };
-    let Some(target) = part_of(args, &target, 2, context)? else {
+    let Some(target) = part_of(args, target.node(), 2, context)? else {
         return Ok(Value::Null);
     };
-    let found = holds(&target.root(), &candidate.root());
+    let found = holds(&target, &candidate.node());
     Ok(Value::Int(found.into()))
 }
 
@@ -104,7 +84,7 @@ pub(super) fn contains_path(
         let Some(path) = path(args, i, context)? else {
             return Ok(Value::Null);
         };
-        let found = !seek(&json.root(), &path).is_empty();
+        let found = !seek(&json.node(), &path).is_empty();
         if found != all {
             return Ok(Value::Int(found.into()));
         }
@@ -119,7 +99,7 @@ pub(super) fn overlaps(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result
     let (Some(a), Some(b)) = (a, b) else {
         return Ok(Value::Null);
     };
-    let (a, b) = (a.root(), b.root());
+    let (a, b) = (a.node(), b.node());
     let overlap = match (&a, &b) {
         (Node::Array(a), Node::Array(b)) => a
             .iter()
@@ -137,17 +117,17 @@ pub(super) fn overlaps(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result
 }
 
 pub(super) fn member_of(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
-    let value = args.value(0, context)?.into_owned();
-    if value.is_null() {
-        return Ok(Value::Null);
-    }
-    let wanted = args.args.first().map(|arg| atom(arg, &value));
-    let wanted = json::document(&wanted.unwrap_or_else(Tree::null))?;
+    let value = args.value(0, context)?;
+    let wanted = match (&*value, args.args.first()) {
+        (Value::Null, _) | (_, None) => return Ok(Value::Null),
+        (Value::Json(json), _) => json.root(),
+        (value, Some(arg)) => Node::Scalar(scalar(arg, value)),
+    };
     let Some(json) = document(args, 1, "member of", context)? else {
         return Ok(Value::Null);
     };
-    let is_it = |node: &Node<'_>| compare(node, &wanted.root()).is_eq();
-    let found = match json.root() {
+    let is_it = |node: &Node<'_>| compare(node, &wanted).is_eq();
+    let found = match json.node() {
         Node::Array(array) => array.iter().any(|element| is_it(&element)),
         node => is_it(&node),
     };
@@ -158,7 +138,7 @@ pub(super) fn keys(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Val
     let Some(json) = document(args, 0, "json_keys", context)? else {
         return Ok(Value::Null);
     };
-    let mut part = json.root();
+    let mut part = json.node();
     if args.len() > 1 {
         let Some(path) = single_path(args, 1, context)? else {
             return Ok(Value::Null);
@@ -181,13 +161,13 @@ pub(super) fn length(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
         return Ok(Value::Null);
     };
     if args.len() == 1 {
-        return Ok(Value::Int(json.root().count() as i64));
+        return Ok(Value::Int(json.node().count() as i64));
     }
     let Some(path) = path(args, 1, context)? else {
         return Ok(Value::Null);
     };
     // Of several parts there are so many.
-    let found = seek(&json.root(), &path);
+    let found = seek(&json.node(), &path);
     Ok(match found.as_slice() {
         [] => Value::Null,
         [part] if !path.is_wild() => Value::Int(part.count() as i64),
@@ -197,13 +177,13 @@ pub(super) fn length(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
 
 pub(super) fn depth(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let json = document(args, 0, "json_depth", context)?;
-    Ok(json.map_or(Value::Null, |json| Value::Int(json.root().depth() as i64)))
+    Ok(json.map_or(Value::Null, |json| Value::Int(json.node().depth() as i64)))
 }
 
 pub(super) fn type_name(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let json = document(args, 0, "json_type", context)?;
     Ok(json.map_or(Value::Null, |json| {
-        Value::Bytes(name_of_type(&json.root()).as_bytes().to_vec())
+        Value::Bytes(name_of_type(&json.node()).as_bytes().to_vec())
     }))
 }
 
@@ -254,7 +234,9 @@ pub(super) fn storage_size(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     let json = document(args, 0, "json_storage_size", context)?;
-    Ok(json.map_or(Value::Null, |json| Value::Int(json.bytes().len() as i64)))
+    Ok(json.map_or(Value::Null, |json| {
+        Value::Int(json.into_document().bytes().len() as i64)
+    }))
 }
 
 /// Documents are written anew when they change: nothing is ever free in them.

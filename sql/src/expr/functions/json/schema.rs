@@ -8,7 +8,8 @@ use crate::{
     text::json::print,
 };
 use cohort_engine::types::{
-    Json, Value,
+    Value,
+    json::Node,
     json::{Key, Scalar, Tree},
 };
 use std::{borrow::Cow, collections::BTreeMap};
@@ -90,7 +91,7 @@ fn written(
             let Some(document) = document(args, i, name, context)? else {
                 return Ok(None);
             };
-            Cow::Owned(printed(&document))
+            Cow::Owned(printed(&document.node()))
         }
     };
     let written = json::read(&String::from_utf8_lossy(&text));
@@ -100,8 +101,8 @@ fn written(
     })
 }
 
-fn printed(document: &Json) -> Vec<u8> {
+fn printed(document: &Node<'_>) -> Vec<u8> {
     let mut text = Vec::new();
-    print(&document.root(), &mut text);
+    print(document, &mut text);
     text
 }

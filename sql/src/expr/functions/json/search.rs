@@ -4,7 +4,7 @@ use super::{Args, document, done, wants_all};
 use crate::{
     error::SqlError,
     expr::{EvalContext, SqlMode},
-    json::{Path, Step, path_text, places},
+    json::{Step, path_text, places},
 };
 use cohort_engine::types::{
     Collation, Value,
@@ -30,10 +30,10 @@ pub(super) fn search(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
         paths.push(path);
     }
     if paths.is_empty() {
-        paths.push(Path::default());
+        paths.push(std::sync::Arc::default());
     }
     let pattern = Pattern::new(&wanted, escape, Collation::Utf8mb4Bin);
-    let root = json.root();
+    let root = json.node();
     let mut found = Vec::new();
     for path in &paths {
         for (node, way) in places(&root, path, false) {

@@ -9,7 +9,7 @@ use crate::{
         functions::cast::cast,
         infer,
     },
-    json::{self, plain, seek},
+    json::{plain, seek},
     text::json::{print, unquoted},
     warnings::Warnings,
 };
@@ -75,7 +75,7 @@ fn eval(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
     let Some(path) = path(args, 1, context)? else {
         return Ok(Value::Null);
     };
-    let found = seek(&json.root(), &path);
+    let found = seek(&json.node(), &path);
     match found.as_slice() {
         [] => otherwise(2, SqlError::missing_json_value(NAME), args, context),
         [node] => match converted(node, args.ty, context)? {
@@ -126,7 +126,7 @@ fn converted(
     ty: &ExprType,
     context: &mut EvalContext<'_>,
 ) -> Result<Option<Value>, SqlError> {
-    let part = json::document(&node.to_tree())?;
+    let part = node.to_document();
     let value = plain(&part);
     if value == Some(Value::Null) {
         return Ok(value);
