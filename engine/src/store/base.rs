@@ -137,7 +137,7 @@ impl Opened {
         tree: Option<TreeId>,
         read: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, StoreError> {
-        if self.lost.load(Ordering::Relaxed) {
+        if self.is_lost() {
             return Err(lost());
         }
         reading(read).map_err(|error| {
@@ -148,6 +148,10 @@ impl Opened {
                 named(&self.names, tree, error)
             }
         })
+    }
+    /// Whether what it refers to may be written over.
+    fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
     fn database(&self) -> &Database {
         let database = self.database.as_ref();
@@ -467,22 +471,43 @@ impl BaseItem {
 impl BaseRange {
     /// The next entry from the front or, if `reverse`, from the back.
     pub fn next(&mut self, reverse: bool) -> Result<Option<BaseItem>, StoreError> {
+        self.next_not_taken(reverse, |_, _| false)
+    }
+    /// The same of those that `takes` does not take. So rows are copied right out of their pages,
+    /// and that they come from another library is paid for once for many.
+    pub fn next_not_taken(
+        &mut self,
+        reverse: bool,
+        mut takes: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<Option<BaseItem>, StoreError> {
         let Some(range) = &mut self.range else {
             return Ok(None);
         };
-        let entry = self.opened.read(Some(self.tree), || {
-            let entry = if reverse {
-                range.next_back()
-            } else {
-                range.next()
-            };
-            entry.transpose()
+        let opened = &self.opened;
+        let item = opened.read(Some(self.tree), || {
+            loop {
+                let entry = if reverse {
+                    range.next_back()
+                } else {
+                    range.next()
+                };
+                let Some((key, value)) = entry.transpose().map_err(|error| error.to_string())?
+                else {
+                    return Ok(None);
+                };
+                if !takes(key.value(), value.value()) {
+                    return Ok(Some(BaseItem { key, value }));
+                }
+                if opened.is_lost() {
+                    return Err("it was opened anew".to_owned());
+                }
+            }
         });
-        if entry.is_err() {
+        if item.is_err() {
             // Where in the tree it was is not known any more.
             self.range = None;
         }
-        Ok(entry?.map(|(key, value)| BaseItem { key, value }))
+        item
     }
 }
 

@@ -174,11 +174,21 @@ impl Cursor {
                     self.window.finish();
                     return Ok(newest);
                 }
-                First::Base => {
+                First::Base { before } => {
                     if let Some(item) = &self.base_item {
                         batch.push(item.key(), item.value());
                     }
-                    self.advance_base()?;
+                    let reverse = window.reverse;
+                    self.advance_base_behind(|key, value| {
+                        let is_first = before.is_none_or(|before| {
+                            order(reverse, key, before.key()) == Ordering::Less
+                        });
+                        let takes = is_first && !batch.is_full(limit);
+                        if takes {
+                            batch.push(key, value);
+                        }
+                        takes
+                    })?;
                 }
                 First::Upper { source, hides_base } => {
                     if let Some(item) = uppers.take(source) {
@@ -199,8 +209,15 @@ impl Cursor {
         Ok(newest)
     }
     fn advance_base(&mut self) -> Result<(), StoreError> {
+        self.advance_base_behind(|_, _| false)
+    }
+    /// Goes to the next entry of the Base that `takes` does not take.
+    fn advance_base_behind(
+        &mut self,
+        takes: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), StoreError> {
         self.base_item = match &mut self.base {
-            Some(range) => range.next(self.window.reverse)?,
+            Some(range) => range.next_not_taken(self.window.reverse, takes)?,
             None => None,
         };
         Ok(())
@@ -260,11 +277,22 @@ impl<'a> UpperIter<'a> {
     }
 }
 
+/// How two keys follow each other in the direction of a scan.
+fn order(reverse: bool, a: &[u8], b: &[u8]) -> Ordering {
+    if reverse { b.cmp(a) } else { a.cmp(b) }
+}
+
 /// Which layer has the next key.
-enum First {
+enum First<'a> {
     Nothing,
-    Base,
-    Upper { source: usize, hides_base: bool },
+    /// The Base, up to the next key of another layer.
+    Base {
+        before: Option<&'a TreeKey>,
+    },
+    Upper {
+        source: usize,
+        hides_base: bool,
+    },
 }
 
 impl<'a> Uppers<'a> {
@@ -291,15 +319,12 @@ impl<'a> Uppers<'a> {
             self.sources.push((iter, Some(item)));
         }
     }
-    fn order(&self, a: &[u8], b: &[u8]) -> Ordering {
-        if self.reverse { b.cmp(a) } else { a.cmp(b) }
-    }
-    fn first(&self, base: Option<&BaseItem>) -> First {
+    fn first(&self, base: Option<&BaseItem>) -> First<'_> {
         let mut best: Option<(usize, &TreeKey)> = None;
         for (source, (_, item)) in self.sources.iter().enumerate() {
             if let Some(item) = item
                 && best.is_none_or(|(_, key)| {
-                    self.order(item.key().bytes(), key.bytes()) == Ordering::Less
+                    order(self.reverse, item.key().bytes(), key.bytes()) == Ordering::Less
                 })
             {
                 best = Some((source, item.key()));
@@ -307,13 +332,13 @@ impl<'a> Uppers<'a> {
         }
         match (best, base) {
             (None, None) => First::Nothing,
-            (None, Some(_)) => First::Base,
+            (None, Some(_)) => First::Base { before: None },
             (Some((source, _)), None) => First::Upper {
                 source,
                 hides_base: false,
             },
-            (Some((source, key)), Some(base)) => match self.order(key.key(), base.key()) {
-                Ordering::Greater => First::Base,
+            (Some((source, key)), Some(base)) => match order(self.reverse, key.key(), base.key()) {
+                Ordering::Greater => First::Base { before: Some(key) },
                 order => First::Upper {
                     source,
                     hides_base: order == Ordering::Equal,

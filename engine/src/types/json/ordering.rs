@@ -84,11 +84,25 @@ fn compare_numbers(a: &Scalar<'_>, b: &Scalar<'_>) -> Ordering {
         (Scalar::UInt(a), Scalar::UInt(b)) => a.cmp(b),
         (Scalar::Int(a), Scalar::UInt(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Scalar::UInt(a), Scalar::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
-        (Scalar::Double(a), Scalar::Double(b)) => a.total_cmp(b),
-        _ => match (exact(a), exact(b)) {
-            (Some(a), Some(b)) => a.cmp(&b),
-            _ => Ordering::Equal,
+        _ => match (as_double(a), as_double(b)) {
+            (Some(a), Some(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
+            _ => match (exact(a), exact(b)) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                _ => Ordering::Equal,
+            },
         },
+    }
+}
+
+/// A number that is the same as a floating point one. Beside another such the digits that this is
+/// printed with change nothing: what is next to a number is printed as something else.
+fn as_double(scalar: &Scalar<'_>) -> Option<f64> {
+    const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+    match scalar {
+        Scalar::Double(x) => Some(*x),
+        Scalar::Int(n) if n.unsigned_abs() <= EXACT_MAX => Some(*n as f64),
+        Scalar::UInt(n) if *n <= EXACT_MAX => Some(*n as f64),
+        _ => None,
     }
 }
 

@@ -171,3 +171,47 @@ fn kinds_have_an_order() {
         }
     }
 }
+
+#[test]
+fn numbers_compare_by_their_values() {
+    let double = |x: f64| Tree::Scalar(Scalar::Double(x));
+    let uint = |n: u64| Tree::Scalar(Scalar::UInt(n));
+    let decimal = |text: &str| Tree::Scalar(Scalar::Decimal(Box::new(text.parse().unwrap())));
+    const BEYOND: i64 = (1 << 53) + 1;
+    // Each row is of equal ones, and less than the next.
+    let rows = [
+        vec![double(f64::MIN)],
+        // Of this one as many digits count as are printed: -9.223372036854776e18.
+        vec![double(-9_223_372_036_854_775_808.0)],
+        vec![int(i64::MIN)],
+        vec![int(-BEYOND)],
+        vec![int(1 - BEYOND), double(-9_007_199_254_740_992.0)],
+        vec![int(-1), double(-1.0), decimal("-1.00")],
+        vec![double(-0.1), decimal("-0.1")],
+        vec![double(-0.0), double(0.0), int(0), uint(0), decimal("0.0")],
+        vec![double(5e-324)],
+        vec![double(0.1), decimal("0.1")],
+        vec![double(1.0f64.next_down())],
+        vec![int(1), uint(1), double(1.0)],
+        vec![double(1.0f64.next_up())],
+        vec![uint(1 << 53), double(9_007_199_254_740_992.0)],
+        vec![uint(BEYOND as u64), int(BEYOND)],
+        vec![double(9_007_199_254_740_994.0)],
+        vec![int(i64::MAX)],
+        vec![uint(1 << 63)],
+        vec![double(9_223_372_036_854_775_808.0)],
+        vec![uint(u64::MAX)],
+        vec![double(f64::MAX)],
+    ];
+    let document = |tree: &Tree| Json::new(tree).unwrap();
+    for (i, row) in rows.iter().enumerate() {
+        for (j, other) in rows.iter().enumerate() {
+            for a in row.iter().map(document) {
+                for b in other.iter().map(document) {
+                    let order = compare(&a.root(), &b.root());
+                    assert_eq!(order, i.cmp(&j), "{a:?} {b:?}");
+                }
+            }
+        }
+    }
+}
