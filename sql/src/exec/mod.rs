@@ -40,7 +40,7 @@ use returning::Returning;
 
 use crate::{
     error::SqlError,
-    expr::{EvalContext, for_variable},
+    expr::{EvalContext, eval, for_variable},
     output::Output,
     plan::{Body, Demands, Insert, Plan, Query, Relations, TableRelations, TableUse},
 };
@@ -289,6 +289,9 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
     for warning in &plan.warnings {
         context.eval.warnings.warn(warning.clone());
     }
+    if !matches!(plan.body, Body::Insert(_)) {
+        convert_constants(plan, context)?;
+    }
     match &plan.body {
         Body::Select(query) => {
             out.columns(&plan.columns).map_err(Stop::Gone)?;
@@ -333,6 +336,24 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         Body::UpdateJoined(plan) => atomically(context, |context| joined::update(plan, context)),
         Body::DeleteJoined(plan) => atomically(context, |context| joined::delete(plan, context)),
     }
+}
+
+/// 3854, and 3988 for a parameter, if a character set lacks a constant.
+fn convert_constants(plan: &Plan, context: &mut ExecContext) -> Result<(), SqlError> {
+    const MISSING: [u16; 2] = [3854, 3988];
+    for conversion in &plan.conversions {
+        let apart = context.eval.warnings.apart();
+        let heard = std::mem::replace(context.eval.warnings, apart);
+        let result = eval(conversion, &[], &mut context.eval);
+        *context.eval.warnings = heard;
+        // Whatever else is wrong is told where the value is needed.
+        if let Err(error) = result
+            && MISSING.contains(&error.code)
+        {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// SELECT … INTO: one row, 1172 if there are more, a warning if there is none.
@@ -403,13 +424,19 @@ fn run_insert(
     let rest = (plan.parameters as usize).saturating_sub(per_row);
     let given = context.eval.params.len();
     if per_row == 0 || given <= plan.parameters as usize {
+        convert_constants(plan, context)?;
         return insert::insert(insert, returning, context, (1, given));
     }
     let rows = (given - rest) / per_row;
+    let (values, tail) = context.eval.params.split_at(rows * per_row);
+    if !plan.conversions.is_empty() {
+        // Values that stand for themselves are assigned, and so are not among these.
+        let of_one = [values.get(..per_row).unwrap_or_default(), tail].concat();
+        convert_constants(plan, &mut context.with_params(&of_one))?;
+    }
     if rest == 0 {
         return insert::insert(insert, returning, context, (rows, per_row));
     }
-    let (values, tail) = context.eval.params.split_at(rows * per_row);
     let mut expanded = Vec::with_capacity(rows * (per_row + rest));
     for row in values.chunks_exact(per_row) {
         expanded.extend_from_slice(row);

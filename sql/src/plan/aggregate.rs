@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, JsonPart, as_number, check_ordered, coercibility, infer, plain_call},
+    expr::{
+        Expr, ExprType, JsonPart, as_number, check_ordered, coercibility, infer, plain_call,
+        resolve::check_constant,
+    },
     parse::key_position,
 };
 use cohort_engine::types::{ColumnType, Value};
@@ -99,7 +102,7 @@ impl Planner<'_> {
     }
 
     fn aggregate_of(
-        &self,
+        &mut self,
         name: &str,
         list: &ast::FunctionArgumentList,
         function: AggregateFunction,
@@ -127,6 +130,10 @@ impl Planner<'_> {
         let ty = aggregate_type(&function, &args, self.context);
         if function.is_extreme() {
             check_ordered(&ty, &name.to_lowercase())?;
+        }
+        if let AggregateFunction::GroupConcat(_) = function {
+            let mut constants = args.iter();
+            constants.try_for_each(|arg| check_constant(&arg.expr, &ty, self))?;
         }
         // The length of an aggregate on bits counts a byte more.
         if function.is_on_bits() && ty.is_bytes() && ty.length > BITS_LENGTH_MAX + 1 {

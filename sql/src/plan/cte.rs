@@ -9,7 +9,11 @@ use super::{
     Combined, Derived, Input, Planner, Query, Recursion,
     scope::{Names, Outside},
 };
-use crate::{error::SqlError, expr::ExprType, output::ColumnMeta};
+use crate::{
+    error::SqlError,
+    expr::{ExprType, resolve::check_constant},
+    output::ColumnMeta,
+};
 use sqlparser::ast;
 use std::sync::Arc;
 
@@ -150,6 +154,11 @@ impl Planner<'_> {
                 return Err(SqlError::select_column_counts_differ());
             }
             check_part(&part, number, name, operand)?;
+            for output in part.blocks.iter().map(|block| &block.output) {
+                for (value, (_, ty)) in output.iter().zip(&columns) {
+                    check_constant(&value.expr, ty, self)?;
+                }
+            }
             parts.push(part);
         }
         self.common.truncate(depth);

@@ -56,7 +56,7 @@ pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Wi
 
 use crate::{
     error::SqlError,
-    expr::{ExprType, SqlMode, VariableScope},
+    expr::{Expr, ExprType, SqlMode, VariableScope},
     expr_text::Meanings,
     parse::{JsonTableSyntax, Parsed, Text},
     row_expr::Settings,
@@ -215,6 +215,7 @@ pub fn compile(
         virtual_tables: planner.virtual_tables,
         views: planner.views,
         warnings: planner.warnings,
+        conversions: planner.conversions,
         writes,
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
@@ -237,6 +238,7 @@ impl<'a> Planner<'a> {
             within_views: Vec::new(),
             meanings: None,
             warnings: parsed.warnings.clone(),
+            conversions: Vec::new(),
             parameters: parsed.parameters,
             lifted: template,
             stack: Vec::new(),
@@ -337,6 +339,7 @@ struct Planner<'a> {
     /// What the names of the text turn out to mean, if somebody wants to know.
     meanings: Option<Meanings>,
     warnings: Vec<SqlError>,
+    conversions: Vec<Expr>,
     parameters: u32,
     /// The parameters are literals that were lifted out of the text.
     lifted: bool,

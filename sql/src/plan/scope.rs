@@ -1,7 +1,7 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
 use super::{
-    Aggregate, Computed, Planner, Subquery, Usage, Window, WindowInput, json_table,
+    Aggregate, Computed, Planner, Query, Subquery, Usage, Window, WindowInput, json_table,
     named::{MergedView, NamedTable},
     rollup::GroupingCall,
     walk,
@@ -12,7 +12,7 @@ use crate::{
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility,
         comparison_collation, infer, is_aggregate, is_window_function, plain_arguments, plain_call,
-        visit_operands_mut,
+        resolve::check_constant, visit_operands_mut,
     },
     lexer::ValueKind,
 };
@@ -322,15 +322,48 @@ pub(super) struct Mark {
     tables: usize,
     virtual_tables: usize,
     warnings: usize,
+    conversions: usize,
 }
 
 impl Planner<'_> {
+    /// The collation in which an expression is compared with a column of a query's rows.
+    fn compared(
+        &mut self,
+        expr: &Expr,
+        query: &Query,
+        column: usize,
+        operation: &str,
+    ) -> Result<Collation, SqlError> {
+        let types = [
+            infer(expr),
+            query
+                .types
+                .get(column)
+                .copied()
+                .unwrap_or_else(ExprType::null),
+        ];
+        let collation = comparison_collation(&types, operation)?;
+        if types.iter().all(ExprType::is_string) {
+            let whole = ExprType::string(0, collation, coercibility::NONE);
+            check_constant(expr, &whole, self)?;
+            let outputs = query
+                .blocks
+                .iter()
+                .filter_map(|block| block.output.get(column));
+            for output in outputs {
+                check_constant(&output.expr, &whole, self)?;
+            }
+        }
+        Ok(collation)
+    }
+
     /// Where the compilation is now.
     pub fn mark(&self) -> Mark {
         Mark {
             tables: self.tables.len(),
             virtual_tables: self.virtual_tables.len(),
             warnings: self.warnings.len(),
+            conversions: self.conversions.len(),
         }
     }
 
@@ -339,12 +372,14 @@ impl Planner<'_> {
         self.tables.truncate(mark.tables);
         self.virtual_tables.truncate(mark.virtual_tables);
         self.warnings.truncate(mark.warnings);
+        self.conversions.truncate(mark.conversions);
     }
 
     /// Forgets what was noted between two moments.
     pub fn forget(&mut self, from: &Mark, to: &Mark) {
         self.tables.drain(from.tables..to.tables);
         self.warnings.drain(from.warnings..to.warnings);
+        self.conversions.drain(from.conversions..to.conversions);
     }
 
     /// The innermost block.
@@ -574,8 +609,6 @@ impl Scope for Planner<'_> {
         if plan.types.len() != columns {
             return Err(SqlError::operand_columns(columns));
         }
-        let first = plan.types.first().copied().unwrap_or_else(ExprType::null);
-        let names = self.names();
         let truth = ExprType::boolean().or_null();
         let (usage, types) = match usage {
             SubqueryUse::Row => {
@@ -589,25 +622,26 @@ impl Scope for Planner<'_> {
             SubqueryUse::Exists => (Usage::Exists, vec![ExprType::boolean()]),
             SubqueryUse::In(left) => {
                 let mut pairs = Vec::with_capacity(left.len());
-                for (expr, ty) in left.into_iter().zip(&plan.types) {
-                    let collation = comparison_collation(&[infer(&expr), *ty], "=")?;
-                    pairs.push((names.wrap(expr), collation));
+                for (column, expr) in left.into_iter().enumerate() {
+                    let collation = self.compared(&expr, &plan, column, "=")?;
+                    pairs.push((self.names().wrap(expr), collation));
                 }
                 (Usage::In(pairs), vec![truth])
             }
             SubqueryUse::Any(left, op) => {
-                let collation = comparison_collation(&[infer(&left), first], op.symbol())?;
-                let left = Box::new(names.wrap(left));
+                let collation = self.compared(&left, &plan, 0, op.symbol())?;
+                let left = Box::new(self.names().wrap(left));
                 (Usage::Any(left, op, collation), vec![truth])
             }
             SubqueryUse::All(left, op) => {
                 // In MySQL's eyes there must be no row for which the opposite holds.
                 let symbol = opposite(op).symbol();
-                let collation = comparison_collation(&[infer(&left), first], symbol)?;
-                let left = Box::new(names.wrap(left));
+                let collation = self.compared(&left, &plan, 0, symbol)?;
+                let left = Box::new(self.names().wrap(left));
                 (Usage::All(left, op, collation), vec![truth])
             }
         };
+        let names = self.names();
         let slots = names.slots..names.slots + types.len();
         names.slots = slots.end;
         let mut needs: Vec<usize> = plan
@@ -675,6 +709,10 @@ impl Scope for Planner<'_> {
 
     fn warn(&mut self, warning: SqlError) {
         self.warnings.push(warning);
+    }
+
+    fn convert_first(&mut self, conversion: &Expr) {
+        self.conversions.push(conversion.clone());
     }
 
     fn collation(&self) -> Collation {

@@ -42,6 +42,8 @@ pub struct Plan {
     pub views: Vec<ViewUse>,
     /// Warnings of the compilation, which every execution gives.
     pub warnings: Vec<SqlError>,
+    /// Constants that must be there in other character sets: see `Scope::convert_first`.
+    pub conversions: Vec<Expr>,
     /// Whether it writes or locks.
     pub writes: bool,
     /// The hint MAX_EXECUTION_TIME, in milliseconds.

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, coercibility, common_type, infer, resolve::check_mixable},
+    expr::{
+        Expr, ExprType, coercibility, common_type, infer,
+        resolve::{check_constant, check_mixable},
+    },
     output::ColumnMeta,
     parse::{key_name, key_position},
 };
@@ -69,6 +72,7 @@ impl Planner<'_> {
                     // A UNION has the number.
                     ty.zerofill = 0;
                 }
+                check_constant(&output.expr, ty, self)?;
                 cast_to(&mut output.expr, ty);
             }
         }

@@ -296,6 +296,7 @@ impl Planner<'_> {
             user_variables: take(&mut self.user_variables),
             view_demands: take(&mut self.view_demands),
             literals: take(&mut self.literals),
+            conversions: take(&mut self.conversions),
             // What follows is the text's own.
             warnings: Vec::new(),
             parameters: 0,
@@ -324,6 +325,7 @@ impl Planner<'_> {
             user_variables,
             view_demands,
             literals,
+            conversions,
             // Whoever made the view was warned.
             warnings: _,
             parameters: _,
@@ -345,6 +347,7 @@ impl Planner<'_> {
         self.user_variables = user_variables;
         self.view_demands = view_demands;
         self.literals = literals;
+        self.conversions = conversions;
     }
 }
 

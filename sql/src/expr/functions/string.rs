@@ -186,16 +186,7 @@ pub(in crate::expr) static AS_CHARACTERS: Function = function(
     "as_characters",
     (1, 1),
     |t| t.ty(0),
-    |args, context| {
-        let value = args.value(0, context)?.into_owned();
-        match &value {
-            Value::Bytes(bytes) if std::str::from_utf8(bytes).is_err() => {
-                let shown = convert::printable(bytes);
-                Err(SqlError::cannot_convert_string(shown, "binary", "utf8mb4"))
-            }
-            _ => Ok(value),
-        }
-    },
+    |args, context| in_other_characters(args, Charset::Utf8mb4, context),
 );
 
 /// Characters in another character set, which must have them all: 3854. It has no name in SQL.
@@ -203,29 +194,57 @@ pub(in crate::expr) static CONVERTED: Function = function(
     "converted",
     (1, 1),
     |t| t.ty(0),
-    |args, context| {
-        let value = args.value(0, context)?.into_owned();
-        let from = args.args.first().map(infer);
-        let from = from.map_or(Charset::Utf8mb4, |ty| ty.collation.charset());
-        let to = args.ty.collation.charset();
-        let Value::Bytes(bytes) = value else {
-            return Ok(value);
-        };
-        let text = match from {
-            Charset::Binary => to.decode(&bytes).into_owned(),
-            _ => bytes.clone(),
-        };
-        if to.foreign_at(&text).is_some() {
-            let shown = convert::printable(&bytes);
-            return Err(SqlError::cannot_convert_string(
-                shown,
-                from.name(),
-                to.name(),
-            ));
-        }
-        Ok(Value::Bytes(text))
-    },
+    |args, context| in_other_characters(args, args.ty.collation.charset(), context),
 );
+
+fn in_other_characters(
+    args: &Args<'_>,
+    to: Charset,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let from = args.args.first().map_or_else(ExprType::null, infer);
+    match args.value(0, context)?.into_owned() {
+        Value::Bytes(bytes) => {
+            let text = converted(&bytes, from.collation.charset(), to);
+            text.map(Value::Bytes)
+                .map_err(|error| match args.args.first() {
+                    Some(Expr::Parameter { bound: true, .. }) => {
+                        let to = args.ty.collation.name();
+                        SqlError::impossible_conversion(from.collation.name(), to, "parameter")
+                    }
+                    _ => error,
+                })
+        }
+        value => Ok(value),
+    }
+}
+
+/// A text in another character set; 3854 if that lacks one of its characters.
+pub(in crate::expr) fn converted(
+    bytes: &[u8],
+    from: Charset,
+    to: Charset,
+) -> Result<Vec<u8>, SqlError> {
+    let fails = || {
+        let written = from.encode(bytes);
+        let shown = convert::printable(&written);
+        SqlError::cannot_convert_string(shown, from.name(), to.name())
+    };
+    if from == Charset::Binary && to.is_as_stored() {
+        return match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(_) => Err(fails()),
+        };
+    }
+    let text = match from {
+        Charset::Binary => to.decode(bytes),
+        _ => bytes.into(),
+    };
+    match to.foreign_at(&text) {
+        Some(_) => Err(fails()),
+        None => Ok(text.into_owned()),
+    }
+}
 
 fn int_type(typing: &Typing<'_>) -> ExprType {
     ExprType::int(11).nullable_if(typing.nullable())

@@ -49,7 +49,7 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     if function.name.starts_with("regexp_") {
         check_regexp(function.name, &args)?;
     }
-    let args = characters::arguments(function, args, &ty, scope.collation())?;
+    let args = characters::arguments(function, args, &ty, scope)?;
     Ok(Expr::Function { function, args, ty })
 }
 

@@ -1,19 +1,24 @@
 //! Bytes where characters are wanted: those that stand beside characters become such, and what is
 //! no text is refused (3854).
 
-use super::{check_mixable, comparison_collation};
+use super::{Scope, check_mixable, comparison_collation, is_constant};
 use crate::{
     error::SqlError,
     expr::{
         Expr, ExprType,
-        functions::{AS_CHARACTERS, CONVERTED, Function},
+        functions::{AS_CHARACTERS, CONVERTED, Function, converted},
         infer,
     },
 };
 use cohort_engine::types::{Charset, Collation, Value};
 
-/// Of what yields bytes, or characters of another character set, those of the collation's.
-pub(super) fn of(expr: Expr, collation: Collation) -> Expr {
+/// Of what yields bytes, or characters of another character set, those of the collation's. A
+/// constant is converted at once if it is a literal (3854), and else before anything is read.
+pub(super) fn of(
+    expr: Expr,
+    collation: Collation,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
     let ty = infer(&expr);
     let (from, to) = (ty.collation.charset(), collation.charset());
     let is_alike = if to == Charset::Binary {
@@ -22,19 +27,19 @@ pub(super) fn of(expr: Expr, collation: Collation) -> Expr {
         from != Charset::Binary && to.includes(from)
     };
     if !ty.is_string() || is_alike {
-        return expr;
+        return Ok(expr);
     }
     if collation.is_binary() {
         let length = ty.length_in(collation);
         let ty = ExprType::string(length, collation, ty.coercibility).nullable_if(ty.nullable);
         let expr = Box::new(expr);
-        return Expr::Cast { expr, ty };
+        return Ok(Expr::Cast { expr, ty });
     }
     if let Expr::Literal(Value::Bytes(bytes), _) = &expr
         && to.is_as_stored()
         && to.foreign_at(bytes).is_none()
     {
-        return expr;
+        return Ok(expr);
     }
     let (function, ty) = if ty.is_bytes() && to.is_as_stored() {
         (&AS_CHARACTERS, ty)
@@ -45,8 +50,35 @@ pub(super) fn of(expr: Expr, collation: Collation) -> Expr {
         };
         (&CONVERTED, ty)
     };
+    // Bytes that are no characters are refused only where they are met.
+    let mut is_known_later = false;
+    if from != Charset::Binary {
+        match &expr {
+            Expr::Literal(Value::Bytes(bytes), _) => {
+                converted(bytes, from, to)?;
+            }
+            expr => is_known_later = is_constant(expr),
+        }
+    }
     let args = vec![expr];
-    Expr::Function { function, args, ty }
+    let conversion = Expr::Function { function, args, ty };
+    if is_known_later {
+        scope.convert_first(&conversion);
+    }
+    Ok(conversion)
+}
+
+/// 3854 if an expression is a constant that lacks in the character set of what it becomes a part of,
+/// now or before anything is read.
+pub fn check_constant(
+    expr: &Expr,
+    whole: &ExprType,
+    scope: &mut dyn Scope,
+) -> Result<(), SqlError> {
+    if whole.is_string() && !whole.is_bytes() && is_constant(expr) {
+        of(expr.clone(), whole.collation, scope)?;
+    }
+    Ok(())
 }
 
 /// The arguments of a function as it takes them for a result of this type.
@@ -54,19 +86,16 @@ pub(super) fn arguments(
     function: &Function,
     args: Vec<Expr>,
     ty: &ExprType,
-    connection: Collation,
+    scope: &mut dyn Scope,
 ) -> Result<Vec<Expr>, SqlError> {
-    let Some((collation, which)) = wanted(function.name, &args, ty, connection)? else {
+    let Some((collation, which)) = wanted(function.name, &args, ty, scope.collation())? else {
         return Ok(args);
     };
-    let make = |(i, arg)| {
-        if which.contains(&i) {
-            of(arg, collation)
-        } else {
-            arg
-        }
+    let make = |(i, arg)| match which.contains(&i) {
+        true => of(arg, collation, scope),
+        false => Ok(arg),
     };
-    Ok(args.into_iter().enumerate().map(make).collect())
+    args.into_iter().enumerate().map(make).collect()
 }
 
 /// The collation of the result, for the arguments that it is made of.

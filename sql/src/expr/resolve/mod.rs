@@ -3,6 +3,7 @@
 
 pub(super) mod call;
 mod characters;
+pub use characters::check_constant;
 mod compared;
 pub(super) mod literal;
 mod predicate;
@@ -57,6 +58,11 @@ pub trait Scope {
     /// A warning that every execution gives.
     fn warn(&mut self, warning: SqlError) {
         let _ = warning;
+    }
+    /// A constant that must be there in another character set: every execution converts it before
+    /// it reads anything, so that its error depends neither on rows nor on the way to them.
+    fn convert_first(&mut self, conversion: &Expr) {
+        let _ = conversion;
     }
     /// @@collation_connection: the collation of literals.
     fn collation(&self) -> Collation {
@@ -372,7 +378,7 @@ fn binary(
             ty
         }
     };
-    build(resolved, left, right, arithmetic)
+    build(resolved, left, right, scope, arithmetic)
 }
 
 /// `column->'$.path'`
@@ -417,8 +423,13 @@ fn assignment(
 }
 
 /// `left op right` of a comparison or of AND, OR and XOR, whose types depend on no setting.
-pub(super) fn build_binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, SqlError> {
-    build(op, left, right, |_, _| ExprType::boolean())
+pub(super) fn build_binary(
+    op: BinaryOp,
+    left: Expr,
+    right: Expr,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
+    build(op, left, right, scope, |_, _| ExprType::boolean())
 }
 
 /// An operand as arithmetic takes it: a moment with a fraction is a decimal, of any second.
@@ -439,6 +450,7 @@ fn build(
     op: BinaryOp,
     left: Expr,
     right: Expr,
+    scope: &mut dyn Scope,
     arithmetic_type: impl FnOnce(&ExprType, &ExprType) -> ExprType,
 ) -> Result<Expr, SqlError> {
     let (left, right) = bound_bytes(op, left, right);
@@ -489,8 +501,8 @@ fn build(
         _ if op.is_comparison() => {
             let collation = comparison_collation(&[a, b], op.symbol())?;
             if a.is_string() && b.is_string() {
-                left = characters::of(left, collation);
-                right = characters::of(right, collation);
+                left = characters::of(left, collation, scope)?;
+                right = characters::of(right, collation, scope)?;
             }
             ExprType {
                 collation,
@@ -874,21 +886,28 @@ fn case(
         results.push(ExprType::null());
     }
     let ty = common_type(&results).computed();
-    let result = |result: Expr| {
-        if ty.is_string() {
-            characters::of(result, ty.collation)
-        } else {
-            result
-        }
+    let mut result = |result: Expr| match ty.is_string() {
+        true => characters::of(result, ty.collation, scope),
+        false => Ok(result),
     };
-    let branches = branches
-        .into_iter()
-        .map(|(when, then)| (when, result(then)));
+    let branches = branches.into_iter();
+    let branches = branches.map(|(when, then)| Ok((when, result(then)?)));
+    let branches = branches.collect::<Result<Vec<_>, SqlError>>()?;
+    let otherwise = otherwise.map(result).transpose()?;
+    let collation = comparison_collation(&compared, "case")?;
+    if let Some(operand) = &operand
+        && compared.iter().all(ExprType::is_string)
+    {
+        let whole = ExprType::string(0, collation, coercibility::NONE);
+        let mut whens = branches.iter().map(|(when, _)| when);
+        check_constant(operand, &whole, scope)?;
+        whens.try_for_each(|when| check_constant(when, &whole, scope))?;
+    }
     Ok(Expr::Case {
-        collation: comparison_collation(&compared, "case")?,
+        collation,
         operand: operand.map(Box::new),
-        branches: branches.collect(),
-        otherwise: otherwise.map(result).map(Box::new),
+        branches,
+        otherwise: otherwise.map(Box::new),
         ty,
     })
 }

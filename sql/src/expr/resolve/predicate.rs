@@ -175,12 +175,19 @@ pub(super) fn compare(
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
     let (left, right) = (operand(left, scope)?, operand(right, scope)?);
-    compare_operands(op, left, right)
+    compare_operands(op, left, right, scope)
 }
 
-fn compare_operands(op: BinaryOp, left: Operand, right: Operand) -> Result<Expr, SqlError> {
+fn compare_operands(
+    op: BinaryOp,
+    left: Operand,
+    right: Operand,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
     let (left, right) = match (left, right) {
-        (Operand::Single(left), Operand::Single(right)) => return build_binary(op, left, right),
+        (Operand::Single(left), Operand::Single(right)) => {
+            return build_binary(op, left, right, scope);
+        }
         rows => rows,
     };
     if !op.is_comparison() {
@@ -190,9 +197,9 @@ fn compare_operands(op: BinaryOp, left: Operand, right: Operand) -> Result<Expr,
     pair_up(left, right, &mut pairs)?;
     // A comparison of rows, in terms of comparisons of their parts.
     match op {
-        BinaryOp::Eq | BinaryOp::NullSafeEq => all_pairs(op, pairs),
-        BinaryOp::NotEq => Ok(Expr::Not(Box::new(all_pairs(BinaryOp::Eq, pairs)?))),
-        _ => lexicographic(op, &pairs),
+        BinaryOp::Eq | BinaryOp::NullSafeEq => all_pairs(op, pairs, scope),
+        BinaryOp::NotEq => Ok(Expr::Not(Box::new(all_pairs(BinaryOp::Eq, pairs, scope)?))),
+        _ => lexicographic(op, &pairs, scope),
     }
 }
 
@@ -213,12 +220,16 @@ fn pair_up(left: Operand, right: Operand, pairs: &mut Vec<(Expr, Expr)>) -> Resu
     Ok(())
 }
 
-fn all_pairs(op: BinaryOp, pairs: Vec<(Expr, Expr)>) -> Result<Expr, SqlError> {
+fn all_pairs(
+    op: BinaryOp,
+    pairs: Vec<(Expr, Expr)>,
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
     let mut whole = None;
     for (a, b) in pairs {
-        let part = build_binary(op, a, b)?;
+        let part = build_binary(op, a, b, scope)?;
         whole = Some(match whole {
-            Some(before) => build_binary(BinaryOp::And, before, part)?,
+            Some(before) => build_binary(BinaryOp::And, before, part, scope)?,
             None => part,
         });
     }
@@ -226,7 +237,11 @@ fn all_pairs(op: BinaryOp, pairs: Vec<(Expr, Expr)>) -> Result<Expr, SqlError> {
 }
 
 /// `(a, b) < (c, d)` is `a < c OR (a = c AND b < d)`.
-fn lexicographic(op: BinaryOp, pairs: &[(Expr, Expr)]) -> Result<Expr, SqlError> {
+fn lexicographic(
+    op: BinaryOp,
+    pairs: &[(Expr, Expr)],
+    scope: &mut dyn Scope,
+) -> Result<Expr, SqlError> {
     let strict = match op {
         BinaryOp::LtEq => BinaryOp::Lt,
         BinaryOp::GtEq => BinaryOp::Gt,
@@ -235,15 +250,12 @@ fn lexicographic(op: BinaryOp, pairs: &[(Expr, Expr)]) -> Result<Expr, SqlError>
     let Some(((a, b), before)) = pairs.split_last() else {
         return Err(SqlError::operand_columns(1));
     };
-    let mut whole = build_binary(op, a.clone(), b.clone())?;
+    let mut whole = build_binary(op, a.clone(), b.clone(), scope)?;
     for (a, b) in before.iter().rev() {
-        let less = build_binary(strict, a.clone(), b.clone())?;
-        let same = build_binary(BinaryOp::Eq, a.clone(), b.clone())?;
-        whole = build_binary(
-            BinaryOp::Or,
-            less,
-            build_binary(BinaryOp::And, same, whole)?,
-        )?;
+        let less = build_binary(strict, a.clone(), b.clone(), scope)?;
+        let same = build_binary(BinaryOp::Eq, a.clone(), b.clone(), scope)?;
+        let further = build_binary(BinaryOp::And, same, whole, scope)?;
+        whole = build_binary(BinaryOp::Or, less, further, scope)?;
     }
     Ok(whole)
 }
@@ -260,9 +272,9 @@ fn in_list(
             let mut whole = None;
             for candidate in list {
                 let candidate = operand(candidate, scope)?;
-                let same = compare_operands(BinaryOp::Eq, row.clone(), candidate)?;
+                let same = compare_operands(BinaryOp::Eq, row.clone(), candidate, scope)?;
                 whole = Some(match whole {
-                    Some(before) => build_binary(BinaryOp::Or, before, same)?,
+                    Some(before) => build_binary(BinaryOp::Or, before, same, scope)?,
                     None => same,
                 });
             }
@@ -289,14 +301,15 @@ fn in_list(
     if let [only] = resolved.as_slice()
         && compares_as_text(&expr, &[only])
     {
-        let same = build_binary(BinaryOp::Eq, expr, only.clone())?;
+        let same = build_binary(BinaryOp::Eq, expr, only.clone(), scope)?;
         return Ok(not_if(negated, same));
     }
     let collation = comparison_collation(&types, " IN ")?;
     if types.iter().all(|ty| ty.is_string() || ty.ty.is_none()) {
-        expr = characters::of(expr, collation);
-        let characters = |candidate| characters::of(candidate, collation);
-        resolved = resolved.into_iter().map(characters).collect();
+        expr = characters::of(expr, collation, scope)?;
+        let candidates = resolved.into_iter();
+        let candidates = candidates.map(|candidate| characters::of(candidate, collation, scope));
+        resolved = candidates.collect::<Result<_, _>>()?;
     }
     let expr = compared::among(expr, &resolved.iter().collect::<Vec<_>>(), true);
     Ok(Expr::In {
@@ -330,7 +343,7 @@ fn between(
             if ty.is_string() && !ty.is_bytes())
         || matches!(&expr, Expr::Cast { ty, .. } if ty.is_string());
     if is_same && !(is_text && compared::is_moment(&low)) {
-        let same = build_binary(BinaryOp::Eq, expr, low)?;
+        let same = build_binary(BinaryOp::Eq, expr, low, scope)?;
         return Ok(not_if(negated, same));
     }
     let [expr, low, high] = compared::between(expr, low, high);
@@ -345,7 +358,12 @@ fn between(
     let collation = comparison_collation(&[infer(&expr), infer(&low), infer(&high)], "between")?;
     let mut operands = [expr, low, high];
     if operands.iter().all(|operand| infer(operand).is_string()) {
-        operands = operands.map(|operand| characters::of(operand, collation));
+        let [expr, low, high] = operands;
+        operands = [
+            characters::of(expr, collation, scope)?,
+            characters::of(low, collation, scope)?,
+            characters::of(high, collation, scope)?,
+        ];
     }
     let [expr, low, high] = operands;
     let expr = compared::among(expr, &[&low, &high], false);
@@ -394,8 +412,8 @@ fn like(
     };
     let (expr, pattern) = match types.len() {
         2 => (
-            characters::of(expr, collation),
-            characters::of(pattern, collation),
+            characters::of(expr, collation, scope)?,
+            characters::of(pattern, collation, scope)?,
         ),
         _ => (expr, pattern),
     };

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, common_type, infer, is_aggregate, plain_arguments, windowed_call},
+    expr::{
+        Expr, ExprType, common_type, infer, is_aggregate, plain_arguments, resolve::check_constant,
+        windowed_call,
+    },
 };
 use cohort_engine::types::Value;
 use sqlparser::ast::{self, Spanned};
@@ -189,6 +192,7 @@ impl Planner<'_> {
         };
         let ty = stored_type(common_type(&[own, infer(&otherwise.expr)]));
         for either in [&mut value, &mut otherwise] {
+            check_constant(&either.expr, &ty, self)?;
             cast_to(&mut either.expr, &ty);
         }
         let function = WindowFunction::Neighbour {
