@@ -37,12 +37,19 @@ class Peer:
         os.chmod(room, 0o777)
         inside = "/" + str(pathlib.Path(room).relative_to(self.root))
         enter = ["chroot", self.root] if self.root != pathlib.Path("/") else []
-        command = f"cd {inside} && apt-get download {' '.join(self.packages)}"
+        download = f"apt-get download -q {' '.join(self.packages)}"
+        # The lists of packages may be missing or old.
+        command = f"cd {inside} && {{ {download} || {{ apt-get update -q && {download}; }}; }}"
         subprocess.run([*enter, "sh", "-c", command], check=True)
         for package in pathlib.Path(room).glob("*.deb"):
             subprocess.run(["dpkg-deb", "-x", package, self.room], check=True)
         shutil.rmtree(room)
         (self.room / "done").touch()
+
+    def is_known(self):
+        """Whether the lists of what passes are of this series of the peer."""
+        said = subprocess.run(self.server + ["--version"], check=True, capture_output=True, text=True)
+        return f"Ver {self.series}." in said.stdout
 
     def program(self, path):
         """The command for a program of the peer. That of another Debian than this one's runs with
@@ -73,10 +80,15 @@ class Peer:
 class MySQL(Peer):
     """MySQL 9.7 of a Debian unstable that stands in a directory of its own."""
 
-    name, packages = "mysql", ("mysql-testsuite",)
+    name, series, packages = "mysql", "9.7", ("mysql-testsuite",)
     tools = {"MYSQL": "mysql", "MYSQLADMIN": "mysqladmin", "MYSQL_DUMP": "mysqldump",
              "MYSQL_IMPORT": "mysqlimport", "MYSQL_SHOW": "mysqlshow", "MYSQL_CHECK": "mysqlcheck",
              "MYSQL_BINLOG": "mysqlbinlog", "MYSQL_SLAP": "mysqlslap", "MY_PERROR": "perror"}
+
+    @property
+    def server(self):
+        """The server's program."""
+        return self.program(self.root / "usr/sbin/mysqld")
 
     @property
     def tests(self):
@@ -95,13 +107,13 @@ class MySQL(Peer):
 
     def make(self, directory):
         """Makes a data directory."""
-        subprocess.run(self.program(self.root / "usr/sbin/mysqld") + [
+        subprocess.run(self.server + [
             "--no-defaults", f"--basedir={self.root}/usr", "--user=root",
             "--initialize-insecure", f"--datadir={directory}"], check=True, capture_output=True)
 
     def command(self, data, socket):
         """The command that starts a server."""
-        return self.program(self.root / "usr/sbin/mysqld") + [
+        return self.server + [
             "--no-defaults", f"--basedir={self.root}/usr", "--user=root", f"--datadir={data}",
             f"--socket={socket}", "--skip-networking", "--mysqlx=OFF", "--secure-file-priv="]
 
@@ -109,11 +121,16 @@ class MySQL(Peer):
 class MariaDB(Peer):
     """MariaDB 10.11 of this Debian."""
 
-    name, packages = "mariadb", ("mariadb-test", "mariadb-test-data", "libpcre2-posix3")
+    name, series, packages = "mariadb", "10.11", ("mariadb-test", "mariadb-test-data", "libpcre2-posix3")
     tools = {"MYSQL": "mariadb", "MYSQLADMIN": "mariadb-admin", "MYSQL_DUMP": "mariadb-dump",
              "MYSQL_IMPORT": "mariadb-import", "MYSQL_SHOW": "mariadb-show",
              "MYSQL_CHECK": "mariadb-check", "MYSQL_BINLOG": "mariadb-binlog",
              "MYSQL_SLAP": "mariadb-slap", "MY_PERROR": "perror"}
+
+    @property
+    def server(self):
+        """The server's program."""
+        return ["mariadbd"]
 
     @property
     def tests(self):
@@ -139,7 +156,7 @@ class MariaDB(Peer):
 
     def command(self, data, socket):
         """The command that starts a server."""
-        return ["mariadbd", "--no-defaults", "--user=root", f"--datadir={data}",
+        return self.server + ["--no-defaults", "--user=root", f"--datadir={data}",
                 f"--socket={socket}", "--skip-networking", "--log-bin", "--server-id=1"]
 
 
