@@ -236,6 +236,7 @@ pub(crate) fn database(
         let threads = *limits::THREADS / 4 * 3;
         configure("thread_pool_max_threads", Value::UInt(threads as u64))?;
     }
+    instance.configure_as_persisted()?;
     let waits = Arc::new(Waits::default());
     let rules = pool::rules(&instance);
     let crowd = processors() * pool::CROWD_PER_CORE;

@@ -64,6 +64,7 @@ errors! {
     1049 b"42000" unknown_database(name) "Unknown database '{name}'";
     1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     4079 b"HY000" collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";
     4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
@@ -443,6 +444,7 @@ errors! {
     6124 b"HY000" foreign_key_to_non_unique(name) "Foreign key '{name}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
     6125 b"HY000" foreign_key_without_unique_key(name, parent) "Failed to add the foreign key constraint. Missing unique key for constraint '{name}' in the referenced table '{parent}'";
     6432 b"HY000" window_outer_reference(column) "Outer reference {column} in window's ORDER BY or PARTITION BY clause not allowed.";
+    6437 b"HY000" cannot_persist_isolation() "Cannot persist transaction isolation.";
     6527 b"22008" out_of_range_in(kind, expression) "{kind} value is out of range in '{expression}'";
 }
 

@@ -216,6 +216,9 @@ pub(super) const PS_GLOBAL_STATUS: &str = "\
 pub(super) const PS_GLOBAL_VARIABLES: &str = "\
     VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
 
+pub(super) const PS_PERSISTED_VARIABLES: &str = "\
+    VARIABLE_NAME varchar(64)!, VARIABLE_VALUE varchar(1024)";
+
 pub(super) const PS_PROCESSLIST: &str = "\
     ID bigint+!, USER varchar(32), HOST varchar(261), DB varchar(64), COMMAND varchar(16), TIME \
     bigint, STATE varchar(64), INFO text, EXECUTION_ENGINE varchar(9)";

@@ -104,7 +104,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 53] = [
+const ENTRIES: [Entry; 54] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -316,6 +316,12 @@ const ENTRIES: [Entry; 53] = [
         "global_variables",
         def::PS_GLOBAL_VARIABLES,
         server::global_variables,
+    ),
+    (
+        PERFORMANCE,
+        "persisted_variables",
+        def::PS_PERSISTED_VARIABLES,
+        server::persisted_variables,
     ),
     (
         PERFORMANCE,

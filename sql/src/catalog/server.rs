@@ -527,6 +527,12 @@ pub(super) fn global_variables(session: &State) -> Rows {
     pairs(variable_pairs(session, true))
 }
 
+pub(super) fn persisted_variables(session: &State) -> Rows {
+    let kept = session.instance.persisted().variables();
+    let kept = kept.into_iter().map(|(name, one)| (name, one.value));
+    pairs(kept.collect())
+}
+
 pub(super) fn session_variables(session: &State) -> Rows {
     pairs(variable_pairs(session, false))
 }

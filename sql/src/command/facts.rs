@@ -68,6 +68,7 @@ impl Command {
             Command::RollbackTo(_) => Facts::of("rollback_to_savepoint"),
             Command::ReleaseSavepoint(_) => Facts::of("release_savepoint"),
             Command::SetTransaction { .. } | Command::Set(_) => Facts::of("set_option"),
+            Command::ResetPersist { .. } => Facts::of("reset").needs("SYSTEM_VARIABLES_ADMIN"),
             Command::Use(_) => Facts::of("change_db"),
             Command::Show(show, _) => Facts::of(show.counter()),
             Command::Kill { .. } => Facts::of("kill"),

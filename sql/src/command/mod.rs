@@ -48,6 +48,10 @@ pub enum SetScope {
     Session,
     /// @@name: for transaction characteristics the next transaction only.
     Next,
+    /// PERSIST, @@PERSIST.: the global one, and that of the server when it starts again.
+    Persist,
+    /// PERSIST_ONLY, @@PERSIST_ONLY.: that when it starts again.
+    PersistOnly,
 }
 
 /// One assignment of a SET.
@@ -281,6 +285,13 @@ pub enum Command {
     },
     /// SET.
     Set(Vec<Assignment>),
+    /// RESET PERSIST.
+    ResetPersist {
+        /// Which variable; `None` for all.
+        name: Option<String>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
     /// USE.
     Use(String),
     /// SHOW.

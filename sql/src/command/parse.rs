@@ -137,6 +137,8 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         let tables = c.list(Cursor::table)?;
         admin_options(c);
         Command::TableAdmin(what, tables)
+    } else if c.eat_all(&["RESET", "PERSIST"]) {
+        reset_persist(c)?
     } else if let Some(command) = account::account(c)? {
         command
     } else {
@@ -245,24 +247,43 @@ fn set(c: &mut Cursor) -> Parsed<Command> {
     if c.is("ROLE") || c.are(&["DEFAULT", "ROLE"]) {
         return Err(SqlError::not_supported("roles"));
     }
-    let scope = match c.eat_any(&["GLOBAL", "SESSION", "LOCAL"]) {
-        Some(0) => Some(SetScope::Global),
-        Some(_) => Some(SetScope::Session),
-        None => None,
-    };
+    let scope = whose(c);
     if c.eat("TRANSACTION") {
+        if matches!(scope, Some(SetScope::Persist | SetScope::PersistOnly)) {
+            return Err(SqlError::cannot_persist_isolation());
+        }
         return set_transaction(c, scope.unwrap_or(SetScope::Next));
     }
-    let mut assignments = vec![assignment(c, scope)?];
+    // The last such word holds for what follows without one.
+    let mut last = scope.unwrap_or(SetScope::Session);
+    let mut assignments = vec![assignment(c, scope, last)?];
     while c.eat_symbol(",") {
-        let scope = match c.eat_any(&["GLOBAL", "SESSION", "LOCAL"]) {
-            Some(0) => Some(SetScope::Global),
-            Some(_) => Some(SetScope::Session),
-            None => None,
-        };
-        assignments.push(assignment(c, scope)?);
+        let scope = whose(c);
+        last = scope.unwrap_or(last);
+        assignments.push(assignment(c, scope, last)?);
     }
     Ok(Command::Set(assignments))
+}
+
+/// Whose value is set, if it is said.
+fn whose(c: &mut Cursor) -> Option<SetScope> {
+    const WORDS: [&str; 5] = ["GLOBAL", "PERSIST", "PERSIST_ONLY", "SESSION", "LOCAL"];
+    c.eat_any(&WORDS).map(|which| match which {
+        0 => SetScope::Global,
+        1 => SetScope::Persist,
+        2 => SetScope::PersistOnly,
+        _ => SetScope::Session,
+    })
+}
+
+/// RESET PERSIST [[IF EXISTS] name], behind RESET.
+fn reset_persist(c: &mut Cursor) -> Parsed<Command> {
+    let if_exists = c.eat_all(&["IF", "EXISTS"]);
+    let name = match c.peek().kind == Kind::End && !if_exists {
+        true => None,
+        false => Some(c.any_name()?),
+    };
+    Ok(Command::ResetPersist { name, if_exists })
 }
 
 fn set_transaction(c: &mut Cursor, scope: SetScope) -> Parsed<Command> {
@@ -299,7 +320,8 @@ fn level(c: &mut Cursor) -> Parsed<Isolation> {
     }
 }
 
-fn assignment(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<Assignment> {
+/// One assignment, whose word for the scope, if it has one, is read; `last` is that of the one before.
+fn assignment(c: &mut Cursor, scope: Option<SetScope>, last: SetScope) -> Parsed<Assignment> {
     let kind = c.peek().kind;
     if scope.is_none() && kind == Kind::UserVariable {
         let name = c.user_variable()?;
@@ -320,10 +342,7 @@ fn assignment(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<Assignment> {
         };
         return Ok(Assignment::CharacterSet(charset));
     }
-    if c.is("PERSIST") || c.is("PERSIST_ONLY") {
-        return Err(SqlError::not_supported("SET PERSIST"));
-    }
-    let (scope, name) = variable(c, scope)?;
+    let (scope, name) = variable(c, last)?;
     assign_sign(c)?;
     let is_default =
         c.is("DEFAULT") && (c.peek_at(1).kind == Kind::End || c.text(c.peek_at(1)) == b",");
@@ -343,7 +362,7 @@ fn assignment(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<Assignment> {
 }
 
 /// `name`, `@@name`, `@@scope.name`.
-fn variable(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<(SetScope, String)> {
+fn variable(c: &mut Cursor, scope: SetScope) -> Parsed<(SetScope, String)> {
     if c.peek().kind != Kind::SystemVariable {
         let name = c.any_name()?;
         if c.eat_symbol(".") {
@@ -353,7 +372,7 @@ fn variable(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<(SetScope, String
                 c.any_name()?
             )));
         }
-        return Ok((scope.unwrap_or(SetScope::Session), name));
+        return Ok((scope, name));
     }
     let token = c.next();
     let first = crate::lexer::name(c.text(token)).into_owned();
@@ -363,7 +382,8 @@ fn variable(c: &mut Cursor, scope: Option<SetScope>) -> Parsed<(SetScope, String
     let scope = match first.to_ascii_uppercase().as_str() {
         "GLOBAL" => SetScope::Global,
         "SESSION" | "LOCAL" => SetScope::Session,
-        "PERSIST" | "PERSIST_ONLY" => return Err(SqlError::not_supported("SET PERSIST")),
+        "PERSIST" => SetScope::Persist,
+        "PERSIST_ONLY" => SetScope::PersistOnly,
         _ => return Err(SqlError::unknown_variable(first)),
     };
     Ok((scope, c.any_name()?))

@@ -37,6 +37,9 @@ impl Session {
                 self.set_transaction(*scope, *isolation, *read_only)?;
             }
             Command::Set(assignments) => self.set(assignments, params)?,
+            Command::ResetPersist { name, if_exists } => {
+                self.reset_persist(name.as_deref(), *if_exists)?;
+            }
             Command::Use(name) => self.use_database(name)?,
             Command::Show(what, filter) => return self.show(what, filter, params, out),
             Command::Kill { connection, id } => self.kill(*connection, id, params)?,

@@ -6,13 +6,16 @@ use crate::{
     command::{Assignment, SetScope},
     error::SqlError,
     lexer::{self, Kind, Lexer},
-    variables::{self, Access, Scope, Variable},
+    variables::{self, Access, Scope, Variable, persisted::Persisted},
 };
 use cohort_engine::types::{Charset, Collation, Value};
+use std::sync::Arc;
 
 /// An assignment whose value is known.
 enum Ready {
     System(SetScope, Variable, Option<Value>),
+    /// What a variable is to be when the server starts again, and whether from now on.
+    Persisted(Variable, Option<Value>, bool),
     User(String, Value, Collation),
     Connection {
         charset: Option<String>,
@@ -38,7 +41,11 @@ impl Session {
                         Some(text) => Some(self.value(text, true, &mut params)?.0),
                         None => None,
                     };
-                    Ready::System(*scope, variable, value)
+                    match scope {
+                        SetScope::Persist => Ready::Persisted(variable, value, true),
+                        SetScope::PersistOnly => Ready::Persisted(variable, value, false),
+                        scope => Ready::System(*scope, variable, value),
+                    }
                 }
                 Assignment::User { name, value } => {
                     let (value, collation) = self.value(value, false, &mut params)?;
@@ -56,8 +63,16 @@ impl Session {
                 },
             });
         }
+        let mut persisted = Vec::new();
         for assignment in ready {
             match assignment {
+                Ready::Persisted(variable, value, at_once) => {
+                    if at_once {
+                        self.assign(SetScope::Global, &variable, value.as_ref())?;
+                    }
+                    let (value, _) = self.wanted(SetScope::Global, &variable, value.as_ref())?;
+                    persisted.push((variable, value));
+                }
                 Ready::User(name, value, collation) => {
                     self.state.set_user_variable(&name, value, collation);
                 }
@@ -77,7 +92,51 @@ impl Session {
                 }
             }
         }
-        Ok(())
+        match persisted.is_empty() {
+            true => Ok(()),
+            false => self.persist(&persisted),
+        }
+    }
+
+    /// Notes values for when the server starts again.
+    fn persist(&self, values: &[(Variable, Value)]) -> Result<(), SqlError> {
+        let (user, host) = &self.state.account;
+        self.state.instance.persisted().change(|known| {
+            for (variable, value) in values {
+                let one = Persisted {
+                    value: variable.show(value),
+                    micros: self.state.instance.engine.env().wall_micros(),
+                    user: user.clone(),
+                    host: host.clone(),
+                };
+                known.insert(variable.name.to_owned(), one);
+            }
+            Ok(())
+        })
+    }
+
+    /// RESET PERSIST: of one variable, or of all.
+    pub(super) fn reset_persist(
+        &mut self,
+        name: Option<&str>,
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
+        let instance = Arc::clone(&self.state.instance);
+        instance.persisted().change(|known| {
+            let Some(name) = name else {
+                known.clear();
+                return Ok(());
+            };
+            if known.remove(&name.to_ascii_lowercase()).is_some() {
+                return Ok(());
+            }
+            let missing = SqlError::variable_not_persisted(name);
+            match if_exists {
+                true => self.state.warnings.warn(missing),
+                false => return Err(missing),
+            }
+            Ok(())
+        })
     }
 
     /// The value of an expression on the right side of `=`. For system variables a word that is
@@ -141,28 +200,8 @@ impl Session {
         value: Option<&Value>,
     ) -> Result<(), SqlError> {
         let global = scope == SetScope::Global || variable.scope == Scope::Global;
-        if global && !self.state.privileged {
-            return Err(SqlError::privilege_needed(
-                "SUPER or SYSTEM_VARIABLES_ADMIN",
-            ));
-        }
-        let (value, warning) = match value {
-            Some(value) => variable.convert(value)?,
-            None if variable.name.starts_with("rand_seed") => {
-                return Err(SqlError::no_default_of_variable(variable.name));
-            }
-            None if global || variable.scope == Scope::Session => (variable.default(), None),
-            None => (self.state.instance.global(variable), None),
-        };
+        let (value, warning) = self.wanted(scope, variable, value)?;
         if variable.access == Access::Pinned {
-            let current = self.state.variable(variable, scope);
-            if current != value {
-                return Err(SqlError::not_supported(format_args!(
-                    "{} = {}",
-                    variable.name,
-                    variable.show(&value)
-                )));
-            }
             return Ok(());
         }
         if let Some(warning) = warning {
@@ -188,6 +227,37 @@ impl Session {
         } else {
             self.assign_session(scope, variable, value)
         }
+    }
+
+    /// The value that a variable is to have, which it can have, and what there is to say about it.
+    fn wanted(
+        &self,
+        scope: SetScope,
+        variable: &Variable,
+        value: Option<&Value>,
+    ) -> Result<(Value, Option<SqlError>), SqlError> {
+        let global = scope == SetScope::Global || variable.scope == Scope::Global;
+        if global && !self.state.privileged {
+            return Err(SqlError::privilege_needed(
+                "SUPER or SYSTEM_VARIABLES_ADMIN",
+            ));
+        }
+        let (value, warning) = match value {
+            Some(value) => variable.convert(value)?,
+            None if variable.name.starts_with("rand_seed") => {
+                return Err(SqlError::no_default_of_variable(variable.name));
+            }
+            None if global || variable.scope == Scope::Session => (variable.default(), None),
+            None => (self.state.instance.global(variable), None),
+        };
+        if variable.access == Access::Pinned && self.state.variable(variable, scope) != value {
+            return Err(SqlError::not_supported(format_args!(
+                "{} = {}",
+                variable.name,
+                variable.show(&value)
+            )));
+        }
+        Ok((value, warning))
     }
 
     fn assign_session(
@@ -364,13 +434,19 @@ fn default_collation(charset: &Value) -> Collation {
 /// Whether a variable can be set there.
 fn check_scope(variable: &Variable, scope: SetScope) -> Result<(), SqlError> {
     if matches!(variable.access, Access::Fixed | Access::Computed) {
-        return Err(SqlError::variable_is(variable.name, "read only"));
+        let kind = match scope {
+            SetScope::PersistOnly => "non persistent read only",
+            _ => "read only",
+        };
+        return Err(SqlError::variable_is(variable.name, kind));
     }
     match (variable.scope, scope) {
         (Scope::Global, SetScope::Session | SetScope::Next) => {
             Err(SqlError::global_variable(variable.name))
         }
-        (Scope::Session, SetScope::Global) => Err(SqlError::session_variable(variable.name)),
+        (Scope::Session, SetScope::Global | SetScope::Persist | SetScope::PersistOnly) => {
+            Err(SqlError::session_variable(variable.name))
+        }
         (Scope::SessionReadOnly, SetScope::Session | SetScope::Next) => {
             let why = format!(
                 "SESSION variable '{0}' is read-only. Use SET GLOBAL to assign the value",

@@ -9,7 +9,10 @@ use crate::{
     temporary,
     user_locks::UserLocks,
     users::Users,
-    variables::{self, Access, Globals, Scope, Variable},
+    variables::{
+        self, Access, Globals, Scope, Variable,
+        persisted::{self, Store},
+    },
 };
 use cohort_engine::{
     env::Env,
@@ -52,6 +55,7 @@ pub struct Instance {
     /// How many prepared statements there are.
     prepared: AtomicU64,
     hooks: Mutex<Vec<VariableHook>>,
+    persisted: OnceLock<Store>,
     pool: OnceLock<Box<dyn Pool>>,
 }
 
@@ -73,6 +77,7 @@ impl Instance {
             started_micros,
             prepared: AtomicU64::new(0),
             hooks: Mutex::new(Vec::new()),
+            persisted: OnceLock::new(),
             user_locks: UserLocks::default(),
             gate: Gate::default(),
             read_only: AtomicU8::new(ReadOnly::No as u8),
@@ -147,6 +152,32 @@ impl Instance {
             )));
         }
         self.configure(name, value)
+    }
+    /// Gives variables the values that SET PERSIST has kept in the data directory.
+    ///
+    /// # Errors
+    /// The file cannot be read, or asks for what is not there: the text says what to do.
+    pub fn configure_as_persisted(&self) -> Result<(), String> {
+        let store = Store::open(self.engine.env().clone(), self.engine.dir())?;
+        for (name, one) in store.variables() {
+            let value = variables::find(&name).map(|variable| variable.of_persisted(&one.value));
+            let done = value.and_then(|value| self.configure_as_set(&name, &value));
+            done.map_err(|error| {
+                format!(
+                    "setting {name} = {} of {}: {}; take it out of the file",
+                    one.value,
+                    persisted::FILE,
+                    error.message
+                )
+            })?;
+        }
+        let _ = self.persisted.set(store);
+        Ok(())
+    }
+    /// What SET PERSIST keeps.
+    pub(crate) fn persisted(&self) -> &Store {
+        self.persisted
+            .get_or_init(|| Store::new(self.engine.env().clone(), self.engine.dir()))
     }
     /// Sets a global variable while running, after `Variable::convert`.
     pub fn set_global(&self, variable: &Variable, value: Value) -> Result<(), SqlError> {

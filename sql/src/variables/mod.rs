@@ -3,6 +3,7 @@
 //! A session shares the global values until it sets one. What statements need of them without
 //! looking up names is kept, converted, in `Settings`.
 
+pub mod persisted;
 mod sql_mode;
 mod table;
 mod time_zone;
