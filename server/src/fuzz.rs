@@ -51,6 +51,7 @@ impl Server {
             backend: database,
             verified: Verified::default(),
             key: Key::default(),
+            tls: Arc::default(),
         };
         Server {
             shared: Arc::new(shared),
@@ -69,10 +70,10 @@ impl Server {
         let answers = thread::scope(|scope| {
             let client = scope.spawn(|| talk(&ours, bytes));
             // It goes with this block, so that the client ends whatever happens.
-            let stream = Arc::new(Stream::Unix(theirs));
+            let stream = Arc::new(Stream::from(theirs));
             let mut connection = Connection::new(&self.shared, &stream, self.last_id, peer, false);
             let mut next = connection.greet();
-            while let Next::Wait(_) = next {
+            while next != Next::Over {
                 next = connection.serve();
             }
             stream.shutdown(Shutdown::Both);

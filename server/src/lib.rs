@@ -1,5 +1,6 @@
 //! The server, `cohort serve`, and its measurements, `cohort lab`.
 
+mod certificates;
 mod check;
 mod cli;
 mod compact;
@@ -15,6 +16,7 @@ mod scrub;
 mod serve;
 #[doc(hidden)]
 pub mod testing;
+mod tls;
 
 use cohort_process::notice;
 use std::process::ExitCode;

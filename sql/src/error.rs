@@ -64,6 +64,7 @@ errors! {
     1049 b"42000" unknown_database(name) "Unknown database '{name}'";
     1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    3888 b"HY000" tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     4079 b"HY000" collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";
     4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
@@ -326,6 +327,7 @@ errors! {
     3156 b"22018" invalid_json_value_for_cast(to, column, row) "Invalid JSON value for CAST to {to} from column {column} at row {row}";
     3157 b"22032" json_too_deep() "The JSON document exceeds the maximum depth.";
     3158 b"22032" json_null_key() "JSON documents may not contain NULL member names.";
+    3159 b"HY000" secure_transport_required() "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
     3165 b"42000" no_json_array_cell() "A path expression is not a path to a cell in an array.";

@@ -4,8 +4,8 @@
 //! and arrives with its commit. Privileges are all (`GRANT ALL ON *.*`) or nothing.
 //!
 //! Record: key `user/` name `\0` host; value: plugin, authentication string, and one byte of
-//! flags (1: all privileges, 2: grant option), the strings behind their lengths (2 bytes, little
-//! endian).
+//! flags (1: all privileges, 2: grant option, 4: REQUIRE SSL, 8: REQUIRE X509), the strings behind
+//! their lengths (2 bytes, little endian).
 
 use crate::error::SqlError;
 use cohort_engine::{
@@ -60,6 +60,39 @@ const MADE: &[u8] = b"users-made";
 
 const ALL: u8 = 1;
 const GRANT_OPTION: u8 = 2;
+const SSL: u8 = 4;
+const X509: u8 = 8;
+
+/// REQUIRE: what an account's connections must be like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Requirement {
+    /// As they like.
+    #[default]
+    None,
+    /// With TLS.
+    Ssl,
+    /// With TLS, and a certificate of the client's.
+    X509,
+}
+
+impl Requirement {
+    /// As CREATE USER has it.
+    #[must_use]
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Requirement::None => "NONE",
+            Requirement::Ssl => "SSL",
+            Requirement::X509 => "X509",
+        }
+    }
+    fn flag(self) -> u8 {
+        match self {
+            Requirement::None => 0,
+            Requirement::Ssl => SSL,
+            Requirement::X509 => X509,
+        }
+    }
+}
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +105,8 @@ pub struct Account {
     pub plugin: String,
     /// What the plugin stores of the password; empty for none.
     pub authentication: String,
+    /// REQUIRE.
+    pub requirement: Requirement,
     /// GRANT ALL ON *.*.
     pub all: bool,
     /// WITH GRANT OPTION.
@@ -102,7 +137,8 @@ impl Account {
             );
         }
         let all = if self.all { ALL } else { 0 };
-        value.push(all | if self.grant_option { GRANT_OPTION } else { 0 });
+        let grant_option = if self.grant_option { GRANT_OPTION } else { 0 };
+        value.push(all | grant_option | self.requirement.flag());
         value
     }
 
@@ -118,6 +154,13 @@ impl Account {
             host: string(name.get(zero + 1..)?)?,
             plugin,
             authentication,
+            requirement: if flags & X509 != 0 {
+                Requirement::X509
+            } else if flags & SSL != 0 {
+                Requirement::Ssl
+            } else {
+                Requirement::None
+            },
             all: flags & ALL != 0,
             grant_option: flags & GRANT_OPTION != 0,
         })
@@ -225,6 +268,7 @@ pub fn make_first(engine: &Engine) -> Result<bool, SqlError> {
         host: "localhost".into(),
         plugin: CACHING_SHA2.into(),
         authentication: String::new(),
+        requirement: Requirement::None,
         all: true,
         grant_option: true,
     };
@@ -259,6 +303,7 @@ mod tests {
             host: host.into(),
             plugin: NATIVE.into(),
             authentication: "*AB".into(),
+            requirement: Requirement::None,
             all: true,
             grant_option: false,
         }
@@ -266,11 +311,16 @@ mod tests {
 
     #[test]
     fn records_round_trip() {
-        let one = account("a", "%");
-        assert_eq!(
-            Account::decode(&Account::key("a", "%"), &one.encode()),
-            Some(one)
-        );
+        for requirement in [Requirement::None, Requirement::Ssl, Requirement::X509] {
+            let one = Account {
+                requirement,
+                ..account("a", "%")
+            };
+            assert_eq!(
+                Account::decode(&Account::key("a", "%"), &one.encode()),
+                Some(one)
+            );
+        }
         assert_eq!(Account::decode(b"user/a\0%", b"\x05\x00ab"), None);
     }
 

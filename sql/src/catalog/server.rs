@@ -4,6 +4,7 @@ use super::{Rows, number, status, text, yes_no};
 use crate::{
     command::reserved,
     state::{Entry, Pool, State},
+    users::Requirement,
     variables::{self, Scope, Variable},
 };
 use cohort_engine::{
@@ -451,6 +452,7 @@ pub(super) fn users(session: &State) -> Rows {
         row.extend([
             flag(account.grant_option),
             flag(account.all),
+            text(ssl_type(account.requirement)),
             text(&account.plugin),
             text(&account.authentication),
             flag(false),
@@ -465,6 +467,15 @@ pub(super) fn users(session: &State) -> Rows {
         .into_iter()
         .map(row)
         .collect()
+}
+
+/// What mysql.user says of REQUIRE.
+fn ssl_type(requirement: Requirement) -> &'static str {
+    match requirement {
+        Requirement::None => "",
+        Requirement::Ssl => "ANY",
+        Requirement::X509 => "X509",
+    }
 }
 
 pub(super) fn user_privileges(session: &State) -> Rows {

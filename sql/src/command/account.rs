@@ -1,26 +1,28 @@
 //! The parser of statements about users and their privileges.
 
-use super::{Authentication, Command, Cursor, Parsed, UserName, UserSpec};
+use super::{AccountOptions, Authentication, Command, Cursor, Parsed, UserName, UserSpec};
 use crate::{
     error::SqlError,
     lexer::{self, Kind},
+    users::Requirement,
 };
 
 /// A statement about users, if it is one.
 pub(super) fn account(c: &mut Cursor) -> Parsed<Option<Command>> {
     let command = if c.eat_all(&["CREATE", "USER"]) {
         let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
-        let users = c.list(spec)?;
-        options(c)?;
         Command::CreateUser {
             if_not_exists,
-            users,
+            users: c.list(spec)?,
+            options: options(c)?,
         }
     } else if c.eat_all(&["ALTER", "USER"]) {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
-        let users = c.list(spec)?;
-        options(c)?;
-        Command::AlterUser { if_exists, users }
+        Command::AlterUser {
+            if_exists,
+            users: c.list(spec)?,
+            options: options(c)?,
+        }
     } else if c.eat_all(&["DROP", "USER"]) {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
         Command::DropUser {
@@ -117,10 +119,29 @@ fn identified(c: &mut Cursor) -> Parsed<Authentication> {
     Ok(authentication)
 }
 
-/// Options of an account: only those that ask for nothing are accepted.
-fn options(c: &mut Cursor) -> Parsed<()> {
-    let harmless: [&[&str]; 6] = [
-        &["REQUIRE", "NONE"],
+/// REQUIRE, if it is here.
+fn requirement(c: &mut Cursor) -> Parsed<Option<Requirement>> {
+    if !c.eat("REQUIRE") {
+        return Ok(None);
+    }
+    for finer in ["SUBJECT", "ISSUER", "CIPHER"] {
+        if c.is(finer) {
+            return Err(SqlError::not_supported(format_args!("REQUIRE {finer}")));
+        }
+    }
+    const ALL: [Requirement; 3] = [Requirement::None, Requirement::Ssl, Requirement::X509];
+    match ALL.iter().find(|requirement| c.eat(requirement.keyword())) {
+        Some(requirement) => Ok(Some(*requirement)),
+        None => Err(c.error()),
+    }
+}
+
+/// Options of an account. Of most only those that ask for nothing are accepted.
+fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
+    let options = AccountOptions {
+        requirement: requirement(c)?,
+    };
+    let harmless: [&[&str]; 5] = [
         &["PASSWORD", "EXPIRE", "NEVER"],
         &["PASSWORD", "EXPIRE", "DEFAULT"],
         &["PASSWORD", "HISTORY", "DEFAULT"],
@@ -135,7 +156,6 @@ fn options(c: &mut Cursor) -> Parsed<()> {
             continue;
         }
         let known = [
-            "REQUIRE",
             "WITH",
             "PASSWORD",
             "ACCOUNT",
@@ -150,7 +170,7 @@ fn options(c: &mut Cursor) -> Parsed<()> {
         }
         return Err(c.error());
     }
-    Ok(())
+    Ok(options)
 }
 
 /// SET PASSWORD [FOR user] = 'password'
