@@ -1,6 +1,5 @@
 //! The server, `cohort serve`, and its measurements, `cohort lab`.
 
-mod certificates;
 mod check;
 mod cli;
 mod compact;

@@ -1,7 +1,9 @@
 //! TLS of client connections: from the settings, the variables and the files in the data directory
 //! to what clients are offered.
 
-use crate::certificates::{self, CA, CERT, KEY};
+mod certificates;
+
+use certificates::{CA, CERT, KEY};
 use cohort_engine::types::Value;
 use cohort_mysql::tls::{Offer, Refusal, Sources, Tls};
 use cohort_process::notice;
