@@ -6,6 +6,7 @@
   3. root with a password over TCP; require_secure_transport; REQUIRE SSL and X509.
   4. A new certificate without a restart, and a bad one.
   5. Settings that are refused, and no TLS at all.
+  6. A coordinator whose state is in a server that wants TLS.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ import subprocess
 import tempfile
 
 import pymysql
+import requests
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -414,6 +416,29 @@ def check_settings(others):
                 server.connect(ssl_disabled=True)
 
 
+def check_coordinator():
+    """A coordinator keeps its state in another server, over TLS and no other way."""
+    with Cohort("--require-secure-transport") as store:
+        place = f"mysql://root@localhost:{store.port}/coordination?ssl-mode="
+        for mode, ca in (("REQUIRED", ""), ("VERIFY_CA", store.data / "ca.pem"),
+                         ("VERIFY_IDENTITY", store.data / "ca.pem")):
+            os.environ["COHORT_COORDINATOR_STORE"] = place + mode + (f"&ssl-ca={ca}" if ca else "")
+            port = free_port()
+            with Cohort("--coordinator", "on", "--coordinator-port", str(port)) as server:
+                dtm = f"http://127.0.0.1:{port}/api/dtmsvr"
+                body = {"gid": mode, "trans_type": "msg", "steps": [], "payloads": []}
+                made = requests.post(dtm + "/prepare", json=body, timeout=20)
+                assert made.status_code == 200, made.text
+                kept = requests.get(dtm + "/query", params={"gid": mode}, timeout=20).json()
+                assert kept["transaction"]["status"] == "prepared", kept
+                assert server.stop() == 0
+        del os.environ["COHORT_COORDINATOR_STORE"]
+        with store.connect(ssl=blindly()) as root:
+            tables = ask(root, "SHOW TABLES FROM coordination")
+            assert tables, "the state is there"
+            assert int(ask(root, "SHOW STATUS LIKE 'Ssl_finished_accepts'")[0][1]) > 3
+
+
 def main():
     with Clients() as clients, tempfile.TemporaryDirectory() as directory:
         others = Authority(pathlib.Path(directory), "others")
@@ -424,6 +449,7 @@ def main():
             check_reload(server, others)
             assert server.stop() == 0
         check_settings(others)
+    check_coordinator()
     print("tls: certificates, modes, accounts, reloads and refusals")
 
 
