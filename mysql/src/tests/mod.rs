@@ -443,6 +443,29 @@ fn slow_and_hasty_clients() {
     }
 }
 
+/// What comes behind a login, in one go with it, is obeyed when the client is in.
+#[test]
+fn commands_behind_a_login() {
+    for crowded in [false, true] {
+        let mut client = Client::connect_to(crowded);
+        client.receive().unwrap();
+        let login = response("open", "caching_sha2_password", "test");
+        let mut writer = Writer::new();
+        for (sequence, payload) in [(1, &login[..]), (0, b"\x0e"), (0, b"\x0e")] {
+            writer.sequence = sequence;
+            writer.begin();
+            writer.buffer.extend_from_slice(payload);
+            writer.end();
+        }
+        writer.flush(&mut &client.stream).unwrap();
+        for sequence in [2, 1, 1] {
+            client.reader.sequence = sequence;
+            assert_eq!(client.receive().unwrap()[0], 0, "OK");
+        }
+        client.finish();
+    }
+}
+
 #[test]
 fn prepared_statements() {
     let mut client = Client::connect();

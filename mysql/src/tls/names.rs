@@ -1,5 +1,6 @@
 //! OpenSSL's names, which MySQL shows.
 
+use std::sync::LazyLock;
 use tokio_rustls::rustls::{CipherSuite, ProtocolVersion, SupportedProtocolVersion, version};
 
 /// The versions of TLS, by MySQL's names.
@@ -60,9 +61,7 @@ pub(super) fn cipher(suite: CipherSuite) -> &'static str {
 }
 
 /// All cipher suites that are offered, best first and with colons between them.
-pub(super) fn ciphers() -> String {
-    CIPHERS.map(|(_, name)| name).join(":")
-}
+pub(super) static ALL: LazyLock<String> = LazyLock::new(|| CIPHERS.map(|(_, name)| name).join(":"));
 
 #[cfg(test)]
 mod tests {

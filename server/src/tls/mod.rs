@@ -49,6 +49,20 @@ pub fn start(instance: &Arc<Instance>, directory: &Path) -> Result<Arc<Tls>, Str
     Ok(tls)
 }
 
+/// TLS with a certificate of its own, for tests.
+pub(crate) fn with_new_certificate(directory: &Path) -> Result<Tls, String> {
+    certificates::make(directory, None)?;
+    let offer = Offer::load(Sources {
+        authority: Some(directory.join(CA)),
+        certificate: Some(directory.join(CERT)),
+        key: Some(directory.join(KEY)),
+        versions: "TLSv1.2,TLSv1.3".into(),
+    });
+    let tls = Tls::default();
+    tls.set_offer(Some(offer.map_err(|refusal| refusal.to_string())?));
+    Ok(tls)
+}
+
 /// Has the variables name the certificate in the data directory.
 fn find_or_make(instance: &Instance, directory: &Path) -> Result<(), String> {
     let is_there = |name: &str| directory.join(name).exists();

@@ -81,7 +81,7 @@ fn encryption(session: &State) -> [(&'static str, String); 4] {
     };
     [
         ("Ssl_cipher", told(|tls| tls.cipher)),
-        ("Ssl_cipher_list", told(|tls| &tls.ciphers)),
+        ("Ssl_cipher_list", told(|tls| tls.ciphers)),
         ("Ssl_version", told(|tls| tls.version)),
         ("Tls_sni_server_name", told(|tls| &tls.server_name)),
     ]

@@ -11,7 +11,7 @@ pub struct Encryption {
     /// The cipher suite, by OpenSSL's name.
     pub cipher: &'static str,
     /// All that the server offers, with colons between them.
-    pub ciphers: String,
+    pub ciphers: &'static str,
     /// The name by which the client has asked for the server, if it has.
     pub server_name: String,
     /// The client has shown a certificate, and it is good.
