@@ -257,11 +257,10 @@ def check_accounts(server, clients, others):
     for user, shown in (("s", "REQUIRE SSL"), ("x", "REQUIRE X509"),
                         ("root@localhost", "REQUIRE NONE")):
         assert shown in ask(root, f"SHOW CREATE USER {user}")[0][0]
-    for name in ("SUBJECT '/CN=a'", "ISSUER '/CN=a'", "CIPHER 'a'"):
-        with refused(1235, "REQUIRE " + name.split()[0]):
-            ask(root, f"ALTER USER s REQUIRE {name}")
-    with refused(1064):
-        ask(root, "ALTER USER s REQUIRE SSL AND X509")
+    for wrong, code in (("SSL AND X509", 1064), ("SUBJECT 'a' AND", 1064), ("SUBJECT", 1064),
+                        ("ISSUER 'a' ISSUER 'b'", 1225)):
+        with refused(code):
+            ask(root, f"ALTER USER s REQUIRE {wrong}")
     with refused(1045):
         server.connect(user="s", ssl_disabled=True)
     server.connect(user="s", ssl=verify(ca)).close()
@@ -288,10 +287,34 @@ def check_accounts(server, clients, others):
         works(clients.run_mysql(port, "-ux", "-ppass", ("ssl-ca", ca),
                                 ("ssl-cert", server.data / "client-cert.pem"),
                                 ("ssl-key", server.data / "client-key.pem")), "TLS_")
+    check_names(server, root, mine)
     ask(root, "ALTER USER s REQUIRE NONE")
     server.connect(user="s", ssl_disabled=True).close()
     ask(root, "DROP USER s, x")
     root.close()
+
+
+def check_names(server, root, mine):
+    """REQUIRE names what the certificate has in it, as OpenSSL writes it."""
+    subject = "/CN=Cohort_Client_Auto_Generated_Certificate"
+    issuer = "/CN=Cohort_CA_Auto_Generated_Certificate"
+    server.connect(user="s", ssl=mine).close()
+    cipher = "TLS_AES_256_GCM_SHA384"
+    for required, works_so in ((f"SUBJECT '{subject}'", True), (f"ISSUER '{issuer}'", True),
+                               (f"CIPHER '{cipher}'", True), ("SUBJECT '/CN=else'", False),
+                               (f"ISSUER '{subject}'", False), ("CIPHER 'AES'", False),
+                               (f"SUBJECT '{subject}' ISSUER '{issuer}' CIPHER '{cipher}'", True),
+                               (f"SUBJECT '{subject}' AND ISSUER '/CN=else'", False)):
+        ask(root, f"ALTER USER s REQUIRE {required}")
+        shown = "REQUIRE " + required.replace(" AND", "")
+        assert shown in ask(root, "SHOW CREATE USER s")[0][0]
+        with contextlib.nullcontext() if works_so else refused(1045):
+            server.connect(user="s", ssl=mine).close()
+        for context in (verify(server.data / "ca.pem"), None):
+            with refused(1045):
+                server.connect(user="s", ssl=context, ssl_disabled=context is None)
+    assert ask(root, "SELECT ssl_type, ssl_cipher, x509_issuer, x509_subject FROM mysql.user "
+               "WHERE user = 's'") == (("SPECIFIED", "", "/CN=else", subject),)
 
 
 def seen(server):

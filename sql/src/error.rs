@@ -155,6 +155,7 @@ errors! {
     1221 b"HY000" wrong_usage(one, other) "Incorrect usage of {one} and {other}";
     1222 b"21000" select_column_counts_differ() "The used SELECT statements have a different number of columns";
     1223 b"HY000" read_locked() "Can't execute the query because you have a conflicting read lock";
+    1225 b"HY000" option_used_twice(option) "Option '{option}' used twice in statement";
     1227 b"42000" privilege_needed(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
     1228 b"HY000" session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
     1229 b"HY000" global_variable(name) "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";

@@ -4,7 +4,9 @@
 use super::{Account, Backend, Connection, End, Phase, auth, dialect, handshake};
 use crate::{constants::capability, handshake::Login as Response, tls::Offer};
 use cohort_engine::types::Collation;
-use cohort_sql::{Attributes, SqlError, session::Identity, users::Requirement};
+use cohort_sql::{
+    Attributes, Certificate, Encryption, SqlError, session::Identity, users::Requirement,
+};
 use std::{sync::Arc, time::Instant};
 
 /// The longest response to the greeting: names, a proof, and up to 64 KiB of attributes.
@@ -69,6 +71,30 @@ impl From<&Response<'_>> for Request {
             capabilities: response.capabilities,
             collation: client_collation(response.collation),
             attributes: Attributes::new(&response.attributes),
+        }
+    }
+}
+
+/// Whether a connection is as its account requires.
+fn is_met(requirement: &Requirement, encryption: Option<Encryption>) -> bool {
+    let Some(Encryption {
+        cipher,
+        certificate,
+        ..
+    }) = encryption
+    else {
+        return *requirement == Requirement::None;
+    };
+    match (requirement, certificate) {
+        (Requirement::None | Requirement::Ssl, _) | (Requirement::X509, Some(_)) => true,
+        (Requirement::X509 | Requirement::Specified(_), None) => false,
+        (Requirement::Specified(specified), Some(Certificate { subject, issuer })) => {
+            let fits = |wanted: &Option<String>, has: &str| {
+                wanted.as_ref().is_none_or(|wanted| wanted == has)
+            };
+            fits(&specified.subject, &subject)
+                && fits(&specified.issuer, &issuer)
+                && fits(&specified.cipher, cipher)
         }
     }
 }
@@ -241,13 +267,8 @@ impl<B: Backend> Connection<B> {
     }
 
     fn verdict(&self, login: &mut Login, right: bool) -> Step {
-        let encryption = self.stream.encryption();
-        let required = login.account.as_ref().map(|account| account.requirement);
-        let met = match required.unwrap_or_default() {
-            Requirement::None => true,
-            Requirement::Ssl => encryption.is_some(),
-            Requirement::X509 => encryption.is_some_and(|tls| tls.has_certificate),
-        };
+        let required = login.account.as_ref().map(|account| &account.requirement);
+        let met = required.is_none_or(|required| is_met(required, self.stream.encryption()));
         if !right || !met {
             return Err(self.denied(login));
         }

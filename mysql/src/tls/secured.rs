@@ -10,7 +10,7 @@
 //!
 //! [late replies]: crate::connection
 
-use super::names;
+use super::{certificate, names};
 use crate::stream::{Raw, Stream};
 use cohort_sql::Encryption;
 use parking_lot::{Mutex, MutexGuard};
@@ -142,7 +142,10 @@ impl Secured {
             version: names::version(state.0.protocol_version()?),
             cipher: names::cipher(cipher.suite()),
             server_name: server_name.to_owned(),
-            has_certificate: state.0.peer_certificates().is_some(),
+            certificate: state.0.peer_certificates().and_then(|chain| {
+                let names = certificate::names(chain.first()?);
+                Some(names.unwrap_or_default())
+            }),
             ciphers: &names::ALL,
         })
     }

@@ -4,7 +4,7 @@ use super::{Rows, number, status, text, yes_no};
 use crate::{
     command::reserved,
     state::{Entry, Pool, State},
-    users::Requirement,
+    users::{Requirement, Specified},
     variables::{self, Scope, Variable},
 };
 use cohort_engine::{
@@ -449,10 +449,9 @@ pub(super) fn users(session: &State) -> Rows {
         let flag = |on: bool| text(if on { "Y" } else { "N" });
         let mut row = vec![text(&account.host), text(&account.user)];
         row.extend((0..6).map(|_| flag(account.all)));
+        row.extend([flag(account.grant_option), flag(account.all)]);
+        row.extend(required(&account.requirement));
         row.extend([
-            flag(account.grant_option),
-            flag(account.all),
-            text(ssl_type(account.requirement)),
             text(&account.plugin),
             text(&account.authentication),
             flag(false),
@@ -469,13 +468,24 @@ pub(super) fn users(session: &State) -> Rows {
         .collect()
 }
 
-/// What mysql.user says of REQUIRE.
-fn ssl_type(requirement: Requirement) -> &'static str {
-    match requirement {
-        Requirement::None => "",
-        Requirement::Ssl => "ANY",
-        Requirement::X509 => "X509",
-    }
+/// What mysql.user says of REQUIRE: the type, cipher, issuer and subject.
+fn required(requirement: &Requirement) -> [Value; 4] {
+    let (kind, specified) = match requirement {
+        Requirement::None => ("", None),
+        Requirement::Ssl => ("ANY", None),
+        Requirement::X509 => ("X509", None),
+        Requirement::Specified(specified) => ("SPECIFIED", Some(specified)),
+    };
+    let of = |tell: fn(&Specified) -> &Option<String>| {
+        let told = specified.and_then(|specified| tell(specified).as_deref());
+        text(told.unwrap_or_default())
+    };
+    [
+        text(kind),
+        of(|specified| &specified.cipher),
+        of(|specified| &specified.issuer),
+        of(|specified| &specified.subject),
+    ]
 }
 
 pub(super) fn user_privileges(session: &State) -> Rows {

@@ -4,8 +4,11 @@ use super::{AccountOptions, Authentication, Command, Cursor, Parsed, UserName, U
 use crate::{
     error::SqlError,
     lexer::{self, Kind},
-    users::Requirement,
+    users::{Requirement, Specified},
 };
+
+/// How long what REQUIRE names may be, in bytes.
+const SPECIFIED_MAX: usize = 4096;
 
 /// A statement about users, if it is one.
 pub(super) fn account(c: &mut Cursor) -> Parsed<Option<Command>> {
@@ -124,15 +127,34 @@ fn requirement(c: &mut Cursor) -> Parsed<Option<Requirement>> {
     if !c.eat("REQUIRE") {
         return Ok(None);
     }
-    for finer in ["SUBJECT", "ISSUER", "CIPHER"] {
-        if c.is(finer) {
-            return Err(SqlError::not_supported(format_args!("REQUIRE {finer}")));
+    let whole = [Requirement::None, Requirement::Ssl, Requirement::X509];
+    for requirement in whole {
+        if c.eat(&requirement.to_string()) {
+            return Ok(Some(requirement));
         }
     }
-    const ALL: [Requirement; 3] = [Requirement::None, Requirement::Ssl, Requirement::X509];
-    match ALL.iter().find(|requirement| c.eat(requirement.keyword())) {
-        Some(requirement) => Ok(Some(*requirement)),
-        None => Err(c.error()),
+    let mut specified = Specified::default();
+    loop {
+        let keyword = *["SUBJECT", "ISSUER", "CIPHER"]
+            .iter()
+            .find(|keyword| c.eat(keyword))
+            .ok_or_else(|| c.error())?;
+        let text = c.string()?;
+        if text.len() > SPECIFIED_MAX {
+            return Err(SqlError::string_too_long(text, keyword, SPECIFIED_MAX));
+        }
+        let place = match keyword {
+            "SUBJECT" => &mut specified.subject,
+            "ISSUER" => &mut specified.issuer,
+            _ => &mut specified.cipher,
+        };
+        if place.replace(text).is_some() {
+            return Err(SqlError::option_used_twice(keyword));
+        }
+        let more = c.eat("AND") || c.is("SUBJECT") || c.is("ISSUER") || c.is("CIPHER");
+        if !more {
+            return Ok(Some(Requirement::Specified(Box::new(specified))));
+        }
     }
 }
 

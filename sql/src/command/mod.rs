@@ -231,7 +231,7 @@ pub struct UserSpec {
 }
 
 /// What CREATE or ALTER USER says about all its users.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountOptions {
     /// REQUIRE; `None` if nothing is said.
     pub requirement: Option<Requirement>,

@@ -103,7 +103,7 @@ impl Session {
     pub(super) fn create_users(
         &mut self,
         specs: &[UserSpec],
-        options: AccountOptions,
+        options: &AccountOptions,
         if_not_exists: bool,
     ) -> Result<(), SqlError> {
         let users = self.state.instance.users();
@@ -115,7 +115,7 @@ impl Session {
                 host: spec.name.host.clone(),
                 plugin: CACHING_SHA2.into(),
                 authentication: String::new(),
-                requirement: options.requirement.unwrap_or_default(),
+                requirement: options.requirement.clone().unwrap_or_default(),
                 all: false,
                 grant_option: false,
             };
@@ -140,7 +140,7 @@ impl Session {
     pub(super) fn alter_users(
         &mut self,
         specs: &[UserSpec],
-        options: AccountOptions,
+        options: &AccountOptions,
         if_exists: bool,
     ) -> Result<(), SqlError> {
         if options.requirement.is_some() {
@@ -156,7 +156,9 @@ impl Session {
                     if let Some(wanted) = &spec.authentication {
                         self.authenticate(&mut account, wanted, "ALTER USER")?;
                     }
-                    account.requirement = options.requirement.unwrap_or(account.requirement);
+                    if let Some(requirement) = &options.requirement {
+                        account.requirement.clone_from(requirement);
+                    }
                     changed.push(account);
                 }
                 None if if_exists => {

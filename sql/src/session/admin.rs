@@ -87,12 +87,12 @@ impl Session {
                 if_not_exists,
                 users,
                 options,
-            } => self.create_users(users, *options, *if_not_exists)?,
+            } => self.create_users(users, options, *if_not_exists)?,
             Command::AlterUser {
                 if_exists,
                 users,
                 options,
-            } => self.alter_users(users, *options, *if_exists)?,
+            } => self.alter_users(users, options, *if_exists)?,
             Command::DropUser { if_exists, users } => self.drop_users(users, *if_exists)?,
             Command::RenameUser(pairs) => self.rename_users(pairs)?,
             Command::SetPassword { user, password } => {

@@ -132,7 +132,7 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
          DEFAULT",
         quoted(&account),
         account.plugin,
-        account.requirement.keyword()
+        account.requirement
     );
     let heading = format!("CREATE USER for {}@{}", account.user, account.host);
     Ok(Shown::new(&[(&heading, LONG)], vec![vec![text(statement)]]))

@@ -14,7 +14,7 @@ pub(crate) use environment::Changes;
 pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Attributes, Entry};
-pub use tls::{Encryption, Tls};
+pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;
 
 use crate::{

@@ -14,8 +14,17 @@ pub struct Encryption {
     pub ciphers: &'static str,
     /// The name by which the client has asked for the server, if it has.
     pub server_name: String,
-    /// The client has shown a certificate, and it is good.
-    pub has_certificate: bool,
+    /// The client's certificate, which is good, if it has shown one.
+    pub certificate: Option<Certificate>,
+}
+
+/// A certificate's names, as OpenSSL writes them: `/C=FI/O=Example/CN=somebody`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Certificate {
+    /// Whose it is.
+    pub subject: String,
+    /// Who has signed it.
+    pub issuer: String,
 }
 
 /// The server's TLS.
