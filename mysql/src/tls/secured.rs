@@ -204,7 +204,11 @@ impl State {
     /// Sends what is encrypted; `WouldBlock` if something is left.
     fn send(&mut self, stream: &Stream) -> io::Result<()> {
         while self.0.wants_write() {
-            self.0.write_tls(&mut Raw(stream))?;
+            match self.0.write_tls(&mut Raw(stream)) {
+                // Who wrote it must not do so twice.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                sent => drop(sent?),
+            }
         }
         Ok(())
     }

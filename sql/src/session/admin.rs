@@ -68,9 +68,9 @@ impl Session {
             Command::LockTables(tables) => self.lock_tables(tables)?,
             Command::UnlockTables => self.unlock_tables()?,
             Command::ReloadTls { rollback } => {
-                if let Some(tls) = self.state.instance.tls() {
-                    tls.reload(*rollback)?;
-                }
+                let tls = self.state.instance.tls();
+                tls.ok_or_else(|| SqlError::not_supported("ALTER INSTANCE RELOAD TLS"))?
+                    .reload(*rollback)?;
             }
             Command::LockInstance => self.lock_instance()?,
             Command::UnlockInstance => self.unlock_instance()?,
