@@ -6,7 +6,8 @@
   2. Thousands of handshakes that stop midway hold no threads, and end by connect_timeout.
   3. 50 MB in one packet, there and back.
   4. 500 silent connections: no threads; all are woken.
-  5. KILL, clients that leave in the middle of a statement, and one that stops reading.
+  5. Commits, also of statements that are sent ahead.
+  6. KILL, clients that leave in the middle of a statement, and one that stops reading.
 
 tls_wire.py [SEED]
 """
@@ -218,6 +219,32 @@ def check_parked(server, process):
         connection.close()
 
 
+def check_commits(server):
+    """Replies to commits are sent by another thread than the one that reads the next command."""
+    with server.connect(ssl=context(), autocommit=True) as connection:
+        ask(connection, "CREATE TABLE much.c (client INT, n INT, PRIMARY KEY (client, n))")
+
+    def work(client):
+        with server.connect(ssl=context(), autocommit=True) as connection:
+            inserts = [f"INSERT INTO much.c VALUES ({client}, {n})".encode() for n in range(300)]
+            for insert in inserts[:100]:
+                connection.query(insert)
+            connection._sock.sendall(b"".join(
+                struct.pack("<IB", 1 + len(sql), COMMAND.COM_QUERY) + sql for sql in inserts[100:]))
+            for _ in inserts[100:]:
+                connection._next_seq_id = 1
+                connection._read_query_result()
+                assert connection._result.affected_rows == 1
+            done.append(ask(connection, f"SELECT COUNT(*) FROM much.c WHERE client = {client}"))
+    done = []
+    workers = [threading.Thread(target=work, args=(client,)) for client in range(24)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert done == [((300,),)] * 24, done
+
+
 def running(admin, mark):
     rows = ask(admin, "SELECT id FROM information_schema.processlist "
                "WHERE info LIKE %s AND id <> CONNECTION_ID()", f"%{mark}%")
@@ -308,6 +335,7 @@ def main():
         check_stalled(server, admin, process)
         check_much(server)
         check_parked(server, process)
+        check_commits(server)
         check_ends(server, admin)
         check_lazy(server, admin, process)
         wait_for(lambda: process.files() <= files + 4, "descriptors are given back")
