@@ -188,12 +188,10 @@ def check_made(server, clients):
     assert status["Current_tls_version"] == "TLSv1.2,TLSv1.3"
     assert status["Ssl_server_not_after"].endswith(" GMT")
     assert int(status["Ssl_accepts"]) >= int(status["Ssl_finished_accepts"]) > 3
-    connection = server.connect(ssl=blindly())
-    assert dict(ask(connection, "SHOW STATUS"))["Ssl_cipher"] in dict(
-        ask(connection, "SHOW STATUS"))["Ssl_cipher_list"].split(":")
-    # Another user on the same connection, and the same one anew.
-    ask(connection, "CREATE USER other IDENTIFIED BY 'else'")
-    ask(connection, "DROP USER other")
+    connection = server.connect(host="localhost", ssl=verify(ca))
+    status = dict(ask(connection, "SHOW STATUS"))
+    assert status["Ssl_cipher"] in status["Ssl_cipher_list"].split(":")
+    assert status["Tls_sni_server_name"] == "localhost"
     connection.close()
     plain.close()
 
@@ -426,6 +424,14 @@ def check_settings(others):
             raise AssertionError("it starts without its key")
         except RuntimeError as error:
             assert "server-key.pem" in str(error), error
+    # The administrators' port has the same TLS.
+    port = free_port()
+    with Cohort("--admin-address", "127.0.0.1", "--admin-port", str(port)) as server:
+        with server.connect(port=port, ssl=verify(server.data / "ca.pem")) as admin:
+            assert ask(admin, CIPHER)[0][1].startswith("TLS_")
+            ask(admin, "SET GLOBAL require_secure_transport = ON")
+        with refused(3159):
+            server.connect(port=port, ssl_disabled=True)
     # Names in the file are relative to the data directory.
     with tempfile.TemporaryDirectory() as directory:
         config = pathlib.Path(directory) / "cohort.toml"
