@@ -67,10 +67,13 @@ class Cohort:
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server ended:\n{self.log.read_text()}")
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
+                # It listens for a moment at the very beginning, too, but answers nobody then.
+                with socket.create_connection(("127.0.0.1", self.port), 1) as probe:
+                    if probe.recv(1):
+                        return
             except OSError:
-                time.sleep(0.02)
+                pass
+            time.sleep(0.02)
         raise TimeoutError("the server does not answer")
 
     def _limit(self):

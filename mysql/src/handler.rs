@@ -6,8 +6,9 @@ use cohort_engine::{
 };
 use cohort_scheduler::{Class, Standing};
 use cohort_sql::{
-    Attributes, Output, SqlError,
+    Attributes, Encryption, Output, SqlError,
     session::{Identity, Prepared},
+    users::Requirement,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -48,6 +49,8 @@ pub struct Account {
     pub plugin: String,
     /// The stored form of the password, as in mysql.user; empty for none.
     pub authentication_string: String,
+    /// What its connections must be like.
+    pub requirement: Requirement,
 }
 
 /// One client's session.
@@ -113,6 +116,8 @@ pub struct Arrival {
     pub admin: bool,
     /// In which it speaks.
     pub collation: Collation,
+    /// The TLS it speaks through.
+    pub encryption: Option<Encryption>,
 }
 
 /// What all connections share.
@@ -127,6 +132,8 @@ pub trait Backend: Send + Sync + 'static {
     fn open(&self, arrival: Arrival) -> Result<Self::Session, SqlError>;
     /// Whether the client of a session may become another user.
     fn admit_again(&self, session: &Self::Session, who: &Identity) -> Result<(), SqlError>;
+    /// Whether no password and no statement may travel in the clear (require_secure_transport).
+    fn requires_secure_transport(&self) -> bool;
     /// The line COM_STATISTICS asks for.
     fn statistics(&self) -> String;
     /// The connections whose statement has run for at least so long.

@@ -10,9 +10,21 @@ pub const DEFAULT_PLUGIN: &str = "caching_sha2_password";
 /// The collation number of utf8mb4_0900_ai_ci.
 pub const DEFAULT_COLLATION: u8 = 255;
 
-/// Appends the greeting's payload.
-pub fn put_greeting(out: &mut Vec<u8>, version: &str, id: u32, nonce: &Nonce, status: u16) {
-    let (low, high) = (capability::SERVER as u16, (capability::SERVER >> 16) as u16);
+/// The length of a client's wish to go on with TLS: what a response begins with.
+const TLS_REQUEST: usize = 32;
+
+/// Appends the greeting's payload. `extra` are capabilities besides those that every client is
+/// offered.
+pub fn put_greeting(
+    out: &mut Vec<u8>,
+    version: &str,
+    id: u32,
+    nonce: &Nonce,
+    status: u16,
+    extra: u32,
+) {
+    let capabilities = capability::SERVER | extra;
+    let (low, high) = (capabilities as u16, (capabilities >> 16) as u16);
     out.push(10);
     out.extend_from_slice(version.as_bytes());
     out.push(0);
@@ -48,6 +60,16 @@ pub struct Login<'a> {
     pub plugin: &'a [u8],
     /// What the client says of itself: names and values.
     pub attributes: Vec<(&'a [u8], &'a [u8])>,
+}
+
+/// Whether a client wishes to go on with TLS, and to send its response then.
+#[must_use]
+pub fn asks_for_tls(payload: &[u8]) -> bool {
+    let wanted = capability::SSL | capability::PROTOCOL_41;
+    payload.len() == TLS_REQUEST
+        && Cursor(payload)
+            .u32()
+            .is_some_and(|capabilities| capabilities & wanted == wanted)
 }
 
 /// Takes the response to the greeting apart; `None` if it is malformed or of an older protocol.
@@ -175,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn only_a_whole_request_asks_for_tls() {
+        let asking = response(capability::SERVER | capability::SSL);
+        assert!(asks_for_tls(&asking[..TLS_REQUEST]));
+        let with_it = [31, 33, 0, asking.len()].map(|length| &asking[..length]);
+        assert!(!with_it.iter().any(|payload| asks_for_tls(payload)));
+        assert!(!asks_for_tls(&response(capability::SERVER)[..TLS_REQUEST]));
+        assert!(!asks_for_tls(&response(capability::SSL)[..TLS_REQUEST]));
+    }
+
+    #[test]
     fn no_beginning_of_a_response_panics() {
         let bytes = response(capability::SERVER);
         for n in 0..bytes.len() {
@@ -187,7 +219,7 @@ mod tests {
     fn the_greeting_has_the_published_layout() {
         let mut out = Vec::new();
         let nonce = *b"abcdefghijklmnopqrst";
-        put_greeting(&mut out, "9.7.0", 7, &nonce, 2);
+        put_greeting(&mut out, "9.7.0", 7, &nonce, 2, capability::SSL);
         let mut cursor = Cursor(&out);
         assert_eq!(cursor.u8(), Some(10));
         assert_eq!(cursor.until_zero(), Some(&b"9.7.0"[..]));
@@ -196,7 +228,7 @@ mod tests {
         let low = u32::from(cursor.u16().unwrap());
         assert_eq!((cursor.u8(), cursor.u16()), (Some(255), Some(2)));
         let high = u32::from(cursor.u16().unwrap());
-        assert_eq!(low | high << 16, capability::SERVER);
+        assert_eq!(low | high << 16, capability::SERVER | capability::SSL);
         assert_eq!(cursor.u8(), Some(21));
         assert_eq!(cursor.take(10), Some(&[0; 10][..]));
         assert_eq!(cursor.until_zero(), Some(&b"ijklmnopqrst"[..]));

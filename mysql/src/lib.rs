@@ -3,7 +3,7 @@
 //! A connection is served by any thread, as long as its client sends ([`connection`]). The bytes
 //! of one command are parsed in place in the connection's read buffer, and the reply is encoded
 //! into its write buffer and leaves with one write if it fits ([`packet`]). The modules follow a connection's
-//! life: [`handshake`] and [`auth`] admit it, [`connection`] obeys its commands, [`parameters`]
+//! life: [`handshake`], [`tls`] and [`auth`] admit it, [`connection`] obeys its commands, [`parameters`]
 //! decodes what COM_STMT_EXECUTE carries, and [`reply`] encodes results. [`client`] is the other side:
 //! for the lab, and for a coordinator whose tables are in another server.
 //!
@@ -26,6 +26,7 @@ pub mod reply;
 pub mod rsa;
 mod session;
 pub mod stream;
+pub mod tls;
 
 #[cfg(test)]
 mod tests;

@@ -127,6 +127,13 @@ impl Reader {
         self.start == self.end
     }
 
+    /// Takes out what was not looked at, for somebody else to look at.
+    pub fn take_rest(&mut self) -> Vec<u8> {
+        let rest = self.buffer[self.start..self.end].to_vec();
+        self.end = self.start;
+        rest
+    }
+
     /// Gives the memory back until something arrives.
     pub fn rest(&mut self) {
         if self.is_empty() {
@@ -316,12 +323,16 @@ impl Writer {
     ) -> io::Result<()> {
         let mut done = 0;
         let result = loop {
-            let Some(rest) = self.buffer.get(done..).filter(|rest| !rest.is_empty()) else {
-                break Ok(());
+            let rest = self.buffer.get(done..).unwrap_or_default();
+            let sent = if rest.is_empty() {
+                stream.flush().map(|()| None)
+            } else {
+                stream.write(rest).map(Some)
             };
-            match stream.write(rest) {
-                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => done += n,
+            match sent {
+                Ok(None) => break Ok(()),
+                Ok(Some(0)) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(Some(n)) => done += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     if let Err(given_up) = wait(done) {
@@ -340,10 +351,7 @@ impl Writer {
 
     /// Sends everything.
     pub fn flush(&mut self, stream: &mut impl Write) -> io::Result<()> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        let result = stream.write_all(&self.buffer);
+        let result = stream.write_all(&self.buffer).and_then(|()| stream.flush());
         self.sent += self.buffer.len() as u64;
         self.buffer.clear();
         self.open = 0;

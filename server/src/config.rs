@@ -9,6 +9,7 @@ use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
 /// What names of environment variables begin with.
@@ -144,8 +145,51 @@ settings! {
     /// loopback, all but this machine and link-local addresses]
     #[arg(value_name = "HOSTS")]
     coordinator_branch_hosts: String;
+    /// Authorities, in PEM, whose signature a client's certificate must have [default: ca.pem in the
+    /// data directory]
+    #[arg(value_name = "PATH")]
+    ssl_ca: PathBuf;
+    /// Certificate that clients see, in PEM [default: server-cert.pem in the data directory, made with
+    /// its key and an authority at the first start]
+    #[arg(value_name = "PATH")]
+    ssl_cert: PathBuf;
+    /// The certificate's private key, in PEM [default: server-key.pem in the data directory]
+    #[arg(value_name = "PATH")]
+    ssl_key: PathBuf;
+    /// Versions of TLS that clients may use; '' for no TLS [default: TLSv1.2,TLSv1.3]
+    #[arg(value_name = "VERSIONS")]
+    tls_version: String;
+    /// Refuse logins over TCP without TLS: on or off [default: off]
+    #[arg(value_name = "on|off", num_args = 0..=1, default_missing_value = "on")]
+    require_secure_transport: Switch;
     /// This server among replicas [default: 1]
     server_id: u32;
+}
+
+/// On or off, in the words that MySQL knows.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "toml::Value")]
+pub struct Switch(pub bool);
+
+impl FromStr for Switch {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Switch, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "on" | "true" | "1" => Ok(Switch(true)),
+            "off" | "false" | "0" => Ok(Switch(false)),
+            _ => Err(format!("{text}: on or off is expected")),
+        }
+    }
+}
+
+impl TryFrom<toml::Value> for Switch {
+    type Error = String;
+    fn try_from(value: toml::Value) -> Result<Switch, String> {
+        match value {
+            toml::Value::String(text) => text.parse(),
+            other => other.to_string().parse(),
+        }
+    }
 }
 
 /// The settings that flags gave, and where they are silent, those of the environment and of the
@@ -244,9 +288,19 @@ impl Settings {
         set("innodb_lock_wait_timeout", self.innodb_lock_wait_timeout);
         set("innodb_buffer_pool_size", self.innodb_buffer_pool_size);
         set("server_id", self.server_id.map(u64::from));
-        if let Some(address) = &self.admin_address {
-            let address = toml::Value::String(address.clone());
-            all.insert("admin_address".into(), address);
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        for (name, text) in [
+            ("admin_address", self.admin_address.clone()),
+            ("ssl_ca", path(&self.ssl_ca)),
+            ("ssl_cert", path(&self.ssl_cert)),
+            ("ssl_key", path(&self.ssl_key)),
+            ("tls_version", self.tls_version.clone()),
+        ] {
+            let text = text.map(|text| (name.to_owned(), toml::Value::String(text)));
+            all.extend(text);
+        }
+        if let Some(Switch(on)) = self.require_secure_transport {
+            all.insert("require_secure_transport".into(), toml::Value::Boolean(on));
         }
         all
     }
@@ -334,6 +388,17 @@ mod tests {
         for wrong in ["", "G", "-1K", "2GB", "9999999999T", "ü"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn switches_are_words_or_truth_values() {
+        for (text, on) in [("true", true), ("\"OFF\"", false), ("1", true)] {
+            let file = parse(&format!("require-secure-transport = {text}")).unwrap();
+            assert_eq!(file.require_secure_transport, Some(Switch(on)), "{text}");
+        }
+        let vars = environment(&[("COHORT_REQUIRE_SECURE_TRANSPORT", "on")]).unwrap();
+        assert_eq!(vars.require_secure_transport, Some(Switch(true)));
+        assert!(parse("require_secure_transport = \"maybe\"").is_err());
     }
 
     #[test]

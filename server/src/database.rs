@@ -70,6 +70,7 @@ impl Backend for Database {
             host: account.host,
             plugin: account.plugin,
             authentication_string: account.authentication,
+            requirement: account.requirement,
         })
     }
     fn open(&self, arrival: Arrival) -> Result<Session, SqlError> {
@@ -80,6 +81,7 @@ impl Backend for Database {
             interactive,
             admin,
             collation,
+            encryption,
         } = arrival;
         let user = who.user.clone();
         let seat = Seat::new(&self.scheduler, id, admin);
@@ -96,6 +98,7 @@ impl Backend for Database {
         }
         session.leave_commits();
         session.set_client_collation(collation);
+        session.set_encryption(encryption);
         if interactive {
             session.set_interactive();
         }
@@ -106,6 +109,10 @@ impl Backend for Database {
             return Ok(());
         }
         self.check_user(&who.user, 1)
+    }
+    fn requires_secure_transport(&self) -> bool {
+        let globals = self.instance.globals.values();
+        globals.number("require_secure_transport") != 0
     }
     fn statistics(&self) -> String {
         let instance = &self.instance;

@@ -1,6 +1,6 @@
 //! A server for one connection at a time, fed with bytes: what the fuzz targets need.
 
-use crate::{config::Settings, database::Database, serve};
+use crate::{config::Settings, database::Database, serve, tls};
 use cohort_engine::{
     env::fake::Disk,
     txn::{Engine, EngineOptions},
@@ -13,13 +13,19 @@ use cohort_mysql::{
     constants::capability,
     rsa::Key,
     stream::Stream,
+    tls::Tls,
 };
 use std::{
+    fs,
     io::{Read, Write},
     net::Shutdown,
     os::unix::net::UnixStream,
     path::Path,
-    sync::Arc,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     thread,
 };
 
@@ -51,6 +57,7 @@ impl Server {
             backend: database,
             verified: Verified::default(),
             key: Key::default(),
+            tls: Arc::new(tls_of_its_own()),
         };
         Server {
             shared: Arc::new(shared),
@@ -69,10 +76,10 @@ impl Server {
         let answers = thread::scope(|scope| {
             let client = scope.spawn(|| talk(&ours, bytes));
             // It goes with this block, so that the client ends whatever happens.
-            let stream = Arc::new(Stream::Unix(theirs));
+            let stream = Arc::new(Stream::from(theirs));
             let mut connection = Connection::new(&self.shared, &stream, self.last_id, peer, false);
             let mut next = connection.greet();
-            while let Next::Wait(_) = next {
+            while next != Next::Over {
                 next = connection.serve();
             }
             stream.shutdown(Shutdown::Both);
@@ -99,6 +106,18 @@ impl Server {
         bytes.extend_from_slice(packets);
         self.before_login(&bytes);
     }
+}
+
+/// TLS, whose files are needed only until they are read.
+fn tls_of_its_own() -> Tls {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let number = LAST.fetch_add(1, Ordering::Relaxed);
+    let name = format!("cohort-fuzz-{}-{number}", process::id());
+    let directory = std::env::temp_dir().join(name);
+    fs::create_dir_all(&directory).expect("a directory for certificates");
+    let tls = tls::with_new_certificate(&directory).expect("a certificate");
+    let _ = fs::remove_dir_all(&directory);
+    tls
 }
 
 impl Default for Server {

@@ -15,6 +15,7 @@ mod scrub;
 mod serve;
 #[doc(hidden)]
 pub mod testing;
+mod tls;
 
 use cohort_process::notice;
 use std::process::ExitCode;

@@ -5,14 +5,14 @@ use crate::{
     connections::{self, Connections},
     coordinate,
     database::Database,
-    pool, scrub,
+    pool, scrub, tls,
 };
 use cohort_engine::{
     env::{Env, processors},
     txn::{Engine, EngineOptions},
     types::Value,
 };
-use cohort_mysql::{auth::Verified, connection::Shared, rsa::Key};
+use cohort_mysql::{auth::Verified, connection::Shared, rsa::Key, tls::Tls};
 use cohort_process::{limits, notice, service};
 use cohort_scheduler::{Rules, Scheduler, waits::Waits};
 use cohort_sql::{Instance, variables::default_number};
@@ -79,7 +79,8 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     if let Some(listener) = &admins {
         refuse_open_door(listener, &database)?;
     }
-    let connections = connections(database, max)?;
+    let tls = tls::start(&database.instance, &directory)?;
+    let connections = connections(database, tls, max)?;
     let where_tcp = tcp.local_addr().map_err(|e| e.to_string())?;
     connections.accept_tcp(tcp).map_err(|e| e.to_string())?;
     if let Some(listener) = unix {
@@ -269,6 +270,7 @@ fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
 /// The connections, and what SQL and KILL need of them.
 pub(crate) fn connections(
     database: Database,
+    tls: Arc<Tls>,
     max: usize,
 ) -> Result<Arc<Connections<Database>>, String> {
     let (instance, scheduler) = (
@@ -289,6 +291,7 @@ pub(crate) fn connections(
         backend: database,
         verified: Verified::default(),
         key: Key::default(),
+        tls,
     };
     let connections =
         Connections::new(shared, scheduler, logins, max).map_err(|e| format!("epoll: {e}"))?;

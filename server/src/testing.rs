@@ -17,7 +17,7 @@ pub struct Server {
 pub fn serve(engine: &Arc<Engine>, listener: TcpListener) -> Result<Server, String> {
     const CONNECTIONS_MAX: usize = 100;
     let database = serve::database(&Settings::default(), engine, Path::new("/data"))?;
-    let connections = serve::connections(database, CONNECTIONS_MAX)?;
+    let connections = serve::connections(database, Arc::default(), CONNECTIONS_MAX)?;
     let started = connections.accept_tcp(listener);
     started.map_err(|error| error.to_string())?;
     Ok(Server {

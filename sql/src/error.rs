@@ -65,6 +65,7 @@ errors! {
     1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
     3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
+    3888 b"HY000" tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     4079 b"HY000" collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";
     4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
@@ -155,6 +156,7 @@ errors! {
     1221 b"HY000" wrong_usage(one, other) "Incorrect usage of {one} and {other}";
     1222 b"21000" select_column_counts_differ() "The used SELECT statements have a different number of columns";
     1223 b"HY000" read_locked() "Can't execute the query because you have a conflicting read lock";
+    1225 b"HY000" option_used_twice(option) "Option '{option}' used twice in statement";
     1227 b"42000" privilege_needed(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
     1228 b"HY000" session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
     1229 b"HY000" global_variable(name) "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";
@@ -327,6 +329,7 @@ errors! {
     3156 b"22018" invalid_json_value_for_cast(to, column, row) "Invalid JSON value for CAST to {to} from column {column} at row {row}";
     3157 b"22032" json_too_deep() "The JSON document exceeds the maximum depth.";
     3158 b"22032" json_null_key() "JSON documents may not contain NULL member names.";
+    3159 b"HY000" secure_transport_required() "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     3162 b"HY000" user_does_not_exist(user) "Authorization ID {user} does not exist.";
     3163 b"HY000" user_already_exists(user) "Authorization ID {user} already exists.";
     3165 b"42000" no_json_array_cell() "A path expression is not a path to a cell in an array.";

@@ -37,5 +37,7 @@ mod warnings;
 pub use error::SqlError;
 pub use output::{ColumnMeta, Done, Output};
 pub use session::Session;
-pub use state::{Attributes, Group, Instance, Pool, Queued, WaitClass};
+pub use state::{
+    Attributes, Certificate, Encryption, Group, Instance, Pool, Queued, Tls, WaitClass,
+};
 pub use warnings::Warnings;

@@ -4,15 +4,16 @@
 //! and arrives with its commit. Privileges are all (`GRANT ALL ON *.*`) or nothing.
 //!
 //! Record: key `user/` name `\0` host; value: plugin, authentication string, and one byte of
-//! flags (1: all privileges, 2: grant option), the strings behind their lengths (2 bytes, little
-//! endian).
+//! flags (1: all privileges, 2: grant option, 4: REQUIRE SSL, 8: X509, 16: of a certificate). Then,
+//! for the last, of subject, issuer and cipher each whether there is one (1 byte), and it. All
+//! strings are behind their lengths (2 bytes, little endian).
 
 use crate::error::SqlError;
 use cohort_engine::{
     txn::{DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, Unattended},
     types::{Collation, collation},
 };
-use std::{net::Ipv4Addr, sync::Arc};
+use std::{fmt, net::Ipv4Addr, sync::Arc};
 
 /// The plugin of MySQL 9's clients.
 pub const CACHING_SHA2: &str = "caching_sha2_password";
@@ -60,6 +61,104 @@ const MADE: &[u8] = b"users-made";
 
 const ALL: u8 = 1;
 const GRANT_OPTION: u8 = 2;
+const SSL: u8 = 4;
+const X509: u8 = 8;
+const SPECIFIED: u8 = 16;
+
+/// REQUIRE: what an account's connections must be like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Requirement {
+    /// As they like.
+    #[default]
+    None,
+    /// With TLS.
+    Ssl,
+    /// With TLS, and a certificate of the client's.
+    X509,
+    /// The same, and with these.
+    Specified(Box<Specified>),
+}
+
+/// What REQUIRE names; `None` for what it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Specified {
+    /// Whose the certificate is.
+    pub subject: Option<String>,
+    /// Who has signed it.
+    pub issuer: Option<String>,
+    /// The cipher.
+    pub cipher: Option<String>,
+}
+
+impl Specified {
+    /// With the keywords, in the order in which they are shown.
+    #[must_use]
+    pub fn parts(&self) -> [(&'static str, &Option<String>); 3] {
+        [
+            ("SUBJECT", &self.subject),
+            ("ISSUER", &self.issuer),
+            ("CIPHER", &self.cipher),
+        ]
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let specified = match self {
+            Requirement::None => return f.write_str("NONE"),
+            Requirement::Ssl => return f.write_str("SSL"),
+            Requirement::X509 => return f.write_str("X509"),
+            Requirement::Specified(specified) => specified,
+        };
+        let mut space = "";
+        for (keyword, text) in specified.parts() {
+            if let Some(text) = text {
+                let text = text.replace('\\', "\\\\").replace('\'', "''");
+                write!(f, "{space}{keyword} '{text}'")?;
+                space = " ";
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Requirement {
+    fn flag(&self) -> u8 {
+        match self {
+            Requirement::None => 0,
+            Requirement::Ssl => SSL,
+            Requirement::X509 => X509,
+            Requirement::Specified(_) => SPECIFIED,
+        }
+    }
+    fn encode(&self, value: &mut Vec<u8>) {
+        if let Requirement::Specified(specified) = self {
+            for (_, text) in specified.parts() {
+                value.push(u8::from(text.is_some()));
+                put_string(value, text.as_deref().unwrap_or_default());
+            }
+        }
+    }
+    fn decode(flags: u8, mut rest: &[u8]) -> Option<Requirement> {
+        let mut take = || {
+            let (is_some, after) = rest.split_first()?;
+            let (text, after) = take_string(after)?;
+            rest = after;
+            Some((*is_some != 0).then_some(text))
+        };
+        Some(match flags & (SSL | X509 | SPECIFIED) {
+            0 => Requirement::None,
+            SSL => Requirement::Ssl,
+            X509 => Requirement::X509,
+            SPECIFIED => Requirement::Specified(Box::new(Specified {
+                subject: take()?,
+                issuer: take()?,
+                cipher: take()?,
+            })),
+            _ => return None,
+        })
+    }
+}
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +171,8 @@ pub struct Account {
     pub plugin: String,
     /// What the plugin stores of the password; empty for none.
     pub authentication: String,
+    /// REQUIRE.
+    pub requirement: Requirement,
     /// GRANT ALL ON *.*.
     pub all: bool,
     /// WITH GRANT OPTION.
@@ -91,18 +192,12 @@ impl Account {
 
     fn encode(&self) -> Vec<u8> {
         let mut value = Vec::new();
-        for text in [&self.plugin, &self.authentication] {
-            // Both are far shorter: the parser bounds them.
-            let length = u16::try_from(text.len()).unwrap_or(0);
-            value.extend_from_slice(&length.to_le_bytes());
-            value.extend_from_slice(
-                text.as_bytes()
-                    .get(..usize::from(length))
-                    .unwrap_or_default(),
-            );
-        }
+        put_string(&mut value, &self.plugin);
+        put_string(&mut value, &self.authentication);
         let all = if self.all { ALL } else { 0 };
-        value.push(all | if self.grant_option { GRANT_OPTION } else { 0 });
+        let grant_option = if self.grant_option { GRANT_OPTION } else { 0 };
+        value.push(all | grant_option | self.requirement.flag());
+        self.requirement.encode(&mut value);
         value
     }
 
@@ -111,13 +206,14 @@ impl Account {
         let zero = name.iter().position(|&byte| byte == 0)?;
         let string = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
         let (plugin, rest) = take_string(value)?;
-        let (authentication, flags) = take_string(rest)?;
-        let flags = *flags.first()?;
+        let (authentication, rest) = take_string(rest)?;
+        let (&flags, rest) = rest.split_first()?;
         Some(Account {
             user: string(name.get(..zero)?)?,
             host: string(name.get(zero + 1..)?)?,
             plugin,
             authentication,
+            requirement: Requirement::decode(flags, rest)?,
             all: flags & ALL != 0,
             grant_option: flags & GRANT_OPTION != 0,
         })
@@ -151,6 +247,14 @@ impl Account {
             !self.user.is_empty(),
         )
     }
+}
+
+fn put_string(out: &mut Vec<u8>, text: &str) {
+    // All are far shorter: the parser bounds them.
+    let length = u16::try_from(text.len()).unwrap_or(0);
+    out.extend_from_slice(&length.to_le_bytes());
+    let text = text.as_bytes().get(..usize::from(length));
+    out.extend_from_slice(text.unwrap_or_default());
 }
 
 fn take_string(bytes: &[u8]) -> Option<(String, &[u8])> {
@@ -225,6 +329,7 @@ pub fn make_first(engine: &Engine) -> Result<bool, SqlError> {
         host: "localhost".into(),
         plugin: CACHING_SHA2.into(),
         authentication: String::new(),
+        requirement: Requirement::None,
         all: true,
         grant_option: true,
     };
@@ -259,6 +364,7 @@ mod tests {
             host: host.into(),
             plugin: NATIVE.into(),
             authentication: "*AB".into(),
+            requirement: Requirement::None,
             all: true,
             grant_option: false,
         }
@@ -266,11 +372,28 @@ mod tests {
 
     #[test]
     fn records_round_trip() {
-        let one = account("a", "%");
-        assert_eq!(
-            Account::decode(&Account::key("a", "%"), &one.encode()),
-            Some(one)
-        );
+        let specified = Specified {
+            subject: Some("/CN=it's".into()),
+            issuer: None,
+            cipher: Some(String::new()),
+        };
+        let specified = Requirement::Specified(Box::new(specified));
+        assert_eq!(specified.to_string(), "SUBJECT '/CN=it''s' CIPHER ''");
+        for requirement in [
+            Requirement::None,
+            Requirement::Ssl,
+            Requirement::X509,
+            specified,
+        ] {
+            let one = Account {
+                requirement,
+                ..account("a", "%")
+            };
+            assert_eq!(
+                Account::decode(&Account::key("a", "%"), &one.encode()),
+                Some(one)
+            );
+        }
         assert_eq!(Account::decode(b"user/a\0%", b"\x05\x00ab"), None);
     }
 

@@ -5,11 +5,14 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -130,14 +133,38 @@ func failures(db *sql.DB) {
 	check(db.Ping())
 }
 
+// trust registers the settings "verified": TLS with a server whom its own authority knows.
+func trust(setup *sql.DB) {
+	var directory, file string
+	check(setup.QueryRow("SELECT @@datadir, @@ssl_ca").Scan(&directory, &file))
+	pem, err := os.ReadFile(filepath.Join(directory, file))
+	check(err)
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		log.Panicf("go: no certificate in %s", file)
+	}
+	check(mysql.RegisterTLSConfig("verified", &tls.Config{RootCAs: roots, ServerName: "localhost"}))
+}
+
+// encrypted checks that a connection is, or that it is not.
+func encrypted(db *sql.DB, expected bool) {
+	var name, cipher string
+	check(db.QueryRow("SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher))
+	if (cipher != "") != expected {
+		log.Panicf("go: the cipher is '%s'", cipher)
+	}
+}
+
 func main() {
 	port := os.Args[1]
 	setup, err := sql.Open("mysql", "root@tcp(127.0.0.1:"+port+")/")
 	check(err)
 	_, err = setup.Exec("CREATE DATABASE gotest")
 	check(err)
-	for _, options := range []string{"", "&interpolateParams=true"} {
+	trust(setup)
+	for _, options := range []string{"", "&interpolateParams=true", "&tls=verified"} {
 		db := open(port, options)
+		encrypted(db, options == "&tls=verified")
 		types(db)
 		transactions(db)
 		failures(db)
@@ -147,5 +174,5 @@ func main() {
 	}
 	_, err = setup.Exec("DROP DATABASE gotest")
 	check(err)
-	fmt.Println("go: types, transactions and failures passed, prepared and as text")
+	fmt.Println("go: types, transactions and failures passed, prepared, as text and over TLS")
 }

@@ -201,7 +201,7 @@ impl Remote {
             .map_err(|e| wrong(&e))?;
         let (account, extra) = (&place.account, capability::FOUND_ROWS);
         let mut client = match &self.shared.tls {
-            None => Client::log_in(Stream::Tcp(stream), account, extra),
+            None => Client::log_in(Stream::from(stream), account, extra),
             Some(tls) => Client::log_in_securely(stream, (tls, name_of(host)), account, extra),
         }
         .map_err(|e| wrong(&e))?;

@@ -150,7 +150,7 @@ impl Storage {
             user: self.user.clone(),
             ..Account::default()
         };
-        let client = Client::log_in(Stream::Tcp(stream), &account, 0);
+        let client = Client::log_in(Stream::from(stream), &account, 0);
         let rows = client.expect("a login").query(sql).expect(sql);
         let first = rows
             .into_iter()

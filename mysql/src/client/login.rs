@@ -309,7 +309,7 @@ mod tests {
     /// A login that has seen the greeting of our own server, and what it answered.
     fn greeted() -> (Login, Writer) {
         let mut greeting = Vec::new();
-        handshake::put_greeting(&mut greeting, "9.7.0", 7, &NONCE, 2);
+        handshake::put_greeting(&mut greeting, "9.7.0", 7, &NONCE, 2, 0);
         let (mut login, mut out) = (Login::default(), Writer::new());
         let step = login.packet((0, &greeting), &account(), false, &mut out);
         assert_eq!(step, Ok(Step::Answer));
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn nobody_is_named_before_tls() {
         let (mut greeting, mut out) = (Vec::new(), Writer::new());
-        handshake::put_greeting(&mut greeting, "9.7.0", 7, &NONCE, 2);
+        handshake::put_greeting(&mut greeting, "9.7.0", 7, &NONCE, 2, 0);
         let nowhere = Account {
             database: String::new(),
             ..account()
@@ -343,9 +343,8 @@ mod tests {
         let asked = Login::default().ask_for_tls((0, &greeting), &nowhere, &mut out);
         let none = "the server has no TLS".into();
         assert_eq!(asked, Err(LoginError::Unsupported(none)));
-        // The lower half of the capabilities stands behind the version, number and nonce.
-        let low = 1 + "9.7.0\0".len() + 4 + 8 + 1;
-        greeting[low + 1] |= (capability::SSL >> 8) as u8;
+        greeting.clear();
+        handshake::put_greeting(&mut greeting, "9.7.0", 7, &NONCE, 2, capability::SSL);
         let mut login = Login::default();
         let asked = login.ask_for_tls((0, &greeting), &nowhere, &mut out);
         assert_eq!((asked, out.buffer.len()), (Ok(()), 4 + 32));

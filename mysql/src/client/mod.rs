@@ -20,13 +20,8 @@ use super::{
 };
 use cohort_engine::types::Value;
 use login::{Account, Login, LoginError, Step};
-use std::{
-    fmt,
-    io::{self, Read, Write},
-    net::TcpStream,
-    time::Duration,
-};
-use tls::{Encrypted, Tls};
+use std::{fmt, io, net::TcpStream, time::Duration};
+use tls::Tls;
 use wire::{Outcome, Parameter, Part, Reply, ServerError, put_command, put_execute};
 
 /// No server sends longer packets.
@@ -89,41 +84,10 @@ struct Column {
     is_unsigned: bool,
 }
 
-/// What a client's bytes go through.
-#[derive(Debug)]
-enum Transport {
-    Plain(Stream),
-    Encrypted(Box<Encrypted>),
-}
-
-impl Read for Transport {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Transport::Plain(stream) => (&*stream).read(buffer),
-            Transport::Encrypted(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Transport {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        match self {
-            Transport::Plain(stream) => (&*stream).write(buffer),
-            Transport::Encrypted(stream) => stream.write(buffer),
-        }
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Transport::Plain(_) => Ok(()),
-            Transport::Encrypted(stream) => stream.flush(),
-        }
-    }
-}
-
 /// A connection that has logged in.
 #[derive(Debug)]
 pub struct Client {
-    stream: Transport,
+    stream: Stream,
     reader: Reader,
     writer: Writer,
     /// What both sides can do.
@@ -136,7 +100,7 @@ impl Client {
     /// Logs in. `extra` are capabilities to ask for besides the usual ones.
     pub fn log_in(stream: Stream, account: &Account, extra: u32) -> Result<Client, Error> {
         let is_private = stream.is_private();
-        let mut client = Client::over(Transport::Plain(stream));
+        let mut client = Client::over(stream);
         client.enter(Login::asking_for(extra), account, is_private)?;
         Ok(client)
     }
@@ -148,23 +112,21 @@ impl Client {
         account: &Account,
         extra: u32,
     ) -> Result<Client, Error> {
-        let encrypted = stream.try_clone()?;
-        let mut client = Client::over(Transport::Plain(Stream::Tcp(stream)));
+        let mut client = Client::over(Stream::from(stream));
         let mut login = Login::asking_for(extra);
         let sequence = client.reader.sequence;
-        client.reader.next(&mut client.stream, PACKET_MAX)?;
+        client.reader.next(&mut &client.stream, PACKET_MAX)?;
         let greeting = (sequence, client.reader.payload());
         login.ask_for_tls(greeting, account, &mut client.writer)?;
         client.send()?;
-        let encrypted = tls.wrap(encrypted, host).map_err(Error::Broken)?;
-        client.stream = Transport::Encrypted(Box::new(encrypted));
+        tls.secure(&client.stream, host).map_err(Error::Broken)?;
         login.secured(account, &mut client.writer);
         client.send()?;
         client.enter(login, account, true)?;
         Ok(client)
     }
 
-    fn over(stream: Transport) -> Client {
+    fn over(stream: Stream) -> Client {
         Client {
             stream,
             reader: Reader::new(),
@@ -183,7 +145,7 @@ impl Client {
     ) -> Result<(), Error> {
         loop {
             let sequence = self.reader.sequence;
-            self.reader.next(&mut self.stream, PACKET_MAX)?;
+            self.reader.next(&mut &self.stream, PACKET_MAX)?;
             let packet = (sequence, self.reader.payload());
             match login.packet(packet, account, is_private, &mut self.writer)? {
                 Step::Answer => self.send()?,
@@ -198,8 +160,7 @@ impl Client {
 
     /// Sends what is written.
     fn send(&mut self) -> io::Result<()> {
-        self.writer.flush(&mut self.stream)?;
-        self.stream.flush()?;
+        self.writer.flush(&mut &self.stream)?;
         self.reader.sequence = self.writer.sequence;
         Ok(())
     }
@@ -207,16 +168,8 @@ impl Client {
     /// How long an answer may take; `None`: for ever. After one that took longer the connection
     /// is of no use.
     pub fn set_answer_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match &self.stream {
-            Transport::Plain(stream) => {
-                stream.set_read_timeout(timeout)?;
-                stream.set_write_timeout(timeout)
-            }
-            Transport::Encrypted(stream) => {
-                stream.sock.set_read_timeout(timeout)?;
-                stream.sock.set_write_timeout(timeout)
-            }
-        }
+        self.stream.set_read_timeout(timeout)?;
+        self.stream.set_write_timeout(timeout)
     }
 
     /// The first column of a result's first row.
@@ -309,7 +262,7 @@ impl Client {
     ) -> Result<Outcome, Error> {
         self.send()?;
         loop {
-            self.reader.next(&mut self.stream, PACKET_MAX)?;
+            self.reader.next(&mut &self.stream, PACKET_MAX)?;
             let payload = self.reader.payload();
             match reply.packet(payload).map_err(|_| malformed())? {
                 Part::Last(outcome) => return Ok(outcome),

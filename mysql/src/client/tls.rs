@@ -1,15 +1,14 @@
 //! TLS with a server, if whoever connects wants it.
 
+use crate::stream::Stream;
 use hyper_rustls::ConfigBuilderExt;
 use std::{
-    net::TcpStream,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
 };
 use tokio_rustls::rustls::{
     self, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
-    StreamOwned,
     client::{
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_cert_signed_by_trust_anchor,
@@ -58,9 +57,6 @@ pub struct Demand {
 #[derive(Clone, Debug)]
 pub struct Tls(Arc<ClientConfig>);
 
-/// An encrypted connection.
-pub type Encrypted = StreamOwned<ClientConnection, TcpStream>;
-
 impl Tls {
     /// Reads the certificates; what is wrong with them.
     pub fn load(demand: &Demand) -> Result<Tls, String> {
@@ -90,12 +86,15 @@ impl Tls {
         Ok(Tls(Arc::new(builder.with_no_client_auth())))
     }
 
-    /// Encrypts a connection to this host; keys are agreed on when it is first used.
-    pub fn wrap(&self, stream: TcpStream, host: &str) -> Result<Encrypted, String> {
+    /// Encrypts a connection to this host, and waits until both sides have agreed on keys.
+    pub fn secure(&self, stream: &Stream, host: &str) -> Result<(), String> {
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
         let connection = ClientConnection::new(Arc::clone(&self.0), name);
         let connection = connection.map_err(|error| error.to_string())?;
-        Ok(StreamOwned::new(connection, stream))
+        let secured = stream
+            .secure(connection, &[])
+            .and_then(|()| stream.shake_hands());
+        secured.map_err(|error| error.to_string())
     }
 }
 

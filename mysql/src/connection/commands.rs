@@ -42,7 +42,7 @@ impl<B: Backend> Connection<B> {
             let (received, sent) = (std::mem::take(received), std::mem::take(sent));
             commands.session.count_bytes(received, sent);
             if !self.admin && self.shared.backend.is_crowded() {
-                if self.wire.reader.is_empty() {
+                if !self.has_sent_more() {
                     return Ok(());
                 }
                 // The client sends ahead: it takes its turn with the others.
@@ -335,7 +335,7 @@ impl<B: Backend> Connection<B> {
         };
         let dialect = dialect(&response);
         let until = Instant::now() + self.shared.backend.connect_timeout();
-        let mut login = Login::new(until);
+        let mut login = Login::new(until, None);
         let mut granted = self.change_login(&response, &mut login)?;
         self.shared.backend.release_slot();
         let granted = loop {

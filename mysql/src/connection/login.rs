@@ -1,11 +1,13 @@
 //! A login, packet by packet: it never waits, so that a client that stalls in the middle of one
 //! holds no thread.
 
-use super::{Account, Backend, Connection, End, auth, dialect, handshake};
-use crate::{constants::capability, handshake::Login as Response};
+use super::{Account, Backend, Connection, End, Phase, auth, dialect, handshake};
+use crate::{constants::capability, handshake::Login as Response, tls::Offer};
 use cohort_engine::types::Collation;
-use cohort_sql::{Attributes, SqlError, session::Identity};
-use std::time::Instant;
+use cohort_sql::{
+    Attributes, Certificate, Encryption, SqlError, session::Identity, users::Requirement,
+};
+use std::{sync::Arc, time::Instant};
 
 /// The longest response to the greeting: names, a proof, and up to 64 KiB of attributes.
 const RESPONSE_MAX: usize = 128 * 1024;
@@ -20,6 +22,8 @@ pub(super) struct Login {
     /// When it is given up.
     pub until: Instant,
     stage: Stage,
+    /// The TLS that the client was offered and has not asked for.
+    offer: Option<Arc<Offer>>,
     request: Request,
     account: Option<Account>,
 }
@@ -71,6 +75,30 @@ impl From<&Response<'_>> for Request {
     }
 }
 
+/// Whether a connection is as its account requires.
+fn is_met(requirement: &Requirement, encryption: Option<Encryption>) -> bool {
+    let Some(Encryption {
+        cipher,
+        certificate,
+        ..
+    }) = encryption
+    else {
+        return *requirement == Requirement::None;
+    };
+    match (requirement, certificate) {
+        (Requirement::None | Requirement::Ssl, _) | (Requirement::X509, Some(_)) => true,
+        (Requirement::X509 | Requirement::Specified(_), None) => false,
+        (Requirement::Specified(specified), Some(Certificate { subject, issuer })) => {
+            let fits = |wanted: &Option<String>, has: &str| {
+                wanted.as_ref().is_none_or(|wanted| wanted == has)
+            };
+            fits(&specified.subject, &subject)
+                && fits(&specified.issuer, &issuer)
+                && fits(&specified.cipher, cipher)
+        }
+    }
+}
+
 /// A login that has succeeded.
 pub(super) struct Granted {
     pub who: Identity,
@@ -82,10 +110,11 @@ type Step = Result<Option<Granted>, End>;
 
 impl Login {
     /// A login that begins with the greeting.
-    pub fn new(until: Instant) -> Login {
+    pub fn new(until: Instant, offer: Option<Arc<Offer>>) -> Login {
         Login {
             until,
             stage: Stage::Response,
+            offer,
             request: Request::default(),
             account: None,
         }
@@ -104,11 +133,15 @@ impl<B: Backend> Connection<B> {
     /// Puts the greeting into the write buffer.
     pub(super) fn put_greeting(&mut self) {
         const AUTOCOMMIT: u16 = 2;
+        let tls = match &self.phase {
+            Phase::Login(login) if login.offer.is_some() => capability::SSL,
+            _ => 0,
+        };
         let version = self.shared.backend.server_version();
         let writer = &mut self.wire.writer;
         writer.begin();
         let out = &mut writer.buffer;
-        handshake::put_greeting(out, version, self.id as u32, &self.nonce, AUTOCOMMIT);
+        handshake::put_greeting(out, version, self.id as u32, &self.nonce, AUTOCOMMIT, tls);
         writer.end();
     }
 
@@ -118,9 +151,20 @@ impl<B: Backend> Connection<B> {
         let payload = self.wire.reader.payload();
         match login.stage {
             Stage::Response => {
+                if handshake::asks_for_tls(payload)
+                    && let Some(offer) = login.offer.take()
+                {
+                    // What came with the request is the beginning of TLS.
+                    let received = self.wire.reader.take_rest();
+                    self.shared.tls.accept(&offer, &self.stream, &received)?;
+                    return Ok(None);
+                }
                 let Some(response) = handshake::parse_response(payload) else {
                     return Err(End::Error(SqlError::bad_handshake()));
                 };
+                if self.stream.is_encrypted() {
+                    self.shared.tls.note_finished();
+                }
                 self.dialect = dialect(&response);
                 self.multi = response.capabilities & capability::MULTI_STATEMENTS != 0;
                 login.request = Request::from(&response);
@@ -223,8 +267,13 @@ impl<B: Backend> Connection<B> {
     }
 
     fn verdict(&self, login: &mut Login, right: bool) -> Step {
-        if !right {
+        let required = login.account.as_ref().map(|account| &account.requirement);
+        let met = required.is_none_or(|required| is_met(required, self.stream.encryption()));
+        if !right || !met {
             return Err(self.denied(login));
+        }
+        if !self.stream.is_private() && self.shared.backend.requires_secure_transport() {
+            return Err(End::Error(SqlError::secure_transport_required()));
         }
         let request = std::mem::take(&mut login.request);
         let account = login.account.take();

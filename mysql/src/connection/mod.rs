@@ -17,6 +17,7 @@ use super::{
     reply::{self, Dialect, Kind, Reply},
     rsa::Key,
     stream::{Prompt, Stream},
+    tls::Tls,
 };
 use cohort_engine::{
     txn::Owner,
@@ -28,7 +29,6 @@ use late::Late;
 use login::{Granted, Login};
 use rustc_hash::FxHashMap;
 use std::{
-    io::Read,
     net::Shutdown,
     sync::{
         Arc,
@@ -51,6 +51,8 @@ pub struct Shared<B> {
     pub verified: Verified,
     /// The RSA key for passwords over plain TCP.
     pub key: Key,
+    /// The TLS that clients are offered.
+    pub tls: Arc<Tls>,
 }
 
 /// Why a connection ends.
@@ -83,6 +85,8 @@ pub enum Next {
     /// To be served again when its client has sent something; or at this moment, to be told
     /// that its time is over.
     Wait(Instant),
+    /// To be served again, as its client has sent more already.
+    Again,
     /// Nothing: it is over.
     Over,
 }
@@ -168,7 +172,7 @@ impl<B: Backend> Connection<B> {
             },
             multi: false,
             admin,
-            phase: Phase::Login(Box::new(Login::new(until))),
+            phase: Phase::Login(Box::new(Login::new(until, shared.tls.offer()))),
             ahead: Arc::default(),
             late: None,
         }
@@ -222,7 +226,10 @@ impl<B: Backend> Connection<B> {
     /// Deals with what the client has sent. The thread may hold a slot already.
     pub fn serve(&mut self) -> Next {
         let served = match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Login(login) => self.log_in(login),
+            Phase::Login(login) => match self.log_in(login) {
+                Ok(()) if self.has_begun_ahead() => return Next::Again,
+                done => done,
+            },
             Phase::Commands(mut commands) => self.obey(&mut commands).map(|()| {
                 self.phase = Phase::Commands(commands);
             }),
@@ -233,6 +240,16 @@ impl<B: Backend> Connection<B> {
             Ok(()) => self.rest(),
             Err(end) => self.end(end),
         }
+    }
+
+    /// Whether the client has sent commands behind its login, before it was let in.
+    fn has_begun_ahead(&self) -> bool {
+        matches!(self.phase, Phase::Commands(_)) && self.has_sent_more()
+    }
+
+    /// Whether more has arrived than was looked at, and is where epoll does not see it.
+    fn has_sent_more(&self) -> bool {
+        !self.wire.reader.is_empty() || self.stream.holds_unread()
     }
 
     /// Tells the client that it was silent for too long.
@@ -310,7 +327,7 @@ impl<B: Backend> Connection<B> {
     fn read_away(&mut self, mut left: usize, until: Instant) -> Result<(), End> {
         let mut buffer = [0; 4096];
         while left > 0 {
-            match Prompt(&self.stream).read(&mut buffer) {
+            match self.stream.read_away(&mut buffer) {
                 Ok(n) if n > 0 => left = left.saturating_sub(n),
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
                     self.phase = Phase::Leaving(left, until);
@@ -355,6 +372,7 @@ impl<B: Backend> Connection<B> {
             interactive: request.capabilities & capability::INTERACTIVE != 0,
             admin: self.admin,
             collation: request.collation.unwrap_or(DEFAULT),
+            encryption: self.stream.encryption(),
         };
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
         session.set_attributes(request.attributes);

@@ -40,7 +40,7 @@ impl<B: Backend> Connections<B> {
                 hosts: vec!["localhost".into()],
                 port: None,
             };
-            Ok((Stream::Unix(stream), peer))
+            Ok((Stream::from(stream), peer))
         };
         self.accept("cohort-unix", next, Connections::admit)
     }
@@ -107,7 +107,15 @@ impl<B: Backend> Client<B> {
     /// Serves an administrator until the end.
     fn attend(&mut self) {
         let mut next = self.connection.greet();
-        while let Next::Wait(until) = next {
+        loop {
+            let until = match next {
+                Next::Wait(until) => until,
+                Next::Again => {
+                    next = self.serve();
+                    continue;
+                }
+                Next::Over => return,
+            };
             let left = until.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).unwrap_or_default();
             let stream = Arc::clone(self.connection.stream());
@@ -124,7 +132,7 @@ impl<B: Backend> Client<B> {
 fn from_tcp(listener: &TcpListener) -> io::Result<(Stream, Peer)> {
     let (stream, address) = listener.accept()?;
     stream.set_nodelay(true)?;
-    Ok((Stream::Tcp(stream), tcp_peer(address)))
+    Ok((Stream::from(stream), tcp_peer(address)))
 }
 
 /// Addresses of this machine count as `localhost` too; others are not looked up (as with

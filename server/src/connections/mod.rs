@@ -278,13 +278,17 @@ impl<B: Backend> Client<B> {
         }
     }
 
-    /// Puts it into the lot, or ends it.
+    /// Puts it into the lot or into a queue, or ends it.
     fn go_on(self: Box<Self>, next: Next) {
-        if let Next::Wait(until) = next {
-            let connections = Arc::clone(&self.registered.connections);
-            let now = Instant::now();
-            connections.statements.client_falls_silent(now);
-            connections.lot.park(self, now, until);
+        let connections = Arc::clone(&self.registered.connections);
+        match next {
+            Next::Wait(until) => {
+                let now = Instant::now();
+                connections.statements.client_falls_silent(now);
+                connections.lot.park(self, now, until);
+            }
+            Next::Again => connections.submit(std::iter::once(self)),
+            Next::Over => {}
         }
     }
 }

@@ -41,9 +41,9 @@ impl Address {
             Address::Tcp(address) => {
                 let stream = TcpStream::connect(address)?;
                 stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
+                Ok(Stream::from(stream))
             }
-            Address::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+            Address::Unix(path) => UnixStream::connect(path).map(Stream::from),
         }
     }
 
@@ -66,12 +66,12 @@ impl Address {
                 }
                 let stream = TcpStream::from(socket);
                 stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
+                Ok(Stream::from(stream))
             }
             Address::Unix(path) => {
                 let socket = socket(AddressFamily::UNIX)?;
                 connect(&socket, &SocketAddrUnix::new(path)?)?;
-                Ok(Stream::Unix(UnixStream::from(socket)))
+                Ok(Stream::from(UnixStream::from(socket)))
             }
         }
     }

@@ -184,7 +184,8 @@ pub(super) const VIEWS: &str = "\
 pub(super) const MYSQL_USER: &str = "\
     Host char(255)!, User char(32)!, Select_priv varchar(1)!, Insert_priv varchar(1)!, Update_priv \
     varchar(1)!, Delete_priv varchar(1)!, Create_priv varchar(1)!, Drop_priv varchar(1)!, Grant_priv \
-    varchar(1)!, Super_priv varchar(1)!, plugin char(64)!, authentication_string text, \
+    varchar(1)!, Super_priv varchar(1)!, ssl_type varchar(9)!, ssl_cipher text!, \
+    x509_issuer text!, x509_subject text!, plugin char(64)!, authentication_string text, \
     password_expired varchar(1)!, account_locked varchar(1)!";
 
 pub(super) const PS_DATA_LOCK_WAITS: &str = "\

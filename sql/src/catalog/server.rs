@@ -4,6 +4,7 @@ use super::{Rows, number, status, text, yes_no};
 use crate::{
     command::reserved,
     state::{Entry, Pool, State},
+    users::{Requirement, Specified},
     variables::{self, Scope, Variable},
 };
 use cohort_engine::{
@@ -448,9 +449,9 @@ pub(super) fn users(session: &State) -> Rows {
         let flag = |on: bool| text(if on { "Y" } else { "N" });
         let mut row = vec![text(&account.host), text(&account.user)];
         row.extend((0..6).map(|_| flag(account.all)));
+        row.extend([flag(account.grant_option), flag(account.all)]);
+        row.extend(required(&account.requirement));
         row.extend([
-            flag(account.grant_option),
-            flag(account.all),
             text(&account.plugin),
             text(&account.authentication),
             flag(false),
@@ -465,6 +466,26 @@ pub(super) fn users(session: &State) -> Rows {
         .into_iter()
         .map(row)
         .collect()
+}
+
+/// What mysql.user says of REQUIRE: the type, cipher, issuer and subject.
+fn required(requirement: &Requirement) -> [Value; 4] {
+    let (kind, specified) = match requirement {
+        Requirement::None => ("", None),
+        Requirement::Ssl => ("ANY", None),
+        Requirement::X509 => ("X509", None),
+        Requirement::Specified(specified) => ("SPECIFIED", Some(specified)),
+    };
+    let of = |tell: fn(&Specified) -> &Option<String>| {
+        let told = specified.and_then(|specified| tell(specified).as_deref());
+        text(told.unwrap_or_default())
+    };
+    [
+        text(kind),
+        of(|specified| &specified.cipher),
+        of(|specified| &specified.issuer),
+        of(|specified| &specified.subject),
+    ]
 }
 
 pub(super) fn user_privileges(session: &State) -> Rows {

@@ -1,7 +1,7 @@
 //! All status values: what sessions counted, and what the engine tells about itself.
 
 use crate::{
-    state::{Group, Pool, State},
+    state::{Encryption, Group, Pool, State, Tls},
     status::{COUNTERS, Counter},
     variables::default_number,
 };
@@ -66,8 +66,25 @@ fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, Str
         .into_iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
+    let texts = instance.tls().map_or_else(Vec::new, Tls::status);
+    let texts = texts.into_iter().chain(encryption(session));
+    pairs.extend(texts.map(|(name, value)| (name.to_string(), value)));
     pairs.sort();
     pairs
+}
+
+/// The session's own TLS, also in SHOW GLOBAL STATUS, as in MySQL.
+fn encryption(session: &State) -> [(&'static str, String); 4] {
+    let told = |tell: fn(&Encryption) -> &str| {
+        let encryption = session.encryption.as_ref();
+        encryption.map_or_else(String::new, |encryption| tell(encryption).to_owned())
+    };
+    [
+        ("Ssl_cipher", told(|tls| tls.cipher)),
+        ("Ssl_cipher_list", told(|tls| tls.ciphers)),
+        ("Ssl_version", told(|tls| tls.version)),
+        ("Tls_sni_server_name", told(|tls| &tls.server_name)),
+    ]
 }
 
 /// What the engine tells: MySQL's names where they exist, Cohort's own for the rest.

@@ -1,26 +1,31 @@
 //! The parser of statements about users and their privileges.
 
-use super::{Authentication, Command, Cursor, Parsed, UserName, UserSpec};
+use super::{AccountOptions, Authentication, Command, Cursor, Parsed, UserName, UserSpec};
 use crate::{
     error::SqlError,
     lexer::{self, Kind},
+    users::{Requirement, Specified},
 };
+
+/// How long what REQUIRE names may be, in bytes.
+const SPECIFIED_MAX: usize = 4096;
 
 /// A statement about users, if it is one.
 pub(super) fn account(c: &mut Cursor) -> Parsed<Option<Command>> {
     let command = if c.eat_all(&["CREATE", "USER"]) {
         let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
-        let users = c.list(spec)?;
-        options(c)?;
         Command::CreateUser {
             if_not_exists,
-            users,
+            users: c.list(spec)?,
+            options: options(c)?,
         }
     } else if c.eat_all(&["ALTER", "USER"]) {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
-        let users = c.list(spec)?;
-        options(c)?;
-        Command::AlterUser { if_exists, users }
+        Command::AlterUser {
+            if_exists,
+            users: c.list(spec)?,
+            options: options(c)?,
+        }
     } else if c.eat_all(&["DROP", "USER"]) {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
         Command::DropUser {
@@ -117,10 +122,48 @@ fn identified(c: &mut Cursor) -> Parsed<Authentication> {
     Ok(authentication)
 }
 
-/// Options of an account: only those that ask for nothing are accepted.
-fn options(c: &mut Cursor) -> Parsed<()> {
-    let harmless: [&[&str]; 6] = [
-        &["REQUIRE", "NONE"],
+/// REQUIRE, if it is here.
+fn requirement(c: &mut Cursor) -> Parsed<Option<Requirement>> {
+    if !c.eat("REQUIRE") {
+        return Ok(None);
+    }
+    let whole = [Requirement::None, Requirement::Ssl, Requirement::X509];
+    for requirement in whole {
+        if c.eat(&requirement.to_string()) {
+            return Ok(Some(requirement));
+        }
+    }
+    let mut specified = Specified::default();
+    loop {
+        let keyword = *["SUBJECT", "ISSUER", "CIPHER"]
+            .iter()
+            .find(|keyword| c.eat(keyword))
+            .ok_or_else(|| c.error())?;
+        let text = c.string()?;
+        if text.len() > SPECIFIED_MAX {
+            return Err(SqlError::string_too_long(text, keyword, SPECIFIED_MAX));
+        }
+        let place = match keyword {
+            "SUBJECT" => &mut specified.subject,
+            "ISSUER" => &mut specified.issuer,
+            _ => &mut specified.cipher,
+        };
+        if place.replace(text).is_some() {
+            return Err(SqlError::option_used_twice(keyword));
+        }
+        let more = c.eat("AND") || c.is("SUBJECT") || c.is("ISSUER") || c.is("CIPHER");
+        if !more {
+            return Ok(Some(Requirement::Specified(Box::new(specified))));
+        }
+    }
+}
+
+/// Options of an account. Of most only those that ask for nothing are accepted.
+fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
+    let options = AccountOptions {
+        requirement: requirement(c)?,
+    };
+    let harmless: [&[&str]; 5] = [
         &["PASSWORD", "EXPIRE", "NEVER"],
         &["PASSWORD", "EXPIRE", "DEFAULT"],
         &["PASSWORD", "HISTORY", "DEFAULT"],
@@ -135,7 +178,6 @@ fn options(c: &mut Cursor) -> Parsed<()> {
             continue;
         }
         let known = [
-            "REQUIRE",
             "WITH",
             "PASSWORD",
             "ACCOUNT",
@@ -150,7 +192,7 @@ fn options(c: &mut Cursor) -> Parsed<()> {
         }
         return Err(c.error());
     }
-    Ok(())
+    Ok(options)
 }
 
 /// SET PASSWORD [FOR user] = 'password'

@@ -92,6 +92,9 @@ impl Command {
             Command::UnlockInstance => Facts::of("unlock_instance")
                 .not_preparable()
                 .needs("BACKUP_ADMIN"),
+            Command::ReloadTls { .. } => Facts::of("alter_instance")
+                .commits()
+                .needs("CONNECTION_ADMIN"),
             Command::Empty => Facts::of("empty_query"),
             Command::TableAdmin(TableAdmin::Analyze, _) => Facts::of("analyze").commits(),
             Command::TableAdmin(TableAdmin::Check, _) => Facts::of("check").commits(),

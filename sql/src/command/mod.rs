@@ -7,6 +7,7 @@
 mod account;
 mod cursor;
 mod facts;
+mod instance;
 mod lock;
 mod parse;
 pub mod reserved;
@@ -19,6 +20,7 @@ pub use lock::LockTable;
 pub use parse::parse;
 pub use xa::Xa;
 
+use crate::users::Requirement;
 use cohort_engine::txn::Isolation;
 
 /// A table's name with or without its database.
@@ -232,6 +234,13 @@ pub struct UserSpec {
     pub authentication: Option<Authentication>,
 }
 
+/// What CREATE or ALTER USER says about all its users.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountOptions {
+    /// REQUIRE; `None` if nothing is said.
+    pub requirement: Option<Requirement>,
+}
+
 /// What PURGE BINARY LOGS removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purge {
@@ -347,6 +356,11 @@ pub enum Command {
     LockInstance,
     /// UNLOCK INSTANCE.
     UnlockInstance,
+    /// ALTER INSTANCE RELOAD TLS.
+    ReloadTls {
+        /// Without NO ROLLBACK ON ERROR: what is wrong changes nothing.
+        rollback: bool,
+    },
     /// A comment and nothing else.
     Empty,
     /// ANALYZE TABLE and the like.
@@ -366,6 +380,8 @@ pub enum Command {
         if_not_exists: bool,
         /// Who.
         users: Vec<UserSpec>,
+        /// What holds of all of them.
+        options: AccountOptions,
     },
     /// ALTER USER.
     AlterUser {
@@ -373,6 +389,8 @@ pub enum Command {
         if_exists: bool,
         /// Who.
         users: Vec<UserSpec>,
+        /// What holds of all of them.
+        options: AccountOptions,
     },
     /// DROP USER.
     DropUser {

@@ -2,7 +2,7 @@
 
 use super::{
     Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
-    account, lock, show, xa,
+    account, instance, lock, show, xa,
 };
 use crate::{error::SqlError, lexer::Kind};
 use cohort_engine::txn::Isolation;
@@ -121,6 +121,8 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         Command::Deallocate(c.name()?)
     } else if c.eat("LOCK") {
         lock::lock(c)?
+    } else if c.eat_all(&["ALTER", "INSTANCE"]) {
+        instance::alter(c)?
     } else if c.eat("UNLOCK") {
         lock::unlock(c)?
     } else if c.eat("CHECKSUM") {

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::{
-    command::{Authentication, UserName, UserSpec},
+    command::{AccountOptions, Authentication, UserName, UserSpec},
     error::SqlError,
     password,
     users::{self, Account, CACHING_SHA2, NATIVE, Users},
@@ -103,6 +103,7 @@ impl Session {
     pub(super) fn create_users(
         &mut self,
         specs: &[UserSpec],
+        options: &AccountOptions,
         if_not_exists: bool,
     ) -> Result<(), SqlError> {
         let users = self.state.instance.users();
@@ -114,6 +115,7 @@ impl Session {
                 host: spec.name.host.clone(),
                 plugin: CACHING_SHA2.into(),
                 authentication: String::new(),
+                requirement: options.requirement.clone().unwrap_or_default(),
                 all: false,
                 grant_option: false,
             };
@@ -138,8 +140,12 @@ impl Session {
     pub(super) fn alter_users(
         &mut self,
         specs: &[UserSpec],
+        options: &AccountOptions,
         if_exists: bool,
     ) -> Result<(), SqlError> {
+        if options.requirement.is_some() {
+            self.need_privileges("CREATE USER")?;
+        }
         self.check_own(specs.iter().map(|spec| &spec.name))?;
         let users = self.state.instance.users();
         let mut changed = Vec::new();
@@ -149,6 +155,9 @@ impl Session {
                 Some(mut account) => {
                     if let Some(wanted) = &spec.authentication {
                         self.authenticate(&mut account, wanted, "ALTER USER")?;
+                    }
+                    if let Some(requirement) = &options.requirement {
+                        account.requirement.clone_from(requirement);
                     }
                     changed.push(account);
                 }

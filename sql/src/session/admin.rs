@@ -70,6 +70,11 @@ impl Session {
             Command::FlushTables { names, read_lock } => self.flush_tables(names, *read_lock)?,
             Command::LockTables(tables) => self.lock_tables(tables)?,
             Command::UnlockTables => self.unlock_tables()?,
+            Command::ReloadTls { rollback } => {
+                let tls = self.state.instance.tls();
+                tls.ok_or_else(|| SqlError::not_supported("ALTER INSTANCE RELOAD TLS"))?
+                    .reload(*rollback)?;
+            }
             Command::LockInstance => self.lock_instance()?,
             Command::UnlockInstance => self.unlock_instance()?,
             Command::Empty => {}
@@ -84,8 +89,13 @@ impl Session {
             Command::CreateUser {
                 if_not_exists,
                 users,
-            } => self.create_users(users, *if_not_exists)?,
-            Command::AlterUser { if_exists, users } => self.alter_users(users, *if_exists)?,
+                options,
+            } => self.create_users(users, options, *if_not_exists)?,
+            Command::AlterUser {
+                if_exists,
+                users,
+                options,
+            } => self.alter_users(users, options, *if_exists)?,
             Command::DropUser { if_exists, users } => self.drop_users(users, *if_exists)?,
             Command::RenameUser(pairs) => self.rename_users(pairs)?,
             Command::SetPassword { user, password } => {

@@ -29,7 +29,7 @@ use crate::{
     lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
     show::{self, Shown},
-    state::{Attributes, Entry},
+    state::{Attributes, Encryption, Entry},
     status::Counter,
     warnings::{Level, Warnings},
 };
@@ -173,6 +173,7 @@ impl Session {
             rand: None,
             client_found_rows: found_rows,
             in_transaction: false,
+            encryption: None,
             user_locks_held: AtomicU32::new(0),
             entry,
         };
@@ -620,6 +621,11 @@ impl Session {
         }
         let collation = Value::Bytes(collation.name().into());
         variables.set_named("collation_connection", collation);
+    }
+
+    /// The TLS its client speaks through.
+    pub fn set_encryption(&mut self, encryption: Option<Encryption>) {
+        self.state.encryption = encryption;
     }
 
     /// What the client has said of itself in its login.

@@ -127,11 +127,12 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
         format!(" AS '{}'", account.authentication.replace('\'', "''"))
     };
     let statement = format!(
-        "CREATE USER {} IDENTIFIED WITH '{}'{stored} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT \
+        "CREATE USER {} IDENTIFIED WITH '{}'{stored} REQUIRE {} PASSWORD EXPIRE DEFAULT ACCOUNT \
          UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT \
          DEFAULT",
         quoted(&account),
-        account.plugin
+        account.plugin,
+        account.requirement
     );
     let heading = format!("CREATE USER for {}@{}", account.user, account.host);
     Ok(Shown::new(&[(&heading, LONG)], vec![vec![text(statement)]]))

@@ -1,6 +1,6 @@
 //! What all sessions of a server share.
 
-use super::{gate::Gate, pool::Pool, registry::Registry};
+use super::{gate::Gate, pool::Pool, registry::Registry, tls::Tls};
 use crate::{
     advice::{Advice, Subject},
     error::SqlError,
@@ -57,6 +57,7 @@ pub struct Instance {
     hooks: Mutex<Vec<VariableHook>>,
     persisted: OnceLock<Store>,
     pool: OnceLock<Box<dyn Pool>>,
+    tls: OnceLock<Box<dyn Tls>>,
 }
 
 impl Instance {
@@ -82,6 +83,7 @@ impl Instance {
             gate: Gate::default(),
             read_only: AtomicU8::new(ReadOnly::No as u8),
             pool: OnceLock::new(),
+            tls: OnceLock::new(),
         });
         instance.listen();
         instance
@@ -247,6 +249,15 @@ impl Instance {
     /// The server's scheduler, if there is a server.
     pub fn pool(&self) -> Option<&dyn Pool> {
         self.pool.get().map(|pool| &**pool)
+    }
+    /// Says who encrypts; once, at the start of a server.
+    pub fn encrypted_by(&self, tls: Box<dyn Tls>) {
+        // As with the scheduler.
+        let _ = self.tls.set(tls);
+    }
+    /// The server's TLS, if there is a server.
+    pub fn tls(&self) -> Option<&dyn Tls> {
+        self.tls.get().map(|tls| &**tls)
     }
     /// Adds a hook that sees every global variable that is set.
     pub fn on_set_global(&self, hook: VariableHook) {

@@ -7,12 +7,14 @@ mod gate;
 mod instance;
 mod pool;
 mod registry;
+mod tls;
 mod user_variables;
 
 pub(crate) use environment::Changes;
 pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Attributes, Entry};
+pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;
 
 use crate::{
@@ -93,6 +95,8 @@ pub struct State {
     pub client_found_rows: bool,
     /// Whether a transaction that the client began is open, for the status flags.
     pub in_transaction: bool,
+    /// The TLS its client speaks through.
+    pub encryption: Option<Encryption>,
     /// How many of GET_LOCK()'s locks it holds.
     pub user_locks_held: AtomicU32,
     /// The session as others see it: process list and counters.

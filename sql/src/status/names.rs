@@ -26,6 +26,7 @@ counters! {
     PlanCacheMisses "Cohort_plan_cache_misses";
     ComAdminCommands "Com_admin_commands";
     ComAlterDb "Com_alter_db";
+    ComAlterInstance "Com_alter_instance";
     ComAlterTable "Com_alter_table";
     ComAlterUser "Com_alter_user";
     ComAnalyze "Com_analyze";

@@ -97,6 +97,8 @@ pub enum Kind {
     SqlMode,
     /// The name of a time zone.
     TimeZone,
+    /// Versions of TLS with commas between them, or none.
+    TlsVersion,
 }
 
 impl Kind {

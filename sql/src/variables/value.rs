@@ -7,6 +7,8 @@ use crate::{
 };
 use cohort_engine::types::{Collation, Value};
 
+const TLS_VERSIONS: [&str; 2] = ["TLSv1.2", "TLSv1.3"];
+
 /// The value of a text in the table of variables.
 pub(super) fn parse(kind: Kind, text: &str) -> Value {
     match kind {
@@ -56,6 +58,14 @@ pub(super) fn convert(
             };
             let warning = mode.is_half_strict().then(SqlError::modes_belong_together);
             return Ok((Value::Bytes(mode.check()?.to_string().into()), warning));
+        }
+        Kind::TlsVersion => {
+            let list = string(variable, value)?;
+            let known = |version: &str| TLS_VERSIONS.iter().any(|known| *known == version.trim());
+            if !list.is_empty() && !list.split(',').all(known) {
+                return Err(refused());
+            }
+            Value::Bytes(list.into())
         }
         Kind::TimeZone => Value::Bytes(time_zone::parse(&string(variable, value)?)?.0.into()),
     };
@@ -222,6 +232,13 @@ mod tests {
             set("collation_connection", Value::Int(46)),
             Ok("utf8mb4_bin".into())
         );
+        for versions in ["", "TLSv1.3", "TLSv1.2, TLSv1.3"] {
+            let set = set("tls_version", Value::Bytes(versions.into()));
+            assert_eq!(set, Ok(versions.into()));
+        }
+        for versions in ["TLSv1.1", "TLSv1.2,", "ssl"] {
+            assert_eq!(set("tls_version", Value::Bytes(versions.into())), Err(1231));
+        }
         assert_eq!(set("sql_mode", Value::Bytes(b"".into())), Ok(String::new()));
         assert_eq!(set("long_query_time", Value::Int(1)), Ok("1.000000".into()));
     }

@@ -8,6 +8,7 @@ use super::{
     packet::{Cursor, PIECE, ReadError, Reader, Writer, put_string},
     rsa::Key,
     stream::Stream,
+    tls::Tls,
 };
 use cohort_engine::txn::{Owner, Placed, Unattended};
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -16,6 +17,7 @@ use cohort_sql::variables::HighPriority;
 use cohort_sql::{
     Attributes, ColumnMeta, Done, Output, SqlError, password,
     session::{Identity, Prepared},
+    users::Requirement,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use sha1::{Digest, Sha1};
@@ -30,6 +32,8 @@ use std::{
     thread::{self, JoinHandle},
     time::Duration,
 };
+
+mod tls;
 
 const PACKET_MAX: usize = 40 << 20;
 
@@ -181,6 +185,7 @@ impl Backend for Canned {
             host: "%".into(),
             plugin: plugin.into(),
             authentication_string,
+            requirement: Requirement::default(),
         })
     }
     fn open(&self, _: Arrival) -> Result<CannedSession, SqlError> {
@@ -191,6 +196,9 @@ impl Backend for Canned {
     }
     fn connect_timeout(&self) -> Duration {
         Duration::from_secs(20)
+    }
+    fn requires_secure_transport(&self) -> bool {
+        false
     }
     fn is_crowded(&self) -> bool {
         self.crowded
@@ -231,6 +239,11 @@ impl Client {
 
     /// Connects to a server on which, perhaps, too many clients talk for each to keep a thread.
     fn connect_to(crowded: bool) -> Client {
+        Client::connect_with(crowded, Arc::default())
+    }
+
+    /// The same to a server that offers this TLS.
+    fn connect_with(crowded: bool, tls: Arc<Tls>) -> Client {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let has_slot = Arc::new(AtomicBool::new(false));
         let shared = Shared {
@@ -240,26 +253,29 @@ impl Client {
             },
             verified: Verified::default(),
             key: Key::default(),
+            tls,
         };
         let serving = move || {
             let peer = Peer {
                 hosts: vec!["localhost".into()],
                 port: None,
             };
-            let stream = Arc::new(Stream::Unix(theirs));
+            let stream = Arc::new(Stream::from(theirs));
             let mut connection = Connection::new(&Arc::new(shared), &stream, 1, peer, false);
             let mut next = connection.greet();
-            while let Next::Wait(_) = next {
+            while next != Next::Over {
                 // In a crowd the thread takes its slot on to the next connection.
                 assert!(crowded || !has_slot.load(Ordering::SeqCst));
-                poll(&mut [PollFd::new(&*stream, PollFlags::IN)], None).unwrap();
+                if next != Next::Again {
+                    poll(&mut [PollFd::new(&*stream, PollFlags::IN)], None).unwrap();
+                }
                 next = connection.serve();
             }
         };
         ours.set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
         Client {
-            stream: Stream::Unix(ours),
+            stream: Stream::from(ours),
             reader: Reader::new(),
             writer: Writer::new(),
             server: Some(thread::spawn(serving)),
@@ -422,6 +438,29 @@ fn slow_and_hasty_clients() {
         for _ in 0..100 {
             client.reader.sequence = 1;
             assert_eq!(client.receive().unwrap()[0], 0);
+        }
+        client.finish();
+    }
+}
+
+/// What comes behind a login, in one go with it, is obeyed when the client is in.
+#[test]
+fn commands_behind_a_login() {
+    for crowded in [false, true] {
+        let mut client = Client::connect_to(crowded);
+        client.receive().unwrap();
+        let login = response("open", "caching_sha2_password", "test");
+        let mut writer = Writer::new();
+        for (sequence, payload) in [(1, &login[..]), (0, b"\x0e"), (0, b"\x0e")] {
+            writer.sequence = sequence;
+            writer.begin();
+            writer.buffer.extend_from_slice(payload);
+            writer.end();
+        }
+        writer.flush(&mut &client.stream).unwrap();
+        for sequence in [2, 1, 1] {
+            client.reader.sequence = sequence;
+            assert_eq!(client.receive().unwrap()[0], 0, "OK");
         }
         client.finish();
     }
