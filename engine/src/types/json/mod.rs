@@ -104,5 +104,18 @@ impl Json {
     }
 }
 
+impl Node<'_> {
+    /// It alone, as a document.
+    #[must_use]
+    pub fn to_document(&self) -> Json {
+        let (ty, bytes) = match self {
+            Node::Scalar(scalar) => return Json::scalar(scalar),
+            Node::Array(array) => array.parts(),
+            Node::Object(object) => object.parts(),
+        };
+        Json(Arc::new([&[ty], bytes].concat()))
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Reading a document in place.
 
-use super::{Json, Scalar, key::bytes_order, kind, scalar::is_inlined};
-use std::{cmp::Ordering, sync::Arc};
+use super::{Scalar, key::bytes_order, kind, scalar::is_inlined};
+use std::cmp::Ordering;
 
 /// A value in a document.
 #[derive(Clone, Debug)]
@@ -133,17 +133,6 @@ impl<'a> Node<'a> {
             _ => Node::Scalar(Scalar::read(ty, bytes)?.0),
         })
     }
-    /// It alone, as a document.
-    #[must_use]
-    pub fn to_document(&self) -> Json {
-        let (ty, container) = match self {
-            Node::Scalar(scalar) => return Json::scalar(scalar),
-            Node::Array(array) => (array.kind(), array.0),
-            Node::Object(object) => (object.kind(), object.0),
-        };
-        // Offsets count from where a container begins, so that it is the same elsewhere.
-        Json(Arc::new([&[ty], container.bytes].concat()))
-    }
     /// How deeply it is nested: 1 for a scalar and for what is empty.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -166,11 +155,14 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Array<'a> {
-    fn kind(&self) -> u8 {
-        match self.0.large {
+    /// The byte of its type, and its bytes. Offsets count from where it begins, so that it is the
+    /// same elsewhere.
+    pub(super) fn parts(&self) -> (u8, &'a [u8]) {
+        let ty = match self.0.large {
             true => kind::LARGE_ARRAY,
             false => kind::SMALL_ARRAY,
-        }
+        };
+        (ty, self.0.bytes)
     }
     /// How many elements it has.
     #[must_use]
@@ -195,11 +187,14 @@ impl<'a> Array<'a> {
 }
 
 impl<'a> Object<'a> {
-    fn kind(&self) -> u8 {
-        match self.0.large {
+    /// The byte of its type, and its bytes. Offsets count from where it begins, so that it is the
+    /// same elsewhere.
+    pub(super) fn parts(&self) -> (u8, &'a [u8]) {
+        let ty = match self.0.large {
             true => kind::LARGE_OBJECT,
             false => kind::SMALL_OBJECT,
-        }
+        };
+        (ty, self.0.bytes)
     }
     /// How many members it has.
     #[must_use]
