@@ -70,6 +70,10 @@ pub mod command {
     pub const PING: u8 = 0x0e;
     /// A new login on the same connection.
     pub const CHANGE_USER: u8 = 0x11;
+    /// The log's events from a position on.
+    pub const BINLOG_DUMP: u8 = 0x12;
+    /// A replica tells who it is.
+    pub const REGISTER_SLAVE: u8 = 0x15;
     /// Prepares a statement.
     pub const STMT_PREPARE: u8 = 0x16;
     /// Executes a prepared statement.
@@ -82,6 +86,8 @@ pub mod command {
     pub const STMT_RESET: u8 = 0x1a;
     /// Multi-statements on or off.
     pub const SET_OPTION: u8 = 0x1b;
+    /// The log's events but for those of some transactions.
+    pub const BINLOG_DUMP_GTID: u8 = 0x1e;
     /// Makes the session new.
     pub const RESET_CONNECTION: u8 = 0x1f;
 }

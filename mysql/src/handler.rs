@@ -7,7 +7,7 @@ use cohort_engine::{
 use cohort_scheduler::{Class, Standing};
 use cohort_sql::{
     Attributes, Encryption, Output, SqlError,
-    session::{Identity, Prepared},
+    session::{Dump, DumpStart, Identity, Prepared},
     users::Requirement,
 };
 use std::{sync::Arc, time::Duration};
@@ -66,6 +66,13 @@ pub trait Handler {
         parameters: &[Value],
         out: &mut dyn Output,
     ) -> Result<(), SqlError>;
+    /// COM_REGISTER_SLAVE: the client is this server's replica.
+    fn register_replica(&mut self, server_id: u32, host: String, port: u16)
+    -> Result<(), SqlError>;
+    /// COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
+    fn begin_dump(&mut self, start: DumpStart, server_id: u32) -> Result<Dump, SqlError>;
+    /// What is to be sent of it has been.
+    fn end_dump(&mut self);
     /// COM_STMT_CLOSE.
     fn close(&mut self, id: u32);
     /// COM_INIT_DB.

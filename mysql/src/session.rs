@@ -8,7 +8,7 @@ use cohort_engine::{
 use cohort_scheduler::Standing;
 use cohort_sql::{
     Attributes, Output, Session, SqlError,
-    session::{Identity, Prepared},
+    session::{Dump, DumpStart, Identity, Prepared},
     status::Counter,
 };
 use std::{sync::Arc, time::Duration};
@@ -44,6 +44,20 @@ impl Handler for Session {
         };
         let decoded: Vec<Value> = parameters.iter().map(decode).collect();
         Session::execute(self, id, &decoded, out)
+    }
+    fn register_replica(
+        &mut self,
+        server_id: u32,
+        host: String,
+        port: u16,
+    ) -> Result<(), SqlError> {
+        Session::register_replica(self, server_id, host, port)
+    }
+    fn begin_dump(&mut self, start: DumpStart, server_id: u32) -> Result<Dump, SqlError> {
+        Session::begin_dump(self, start, server_id)
+    }
+    fn end_dump(&mut self) {
+        Session::end_dump(self);
     }
     fn close(&mut self, id: u32) {
         Session::close(self, id);

@@ -164,6 +164,7 @@ errors! {
     1231 b"42000" wrong_value_for_variable(name, value) "Variable '{name}' can't be set to the value of '{value}'";
     1232 b"42000" wrong_type_for_variable(name) "Incorrect argument type to variable '{name}'";
     1234 b"42000" wrong_placement(what) "Incorrect usage/placement of '{what}'";
+    1236 b"HY000" log_cannot_be_read(why) "{why}";
     1235 b"42000" not_supported(what) "This version of MySQL doesn't yet support '{what}'";
     1238 b"HY000" variable_is(name, kind) "Variable '{name}' is a {kind} variable";
     1239 b"42000" wrong_foreign_key(name) "Incorrect foreign key definition for '{name}': Key reference and table reference don't match";

@@ -71,6 +71,8 @@ struct List {
     /// A file that is prepared and named in the index, but not begun.
     prepared: Option<u64>,
     floor: Position,
+    /// The files that are followed, each as often as by somebody.
+    followed: Vec<u64>,
 }
 
 impl List {
@@ -100,6 +102,7 @@ impl Files {
             begun,
             prepared: None,
             floor,
+            followed: Vec::new(),
         }))
     }
 
@@ -127,6 +130,31 @@ impl Files {
         Ok(())
     }
 
+    /// Somebody follows a file; false if it is not there.
+    pub(super) fn follow(&self, number: u64) -> bool {
+        let mut list = self.0.lock();
+        let is_there = list.begun.iter().any(|file| file.number == number);
+        if is_there {
+            list.followed.push(number);
+        }
+        is_there
+    }
+
+    /// Somebody has ceased to.
+    pub(super) fn cease(&self, number: u64) {
+        let followed = &mut self.0.lock().followed;
+        let at = followed.iter().position(|followed| *followed == number);
+        debug_assert!(at.is_some(), "who ceases has followed");
+        at.map(|at| followed.swap_remove(at));
+    }
+
+    /// The length of a file that was begun.
+    pub(super) fn size(&self, number: u64) -> Option<u64> {
+        let list = self.0.lock();
+        let file = list.begun.iter().find(|file| file.number == number)?;
+        Some(file.size)
+    }
+
     /// A prepared file is begun.
     pub(super) fn begin(&self, file: FileInfo) {
         let mut list = self.0.lock();
@@ -134,8 +162,9 @@ impl Files {
         list.begun.push(file);
     }
 
-    /// Removes the files before the first one that `keep` wants, as far as recovery can do
-    /// without them; returns how many. `keep` is told a file and when the next one was begun.
+    /// Removes the files before the first one that `keep` wants or somebody follows, as far as
+    /// recovery can do without them; returns how many. `keep` is told a file and when the next one
+    /// was begun.
     pub(super) fn purge(
         &self,
         directory: &Directory,
@@ -143,7 +172,8 @@ impl Files {
     ) -> io::Result<usize> {
         let mut list = self.0.lock();
         let pairs = list.begun.iter().zip(list.begun.iter().skip(1));
-        let floor = list.floor.file;
+        let first_followed = list.followed.iter().min().copied();
+        let floor = list.floor.file.min(first_followed.unwrap_or(u64::MAX));
         let count = pairs
             .take_while(|(file, next)| file.number < floor && !keep(file, next.created))
             .count();

@@ -10,14 +10,14 @@ use crate::{
     Seq,
     env::{File, Mode},
 };
-use std::io;
+use std::{borrow::Borrow, io};
 
 /// How much is read at once.
 const CHUNK: usize = 4 << 20;
 
 /// A place in a file, and some of the bytes from there on.
-pub(super) struct Reader<'a> {
-    file: &'a File,
+pub(super) struct Reader<F> {
+    file: F,
     /// What lies from here on is not read.
     end: u64,
     buffer: Vec<u8>,
@@ -25,16 +25,43 @@ pub(super) struct Reader<'a> {
     buffer_at: u64,
     /// Where in the buffer the reader is.
     at: usize,
+    chunk: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(file: &'a File, position: u64, end: u64) -> Reader<'a> {
+impl<F: Borrow<File>> Reader<F> {
+    pub(super) fn new(file: F, position: u64, end: u64) -> Reader<F> {
         Reader {
             file,
             end,
+            chunk: CHUNK,
             buffer: Vec::new(),
             buffer_at: position,
             at: 0,
+        }
+    }
+
+    /// One that reads so much at once.
+    pub(super) fn with_chunk(self, chunk: usize) -> Reader<F> {
+        Reader { chunk, ..self }
+    }
+
+    /// What it does not read is from here on now.
+    pub(super) fn set_end(&mut self, end: u64) {
+        self.end = end;
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Goes to another place.
+    pub(super) fn seek(&mut self, position: u64) {
+        let here = self.buffer_at..=self.buffer_at + self.buffer.len() as u64;
+        if here.contains(&position) {
+            self.at = (position - self.buffer_at) as usize;
+        } else {
+            self.buffer.clear();
+            (self.buffer_at, self.at) = (position, 0);
         }
     }
 
@@ -50,11 +77,14 @@ impl<'a> Reader<'a> {
             self.buffer_at += self.at as u64;
             self.at = 0;
             let left = self.end.saturating_sub(self.buffer_at + have as u64);
-            let more = (wanted - have).max(CHUNK);
+            let more = (wanted - have).max(self.chunk);
             let more = more.min(usize::try_from(left).unwrap_or(usize::MAX));
             self.buffer.resize(have + more, 0);
             let fresh = self.buffer.get_mut(have..).unwrap_or_default();
-            let got = self.file.read_at(fresh, self.buffer_at + have as u64)?;
+            let got = self
+                .file
+                .borrow()
+                .read_at(fresh, self.buffer_at + have as u64)?;
             self.buffer.truncate(have + got);
         }
         Ok(self.buffer.get(self.at..).unwrap_or_default())
@@ -63,6 +93,13 @@ impl<'a> Reader<'a> {
     /// Goes on; the bytes must have been looked at.
     pub(super) fn skip(&mut self, count: usize) {
         self.at = (self.at + count).min(self.buffer.len());
+    }
+
+    /// Bytes that were looked at, and goes on behind them.
+    pub(super) fn take(&mut self, count: usize) -> &[u8] {
+        let from = self.at;
+        self.skip(count);
+        self.buffer.get(from..self.at).unwrap_or_default()
     }
 
     /// The event here.
@@ -90,7 +127,7 @@ pub(super) enum Stop {
     Gap(u64, Seq),
 }
 
-impl Reader<'_> {
+impl<F: Borrow<File>> Reader<F> {
     /// The whole transaction here, of `Gtid::length` bytes, without going on.
     pub(super) fn next(&mut self) -> io::Result<Result<Gtid, Stop>> {
         let start = self.position();

@@ -48,6 +48,23 @@ pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, cloc
     });
 }
 
+/// Completes an event that is made for a follower and is in no file: its end is at `end`.
+pub(super) fn made(event: &mut [u8], end: u64, server_id: u32) {
+    put(event, offset::SERVER_ID, &server_id.to_le_bytes());
+    // As in the files: the lower 32 bits of it.
+    put(event, offset::END, &(end as u32).to_le_bytes());
+    sum(event);
+}
+
+/// Puts the checksum of an event behind it.
+fn sum(event: &mut [u8]) {
+    let Some(at) = event.len().checked_sub(CHECKSUM) else {
+        return;
+    };
+    let sum = checksum(event.get(..at).unwrap_or_default());
+    put(event, at, &sum.to_le_bytes());
+}
+
 fn walk(
     mut bytes: &mut [u8],
     mut position: u64,

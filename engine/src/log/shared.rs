@@ -85,8 +85,11 @@ pub(super) struct Shared {
     pub(super) visible: Apart<AtomicU64>,
     pub(super) durable: AtomicU64,
     pub(super) reached: Mutex<Reached>,
-    /// The file changed, something was synced, or the log failed.
+    /// The file changed, something was synced, the log failed or, if somebody follows it, a group
+    /// was written.
     pub(super) progress: Condvar,
+    /// How many wait for the next group.
+    pub(super) waiting: AtomicU32,
     pub(super) files: Files,
     pub(super) keeper: Keeper,
     pub(super) counters: Counters,
@@ -135,6 +138,7 @@ impl Shared {
                 end: start,
             }),
             progress: Condvar::new(),
+            waiting: AtomicU32::new(0),
             files,
             keeper: Keeper::new(directory, start.file, options.server_id, ahead, expire),
             inline: options.inline,
@@ -176,6 +180,9 @@ impl Shared {
         };
         if durable {
             reached.durable = start;
+        }
+        if self.waiting.load(Relaxed) > 0 {
+            self.progress.notify_all();
         }
     }
 

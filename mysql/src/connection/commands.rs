@@ -182,12 +182,14 @@ impl<B: Backend> Connection<B> {
                 self.ok(&commands.session);
             }
             command::CHANGE_USER => return self.change_user(commands),
+            command::REGISTER_SLAVE => self.register_replica(commands),
+            command::BINLOG_DUMP | command::BINLOG_DUMP_GTID => return self.dump(commands),
             _ => self.error(&SqlError::unknown_command()),
         }
         Ok(())
     }
 
-    fn error(&mut self, error: &SqlError) {
+    pub(super) fn error(&mut self, error: &SqlError) {
         reply::put_error(&mut self.wire.writer, error);
     }
 
@@ -380,7 +382,7 @@ impl<S: Handler> Commands<S> {
     }
 
     /// Tells the socket of net_write_timeout, if it has changed.
-    fn limit_writes(&mut self, stream: &Stream) -> Outcome {
+    pub(super) fn limit_writes(&mut self, stream: &Stream) -> Outcome {
         let wanted = self.session.write_timeout();
         if wanted != self.write_timeout {
             stream.set_write_timeout(Some(wanted))?;

@@ -434,5 +434,6 @@ fn dialect(login: &handshake::Login<'_>) -> Dialect {
 }
 
 mod commands;
+mod dump;
 pub(super) mod late;
 mod login;

@@ -114,6 +114,9 @@ fn attributes(session: &State, of_all: bool) -> Rows {
     rows
 }
 
+/// The state of a session that sends the log to a replica.
+const FOLLOWING: &str = "Source has sent all binlog to replica; waiting for more updates";
+
 /// The process list; statements are cut to so many characters. Without privileges one sees
 /// one's own sessions.
 pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
@@ -126,7 +129,10 @@ pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
             continue;
         }
         let seconds = now.saturating_sub(activity.since_micros) / 1_000_000;
-        let state = waits.state(session, &entry, activity.statement.is_some());
+        let state = match activity.command {
+            "Binlog Dump" | "Binlog Dump GTID" => FOLLOWING.to_owned(),
+            _ => waits.state(session, &entry, activity.statement.is_some()),
+        };
         let statement = activity.statement.as_deref().map(|statement| match cut {
             Some(characters) => statement.chars().take(characters).collect(),
             None => statement.to_string(),

@@ -8,6 +8,7 @@ mod account;
 mod admin;
 mod checksum;
 mod created;
+mod dump;
 mod locked;
 mod masked;
 mod prepared;
@@ -21,6 +22,7 @@ mod withheld;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};
+pub use dump::{Dump, DumpStart};
 pub use prepared::Prepared;
 
 use crate::{
@@ -670,6 +672,7 @@ impl Drop for Session {
         self.drop_temporary();
         self.close_all();
         self.state.user_locks().release_all();
+        self.state.instance.replicas.leave(self.state.id);
         self.state.instance.sessions.close(&self.state.entry);
     }
 }

@@ -4,7 +4,7 @@ use super::{LONG, NUMBER, Shown, TEXT};
 use crate::{
     catalog::{number, text},
     error::SqlError,
-    state::State,
+    state::{Replica, State},
 };
 use cohort_engine::{
     log::{EventInfo, FileInfo, file_name},
@@ -102,4 +102,29 @@ pub(super) fn events(
         ("Info", LONG),
     ];
     Ok(Shown::new(&columns, rows))
+}
+
+pub(super) fn replicas(session: &State) -> Result<Shown, SqlError> {
+    if !session.privileged {
+        return Err(SqlError::privilege_needed("REPLICATION SLAVE"));
+    }
+    let source = session.instance.globals.values().number("server_id");
+    let row = |replica: Replica| {
+        vec![
+            number(replica.server_id.into()),
+            text(replica.host),
+            number(replica.port.into()),
+            number(source),
+            text(replica.uuid),
+        ]
+    };
+    let rows = session.instance.replicas.list().into_iter().map(row);
+    let columns = [
+        ("Server_Id", NUMBER),
+        ("Host", TEXT),
+        ("Port", NUMBER),
+        ("Source_Id", NUMBER),
+        ("Replica_UUID", TEXT),
+    ];
+    Ok(Shown::new(&columns, rows.collect()))
 }

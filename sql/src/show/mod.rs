@@ -171,13 +171,7 @@ fn unfiltered(session: &mut State, what: &Show, condition: &Filter) -> Result<Sh
             offset,
             limit,
         } => logs::events(session, file.as_deref(), *position, *offset, *limit),
-        Show::Replicas => Ok(empty(&[
-            "Server_Id",
-            "Host",
-            "Port",
-            "Source_Id",
-            "Replica_UUID",
-        ])),
+        Show::Replicas => logs::replicas(session),
         Show::ReplicaStatus => Ok(empty(&["Replica_IO_State", "Source_Host", "Source_User"])),
     }
 }

@@ -1,6 +1,6 @@
 //! What all sessions of a server share.
 
-use super::{gate::Gate, pool::Pool, registry::Registry, tls::Tls};
+use super::{gate::Gate, pool::Pool, registry::Registry, replicas::Replicas, tls::Tls};
 use crate::{
     advice::{Advice, Subject},
     error::SqlError,
@@ -56,6 +56,8 @@ pub struct Instance {
     prepared: AtomicU64,
     hooks: Mutex<Vec<VariableHook>>,
     persisted: OnceLock<Store>,
+    /// Who follows the log.
+    pub replicas: Replicas,
     pool: OnceLock<Box<dyn Pool>>,
     tls: OnceLock<Box<dyn Tls>>,
 }
@@ -79,6 +81,7 @@ impl Instance {
             prepared: AtomicU64::new(0),
             hooks: Mutex::new(Vec::new()),
             persisted: OnceLock::new(),
+            replicas: Replicas::default(),
             user_locks: UserLocks::default(),
             gate: Gate::default(),
             read_only: AtomicU8::new(ReadOnly::No as u8),

@@ -7,6 +7,7 @@ mod gate;
 mod instance;
 mod pool;
 mod registry;
+mod replicas;
 mod tls;
 mod user_variables;
 
@@ -14,6 +15,7 @@ pub(crate) use environment::Changes;
 pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Attributes, Entry};
+pub use replicas::Replica;
 pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;
 
@@ -154,7 +156,8 @@ impl State {
     /// The value of a system variable as `@@variable`, `@@session.` or `@@global.variable` has it.
     #[must_use]
     pub fn variable(&self, variable: &Variable, scope: SetScope) -> Value {
-        if scope == SetScope::Global && variable.name != "gtid_executed" {
+        let of_log = matches!(variable.name, "gtid_executed" | "gtid_purged");
+        if scope == SetScope::Global && !of_log {
             return self.instance.global(variable);
         }
         let number = |n: u64| Value::UInt(n);
@@ -164,6 +167,11 @@ impl State {
             "warning_count" => number(self.warnings_before.0),
             "error_count" => number(self.warnings_before.1),
             "gtid_executed" => Value::Bytes(self.executed_gtids().into()),
+            "gtid_purged" => {
+                let files = self.instance.engine.log().files();
+                let last = files.first().map_or(0, |file| file.after);
+                Value::Bytes(self.gtids_to(last).into())
+            }
             "pseudo_thread_id" => number(self.id),
             "timestamp" => {
                 let micros = self.timestamp.unwrap_or(self.now_micros);
@@ -195,11 +203,15 @@ impl State {
     /// The GTIDs of all commits, as gtid_executed has them.
     #[must_use]
     pub fn executed_gtids(&self) -> String {
-        let engine = &self.instance.engine;
-        match engine.log().durable() {
+        self.gtids_to(self.instance.engine.log().durable())
+    }
+    /// The GTIDs of the first so many commits.
+    fn gtids_to(&self, last: u64) -> String {
+        let source = self.instance.engine.server_uuid();
+        match last {
             0 => String::new(),
-            1 => format!("{}:1", engine.server_uuid()),
-            last => format!("{}:1-{last}", engine.server_uuid()),
+            1 => format!("{source}:1"),
+            last => format!("{source}:1-{last}"),
         }
     }
     /// The value of a user variable; NULL if it was never set.

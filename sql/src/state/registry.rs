@@ -219,6 +219,12 @@ impl Registry {
     pub fn on_disconnect(&self, disconnect: Disconnect) {
         *self.disconnect.lock() = Some(disconnect);
     }
+    /// Ends a connection, if it is still there.
+    pub fn kill_connection(&self, id: u64) {
+        if let Some(entry) = self.find(id) {
+            self.kill(&entry, true);
+        }
+    }
     /// KILL: stops what the session executes and, if `connection`, ends it.
     pub fn kill(&self, entry: &Entry, connection: bool) {
         entry.stop(connection);

@@ -91,7 +91,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("gtid_mode", Global, Pinned, Enum(&["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]), "ON"),
     ("gtid_next", Session, Pinned, Text, "AUTOMATIC"),
     ("gtid_owned", Both, Fixed, Text, ""),
-    ("gtid_purged", Global, Pinned, Text, ""),
+    ("gtid_purged", Global, Computed, Text, ""),
     ("have_compress", Global, Fixed, Text, "NO"),
     ("have_dynamic_loading", Global, Fixed, Text, "NO"),
     ("have_geometry", Global, Fixed, Text, "NO"),

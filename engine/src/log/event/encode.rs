@@ -123,10 +123,42 @@ fn query(
 
 /// A ROTATE event: the log goes on in the file `next`.
 pub(in crate::log) fn rotate(next: &str) -> Vec<u8> {
+    rotate_to(next, super::MAGIC.len() as u64, 0)
+}
+
+/// The same that is in no file: it tells a follower which file the next events are of, and where
+/// they begin.
+pub(in crate::log) fn artificial_rotate(file: &str, position: u64) -> Vec<u8> {
+    rotate_to(file, position, super::ARTIFICIAL)
+}
+
+fn rotate_to(file: &str, position: u64, flags: u16) -> Vec<u8> {
     let mut out = Vec::new();
-    begin(&mut out, kind::ROTATE, 0);
-    out.extend_from_slice(&(super::MAGIC.len() as u64).to_le_bytes());
-    out.extend_from_slice(next.as_bytes());
+    begin(&mut out, kind::ROTATE, flags);
+    out.extend_from_slice(&position.to_le_bytes());
+    out.extend_from_slice(file.as_bytes());
+    finish(&mut out, 0);
+    out
+}
+
+/// A HEARTBEAT event: nothing has happened; how far the follower has come in the file. The second
+/// version has room for positions behind 4 GiB.
+pub(in crate::log) fn heartbeat(file: &str, position: u64, second_version: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    if second_version {
+        begin(&mut out, kind::HEARTBEAT_V2, 0);
+        let mut at = Vec::new();
+        lenenc(&mut at, position);
+        for (field, value) in [(1, file.as_bytes()), (2, &at)] {
+            out.push(field);
+            lenenc(&mut out, value.len() as u64);
+            out.extend_from_slice(value);
+        }
+        out.push(0);
+    } else {
+        begin(&mut out, kind::HEARTBEAT, 0);
+        out.extend_from_slice(file.as_bytes());
+    }
     finish(&mut out, 0);
     out
 }

@@ -28,7 +28,8 @@ pub(super) use cursor::Cursor;
 pub(super) use decode::{Event, Flaw, Gtid, checksum, previous_gtids, query, rows};
 pub(super) use describe::{describe, uuid};
 pub(super) use encode::{
-    begin, creating_event, ddl_event, finish, lenenc, query_event, rotate, stop,
+    artificial_rotate, begin, creating_event, ddl_event, finish, heartbeat, lenenc, query_event,
+    rotate, stop,
 };
 pub(super) use header::{FileHeader, FileHeaderFlaw, UNWRITTEN};
 pub(super) use table_map::table_map;
@@ -51,6 +52,7 @@ pub(super) mod kind {
     pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
     pub(crate) const XID: u8 = 16;
     pub(crate) const TABLE_MAP: u8 = 19;
+    pub(crate) const HEARTBEAT: u8 = 27;
     pub(crate) const IGNORABLE: u8 = 28;
     pub(crate) const WRITE_ROWS: u8 = 30;
     pub(crate) const UPDATE_ROWS: u8 = 31;
@@ -58,11 +60,14 @@ pub(super) mod kind {
     pub(crate) const GTID: u8 = 33;
     pub(crate) const PREVIOUS_GTIDS: u8 = 35;
     pub(crate) const XA_PREPARE: u8 = 38;
+    pub(crate) const HEARTBEAT_V2: u8 = 41;
 }
 
 /// Event flag of a format description: the file is in use or was not closed. It does not count
 /// for the checksum, so that it can be cleared in place.
 pub(super) const IN_USE: u16 = 0x1;
+/// Event flag: it is in no file, and was made for whoever follows the log.
+pub(super) const ARTIFICIAL: u16 = 0x20;
 /// Event flag: a USE before this statement would be wrong or needless.
 pub(super) const SUPPRESS_USE: u16 = 0x8;
 /// Event flag: readers that do not know the type skip the event.
@@ -74,6 +79,9 @@ pub(super) const STATEMENT_END: u16 = 0x1;
 pub(super) const NO_FOREIGN_KEY_CHECKS: u16 = 0x2;
 /// The same of a statement, in its event's `flags2`: OPTION_NO_FOREIGN_KEY_CHECKS.
 pub(super) const FLAGS2_NO_FOREIGN_KEY_CHECKS: u32 = 1 << 26;
+
+/// Where in a format description it stands when the server was started.
+pub(super) const CREATED: usize = HEADER + 2 + 50;
 
 /// Where the position-dependent fields are.
 pub(super) mod offset {

@@ -1,0 +1,378 @@
+//! Following the log: what is written is read again, event after event and file after file, by
+//! replicas and whoever else wants to know of changes, and then waited for.
+//!
+//! A follower sees what [`Log::end`] counts: with sync_binlog=1 what is durable, and nothing else.
+//! It reads files of its own, and is counted while it waits, so that a log that nobody follows
+//! wakes nobody.
+
+use super::{
+    FileInfo, Log, Position,
+    event::{self, Gtid, MAGIC, kind, offset},
+    file_name,
+    files::file_number,
+    read::Reader,
+    seal,
+    shared::Shared,
+};
+use crate::{
+    Seq,
+    env::{File, Mode},
+};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::SeqCst},
+    time::{Duration, Instant},
+};
+
+/// How much of a file is read at once: many may follow at the same time.
+const CHUNK: usize = 64 << 10;
+/// A file that the log has left gets its last event a moment later: so long it is waited for.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// Why a follower cannot begin, or go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FollowError {
+    /// There is no file of this name.
+    NoFile,
+    /// No event of a file begins before byte 4.
+    BeforeEvents,
+    /// The position is behind the end of the file.
+    BehindEnd,
+    /// No event begins at this position of this file, or it is damaged.
+    NoEvent(Position),
+    /// The follower has commits that this log does not have: up to this one.
+    Ahead(Seq),
+    /// Files with commits that the follower does not have are gone: up to this one.
+    Purged(Seq),
+    /// Reading a file has failed; where, and why.
+    Failed(String),
+}
+
+/// Sorted ranges of commits, the ends included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commits(Vec<(Seq, Seq)>);
+
+impl Commits {
+    /// Those of these ranges.
+    #[must_use]
+    pub fn new(mut ranges: Vec<(Seq, Seq)>) -> Commits {
+        ranges.retain(|(first, last)| first <= last);
+        ranges.sort_unstable();
+        let mut joined: Vec<(Seq, Seq)> = Vec::with_capacity(ranges.len());
+        for (first, last) in ranges {
+            match joined.last_mut() {
+                Some((_, end)) if first <= end.saturating_add(1) => *end = last.max(*end),
+                _ => joined.push((first, last)),
+            }
+        }
+        Commits(joined)
+    }
+    /// Whether one is among them.
+    #[must_use]
+    pub fn contains(&self, seq: Seq) -> bool {
+        let behind = self.0.partition_point(|(first, _)| *first <= seq);
+        let range = behind.checked_sub(1).and_then(|at| self.0.get(at));
+        range.is_some_and(|(_, last)| seq <= *last)
+    }
+    /// The first one that is not among them.
+    #[must_use]
+    pub fn first_missing(&self) -> Seq {
+        match self.0.first() {
+            Some((..=1, last)) => last.saturating_add(1),
+            _ => 1,
+        }
+    }
+    /// The last one; 0 if there is none.
+    #[must_use]
+    pub fn last(&self) -> Seq {
+        self.0.last().map_or(0, |(_, last)| *last)
+    }
+}
+
+/// Where a follower begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At a byte of the file of this name; an empty name is the first file's.
+    At(String, u64),
+    /// In the first file that has others than these, without these.
+    Without(Commits),
+}
+
+/// What a follower comes to.
+#[derive(Debug)]
+pub enum Step<'f> {
+    /// An event that is in no file or, in the file, otherwise: it says which file the next events
+    /// are of, and where they begin; or it is the file's format description.
+    Made(Vec<u8>),
+    /// An event, as it stands in the file, with its checksum.
+    Event(&'f [u8]),
+    /// A transaction that it was not to see was passed over.
+    Passed,
+    /// There is nothing more for now.
+    End,
+}
+
+/// A place in the log that moves on.
+pub struct Follower {
+    shared: Arc<Shared>,
+    number: u64,
+    reader: Reader<File>,
+    without: Commits,
+    state: State,
+    /// Since when the file is over but for its last event.
+    over_since: Option<Instant>,
+}
+
+/// What is read next.
+#[derive(Clone, Copy)]
+enum State {
+    /// Which file it is, and that reading begins at this position, is to be told.
+    Entering(u64),
+    /// Its format description, and then what is at this position.
+    Describing(u64),
+    /// The next event.
+    Reading,
+    /// The next file: this one has had its last event.
+    Leaving,
+}
+
+/// Where the first event of a file begins.
+const FIRST: u64 = MAGIC.len() as u64;
+
+impl Log {
+    /// Follows the log from a place on. Files that are followed are not purged.
+    ///
+    /// # Errors
+    /// There is no such place.
+    pub fn follow(&self, start: Start) -> Result<Follower, FollowError> {
+        let files = self.files();
+        let (file, position, without) = match start {
+            Start::At(name, position) => {
+                let number = file_number(&name);
+                let file = match name.is_empty() {
+                    true => files.first(),
+                    false => files.iter().find(|file| Some(file.number) == number),
+                };
+                let file = file.ok_or(FollowError::NoFile)?;
+                if position < FIRST {
+                    return Err(FollowError::BeforeEvents);
+                }
+                if position > file.size {
+                    return Err(FollowError::BehindEnd);
+                }
+                (file, position, Commits::default())
+            }
+            Start::Without(commits) => (self.file_without(&files, &commits)?, FIRST, commits),
+        };
+        let shared = Arc::clone(&self.shared);
+        Ok(Follower {
+            reader: open(&shared, file.number)?,
+            number: file.number,
+            shared,
+            without,
+            state: State::Entering(position),
+            over_since: None,
+        })
+    }
+
+    /// The last file before which there are none but these commits.
+    fn file_without<'f>(
+        &self,
+        files: &'f [FileInfo],
+        commits: &Commits,
+    ) -> Result<&'f FileInfo, FollowError> {
+        let last = self.exclusive(|last| last);
+        if commits.last() > last {
+            return Err(FollowError::Ahead(last));
+        }
+        let missing = commits.first_missing();
+        let file = files.iter().rev().find(|file| file.after < missing);
+        file.ok_or_else(|| FollowError::Purged(files.first().map_or(last, |first| first.after)))
+    }
+}
+
+/// Opens a file, which is followed from now on.
+fn open(shared: &Shared, number: u64) -> Result<Reader<File>, FollowError> {
+    if !shared.files.follow(number) {
+        return Err(FollowError::NoFile);
+    }
+    let file = shared.keeper.directory().open(number, Mode::Existing);
+    let reader = file.map(|file| Reader::new(file, FIRST, FIRST).with_chunk(CHUNK));
+    reader.map_err(|error| {
+        shared.files.cease(number);
+        failed(number, &error)
+    })
+}
+
+fn failed(number: u64, error: &io::Error) -> FollowError {
+    FollowError::Failed(format!("cannot read {}: {error}", file_name(number)))
+}
+
+impl Follower {
+    /// Where it is.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position {
+            file: self.number,
+            offset: self.reader.position(),
+        }
+    }
+
+    /// Goes one step on.
+    ///
+    /// # Errors
+    /// The log cannot be read there.
+    pub fn step(&mut self) -> Result<Step<'_>, FollowError> {
+        let server_id = self.shared.server_id;
+        match self.state {
+            State::Entering(position) => {
+                let mut told = event::artificial_rotate(&file_name(self.number), position);
+                seal::made(&mut told, 0, server_id);
+                self.state = State::Describing(position);
+                return Ok(Step::Made(told));
+            }
+            State::Describing(position) => {
+                let described = self.description(position)?;
+                self.reader.seek(match position {
+                    FIRST => FIRST + described.len() as u64,
+                    position => position,
+                });
+                self.state = State::Reading;
+                return Ok(Step::Made(described));
+            }
+            State::Leaving => {
+                self.enter_next()?;
+                return self.step();
+            }
+            State::Reading => {}
+        }
+        if !self.has_more()? {
+            return Ok(match self.state {
+                State::Leaving => self.step()?,
+                _ => Step::End,
+            });
+        }
+        let position = self.position();
+        let number = self.number;
+        let event = self
+            .reader
+            .event()
+            .map_err(|error| failed(number, &error))?;
+        let event = event.map_err(|_| FollowError::NoEvent(position))?;
+        let (kind, size) = (event.kind, event.size);
+        if kind == kind::GTID
+            && let Some(gtid) = Gtid::decode(event.body)
+            && self.without.contains(gtid.number)
+        {
+            self.reader.seek(position.offset + gtid.length);
+            return Ok(Step::Passed);
+        }
+        if matches!(kind, kind::ROTATE | kind::STOP) {
+            self.state = State::Leaving;
+        }
+        Ok(Step::Event(self.reader.take(size)))
+    }
+
+    /// The format description of the file, for who reads on at a position: the file is not told to
+    /// be in use, and in the middle of one nobody has just started.
+    fn description(&mut self, position: u64) -> Result<Vec<u8>, FollowError> {
+        self.has_more()?;
+        let here = self.position();
+        let number = self.number;
+        let event = self
+            .reader
+            .event()
+            .map_err(|error| failed(number, &error))?;
+        let size = match event {
+            Ok(event) if event.kind == kind::FORMAT_DESCRIPTION => event.size,
+            _ => return Err(FollowError::NoEvent(here)),
+        };
+        let mut described = self.reader.take(size).to_vec();
+        let end = if position == FIRST {
+            FIRST + size as u64
+        } else {
+            put(&mut described, event::CREATED, &[0; 4]);
+            0
+        };
+        put(&mut described, offset::FLAGS, &[0; 2]);
+        seal::made(&mut described, end, self.shared.server_id);
+        Ok(described)
+    }
+
+    /// Whether an event is there to be read. If the file is over, it is left.
+    fn has_more(&mut self) -> Result<bool, FollowError> {
+        if self.reader.position() < self.reader.end() {
+            return Ok(true);
+        }
+        let end = self.shared.reached.lock().end;
+        let is_over = end.file != self.number;
+        let end = match is_over {
+            true => self.shared.files.size(self.number),
+            false => Some(end.offset),
+        };
+        // It is followed, and so it is not purged.
+        let end = end.ok_or(FollowError::NoFile)?;
+        self.reader.set_end(end);
+        if self.reader.position() < end {
+            self.over_since = None;
+            return Ok(true);
+        }
+        if is_over {
+            // Its last event is about to be written, or cannot be.
+            let since = *self.over_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > CLOSING {
+                self.state = State::Leaving;
+            }
+        }
+        Ok(false)
+    }
+
+    fn enter_next(&mut self) -> Result<(), FollowError> {
+        let next = self.number + 1;
+        // A server that was shut down, and started again, always goes on in another file.
+        self.reader = open(&self.shared, next)?;
+        self.shared.files.cease(self.number);
+        self.number = next;
+        self.state = State::Entering(FIRST);
+        self.over_since = None;
+        Ok(())
+    }
+
+    /// Waits until there may be more, but not for longer.
+    pub fn wait(&self, time: Duration) {
+        /// So long the last event of a file takes.
+        const SOON: Duration = Duration::from_millis(10);
+        let shared = &self.shared;
+        shared.waiting.fetch_add(1, SeqCst);
+        let mut reached = shared.reached.lock();
+        let here = self.position();
+        if reached.end.file != here.file {
+            drop(reached);
+            std::thread::sleep(time.min(SOON));
+        } else if reached.end.offset <= here.offset {
+            shared.progress.wait_for(&mut reached, time);
+        }
+        shared.waiting.fetch_sub(1, SeqCst);
+    }
+
+    /// An event that says that nothing has happened.
+    #[must_use]
+    pub fn heartbeat(&self, second_version: bool) -> Vec<u8> {
+        let Position { file, offset } = self.position();
+        let mut event = event::heartbeat(&file_name(file), offset, second_version);
+        seal::made(&mut event, offset, self.shared.server_id);
+        event
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.shared.files.cease(self.number);
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    if let Some(field) = bytes.get_mut(at..at + value.len()) {
+        field.copy_from_slice(value);
+    }
+}

@@ -1,0 +1,252 @@
+//! The log for a replica, or for whoever wants to know of changes: COM_REGISTER_SLAVE,
+//! COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
+//!
+//! The thread is the replica's as long as it follows, and holds no slot: there are few of them, and
+//! each waits for the log most of the time. What a replica does not take in net_write_timeout ends
+//! it; meanwhile nothing is collected for it but what is in the writer.
+
+use super::{Backend, Commands, Connection, Cursor, End, Handler, SqlError, command, reply};
+use cohort_engine::log::Step;
+use cohort_sql::{
+    Done,
+    session::{Dump, DumpStart},
+};
+use std::time::{Duration, Instant};
+
+/// A request's flags.
+mod flag {
+    /// The end of the log is the end: the client does not want to wait.
+    pub const NON_BLOCKING: u16 = 1;
+    /// It understands heartbeats of the second version.
+    pub const HEARTBEAT_V2: u16 = 2;
+}
+
+/// So much is collected before it is sent.
+const CHUNK: usize = 64 << 10;
+/// How often it is looked whether the client has gone, or is to go.
+const ROUND: Duration = Duration::from_millis(250);
+
+/// What a client wants of the log.
+struct Request {
+    start: DumpStart,
+    flags: u16,
+    server_id: u32,
+}
+
+impl<B: Backend> Connection<B> {
+    pub(super) fn register_replica(&mut self, commands: &mut Commands<B::Session>) {
+        let mut cursor = Cursor(self.wire.reader.payload().get(1..).unwrap_or_default());
+        let Some((server_id, host, port)) = registration(&mut cursor) else {
+            return self.error(&SqlError::unknown_command());
+        };
+        match commands.session.register_replica(server_id, host, port) {
+            Ok(()) => self.ok(&commands.session),
+            Err(error) => self.error(&error),
+        }
+    }
+
+    /// Sends the log's events, until the client has gone or, if it does not want to wait, until
+    /// there are no more.
+    pub(super) fn dump(&mut self, commands: &mut Commands<B::Session>) -> Result<(), End> {
+        let request = match parse(self.wire.reader.payload()) {
+            Ok(request) => request,
+            Err(error) => {
+                self.error(&error);
+                return Ok(());
+            }
+        };
+        let begun = commands
+            .session
+            .begin_dump(request.start, request.server_id);
+        let mut dump = match begun {
+            Ok(dump) => dump,
+            Err(error) => {
+                self.error(&error);
+                return Ok(());
+            }
+        };
+        self.shared.backend.release_slot();
+        commands.limit_writes(&self.stream)?;
+        let followed = self.follow(commands, &mut dump, request.flags);
+        commands.session.end_dump();
+        followed
+    }
+
+    fn follow(
+        &mut self,
+        commands: &mut Commands<B::Session>,
+        dump: &mut Dump,
+        flags: u16,
+    ) -> Result<(), End> {
+        let second_version = flags & flag::HEARTBEAT_V2 != 0;
+        let mut sent = Instant::now();
+        // Where it is, if transactions were passed over that it has: they show it nothing.
+        let mut passed = None;
+        loop {
+            let writer = &mut self.wire.writer;
+            let mut tell = |event: &[u8], passed: &mut Option<Vec<u8>>| {
+                for event in passed.take().as_deref().into_iter().chain([event]) {
+                    put_event(writer, event);
+                }
+            };
+            let is_over = match dump.step() {
+                Ok(Step::Made(event)) => {
+                    tell(&event, &mut passed);
+                    false
+                }
+                Ok(Step::Event(event)) => {
+                    tell(event, &mut passed);
+                    false
+                }
+                Ok(Step::Passed) => {
+                    passed = Some(dump.follower.heartbeat(second_version));
+                    false
+                }
+                Ok(Step::End) => true,
+                Err(error) => {
+                    self.error(&error);
+                    return Ok(());
+                }
+            };
+            if !is_over {
+                if self.wire.writer.buffer.len() >= CHUNK {
+                    self.wire.writer.flush(&mut &*self.stream)?;
+                    sent = Instant::now();
+                    self.check_following(commands)?;
+                }
+                continue;
+            }
+            if let Some(passed) = passed.take() {
+                self.put_event(&passed);
+            }
+            if !self.wire.writer.buffer.is_empty() {
+                self.wire.writer.flush(&mut &*self.stream)?;
+                sent = Instant::now();
+            }
+            if flags & flag::NON_BLOCKING != 0 {
+                let done = Done::default();
+                reply::put_end_of_rows(&mut self.wire.writer, self.dialect, &done);
+                return Ok(());
+            }
+            self.check_following(commands)?;
+            let mut time = ROUND;
+            if let Some(period) = dump.heartbeat {
+                let left = period.saturating_sub(sent.elapsed());
+                if left.is_zero() {
+                    self.put_event(&dump.follower.heartbeat(second_version));
+                    self.wire.writer.flush(&mut &*self.stream)?;
+                    sent = Instant::now();
+                    continue;
+                }
+                time = time.min(left);
+            }
+            dump.follower.wait(time);
+        }
+    }
+
+    fn put_event(&mut self, event: &[u8]) {
+        put_event(&mut self.wire.writer, event);
+    }
+
+    /// Whether to go on: not for a client that has gone, nor after KILL, nor when the server stops.
+    fn check_following(&self, commands: &Commands<B::Session>) -> Result<(), End> {
+        let session = &commands.session;
+        let is_over = session.is_over()
+            || commands.owner.is_killed()
+            || self.shared.backend.is_stopping()
+            || self.stream.is_deserted();
+        if is_over { Err(End::Quiet) } else { Ok(()) }
+    }
+}
+
+/// A packet with an event: a zero byte, which says that it is no error, and the event.
+fn put_event(writer: &mut super::Writer, event: &[u8]) {
+    writer.begin();
+    writer.buffer.push(0);
+    writer.buffer.extend_from_slice(event);
+    writer.end();
+}
+
+/// server_id, host and port of a replica.
+fn registration(cursor: &mut Cursor<'_>) -> Option<(u32, String, u16)> {
+    let server_id = cursor.u32()?;
+    let mut text = || {
+        let length = cursor.u8()?;
+        let bytes = cursor.take(usize::from(length))?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    };
+    let host = text()?;
+    // The user and the password that it would like others to log in with are nobody's business.
+    text()?;
+    text()?;
+    Some((server_id, host, cursor.u16()?))
+}
+
+fn parse(payload: &[u8]) -> Result<Request, SqlError> {
+    let malformed = || SqlError::log_cannot_be_read("the request for the log is malformed");
+    let (code, rest) = payload.split_first().ok_or_else(malformed)?;
+    let mut cursor = Cursor(rest);
+    if *code == command::BINLOG_DUMP {
+        return at_position(&mut cursor).ok_or_else(malformed);
+    }
+    let (flags, server_id, sets) = with_gtids(&mut cursor).ok_or_else(malformed)?;
+    let start = DumpStart::Behind(gtid_sets(sets)?);
+    Ok(Request {
+        start,
+        flags,
+        server_id,
+    })
+}
+
+/// COM_BINLOG_DUMP: position, flags, server_id, the name of the file.
+fn at_position(cursor: &mut Cursor<'_>) -> Option<Request> {
+    let position = cursor.u32()?;
+    let (flags, server_id) = (cursor.u16()?, cursor.u32()?);
+    let file = String::from_utf8_lossy(cursor.rest()).into_owned();
+    Some(Request {
+        start: DumpStart::At(file, position.into()),
+        flags,
+        server_id,
+    })
+}
+
+/// COM_BINLOG_DUMP_GTID: flags, server_id, a file and a position that do not count, and the
+/// transactions that the replica has.
+fn with_gtids<'a>(cursor: &mut Cursor<'a>) -> Option<(u16, u32, &'a [u8])> {
+    let (flags, server_id) = (cursor.u16()?, cursor.u32()?);
+    let name = cursor.u32()?;
+    cursor.take(usize::try_from(name).ok()?)?;
+    cursor.u64()?;
+    let length = cursor.u32()?;
+    let sets = cursor.take(usize::try_from(length).ok()?)?;
+    Some((flags, server_id, sets))
+}
+
+/// Sets of GTIDs in MySQL's binary form: how many sources, and of each its UUID, how many ranges,
+/// and of each its first number and the one behind its last.
+fn gtid_sets(bytes: &[u8]) -> Result<Vec<([u8; 16], Vec<(u64, u64)>)>, SqlError> {
+    let malformed = || SqlError::log_cannot_be_read("the set of GTIDs is malformed");
+    let mut cursor = Cursor(bytes);
+    let sources = cursor.u64().ok_or_else(malformed)?;
+    // The form that has room for tags says so in the highest byte.
+    if sources >> 56 != 0 {
+        return Err(SqlError::not_supported("tagged GTIDs"));
+    }
+    let mut sets = Vec::new();
+    for _ in 0..sources {
+        let source = cursor.take(16).and_then(|uuid| uuid.try_into().ok());
+        let source = source.ok_or_else(malformed)?;
+        let count = cursor.u64().ok_or_else(malformed)?;
+        let mut ranges = Vec::new();
+        for _ in 0..count {
+            let range = cursor.u64().zip(cursor.u64());
+            let (first, behind) = range.ok_or_else(malformed)?;
+            if first == 0 || behind <= first {
+                return Err(malformed());
+            }
+            ranges.push((first, behind - 1));
+        }
+        sets.push((source, ranges));
+    }
+    Ok(sets)
+}
