@@ -118,6 +118,8 @@ pub struct Follower {
     number: u64,
     reader: Reader<File>,
     without: Commits,
+    /// See `Log::follow`.
+    sums: bool,
     state: State,
     /// Since when the file is over but for its last event.
     over_since: Option<Instant>,
@@ -140,11 +142,13 @@ enum State {
 const FIRST: u64 = MAGIC.len() as u64;
 
 impl Log {
-    /// Follows the log from a place on. Files that are followed are not purged.
+    /// Follows the log from a place on. Files that are followed are not purged. `sums`: events
+    /// that are in no file have checksums, too; who has not read a format description does not
+    /// know of them.
     ///
     /// # Errors
     /// There is no such place.
-    pub fn follow(&self, start: Start) -> Result<Follower, FollowError> {
+    pub fn follow(&self, start: Start, sums: bool) -> Result<Follower, FollowError> {
         let files = self.files();
         let (file, position, without) = match start {
             Start::At(name, position) => {
@@ -170,6 +174,7 @@ impl Log {
             number: file.number,
             shared,
             without,
+            sums,
             state: State::Entering(position),
             over_since: None,
         })
@@ -223,13 +228,11 @@ impl Follower {
     /// # Errors
     /// The log cannot be read there.
     pub fn step(&mut self) -> Result<Step<'_>, FollowError> {
-        let server_id = self.shared.server_id;
         match self.state {
             State::Entering(position) => {
-                let mut told = event::artificial_rotate(&file_name(self.number), position);
-                seal::made(&mut told, 0, server_id);
+                let told = event::artificial_rotate(&file_name(self.number), position);
                 self.state = State::Describing(position);
-                return Ok(Step::Made(told));
+                return Ok(Step::Made(self.made(told, 0)));
             }
             State::Describing(position) => {
                 let described = self.description(position)?;
@@ -359,8 +362,16 @@ impl Follower {
     #[must_use]
     pub fn heartbeat(&self, second_version: bool) -> Vec<u8> {
         let Position { file, offset } = self.position();
-        let mut event = event::heartbeat(&file_name(file), offset, second_version);
-        seal::made(&mut event, offset, self.shared.server_id);
+        let event = event::heartbeat(&file_name(file), offset, second_version);
+        self.made(event, offset)
+    }
+
+    /// Completes an event that is in no file.
+    fn made(&self, mut event: Vec<u8>, end: u64) -> Vec<u8> {
+        seal::made(&mut event, end, self.shared.server_id);
+        if !self.sums {
+            seal::without_sum(&mut event);
+        }
         event
     }
 }

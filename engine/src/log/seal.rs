@@ -48,12 +48,19 @@ pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, cloc
     });
 }
 
-/// Completes an event that is made for a follower and is in no file: its end is at `end`.
+/// Completes an event that is made for a follower: its end is at `end`.
 pub(super) fn made(event: &mut [u8], end: u64, server_id: u32) {
     put(event, offset::SERVER_ID, &server_id.to_le_bytes());
     // As in the files: the lower 32 bits of it.
     put(event, offset::END, &(end as u32).to_le_bytes());
     sum(event);
+}
+
+/// Takes the checksum from an event.
+pub(super) fn without_sum(event: &mut Vec<u8>) {
+    event.truncate(event.len().saturating_sub(CHECKSUM));
+    let size = event.len() as u32; // no event is larger
+    put(event, offset::SIZE, &size.to_le_bytes());
 }
 
 /// Puts the checksum of an event behind it.

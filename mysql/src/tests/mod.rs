@@ -16,7 +16,7 @@ use cohort_scheduler::{Class, Standing};
 use cohort_sql::variables::HighPriority;
 use cohort_sql::{
     Attributes, ColumnMeta, Done, Output, SqlError, password,
-    session::{Identity, Prepared},
+    session::{Dump, DumpStart, Identity, Prepared},
     users::Requirement,
 };
 use rustix::event::{PollFd, PollFlags, poll};
@@ -69,6 +69,13 @@ fn gone<E>(_: E) -> SqlError {
 }
 
 impl Handler for CannedSession {
+    fn register_replica(&mut self, _: u32, _: String, _: u16) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn begin_dump(&mut self, _: DumpStart, _: u32) -> Result<Dump, SqlError> {
+        Err(SqlError::log_cannot_be_read("there is none"))
+    }
+    fn end_dump(&mut self) {}
     fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError> {
         match sql.strip_prefix(b"echo ") {
             Some(text) => {

@@ -86,12 +86,13 @@ impl Session {
     fn follow(&mut self, start: DumpStart, server_id: u32) -> Result<Dump, SqlError> {
         self.may_follow()?;
         let checksum = self.told(&["source_binlog_checksum", "master_binlog_checksum"]);
-        if checksum.is_none() {
+        let Some(checksum) = checksum else {
             return Err(SqlError::log_cannot_be_read(
                 "Replica can not handle replication events with the checksum that source is \
                  configured to log",
             ));
-        }
+        };
+        let sums = !checksum.eq_ignore_ascii_case("NONE");
         let period = self.told(&["source_heartbeat_period", "master_heartbeat_period"]);
         let nanos = period.and_then(|nanos| nanos.parse().ok());
         let heartbeat = nanos.filter(|nanos| *nanos > 0).map(Duration::from_nanos);
@@ -106,7 +107,7 @@ impl Session {
                 Start::Without(Commits::new(ranges))
             }
         };
-        let follower = instance.engine.log().follow(start);
+        let follower = instance.engine.log().follow(start, sums);
         let follower = follower.map_err(|error| follow_error(&error, uuid))?;
         // Whoever follows for nobody in particular, like mysqlbinlog, is not taken for another.
         let who = self.told(&["replica_uuid", "slave_uuid"]);

@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod files;
+mod follow;
 mod format;
 mod together;
 
