@@ -142,9 +142,9 @@ enum State {
 const FIRST: u64 = MAGIC.len() as u64;
 
 impl Log {
-    /// Follows the log from a place on. Files that are followed are not purged. `sums`: events
-    /// that are in no file have checksums, too; who has not read a format description does not
-    /// know of them.
+    /// Follows the log from a place on. Files that are followed are not purged. `sums`: the first
+    /// event has a checksum as all others have. Who has not read a format description does not
+    /// know of checksums, if he was not told otherwise.
     ///
     /// # Errors
     /// There is no such place.
@@ -241,6 +241,7 @@ impl Follower {
                     position => position,
                 });
                 self.state = State::Reading;
+                self.sums = true;
                 return Ok(Step::Made(described));
             }
             State::Leaving => {
