@@ -206,6 +206,7 @@ fn load(engine: &Engine, rows: i64) -> Arc<Table> {
         let statement = DdlStatement {
             database: "bench".to_owned(),
             text: "CREATE".to_owned(),
+            reading: cohort_engine::log::Reading::default(),
             foreign_key_checks: true,
         };
         engine

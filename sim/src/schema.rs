@@ -28,6 +28,7 @@ pub fn change(engine: &Engine, session: u64, change: SchemaChange<'_>) -> Result
     let statement = DdlStatement {
         database: DATABASES[0].to_owned(),
         text: "a schema change".to_owned(),
+        reading: cohort_engine::log::Reading::default(),
         foreign_key_checks: true,
     };
     engine.change_schema(

@@ -340,6 +340,7 @@ pub fn make_first(engine: &Engine) -> Result<bool, SqlError> {
     let statement = DdlStatement {
         database: String::new(),
         text: "CREATE USER IF NOT EXISTS 'root'@'localhost'".into(),
+        reading: cohort_engine::log::Reading::PLAIN,
         foreign_key_checks: true,
     };
     let owner = Owner::new(0, Arc::new(Unattended));

@@ -16,7 +16,7 @@
 //! reader then never needs to know more than one table at a time.
 
 use super::{
-    LogError,
+    LogError, Reading,
     event::{
         self, FLAGS2_NO_FOREIGN_KEY_CHECKS, HEADER, NO_FOREIGN_KEY_CHECKS, RowsKind, SIZE_MAX,
         STATEMENT_END, begin, finish, kind, lenenc, offset,
@@ -47,7 +47,7 @@ enum Form {
     Rows,
     /// The same, behind the statement that makes their table.
     Created,
-    Ddl(String),
+    Ddl(String, Reading),
     Prepared(Xid),
     /// The statement that ends a prepared transaction.
     Outcome(String),
@@ -165,7 +165,7 @@ impl Batch {
         match &self.form {
             Form::Rows | Form::Created => self.statement("BEGIN"),
             Form::Prepared(xid) => self.statement(&format!("XA START {xid}")),
-            Form::Ddl(_) | Form::Outcome(_) => {}
+            Form::Ddl(..) | Form::Outcome(_) => {}
         }
     }
 
@@ -216,19 +216,19 @@ impl Batch {
     }
 
     /// Records a DDL statement; such a batch takes no row changes.
-    pub fn query(&mut self, text: &str) {
+    pub fn query(&mut self, text: &str, reading: &Reading) {
         debug_assert!(self.bytes.len() == GTID_MAX);
-        self.form = Form::Ddl(text.to_owned());
+        self.form = Form::Ddl(text.to_owned(), reading.clone());
     }
 
     /// Records the statement that makes a table in `database`, whose rows follow: MySQL's CREATE
     /// TABLE … START TRANSACTION. The internal records so far, which tell what the table is, come
     /// before its rows, so that a replay knows it.
-    pub fn creates(&mut self, database: &str, text: &str) {
+    pub fn creates(&mut self, database: &str, text: &str, reading: &Reading) {
         debug_assert!(self.bytes.len() == GTID_MAX);
         self.form = Form::Created;
         self.open();
-        event::creating_event(&mut self.bytes, self.session, database, text);
+        event::creating_event(&mut self.bytes, self.session, database, (text, reading));
         self.put_records();
     }
 
@@ -280,13 +280,13 @@ impl Batch {
                 out.extend_from_slice(&[0; 8]);
                 finish(out, start);
             }
-            Form::Ddl(text) => {
+            Form::Ddl(text, reading) => {
                 let flags = if self.foreign_keys_done {
                     FLAGS2_NO_FOREIGN_KEY_CHECKS
                 } else {
                     0
                 };
-                self.number_at = event::ddl_event(out, session, database, text, flags);
+                self.number_at = event::ddl_event(out, session, database, (text, reading), flags);
             }
             Form::Prepared(xid) => {
                 let end = format!("XA END {xid}");
@@ -323,7 +323,7 @@ impl Batch {
         let mut gtid = Vec::with_capacity(GTID_MAX);
         begin(&mut gtid, kind::GTID, 0);
         // 1: the transaction may hold statements.
-        let statement = matches!(self.form, Form::Ddl(_) | Form::Created | Form::Outcome(_));
+        let statement = matches!(self.form, Form::Ddl(..) | Form::Created | Form::Outcome(_));
         gtid.push(u8::from(statement));
         gtid.extend_from_slice(source);
         gtid.extend_from_slice(&[0; 8]); // the number

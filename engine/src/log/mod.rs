@@ -58,6 +58,7 @@ mod group;
 mod keeper;
 mod options;
 mod read;
+mod reading;
 mod recover;
 mod replay;
 mod seal;
@@ -74,6 +75,7 @@ pub use commit::{Log, LogStep, Ticket};
 pub use event::RowsKind;
 pub use follow::{Commits, FollowError, Follower, Start, Step};
 pub use options::{LogError, Options};
+pub use reading::Reading;
 pub use replay::{InOrder, Replay, ReplayError};
 pub use shared::Status;
 

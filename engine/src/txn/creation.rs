@@ -85,7 +85,8 @@ impl Txn {
         for (key, value) in &records.records {
             batch.internal(key, value.as_deref());
         }
-        batch.creates(&table.database, &creation.statement.text);
+        let statement = &creation.statement;
+        batch.creates(&table.database, &statement.text, &statement.reading);
         self.encode(&mut batch)?;
         self.log_counters(&mut batch);
         let counts = self.writes.row_counts(self.tables.len());

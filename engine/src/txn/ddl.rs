@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Seq,
-    log::Batch,
+    log::{Batch, Reading},
     types::{Table, TableId, TreeId, View, schema::Database},
 };
 use std::{
@@ -34,6 +34,8 @@ pub struct DdlStatement {
     pub database: String,
     /// The statement's text.
     pub text: String,
+    /// How it is to be read.
+    pub reading: Reading,
     /// @@foreign_key_checks of the session.
     pub foreign_key_checks: bool,
 }
@@ -247,7 +249,7 @@ impl Inner {
             let last = (next - 1).to_le_bytes();
             batch.internal(&beside::key(ROW_NUMBERS, id), Some(&last));
         }
-        batch.query(&statement.text);
+        batch.query(&statement.text, &statement.reading);
         if !statement.foreign_key_checks {
             batch.foreign_keys_done();
         }

@@ -208,7 +208,16 @@ impl<B: Backend> Connection<B> {
         let account = self.shared.backend.account(&login.request.user, &self.peer);
         login.account = account;
         let plugin = login.plugin().to_owned();
-        if login.request.plugin == plugin.as_bytes() {
+        // MariaDB's replicas know no caching_sha2_password, and have no nonce for their own method
+        // in a greeting that is for that one: they send nothing, and wait to be asked.
+        let stored = login
+            .account
+            .as_ref()
+            .map(|account| &*account.authentication_string);
+        let must_be_asked = plugin == auth::NATIVE
+            && login.request.proof.is_empty()
+            && stored.is_some_and(|stored| !stored.is_empty());
+        if login.request.plugin == plugin.as_bytes() && !must_be_asked {
             return self.check_proof(login);
         }
         if login.request.capabilities & capability::PLUGIN_AUTH == 0 {

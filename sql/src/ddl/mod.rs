@@ -52,6 +52,7 @@ pub use view::{
 
 use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};
 use cohort_engine::{
+    log::Reading,
     txn::{
         DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, TableLocks, TxnError,
         concerned_children,
@@ -78,6 +79,8 @@ pub struct DdlContext<'a> {
     pub primary_key_required: bool,
     /// @@foreign_key_checks
     pub foreign_key_checks: bool,
+    /// How the log's readers are to read its text.
+    pub reading: &'a Reading,
     /// @@restrict_fk_on_non_standard_key: foreign keys refer to whole unique keys only.
     pub parents_unique: bool,
     /// @@lock_wait_timeout, in milliseconds.
@@ -198,6 +201,7 @@ impl DdlContext<'_> {
         let statement = DdlStatement {
             database: self.session.database.unwrap_or_default().to_string(),
             text: text.to_string(),
+            reading: self.reading.clone(),
             foreign_key_checks: self.foreign_key_checks,
         };
         let lock_wait_ms = self.lock_wait_ms;

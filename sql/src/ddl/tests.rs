@@ -46,6 +46,7 @@ impl Bench {
             engine: &self.engine,
             owner: &self.owner,
             session: &session,
+            reading: &cohort_engine::log::Reading::default(),
             account: ("root", "localhost"),
             privileged: true,
             collation: Collation::Utf8mb40900AiCi,
@@ -195,6 +196,7 @@ fn a_change_made_meanwhile_is_not_lost() {
     let statement = DdlStatement {
         database: "ddl".into(),
         text: "ALTER TABLE t COMMENT 'second'".into(),
+        reading: cohort_engine::log::Reading::default(),
         foreign_key_checks: true,
     };
     let change = SchemaChange::AlterInPlace { old: stale, new };

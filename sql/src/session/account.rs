@@ -267,6 +267,7 @@ impl Session {
         let statement = DdlStatement {
             database: self.state.database.to_string(),
             text: format!("/* {what} {} */", names.join(", ")),
+            reading: cohort_engine::log::Reading::PLAIN,
             foreign_key_checks: true,
         };
         let related = Related::default();

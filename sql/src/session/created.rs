@@ -104,6 +104,7 @@ impl Session {
         let statement = DdlStatement {
             database: database.to_string(),
             text: ddl::logged_creation(&table),
+            reading: self.state.reading(),
             foreign_key_checks: self.state.settings().foreign_key_checks,
         };
         let wait_ms = self.state.settings().table_lock_wait_ms;

@@ -92,10 +92,12 @@ impl Session {
         let collation = Collation::from_name(own.text("collation_server"));
         let settings = state.settings();
         let facts = state.facts();
+        let reading = state.reading();
         let mut ctx = DdlContext {
             engine: &state.instance.engine,
             owner: &state.owner,
             session: &facts,
+            reading: &reading,
             account: (&state.account.0, &state.account.1),
             privileged: state.privileged,
             collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),

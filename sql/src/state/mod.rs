@@ -25,10 +25,11 @@ use crate::{
     expr::{ExprType, Seeds},
     status::Counters,
     user_locks::Holder,
-    variables::{Scope, Settings, Variable, Variables},
+    variables::{self, Scope, Settings, Variable, Variables},
     warnings::Warnings,
 };
 use cohort_engine::{
+    log::Reading,
     txn::{Dictionary, Owner},
     types::{Collation, Decimal, Value},
 };
@@ -204,6 +205,19 @@ impl State {
     #[must_use]
     pub fn executed_gtids(&self) -> String {
         self.gtids_to(self.instance.engine.log().durable())
+    }
+    /// How whoever repeats a statement of this session is to read it.
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        let values = self.variables.values();
+        let number = |name| Collation::from_name(values.text(name)).map(Collation::id);
+        let zone = values.text("time_zone");
+        Reading {
+            sql_mode: variables::mode_bits(values.text("sql_mode")),
+            connection: number("collation_connection").unwrap_or(Reading::PLAIN.connection),
+            server: number("collation_server").unwrap_or(Reading::PLAIN.server),
+            time_zone: (zone != "SYSTEM").then(|| zone.to_owned()),
+        }
     }
     /// The GTIDs of the first so many commits.
     fn gtids_to(&self, last: u64) -> String {

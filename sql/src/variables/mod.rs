@@ -142,6 +142,12 @@ pub fn default_number(name: &str) -> u64 {
     })
 }
 
+/// The bits of a value of sql_mode, by MySQL's numbers.
+#[must_use]
+pub fn mode_bits(text: &str) -> u64 {
+    sql_mode::Modes::parse(text).map_or(0, sql_mode::Modes::bits)
+}
+
 /// The variable of this name: 1193 if there is none.
 pub fn find(name: &str) -> Result<Variable, SqlError> {
     let lower = name.to_ascii_lowercase();

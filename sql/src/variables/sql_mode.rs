@@ -90,6 +90,10 @@ pub(super) const EFFECTS: [(&str, Effect); 19] = {
 pub(super) const REFUSED: [&str; 2] = ["PAD_CHAR_TO_FULL_LENGTH", "TIME_TRUNCATE_FRACTIONAL"];
 
 impl Modes {
+    /// Its bits.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
     /// 1235 if a mode that is refused is on.
     pub fn check(self) -> Result<Modes, SqlError> {
         let on = |name: &&&str| {

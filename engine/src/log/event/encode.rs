@@ -1,12 +1,7 @@
 //! Writing events, but for what only their place decides (time, server, position, checksum).
 
 use super::{CHECKSUM, HEADER, SUPPRESS_USE, kind, offset};
-
-/// The collation number of `utf8mb4_0900_ai_ci`: what sessions and the server use.
-const UTF8MB4_0900_AI_CI: u16 = 255;
-/// sql_mode as MySQL 9's default, in its bits: ONLY_FULL_GROUP_BY, STRICT_TRANS_TABLES,
-/// NO_ZERO_IN_DATE, NO_ZERO_DATE, ERROR_FOR_DIVISION_BY_ZERO, NO_ENGINE_SUBSTITUTION.
-const SQL_MODE: u64 = 0x45a0_0020;
+use crate::log::{Reading, reading::UTF8MB4_0900_AI_CI};
 
 /// Begins an event at the end of `out`; returns where.
 pub(in crate::log) fn begin(out: &mut Vec<u8>, kind: u8, flags: u16) -> usize {
@@ -49,12 +44,24 @@ pub(in crate::log) fn lenenc(out: &mut Vec<u8>, value: u64) {
 
 /// Appends a QUERY event: BEGIN or one of XA.
 pub(in crate::log) fn query_event(out: &mut Vec<u8>, session: u32, database: &str, text: &str) {
-    query(out, session, database, text, None, SUPPRESS_USE);
+    query(
+        out,
+        session,
+        database,
+        (text, &Reading::PLAIN),
+        None,
+        SUPPRESS_USE,
+    );
 }
 
 /// Appends the QUERY event of a statement that makes a table, in a transaction that goes on with
 /// its rows.
-pub(in crate::log) fn creating_event(out: &mut Vec<u8>, session: u32, database: &str, text: &str) {
+pub(in crate::log) fn creating_event(
+    out: &mut Vec<u8>,
+    session: u32,
+    database: &str,
+    text: (&str, &Reading),
+) {
     query(out, session, database, text, None, 0);
 }
 
@@ -64,7 +71,7 @@ pub(in crate::log) fn ddl_event(
     out: &mut Vec<u8>,
     session: u32,
     database: &str,
-    text: &str,
+    text: (&str, &Reading),
     flags2: u32,
 ) -> Option<usize> {
     query(out, session, database, text, Some(flags2), 0)
@@ -74,7 +81,7 @@ fn query(
     out: &mut Vec<u8>,
     session: u32,
     database: &str,
-    text: &str,
+    (text, reading): (&str, &Reading),
     ddl_flags: Option<u32>,
     event_flags: u16,
 ) -> Option<usize> {
@@ -90,11 +97,17 @@ fn query(
     out.push(0); // Q_FLAGS2: none, all checks are on
     out.extend_from_slice(&ddl_flags.unwrap_or(0).to_le_bytes());
     out.push(1); // Q_SQL_MODE
-    out.extend_from_slice(&SQL_MODE.to_le_bytes());
+    out.extend_from_slice(&reading.sql_mode.to_le_bytes());
     out.extend_from_slice(b"\x06\x03std"); // Q_CATALOG_NZ
     out.push(4); // Q_CHARSET: client, connection, server
-    for _ in 0..3 {
-        out.extend_from_slice(&UTF8MB4_0900_AI_CI.to_le_bytes());
+    for collation in [reading.client(), reading.connection, reading.server] {
+        out.extend_from_slice(&collation.to_le_bytes());
+    }
+    if let Some(name) = &reading.time_zone
+        && let Ok(length) = u8::try_from(name.len())
+    {
+        out.extend_from_slice(&[5, length]); // Q_TIME_ZONE
+        out.extend_from_slice(name.as_bytes());
     }
     let mut number_at = None;
     if ddl {

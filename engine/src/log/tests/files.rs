@@ -27,7 +27,7 @@ fn all_kinds_of_changes_come_back() {
     let mut ddl = Batch::new("test", 1);
     ddl.internal(b"table/1", Some(b"definition"));
     ddl.internal(b"table/0", None);
-    ddl.query("CREATE TABLE t1 (id INT)");
+    ddl.query("CREATE TABLE t1 (id INT)", &Reading::default());
     assert_eq!(commit(&log, ddl), Ok(1));
     let mut rows = Batch::new("test", 1);
     rows.insert(&table(1), &image(1, b"abc"));
@@ -268,7 +268,7 @@ fn events_are_shown_in_mysqls_words() {
     let (log, _) = open(&disk.env()).unwrap();
     let mut ddl = Batch::new("test", 1);
     ddl.internal(b"k", None);
-    ddl.query("DROP TABLE x");
+    ddl.query("DROP TABLE x", &Reading::default());
     commit(&log, ddl).unwrap();
     commit(&log, insert(2, 1)).unwrap();
     let shown = log.events("binlog.000001", 0, 100).unwrap().unwrap();

@@ -149,7 +149,10 @@ fn mysqlbinlog_decodes_the_files() {
     let log = Log::open(&env, &dir, options(), from, &mut replay, &mut |_| ()).unwrap();
     let mut ddl = Batch::new("test", 1);
     ddl.internal(b"table", Some(&[0xff; 300]));
-    ddl.query("CREATE TABLE t1 (id INT PRIMARY KEY, data BLOB)");
+    ddl.query(
+        "CREATE TABLE t1 (id INT PRIMARY KEY, data BLOB)",
+        &Reading::default(),
+    );
     commit(&log, ddl).unwrap();
     let mut rows = Batch::new("test", 1);
     for id in 0..100 {

@@ -8,7 +8,8 @@ mod format;
 mod together;
 
 use super::{
-    Batch, Change, InOrder, Known, Log, LogError, OpenError, Options, Position, Replayed, RowsKind,
+    Batch, Change, InOrder, Known, Log, LogError, OpenError, Options, Position, Reading, Replayed,
+    RowsKind,
 };
 use crate::{
     Seq,

@@ -117,6 +117,7 @@ pub(super) fn change(engine: &Engine, change: SchemaChange<'_>) -> Result<crate:
     let statement = DdlStatement {
         database: "test".to_owned(),
         text: "DDL".to_owned(),
+        reading: crate::log::Reading::default(),
         foreign_key_checks: true,
     };
     engine.change_schema(

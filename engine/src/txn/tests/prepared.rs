@@ -210,6 +210,7 @@ fn a_schema_change_waits_for_it_after_a_restart_too() {
         let statement = DdlStatement {
             database: "test".to_owned(),
             text: "DROP TABLE t".to_owned(),
+            reading: crate::log::Reading::default(),
             foreign_key_checks: true,
         };
         let change = SchemaChange::DropTables(vec![t.id]);
