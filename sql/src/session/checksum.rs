@@ -199,9 +199,14 @@ fn row_crc(table: &Table, defaults: &[Vec<u8>], image: &[u8]) -> Result<u32, Mal
             }
             ColumnType::Char(_) => {
                 crc.update(bytes);
-                let padding = if column.is_binary() { 0 } else { b' ' };
+                let charset = column.collation.charset();
+                let padding: &[u8] = if column.is_binary() {
+                    &[0]
+                } else {
+                    &charset.encode(b" ")
+                };
                 let missing = (column.max_bytes() as usize).saturating_sub(bytes.len());
-                crc.update(&vec![padding; missing]);
+                crc.update(&padding.repeat(missing / padding.len()));
             }
             _ => crc.update(bytes),
         }
