@@ -1,7 +1,11 @@
 //! Conversions between values, in expressions: what is lost is warned of (1292), never refused.
 
 use super::{EvalContext, ExprType};
-use crate::{error::SqlError, json::plain, text::TextForm};
+use crate::{
+    error::SqlError,
+    json::plain,
+    text::{DECIMALS_NOT_FIXED, TextForm, float_text},
+};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use cohort_engine::types::{
     Collation, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
@@ -683,9 +687,13 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
 
 /// The value's text form as a string; borrowed if it is a string already. `None` for NULL.
 pub(super) fn string<'v>(value: &'v Value, shown: impl Into<TextForm>) -> Option<Cow<'v, [u8]>> {
+    let shown = shown.into();
     match value {
         Value::Null => None,
         Value::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
+        Value::Float(x) if matches!(shown, TextForm::Digits(DECIMALS_NOT_FIXED)) => {
+            Some(Cow::Owned(float_text(*x)))
+        }
         other => {
             let mut out = Vec::new();
             text(other, shown, &mut out);

@@ -174,6 +174,25 @@ pub fn put_float(x: f32, decimals: u8, out: &mut Vec<u8>) {
     }
 }
 
+/// A FLOAT as a text that goes on in an expression: with an exponent if its digits would take more
+/// than `FLOAT_CHARS`. (Clients get it as `put_float` writes it.)
+#[must_use]
+pub fn float_text(x: f32) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_float(x, DECIMALS_NOT_FIXED, &mut out);
+    if out.len() > FLOAT_CHARS && !out.contains(&b'e') {
+        let text = format!("{x:.5e}");
+        if let Some((mantissa, exponent)) = text.split_once('e') {
+            let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+            out = format!("{mantissa}e{exponent}").into_bytes();
+        }
+    }
+    out
+}
+
+/// How many characters a FLOAT may take as a text.
+pub const FLOAT_CHARS: usize = 12;
+
 /// Writes `[-]d[.ddd]e[-]n` as MySQL lays numbers out.
 fn put_scientific(text: &str, out: &mut Vec<u8>) {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |t| (true, t));

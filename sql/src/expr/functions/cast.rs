@@ -8,6 +8,7 @@ use crate::{
         convert::{self, Number, Takes},
         reinterpret,
     },
+    text::FLOAT_CHARS,
 };
 use cohort_engine::types::{Collation, ColumnType, Date, Value, temporal};
 
@@ -144,7 +145,13 @@ fn text(
     let Some(mut bytes) = in_charset(bytes, from, collation, context) else {
         return Value::Null;
     };
-    if let Some(limit) = limit {
+    // What a number needs it gets where nobody has said a length.
+    let own = match value {
+        Value::Double(_) => DOUBLE_CHARS,
+        Value::Float(_) => FLOAT_CHARS,
+        _ => usize::MAX,
+    };
+    if let Some(limit) = limit.filter(|limit| *limit < own) {
         let end = collation.char_offset(&bytes, limit);
         if end < bytes.len() {
             let kind = if collation.is_binary() {

@@ -1,0 +1,10 @@
+-- Floating point numbers that become texts lose no digit and no part of their exponent.
+CREATE TABLE g (id INT PRIMARY KEY, d DOUBLE, f FLOAT);
+INSERT INTO g VALUES (1, 1.2345678901234567e-100, 1e14), (2, -1.2345678901234567e-300, -1.2345e-20), (3, 1e15, 123456), (4, 0.1, 1e12), (5, -5e-324, -1e11), (6, 1.7976931348623157e308, 3.4e38), (7, 123456789012345, 1e-15), (8, NULL, 9.87654e-10), (9, 2, -123456789012);
+SELECT id, CAST(d AS CHAR), CAST(f AS CHAR), CONCAT(d), CONCAT(f) FROM g ORDER BY id;
+SELECT id, CAST(d AS CHAR(5)), CAST(f AS CHAR(3)) FROM g ORDER BY id;
+SELECT id, IF(id, d, 'x'), IFNULL(f, 'x'), COALESCE(d, 'y'), CASE WHEN id THEN f ELSE 'z' END FROM g ORDER BY id;
+SELECT f FROM g WHERE id IN (1, 2, 3, 7) UNION ALL SELECT 'x';
+SELECT id, f, f + 0, LENGTH(f), REPLACE(f, 'e', 'E') FROM g ORDER BY id;
+SELECT d FROM g WHERE id IN (3, 4, 7, 9) UNION ALL SELECT 'x';
+SELECT id FROM g WHERE CONCAT(f) = '1e14' OR CONCAT(f, '') LIKE '%e-15';
