@@ -4,6 +4,9 @@ use super::{ExprType, coercibility};
 use crate::lexer::{TEXT_LENGTH_MAX, ValueKind};
 use cohort_engine::types::{Collation, ColumnType};
 
+/// The next value of a user variable may be a longer text.
+const VARIABLE_MAX: u32 = 16_777_216;
+
 impl ValueKind {
     /// The type of a parameter with such a value. `collation` is @@collation_connection.
     #[must_use]
@@ -13,16 +16,20 @@ impl ValueKind {
     /// The type of a user variable with such a value.
     #[must_use]
     pub fn variable_type(self, collation: Collation) -> ExprType {
-        // The next value may be a longer text.
-        const LENGTH_MAX: u32 = 16_777_216;
         match self {
-            ValueKind::Text => ExprType::string(LENGTH_MAX, collation, coercibility::IMPLICIT),
+            ValueKind::Text => ExprType::string(VARIABLE_MAX, collation, coercibility::IMPLICIT),
             ValueKind::Null => {
-                ExprType::string(LENGTH_MAX, Collation::Binary, coercibility::IMPLICIT)
+                ExprType::string(VARIABLE_MAX, Collation::Binary, coercibility::IMPLICIT)
             }
             kind => kind.ty(collation, coercibility::IMPLICIT),
         }
         .or_null()
+    }
+    /// The type of a user variable that was never set: beside a text it is one like that, where a
+    /// variable that was set to NULL makes bytes of it.
+    #[must_use]
+    pub fn unset_type(collation: Collation) -> ExprType {
+        ExprType::string(VARIABLE_MAX, collation, coercibility::IGNORABLE).or_null()
     }
     fn ty(self, collation: Collation, coercibility: u8) -> ExprType {
         match self {

@@ -29,7 +29,7 @@ impl UserVariables {
     pub fn type_of(&self, name: &str, collation: Collation) -> ExprType {
         match self.0.get(name) {
             Some(variable) => variable.kind.variable_type(variable.collation),
-            None => ValueKind::Null.variable_type(collation),
+            None => ValueKind::unset_type(collation),
         }
     }
     /// `@name := value`

@@ -4,7 +4,7 @@ use super::{Args, Function, Typing, bytes, function, volatile};
 use crate::{
     error::SqlError,
     expr::{
-        EvalContext, ExprType,
+        EvalContext, Expr, ExprType,
         convert::{self, Number},
         infer,
         types::coercibility,
@@ -105,11 +105,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |_| ExprType::int(10),
         |args, _| {
-            Ok(Value::Int(
-                args.args
-                    .first()
-                    .map_or(0, |arg| infer(arg).coercibility.into()),
-            ))
+            let own = args.args.first().map_or(0, |arg| infer(arg).coercibility);
+            let own = match is_unset(args) {
+                true => coercibility::IMPLICIT,
+                false => own,
+            };
+            Ok(Value::Int(own.into()))
         },
     ),
     volatile("uuid", (0, 0), |t| system(t, 36), uuid),
@@ -188,11 +189,19 @@ fn database(_: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErr
 }
 
 /// The collation of the argument; `None` for numbers and dates, whose charset is binary.
+/// Whether it is a user variable that was never set.
+fn is_unset(args: &Args<'_>) -> bool {
+    let ignorable = |ty: &ExprType| ty.coercibility == coercibility::IGNORABLE;
+    matches!(args.args.first(), Some(Expr::UserVariable { ty, .. }) if ignorable(ty))
+}
+
 fn string_collation(args: &Args<'_>) -> Option<Collation> {
     args.args
         .first()
         .map(infer)
         .map(|ty| if ty.is_json() { ty.with_bytes() } else { ty })
+        // One that was never set is a text beside others only.
+        .filter(|_| !is_unset(args))
         .filter(|ty| ty.is_string() || ty.ty.is_none())
         .map(|ty| ty.collation)
 }

@@ -53,7 +53,7 @@ pub trait Scope {
     /// The type of a user variable's value now.
     fn user_variable(&mut self, name: &str) -> ExprType {
         let _ = name;
-        ValueKind::Null.variable_type(self.collation())
+        ValueKind::unset_type(self.collation())
     }
     /// A warning that every execution gives.
     fn warn(&mut self, warning: SqlError) {
