@@ -16,18 +16,32 @@ def show(*values):
 
 def step(run):
     """Runs a function as a step of its name, says whether it worked, and goes on in either case."""
-    name = run.__name__
     try:
         run()
     except Exception as error:  # pylint: disable=broad-except
-        if os.environ.get("STEPS_TRACE"):
-            traceback.print_exc(file=sys.stderr)
-        words = " ".join(f"{type(error).__name__}: {error}".split())
-        print(f"step {name} FAILED {words[:900]}", flush=True)
-        FAILED.append(name)
+        _failed(run.__name__, error)
     else:
-        print(f"step {name} ok", flush=True)
+        print(f"step {run.__name__} ok", flush=True)
     return run
+
+
+async def step_awaited(run):
+    """The same for a coroutine's function."""
+    try:
+        await run()
+    except Exception as error:  # pylint: disable=broad-except
+        _failed(run.__name__, error)
+    else:
+        print(f"step {run.__name__} ok", flush=True)
+
+
+def _failed(name, error):
+    """Says that a step did not work."""
+    if os.environ.get("STEPS_TRACE"):
+        traceback.print_exception(error, file=sys.stderr)
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    print(f"step {name} FAILED {words[:900]}", flush=True)
+    FAILED.append(name)
 
 
 def check(truth, *why):

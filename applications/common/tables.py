@@ -34,10 +34,11 @@ class Tables:
             "WHERE constraint_schema = DATABASE() ORDER BY table_name, constraint_name")
         # Names in the order of their characters, whatever a server's own names are compared by.
         indexes.sort(key=str)
+        keys.sort(key=str)
         if types:
             return columns + indexes + keys
         plain = [[table, column, nullable, key] for table, column, _, nullable, *_, key in columns]
-        return sorted(plain, key=lambda line: line[0]) + indexes + sorted(keys, key=str)
+        return sorted(plain, key=lambda line: line[0]) + indexes + keys
 
     def counts(self):
         """Each table that has rows, and how many."""

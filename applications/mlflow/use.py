@@ -132,7 +132,8 @@ def datasets():
     inputs = [DatasetInput(Dataset(f"data {i}", f"digest {i}", "local", json.dumps({"path": "x" * 500})), [InputTag("use", "train")]) for i in range(2)]
     CLIENT.log_inputs(IDS[5], inputs)
     CLIENT.log_inputs(IDS[6], inputs[:1])
-    show([(entry.dataset.name, entry.tags[0].value) for entry in CLIENT.get_run(IDS[5]).inputs.dataset_inputs])
+    # They come in the order of their generated ids.
+    show(sorted((entry.dataset.name, entry.tags[0].value) for entry in CLIENT.get_run(IDS[5]).inputs.dataset_inputs))
 
 
 @step
