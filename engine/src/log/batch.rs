@@ -65,6 +65,8 @@ pub struct Batch {
     form: Form,
     /// Whoever applies it need not look at foreign keys: see `foreign_keys_done`.
     foreign_keys_done: bool,
+    /// See `follows`.
+    after: Seq,
     /// Nothing can be added any more.
     closed: bool,
     /// Size of the largest event.
@@ -88,6 +90,7 @@ impl Batch {
             session,
             form: Form::Rows,
             foreign_keys_done: false,
+            after: 0,
             closed: false,
             largest: 0,
             start: 0,
@@ -118,6 +121,13 @@ impl Batch {
     /// stands among the changes, or the session had turned them off.
     pub fn foreign_keys_done(&mut self) {
         self.foreign_keys_done = true;
+    }
+
+    /// Says that it has met the changes of this commit, and of none after it: whoever applies
+    /// transactions side by side must not begin with this one before that one is done. (Locks go
+    /// before the fsync, so that both may be in one group.)
+    pub fn follows(&mut self, seq: Seq) {
+        self.after = self.after.max(seq);
     }
 
     /// Records one inserted row. Images are those of the log: see `types::row::hidden`.
@@ -327,8 +337,16 @@ impl Batch {
         gtid.push(u8::from(statement));
         gtid.extend_from_slice(source);
         gtid.extend_from_slice(&[0; 8]); // the number
-        gtid.push(2); // a logical clock follows
-        gtid.extend_from_slice(&[0; 16]);
+        gtid.push(2); // a logical clock follows, for which `seal` has to know this:
+        let after = match self.form {
+            // It follows all before it, and all others follow it.
+            Form::Ddl(..) | Form::Created => Seq::MAX,
+            // It follows all before it, among which is what was prepared.
+            Form::Outcome(_) => Seq::MAX - 1,
+            Form::Rows | Form::Prepared(_) => self.after,
+        };
+        gtid.extend_from_slice(&after.to_le_bytes());
+        gtid.extend_from_slice(&[0; 8]);
         gtid.extend_from_slice(&now.to_le_bytes()[..7]);
         // The length counts this event, too, and with it itself.
         let others = (self.bytes.len() - GTID_MAX + gtid.len() + 4 + event::CHECKSUM) as u64;

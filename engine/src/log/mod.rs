@@ -20,7 +20,9 @@
 //!    durably, before its file is removed.
 //! 6. A GTID event's last_committed is the last commit of its file that was durable when its
 //!    group was begun. (With sync_binlog=1 that is the last one of the group before: MySQL's
-//!    commit-order clock.) Recovery tells a torn tail from damage by it.
+//!    commit-order clock.) Recovery tells a torn tail from damage by it. A commit that has met
+//!    another one of its group says that one's number instead, for replicas that apply
+//!    transactions side by side, and has a flag by which recovery knows.
 //! 7. The first failed sync is the last, and so is a failed write: it is not known what is on the
 //!    disk, and a second fsync that succeeds would not tell. But a write that failed for want of
 //!    space is tried again, in the same place, until there is some: nothing was synced since.

@@ -1,19 +1,49 @@
 //! The last step before events are written: what only their place decides.
 
-use super::event::{CHECKSUM, checksum, kind, offset};
+use super::event::{CHECKSUM, MET_ITS_GROUP, checksum, kind, offset};
+use crate::Seq;
 
 /// The commit-order clock of a file, as MySQL counts it: commits are numbered from 1, and each
-/// tells the last one that was durable when its group was begun. The commits of a group share it.
+/// tells the last one that must be done before it begins. That is the last one that was durable when
+/// its group was begun, or a later one in its group whose changes it has met.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
+    /// The last one that is durable.
     pub(super) last_committed: u64,
     pub(super) sequence_number: u64,
+    /// The last change of definitions.
+    bar: u64,
+}
+
+impl Clock {
+    /// What the next commit must wait for, whose number is `seq`, and which has met that of
+    /// `after` (`Seq::MAX`: it changes definitions).
+    fn next(&mut self, seq: Seq, after: Seq) -> u64 {
+        self.sequence_number += 1;
+        let before = self.sequence_number - 1;
+        let met = if after == Seq::MAX {
+            self.bar = self.sequence_number;
+            before
+        } else {
+            // Numbers of the file count from 1 as those of the log go on.
+            let behind = seq.saturating_sub(after);
+            self.sequence_number.saturating_sub(behind).max(self.bar)
+        };
+        met.min(before).max(self.last_committed)
+    }
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     if let Some(field) = bytes.get_mut(at..at + value.len()) {
         field.copy_from_slice(value);
     }
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    let field = bytes
+        .get(at..at + 8)
+        .and_then(|field| field.try_into().ok());
+    field.map_or(0, u64::from_le_bytes)
 }
 
 /// Completes the events in `bytes`, which will be at `position`: time, server, end position and
@@ -30,8 +60,14 @@ pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, cloc
     let mut timestamp = [0; 4];
     walk(bytes, position, server_id, |event| {
         if event.get(offset::TYPE) == Some(&kind::GTID) {
-            clock.sequence_number += 1;
-            put(event, offset::CLOCK, &clock.last_committed.to_le_bytes());
+            let field = |at| number(event, at);
+            let waits_for = clock.next(field(offset::GNO), field(offset::CLOCK));
+            if waits_for > clock.last_committed
+                && let Some(flags) = event.get_mut(offset::GTID_FLAGS)
+            {
+                *flags |= MET_ITS_GROUP;
+            }
+            put(event, offset::CLOCK, &waits_for.to_le_bytes());
             put(
                 event,
                 offset::CLOCK + 8,
@@ -93,5 +129,32 @@ fn walk(
             *sum = checksum(summed).to_le_bytes();
         }
         bytes = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_waits_for_what_it_has_met() {
+        // The file's first commit has the number 101; 104 and those before are durable.
+        let mut clock = Clock {
+            last_committed: 4,
+            sequence_number: 4,
+            bar: 0,
+        };
+        let mut next = |seq, after| clock.next(seq, after);
+        assert_eq!(next(105, 0), 4, "it has met nothing");
+        assert_eq!(next(106, 103), 4, "what it has met is durable");
+        assert_eq!(next(107, 50), 4, "or lies in an earlier file");
+        assert_eq!(next(108, 105), 5);
+        assert_eq!(next(109, 108), 8);
+        assert_eq!(next(110, 0), 4);
+        assert_eq!(next(111, Seq::MAX), 10, "definitions follow all");
+        assert_eq!(next(112, 0), 11, "and all follow them");
+        assert_eq!(next(113, 105), 11);
+        assert_eq!(next(114, Seq::MAX - 1), 13, "it follows all");
+        assert_eq!(next(115, 0), 11);
     }
 }

@@ -38,6 +38,7 @@ impl Txn {
         self.engine.make_room(&self.owner)?;
         let session = u32::try_from(self.owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::new(database, session);
+        batch.follows(self.met());
         self.encode(&mut batch)?;
         self.log_counters(&mut batch);
         let counts = self.writes.row_counts(self.tables.len());

@@ -157,6 +157,7 @@ impl Txn {
         let _passing = passing.transpose()?;
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let mut batch = Batch::prepared(database, session, claim.xid());
+        batch.follows(self.met());
         let mut origin = owner.session.to_le_bytes().to_vec();
         origin.extend_from_slice(user.as_bytes());
         batch.internal(&[ORIGIN], Some(&origin));

@@ -58,9 +58,13 @@ impl Txn {
     pub(super) fn note_read(&mut self, seq: Seq) {
         self.owner.depends.note(seq, self.engine.log.visible());
     }
+    /// The newest commit whose changes it may have met before they were durable; 0 for none.
+    pub(super) fn met(&self) -> Seq {
+        self.owner.depends.newest().max(self.set_aside)
+    }
     /// Whether it may have met versions that a snapshot taken now does not see.
     pub(super) fn has_read_newer(&self) -> bool {
-        self.owner.depends.newest().max(self.set_aside) > self.engine.log.visible()
+        self.met() > self.engine.log.visible()
     }
     /// Notes that a read returned something this transaction wrote.
     pub(super) fn note_own_read(&mut self) {

@@ -100,6 +100,8 @@ pub(in crate::log) struct Gtid {
     pub(in crate::log) number: u64,
     pub(in crate::log) last_committed: u64,
     pub(in crate::log) sequence_number: u64,
+    /// `last_committed` was durable when this one's group was begun.
+    pub(in crate::log) is_clear: bool,
     pub(in crate::log) committed_micros: u64,
     /// Bytes of all its events, this one included.
     pub(in crate::log) length: u64,
@@ -109,7 +111,7 @@ impl Gtid {
     pub(in crate::log) fn decode(body: &[u8]) -> Option<Gtid> {
         const ORIGINAL_FOLLOWS: u64 = 1 << 55;
         let mut cursor = Cursor(body);
-        cursor.u8()?;
+        let flags = cursor.u8()?;
         let source = cursor.take(16)?.try_into().ok()?;
         let number = cursor.u64()?;
         cursor.u8()?;
@@ -124,6 +126,7 @@ impl Gtid {
             number,
             last_committed,
             sequence_number,
+            is_clear: flags & super::MET_ITS_GROUP == 0,
             committed_micros: committed & !ORIGINAL_FOLLOWS,
             length: cursor.lenenc()?,
         })

@@ -72,6 +72,9 @@ pub(super) const ARTIFICIAL: u16 = 0x20;
 pub(super) const SUPPRESS_USE: u16 = 0x8;
 /// Event flag: readers that do not know the type skip the event.
 pub(super) const IGNORABLE: u16 = 0x80;
+/// Cohort's own flag of a GTID event, which others pass over: its last_committed is one of its own
+/// group, and says nothing of what was durable.
+pub(super) const MET_ITS_GROUP: u8 = 0x80;
 /// Flag of a rows event: the last one of its statement.
 pub(super) const STATEMENT_END: u16 = 0x1;
 
@@ -90,6 +93,8 @@ pub(super) mod offset {
     pub(crate) const SIZE: usize = 9;
     pub(crate) const END: usize = 13;
     pub(crate) const FLAGS: usize = 17;
+    /// In a GTID event: its own flags.
+    pub(crate) const GTID_FLAGS: usize = super::HEADER;
     /// In a GTID event: the transaction's number.
     pub(crate) const GNO: usize = super::HEADER + 1 + 16;
     /// In a GTID event: last_committed, followed by sequence_number.

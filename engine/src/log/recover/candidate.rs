@@ -93,7 +93,8 @@ pub(super) fn later_group(
                 && Event::parse_header(rest, position + at as u64)
                     .is_ok_and(|event| event.size <= GTID_SIZE_MAX)
                 && let Ok(event) = Event::parse(rest, position + at as u64)
-                && Gtid::decode(event.body).is_some_and(|g| g.last_committed >= sequence_number)
+                && Gtid::decode(event.body)
+                    .is_some_and(|g| g.is_clear && g.last_committed >= sequence_number)
             {
                 return Ok(Some(position + at as u64));
             }

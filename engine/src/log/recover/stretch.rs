@@ -142,7 +142,7 @@ impl Stretches<'_> {
             return Ok(Err(Stop::Foreign(position, why)));
         }
         // Its group was begun when all before it was durable.
-        if gtid.last_committed + 1 == gtid.sequence_number {
+        if gtid.is_clear && gtid.last_committed + 1 == gtid.sequence_number {
             self.doubtful = position;
         }
         let is_next = match self.last {

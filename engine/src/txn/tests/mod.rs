@@ -6,6 +6,7 @@ mod crash;
 mod damage;
 mod inline;
 mod locks;
+mod order;
 mod prepared;
 mod row_change;
 mod schema;
