@@ -40,7 +40,9 @@ fn read(follower: &mut Follower, seen: &mut Seen) -> Result<(), FollowError> {
         let name = file_name(follower.position().file);
         seen.events.push((name, bytes[4]));
         if bytes[4] == kind::GTID {
-            let event = Event::parse(&bytes, at).ok().expect("a whole event");
+            let Ok(event) = Event::parse(&bytes, at) else {
+                panic!("no whole event at {at}");
+            };
             let gtid = Gtid::decode(event.body).expect("a GTID");
             seen.commits.push(gtid.number);
         }
