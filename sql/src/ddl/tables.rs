@@ -8,6 +8,7 @@ use super::{
     convert::{Conversion, Outcome as Converted},
     duplicate, foreign_key,
     show::{logged_definition, logged_drop},
+    storage_engine,
     syntax::{Action, CreateTable},
     table, temporary, view,
 };
@@ -78,7 +79,12 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
         if_not_exists: create.if_not_exists,
         temporary: create.temporary,
     };
-    let note = target.exists(&dictionary, ctx)?;
+    // Whatever else is wrong with the definition, nobody needs it then.
+    if let Some(note) = target.exists(&dictionary, ctx)? {
+        storage_engine::check(&create.options, &create.name.name, true, ctx)?;
+        ctx.warnings.note(note);
+        return Ok(Done::default());
+    }
     let Some(database) = dictionary.database(database) else {
         return Err(SqlError::unknown_database(database).into());
     };
@@ -86,10 +92,6 @@ pub(super) fn create(create: &CreateTable, text: &str, ctx: &mut DdlContext<'_>)
     let mut related = Related::default();
     let around = temporary::seen(create.temporary, &dictionary);
     let table = table::define(create, &[], &around, database, &mut related, ctx)?;
-    if let Some(note) = note {
-        ctx.warnings.note(note);
-        return Ok(Done::default());
-    }
     check_primary_key(&table, ctx)?;
     if create.temporary {
         temporary::create(table, ctx);
