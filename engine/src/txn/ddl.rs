@@ -48,6 +48,9 @@ pub struct Related {
     pub changed: Vec<(Arc<Table>, Table)>,
     /// Tables that stay as they are, and whose rows nobody changes, until it is done.
     pub kept: Vec<Arc<Table>>,
+    /// Tables that are changed whatever they are like, by the databases and names that the
+    /// statement means: one that has another name by now is not meant.
+    pub named: Vec<(TableId, String, String)>,
     /// Names of foreign keys of the altered table: each of its rows must find its parent.
     pub checked: Vec<String>,
     /// What `concerned_children` said when the change was worked out.
@@ -309,6 +312,12 @@ impl Inner {
         let mut replaced = None;
         for kept in &related.kept {
             unchanged(dictionary, kept)?;
+        }
+        for (id, database, name) in &related.named {
+            let current = table(*id)?;
+            if (&current.database, &current.name) != (database, name) {
+                return Err(TxnError::TableChanged);
+            }
         }
         for (old, new) in &related.changed {
             unchanged(dictionary, old)?;

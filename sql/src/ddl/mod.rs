@@ -198,6 +198,17 @@ impl DdlContext<'_> {
         text: &str,
     ) -> Result<(), TxnError> {
         related.children = concerned_children(dictionary, &change);
+        let by_name = match &change {
+            SchemaChange::DropTables(ids) => ids.clone(),
+            SchemaChange::Truncate(id) => vec![*id],
+            SchemaChange::Rename(renames) => renames.iter().map(|(id, ..)| *id).collect(),
+            _ => Vec::new(),
+        };
+        let tables = by_name
+            .into_iter()
+            .filter_map(|id| dictionary.table_by_id(id));
+        let named = tables.map(|table| (table.id, table.database.clone(), table.name.clone()));
+        related.named = named.collect();
         let statement = DdlStatement {
             database: self.session.database.unwrap_or_default().to_string(),
             text: text.to_string(),
