@@ -13,6 +13,7 @@ mod locale;
 mod numeric;
 mod periods;
 mod regexp;
+mod scanned;
 mod sets;
 mod string;
 mod temporal;
@@ -57,6 +58,8 @@ pub struct Function {
 pub enum AsNumber {
     /// The function has computed it: it must fit.
     Computed,
+    /// The same; of a text, which is a date or time, the digits.
+    Moment,
     /// It is that of an argument.
     Chosen,
     /// The same; which one, the first argument says: IF.

@@ -1,8 +1,9 @@
 //! Functions on dates and times.
 
 use super::{
-    Args, Function, Typing, calendar, function,
+    Args, AsNumber, Function, Typing, calendar, function,
     interval::{self, Unit},
+    scanned,
 };
 use crate::{
     error::SqlError,
@@ -224,13 +225,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (3, 3),
         interval::result_type,
         |args, context| interval::add(args, false, context),
-    ),
+    )
+    .number_is(AsNumber::Moment),
     function(
         "date_sub",
         (3, 3),
         interval::result_type,
         |args, context| interval::add(args, true, context),
-    ),
+    )
+    .number_is(AsNumber::Moment),
     function("datediff", (2, 2), digits::<9>, |args, context| {
         let a = args.date_of(0, Takes::Whole, context)?;
         let b = args.date_of(1, Takes::Whole, context)?;
@@ -246,10 +249,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function("addtime", (2, 2), addtime_type, |args, context| {
         addtime(args, 1, context)
-    }),
+    })
+    .number_is(AsNumber::Moment),
     function("subtime", (2, 2), addtime_type, |args, context| {
         addtime(args, -1, context)
-    }),
+    })
+    .number_is(AsNumber::Moment),
     function(
         "timestampdiff",
         (3, 3),
@@ -750,7 +755,7 @@ fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     };
     let mode = context.statement.sql_mode;
     let is_time = matches!(args.ty.ty, Some(ColumnType::Time(_)));
-    let found = calendar::scan(&text, &format).filter(|found| {
+    let found = scanned::scan(&text, &format).filter(|found| {
         is_time
             || !found.date.has_zero_part()
             || !mode.has(if found.date.is_zero() {
@@ -771,10 +776,13 @@ fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         return Ok(Value::Null);
     };
     if found.rest {
-        context.warnings.warn(SqlError::truncated_wrong_value(
-            "datetime",
-            convert::shown(&text),
-        ));
+        let kind = match args.ty.ty {
+            Some(ColumnType::Date) => "date",
+            Some(ColumnType::Time(_)) => "time",
+            _ => "datetime",
+        };
+        let lost = SqlError::truncated_wrong_value(kind, convert::shown(&text));
+        context.warnings.warn(lost);
     }
     Ok(match args.ty.ty {
         Some(ColumnType::Date) => Value::Date(found.date),
