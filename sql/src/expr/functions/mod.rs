@@ -22,7 +22,7 @@ pub use aes::CipherMode;
 pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 pub(super) use cast::PADDED;
 pub(super) use control::branch;
-pub(super) use numeric::{EXACT_NUMBER, FIXED, exact_literal};
+pub(super) use numeric::{EXACT_NUMBER, FIXED, RAND_SEQUENCE, exact_literal};
 pub(super) use string::{AS_CHARACTERS, CONVERTED, converted};
 
 use super::{

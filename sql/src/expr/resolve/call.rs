@@ -6,7 +6,7 @@ use crate::{
     expr::{
         Expr, ExprType, coercibility,
         functions::{interval::Unit, json::Otherwise},
-        infer,
+        infer, visit_operands,
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -31,10 +31,14 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     {
         return Err(SqlError::wrong_native_argument_count(name));
     }
+    let function = match args.as_slice() {
+        [seed] if function.name == "rand" && is_settled(seed, scope) => &functions::RAND_SEQUENCE,
+        _ => function,
+    };
     let args = match <[Expr; 2]>::try_from(args) {
         Ok([value, with]) if function.name == "nullif" => {
-            let with = compared::exact(compared::bound(with, &value), &value);
-            let with = compared::as_number_beside(with, &value);
+            let with = compared::as_number_beside(compared::bound(with, &value), &value);
+            let with = compared::exact(with, &value);
             vec![value, with]
         }
         Ok(pair) if function.name == "mod" => pair.map(super::operand_of_arithmetic).into(),
@@ -51,6 +55,18 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     }
     let args = characters::arguments(function, args, &ty, scope)?;
     Ok(Expr::Function { function, args, ty })
+}
+
+/// Whether an expression has the same value for all rows of a query.
+fn is_settled(expr: &Expr, scope: &dyn Scope) -> bool {
+    let mut settled = match expr {
+        Expr::Column { slot, .. } => scope.is_settled(*slot),
+        Expr::SetUserVariable { .. } => false,
+        Expr::Function { function, .. } => !function.volatile,
+        _ => true,
+    };
+    visit_operands(expr, &mut |operand| settled &= is_settled(operand, scope));
+    settled
 }
 
 /// A pattern of characters is not looked for in a VARBINARY, nor such a pattern in characters; and
