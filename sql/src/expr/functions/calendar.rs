@@ -1,6 +1,9 @@
 //! Weeks, names of days and months, and DATE_FORMAT.
 
-use cohort_engine::types::{Date, DateTime, temporal::day_number};
+use cohort_engine::types::{
+    Date, DateTime,
+    temporal::{DAY, day_number},
+};
 use std::io::Write;
 
 /// January is 0.
@@ -83,6 +86,28 @@ pub(super) fn week(date: Date, mode: i64) -> (i64, i64) {
         }
     }
     (year, days / 7 + 1)
+}
+
+/// The day with this number; the year 0 has no leap day here.
+pub(super) fn day(number: i64) -> Option<Date> {
+    if !(1..=365).contains(&number) {
+        return Date::from_day_number(number);
+    }
+    let date = Date::from_day_number(day_number(1, 1, 1) + number - 1)?;
+    Some(Date { year: 0, ..date })
+}
+
+/// The moment so many microseconds later, which may be one of the year 0; before its first day
+/// there is the zero date.
+pub(super) fn later(moment: DateTime, micros: i64) -> Option<DateTime> {
+    let total = moment.total_micros().checked_add(micros)?;
+    Some(DateTime {
+        date: match total.div_euclid(DAY) {
+            0 => Date::default(),
+            number => day(number)?,
+        },
+        micros: total.rem_euclid(DAY).cast_unsigned(),
+    })
 }
 
 fn ordinal(n: u8) -> &'static str {
