@@ -252,8 +252,7 @@ impl Expr {
                 if value.is_null() {
                     return Ok(None);
                 }
-                let value = expr.among(value, &list.items);
-                let found = list.contains(&value, *collation, row, context)?;
+                let found = list.contains(expr, &value, *collation, row, context)?;
                 Ok(negate_if(*negated, found))
             }
             Expr::Between {
