@@ -1,7 +1,7 @@
 //! Expressions as text, for error messages.
 
 use super::{BinaryOp, Expr, convert, functions::interval::Unit, types::NOT_FIXED};
-use cohort_engine::types::Value;
+use cohort_engine::types::{ColumnType, Value};
 
 /// The text of an expression. Columns have lost their names; they show as their slots. Of the
 /// parameters, those are shown that were literals in the text.
@@ -44,6 +44,9 @@ pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
             let sign = if ty.unsigned { "unsigned" } else { "signed" };
             format!("cast({} as {sign})", describe(expr))
         }
+        Expr::Cast { expr, ty } if ty.ty == Some(ColumnType::Float) => {
+            format!("cast({} as float)", describe(expr))
+        }
         Expr::Cast { expr, .. } => format!("cast({})", describe(expr)),
         Expr::Function { function, args, .. } => call(function.name, args, params),
         Expr::UserVariable { name, .. } => format!("(@`{name}`)"),
@@ -81,6 +84,7 @@ fn literal(value: &Value, digits: u8) -> String {
     match value {
         Value::Null => "NULL".to_string(),
         Value::Int(n) if *n < 0 => format!("-({})", n.unsigned_abs()),
+        Value::Double(x) if *x < 0.0 => format!("-({})", &text[1..]),
         Value::Bytes(_) => format!("'{text}'"),
         Value::Date(_) => format!("DATE'{text}'"),
         Value::Time(_) => format!("TIME'{text}'"),

@@ -166,7 +166,12 @@ impl Expr {
                     return Ok(Cow::Owned(Value::Null));
                 };
                 let value = expr.cast_value(ty, row, context)?;
-                functions::cast::cast(&value, &infer(expr), ty, context)?
+                let made = functions::cast::cast(&value, &infer(expr), ty, context)?;
+                if matches!(made, Value::Float(x) if x.is_infinite()) {
+                    let text = describe(self, context.params);
+                    return Err(SqlError::value_out_of_range("DOUBLE", text));
+                }
+                made
             }
             Expr::Function { function, args, ty } => {
                 let value = (function.eval)(&functions::Args { args, row, ty }, context)?;
@@ -544,7 +549,7 @@ fn like(
     let escape = match escape {
         Some(escape) => {
             let value = escape.value(row, context)?;
-            let text = convert::string(&value, 0).unwrap_or_default();
+            let text = convert::string(&value, infer(escape).text_form()).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             let mut chars = text.chars();
             let first = chars.next();

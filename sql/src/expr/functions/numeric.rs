@@ -103,7 +103,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("atan", (1, 2), maybe_double, atan),
     function("atan2", (1, 2), maybe_double, atan),
     function("degrees", (1, 1), double_type, |args, context| {
-        one(args, context, |x| Some(x.to_degrees()))
+        let x = args.double(0, context)?;
+        finite("degrees", args, x.map(f64::to_degrees), context)
     }),
     function("radians", (1, 1), double_type, |args, context| {
         one(args, context, |x| Some(x.to_radians()))
