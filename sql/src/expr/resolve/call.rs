@@ -322,6 +322,34 @@ fn json_value(
     ))
 }
 
+/// Of a function that yields the time now, the name that MySQL calls it by.
+fn clock_name(name: &str) -> Option<&str> {
+    match name {
+        "now" | "current_timestamp" | "localtime" | "localtimestamp" => Some("now"),
+        "curtime" | "current_time" => Some("curtime"),
+        "utc_time" | "utc_timestamp" | "sysdate" => Some(name),
+        _ => None,
+    }
+}
+
+/// How many digits of a second are wanted must be written as a number.
+fn check_fsp(name: &str, digits: &ast::Expr, scope: &dyn Scope) -> Result<(), SqlError> {
+    const MOST: u8 = 6;
+    let written = digits.to_string();
+    match digits {
+        ast::Expr::Value(_) => match written.parse::<u32>() {
+            Ok(digits) if digits <= MOST.into() => Ok(()),
+            Ok(digits) => Err(SqlError::precision_too_big(digits, name, MOST)),
+            // Placeholders are numbered.
+            Err(_) if written.starts_with('?') => Err(scope.refuse("?")),
+            Err(_) => Err(scope.refuse(&written)),
+        },
+        ast::Expr::BinaryOp { op, .. } => Err(scope.refuse(&op.to_string())),
+        ast::Expr::UnaryOp { op, .. } => Err(scope.refuse(&op.to_string())),
+        _ => Err(scope.refuse(&written)),
+    }
+}
+
 fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
     let written = function.name.to_string().replace('`', "");
     let name = written.to_ascii_lowercase();
@@ -386,6 +414,9 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
             };
         }
         _ => {}
+    }
+    if let (Some(name), [digits]) = (clock_name(&name), asts.as_slice()) {
+        check_fsp(name, digits, scope)?;
     }
     if name == "found_rows" {
         scope.warn(SqlError::deprecated_found_rows());
