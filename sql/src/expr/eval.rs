@@ -156,23 +156,7 @@ impl Expr {
             | Expr::IsNull { .. }
             | Expr::IsTruth { .. } => boolean(self.truth(row, context)?),
             Expr::Case { ty, .. } => return self.case(ty, row, context),
-            Expr::Cast { expr, ty } => {
-                let operand = if ty.is_string() {
-                    expr.text_operand(row, context)?
-                } else {
-                    Some(&**expr)
-                };
-                let Some(expr) = operand else {
-                    return Ok(Cow::Owned(Value::Null));
-                };
-                let value = expr.cast_value(ty, row, context)?;
-                let made = functions::cast::cast(&value, &infer(expr), ty, context)?;
-                if matches!(made, Value::Float(x) if x.is_infinite()) {
-                    let text = describe(self, context.params);
-                    return Err(SqlError::value_out_of_range("DOUBLE", text));
-                }
-                made
-            }
+            Expr::Cast { expr, ty } => self.cast(expr, ty, row, context)?,
             Expr::Function { function, args, ty } => {
                 let value = (function.eval)(&functions::Args { args, row, ty }, context)?;
                 if matches!(value, Value::Json(_)) {
@@ -304,6 +288,31 @@ impl Expr {
                 Ok(truth_of(&value, context))
             }
         }
+    }
+
+    /// The value of a CAST, which is this expression.
+    fn cast(
+        &self,
+        expr: &Expr,
+        ty: &ExprType,
+        row: &[Value],
+        context: &mut EvalContext<'_>,
+    ) -> Result<Value, SqlError> {
+        let operand = if ty.is_string() {
+            expr.text_operand(row, context)?
+        } else {
+            Some(expr)
+        };
+        let Some(expr) = operand else {
+            return Ok(Value::Null);
+        };
+        let value = expr.cast_value(ty, row, context)?;
+        let made = functions::cast::cast(&value, &infer(expr), ty, context)?;
+        if matches!(made, Value::Float(x) if x.is_infinite()) {
+            let text = describe(self, context.params);
+            return Err(SqlError::value_out_of_range("DOUBLE", text));
+        }
+        Ok(made)
     }
 
     /// What IF and CASE decide by: of a document the number that it is.
