@@ -650,21 +650,21 @@ fn small_date(number: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
     })
 }
 
-/// The time that a text is. A day with nothing but an hour is none: it is cut before the hour. Nor
-/// is a number beyond 32 bits.
+/// The time that a text is. Behind a day there must be more than one digit, or it is cut before
+/// that; a number beyond 32 bits is no time.
 pub(crate) fn parse_time(text: &[u8]) -> Option<temporal::ParsedTime> {
     let start = text.len() - text.trim_ascii_start().len();
-    let digits = |from: usize| {
-        let rest = text.get(from..).unwrap_or_default();
-        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-    };
     let first = start + usize::from(text.get(start) == Some(&b'-'));
-    let end = first + digits(first);
-    let rest = text[end..].trim_ascii_start();
-    let hour = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let is_cut =
-        rest.len() < text.len() - end && hour > 0 && !matches!(rest.get(hour), Some(b':' | b'.'));
-    if is_cut {
+    let digits = text
+        .iter()
+        .skip(first)
+        .take_while(|byte| byte.is_ascii_digit());
+    let end = first + digits.count();
+    let rest = &text[end..];
+    if let [digit] = rest.trim_ascii_start()
+        && digit.is_ascii_digit()
+        && rest.len() > 1
+    {
         let parsed = temporal::parse_time(&text[..end])?;
         return Some(temporal::ParsedTime {
             truncated: true,

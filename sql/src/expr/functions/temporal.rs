@@ -738,7 +738,7 @@ fn str_to_date_type(typing: &Typing<'_>) -> ExprType {
             .any(|pair| pair[0] == b'%' && specifiers.contains(&pair[1]))
     };
     let fsp = if has(b"f") { 6 } else { 0 };
-    let clock = has(b"fHhIiklprSsT");
+    let clock = has(b"fHhIiklrSsT");
     let date = has(b"abcDdejMmUuVvWwXxYy");
     ExprType::temporal(match (date, clock) {
         (true, true) => ColumnType::DateTime(fsp),
