@@ -19,7 +19,7 @@ use super::{
     convert::{self, Number},
     describe::describe,
     functions::{self, AsNumber},
-    infer,
+    infer, is_volatile,
     resolve::literal,
     types::NOT_FIXED,
 };
@@ -43,6 +43,12 @@ impl Expr {
         }
         let value = self.raw(row, context)?;
         match &*value {
+            Value::Bytes(_) if let Some(number) = literal::digits_number(self) => {
+                Ok(Cow::Owned(Value::UInt(number)))
+            }
+            Value::Bytes(_) if let Some(chosen) = self.chosen() => {
+                chosen.number_value(row, context)
+            }
             Value::Bytes(text) if self.is_moment() => {
                 let digits = convert::decimal_to_f64(&digits_of_moment(text));
                 Ok(Cow::Owned(Value::Double(digits)))
@@ -116,6 +122,12 @@ impl Expr {
             Value::Bytes(text) if self.is_quiet() || self.is_variable() => {
                 let number = convert::integer_prefix(text).number;
                 Ok(Cow::Owned(number.into_value()))
+            }
+            Value::Bytes(_) if let Some(number) = literal::digits_number(self) => {
+                Ok(Cow::Owned(Value::UInt(number)))
+            }
+            Value::Bytes(_) if let Some(chosen) = self.chosen() => {
+                chosen.integer_value(row, context)
             }
             Value::Bytes(text) if self.is_moment() => {
                 let (number, _) = convert::decimal_to_integer(&digits_of_moment(text));
@@ -229,20 +241,9 @@ impl Expr {
         let is_number = !to.is_string() && !to.is_temporal();
         match to.ty {
             // A text is told of, whatever made it.
-            Some(_)
-                if to.is_integer()
-                    && (self.is_quiet() || self.is_variable() || self.is_moment()) =>
-            {
+            Some(_) if to.is_integer() && self.is_cast_as_text() => {
                 let value = self.value(row, context)?;
                 self.near_integer(value, context)
-            }
-            Some(_) if to.is_integer() && self.has_branches() => {
-                match self.branch(row, context)? {
-                    // A member is a text by now.
-                    Some(branch) if branch.has_members() => branch.value(row, context),
-                    Some(branch) => branch.integer_value(row, context),
-                    None => Ok(Cow::Owned(Value::Null)),
-                }
             }
             Some(_) if to.is_integer() => self.integer_value(row, context),
             Some(ColumnType::Decimal { .. }) if self.has_members() => {
@@ -340,15 +341,30 @@ impl Expr {
         matches!(self, Expr::Column { ty, .. } if matches!(ty.ty, Some(ColumnType::Text(_))))
     }
 
+    /// Whether CAST makes an integer of the text that it is, whatever number it would be elsewhere.
+    fn is_cast_as_text(&self) -> bool {
+        let is_text = || infer(self).is_string();
+        self.is_quiet()
+            || self.is_variable()
+            || self.is_moment()
+            || (self.has_branches() || self.chosen().is_some()) && is_text()
+    }
+
+    /// Of NULLIF and its like, the argument whose value it has, if that can be evaluated again.
+    fn chosen(&self) -> Option<&Expr> {
+        match self {
+            Expr::Function { function, args, .. } if function.as_number == AsNumber::Chosen => {
+                args.first().filter(|chosen| !is_volatile(chosen))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it is a function whose texts are dates and times.
     pub(super) fn is_moment(&self) -> bool {
         match self {
-            Expr::Function { function, args, .. } => match function.as_number {
-                AsNumber::Moment => true,
-                AsNumber::Chosen => args.first().is_some_and(Expr::is_moment),
-                _ => false,
-            },
-            _ => false,
+            Expr::Function { function, .. } if function.as_number == AsNumber::Moment => true,
+            _ => self.chosen().is_some_and(Expr::is_moment),
         }
     }
 

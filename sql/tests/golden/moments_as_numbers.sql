@@ -36,4 +36,13 @@ SELECT n FROM k IGNORE INDEX (PRIMARY) WHERE n >= ADDTIME('10:11:12', '1:00:00')
 SELECT t.id, k.n FROM t JOIN k IGNORE INDEX (PRIMARY) ON k.n = DATE_ADD(t.v, INTERVAL 1 DAY) WHERE t.id < 3;
 SELECT COUNT(*) FROM k WHERE DATE_ADD('2018-05-01', INTERVAL 1 DAY) = 20180502 AND ADDTIME('10:11:12', '1:00:00') IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 111112);
 SELECT DATE_ADD('2018-05-01', INTERVAL 1 DAY) IN ('2018-05-02', 5), DATE_ADD('2018-05-01', INTERVAL 1 DAY) IN (20180502, 'x'), NULLIF(DATE_ADD('2018-05-01', INTERVAL 1 DAY), 20180502), CASE DATE_ADD('2018-05-01', INTERVAL 1 DAY) WHEN 20180502 THEN 1 END;
-DROP TABLE k, t;
+CREATE TABLE e (id INT PRIMARY KEY, e ENUM('x', 'y'), v VARCHAR(10), b BIT(4));
+INSERT INTO e VALUES (1, 'x', '7a', b'101'), (2, 'y', '8', b'1'), (3, NULL, NULL, NULL);
+-- IF and CASE are the number that their branch is.
+SELECT IF(id, e, 'a') + 0, IF(id, TIME'10:00:00', 'x') + 0, IF(id, DATE'2020-01-01', 'x') + 0, IF(id, b, 'x') + 0, IF(id, v, 'x') + 0, CASE WHEN id THEN e ELSE 'q' END + 0 FROM e;
+SELECT ROUND(IF(id, v, 1)), -IF(id, e, 'x'), IF(id, 'abc', 1) + 0, IF(id, 1.50, 'x') + 0, IF(IF(id, v, 'x'), 1, 2), IF(id, X'41', 'x') + 0, IF(id, X'41', 'x') | 0 FROM e;
+SELECT CASE e WHEN 'x' THEN TIME'10:00:00' ELSE 'x' END * 2, CAST(IF(id, e, 'x') AS DOUBLE), CAST(IF(id, TIME'10:00:00', 'x') AS DECIMAL(10, 1)), CAST(IF(id, TIME'10:00:00', 'x') AS SIGNED), CAST(IF(id, e, 'x') AS SIGNED), CAST(IF(id, 1.7, 2) AS SIGNED), CAST(CASE WHEN id THEN v END AS SIGNED) FROM e WHERE id < 3;
+SELECT DATE_ADD(v, INTERVAL 1 DAY) + 0, ADDTIME(v, '1') + 0, NULLIF(e, 'z') + 0, IFNULL(e, 'z') + 0 FROM e;
+SELECT NULLIF(X'41', 'b') + 0, NULLIF('1x', 'b') + 0, NULLIF(v, 'z') + 0, NULLIF(v, 'z') | 0, CAST(NULLIF(e, 'z') AS SIGNED), NULLIF(e, 'z') | 0, ROUND(NULLIF(e, 'z')) FROM e WHERE id < 3;
+SELECT x + 0, x = 20180502 FROM (SELECT DATE_ADD('2018-05-01', INTERVAL 1 DAY) AS x) AS d;
+DROP TABLE e, k, t;

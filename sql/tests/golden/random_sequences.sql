@@ -24,4 +24,7 @@ SELECT id FROM t ORDER BY RAND(@s), id;
 SELECT id FROM t ORDER BY RAND(1 + 2), id;
 SELECT id, (SELECT RAND(t.id)) FROM t ORDER BY id;
 SELECT id FROM t WHERE RAND(1 + 2) < 0.91 ORDER BY id;
+SELECT @s := id, RAND(@s) FROM t;
+SET @s = 5;
+SELECT RAND(@s), @s := id FROM t;
 DROP TABLE t;

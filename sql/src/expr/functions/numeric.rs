@@ -5,11 +5,13 @@ use crate::{
     error::SqlError,
     expr::{
         BinaryOp, EvalContext, Expr, ExprType, Seeds, arithmetic,
+        context::Sequence,
         convert::{self, Number},
         describe::call,
         infer,
         resolve::{arithmetic_type, literal, type_beside},
         types::coercibility,
+        visit_operands,
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
@@ -486,22 +488,31 @@ fn rand(args: &Args<'_>, constant: bool, context: &mut EvalContext<'_>) -> Resul
         return Ok(Value::Double(bits as f64 / (1_u64 << 53) as f64));
     }
     let site = std::ptr::from_ref(args.args).addr();
-    let known = context
-        .seeds
-        .iter()
-        .position(|(at, _)| *at == site)
-        .filter(|_| constant);
-    let mut seeds = match known {
-        Some(i) => context.seeds[i].1,
-        None => Seeds::of(args.int(0, context)?.unwrap_or(0) as u32),
+    let begun = context.seeds.iter().position(|begun| begun.site == site);
+    // A variable may have been given another value meanwhile.
+    let seed = match begun.is_none() || args.args.iter().any(reads_variable) {
+        true => Some(args.int(0, context)?.unwrap_or(0) as u32),
+        false => None,
     };
-    let number = seeds.draw();
-    match known {
-        Some(i) => context.seeds[i].1 = seeds,
-        None if constant => context.seeds.push((site, seeds)),
-        None => {}
+    if let Some(begun) = begun.and_then(|i| context.seeds.get_mut(i))
+        && seed.is_none_or(|seed| seed == begun.seed)
+    {
+        return Ok(Value::Double(begun.state.draw()));
+    }
+    let seed = seed.unwrap_or(0);
+    let mut state = Seeds::of(seed);
+    let number = state.draw();
+    if constant {
+        context.seeds.retain(|begun| begun.site != site);
+        context.seeds.push(Sequence { site, seed, state });
     }
     Ok(Value::Double(number))
+}
+
+fn reads_variable(expr: &Expr) -> bool {
+    let mut reads = matches!(expr, Expr::UserVariable { .. });
+    visit_operands(expr, &mut |operand| reads |= reads_variable(operand));
+    reads
 }
 
 /// The digits of a number in a base up to 36.
