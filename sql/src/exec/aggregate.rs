@@ -467,6 +467,9 @@ impl State {
             (AggregateFunction::CountRows | AggregateFunction::Count, _) => {
                 Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
             }
+            (AggregateFunction::Avg, Accumulated::Double(sum)) => {
+                finite(sum / count as f64, "avg")?
+            }
             (AggregateFunction::Avg, value) => average(value, count, aggregate),
             (AggregateFunction::Variance { sample, root }, Accumulated::Moments(_, squares)) => {
                 let divisor = count.saturating_sub(u64::from(*sample));
@@ -474,7 +477,12 @@ impl State {
                     return Ok(Value::Null);
                 }
                 let variance = squares / divisor as f64;
-                Value::Double(if *root { variance.sqrt() } else { variance })
+                match (root, sample) {
+                    (true, true) => finite(variance.sqrt(), "stddev_samp")?,
+                    (true, false) => finite(variance.sqrt(), "std")?,
+                    (false, true) => finite(variance, "var_samp")?,
+                    (false, false) => finite(variance, "variance")?,
+                }
             }
             (AggregateFunction::GroupConcat(separator), Accumulated::Texts(texts)) => {
                 concatenate(texts, separator, aggregate, context)
@@ -492,16 +500,19 @@ impl State {
             (_, Accumulated::Nothing) => Value::Null,
             (_, Accumulated::Integer(sum)) => exact_sum(BigDecimal::from(sum), aggregate),
             (_, Accumulated::Decimal(sum)) => exact_sum(sum, aggregate),
-            (_, Accumulated::Double(sum)) => {
-                if !sum.is_finite() {
-                    return Err(SqlError::value_out_of_range("DOUBLE", "sum()").into());
-                }
-                Value::Double(sum)
-            }
+            (_, Accumulated::Double(sum)) => finite(sum, "sum")?,
             (_, Accumulated::Bits(bits)) => Value::UInt(bits),
             (_, Accumulated::Value(value)) => value,
             _ => Value::Null,
         })
+    }
+}
+
+/// A floating point number that a client can be sent; 1690 if it is none.
+fn finite(x: f64, name: &str) -> Result<Value, SqlError> {
+    match x.is_finite() {
+        true => Ok(Value::Double(x)),
+        false => Err(SqlError::value_out_of_range("DOUBLE", format!("{name}()"))),
     }
 }
 
@@ -547,7 +558,6 @@ fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
     let sum = match sum {
         Accumulated::Integer(sum) => BigDecimal::from(sum),
         Accumulated::Decimal(sum) => sum,
-        Accumulated::Double(sum) => return Value::Double(sum / count as f64),
         _ => return Value::Null,
     };
     let scale = match aggregate.ty.ty {

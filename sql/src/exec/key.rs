@@ -7,7 +7,7 @@
 
 use super::{ExecContext, Stop};
 use crate::{
-    expr::{TIMESTAMP_MAX, TimeZone, eval},
+    expr::{TIMESTAMP_MAX, TimeZone, eval, parse_time},
     plan::Bound,
 };
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
@@ -496,7 +496,7 @@ fn fit(column: &Column, value: Value, context: &ExecContext) -> Fit {
         },
         ColumnType::Time(fsp) => match value {
             Value::Time(time) => time_of_day(time, fsp),
-            Value::Bytes(text) => match temporal::parse_time(&text) {
+            Value::Bytes(text) => match parse_time(&text) {
                 Some(parsed) if !parsed.truncated => time_of_day(parsed.value, fsp),
                 _ => Fit::Unusable,
             },

@@ -886,7 +886,7 @@ impl Target<'_, '_> {
         let parsed = match value {
             Value::Time(time) => Some((*time, false)),
             Value::Bytes(text) if text.trim_ascii().is_empty() => Some((Time::default(), false)),
-            Value::Bytes(text) => temporal::parse_time(text).map(|parsed| {
+            Value::Bytes(text) => convert::parse_time(text).map(|parsed| {
                 had_date = parsed.had_date;
                 (parsed.value, parsed.truncated)
             }),

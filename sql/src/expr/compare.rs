@@ -166,7 +166,7 @@ pub(super) fn moment(
 
 /// A TIME with a text: as times, or as texts if that is no time.
 fn time_with_text(time: &Value, text: &[u8], context: &mut EvalContext<'_>) -> Ordering {
-    if let (Value::Time(time), Some(parsed)) = (time, temporal::parse_time(text)) {
+    if let (Value::Time(time), Some(parsed)) = (time, convert::parse_time(text)) {
         return time.micros.cmp(&parsed.value.micros);
     }
     let lost = SqlError::truncated_wrong_value("time", convert::shown(text));

@@ -236,8 +236,8 @@ pub struct EvalContext<'a> {
     pub(super) document_of: &'static str,
     /// Bytes that were looked at since the last look whether the statement must stop.
     labour: usize,
-    /// The states of RAND(seed), by the place of the call.
-    pub(super) seeds: Vec<(usize, Seeds)>,
+    /// What RAND(seed) goes on with.
+    pub(super) seeds: Vec<Sequence>,
     /// What was made of the long lists of IN.
     pub(super) sets: ValueSets,
     /// What was made of the paths into JSON documents.
@@ -247,6 +247,16 @@ pub struct EvalContext<'a> {
 /// The state of MySQL's generator of random numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seeds(pub u64, pub u64);
+
+/// The sequence that a call of RAND(seed) has begun.
+pub(super) struct Sequence {
+    /// The place of the call.
+    pub site: usize,
+    /// The seed that it began with.
+    pub seed: u32,
+    /// The state.
+    pub state: Seeds,
+}
 
 impl Seeds {
     const MAX: u64 = 0x3FFF_FFFF;

@@ -131,7 +131,7 @@ pub(super) fn moment_of_json(
 ) -> Option<Value> {
     let fits = |text: &[u8]| {
         if wanted == "TIME" {
-            temporal::parse_time(text).is_some_and(|parsed| !parsed.truncated)
+            parse_time(text).is_some_and(|parsed| !parsed.truncated)
         } else {
             temporal::parse(text)
                 .is_some_and(|parsed| !parsed.truncated && parsed.value.date.is_valid())
@@ -550,8 +550,18 @@ pub(super) fn moment_of_number(number: &Number) -> Option<temporal::Parsed> {
             ..parsed
         });
     }
-    let value = parsed.value.add_micros(micros)?;
+    let value = with_micros(parsed.value, micros)?;
     Some(temporal::Parsed { value, ..parsed })
+}
+
+/// A moment with more microseconds; a date with a zero part is none to be counted from.
+pub(super) fn with_micros(moment: DateTime, micros: i64) -> Option<DateTime> {
+    let total = moment.micros.checked_add_signed(micros)?;
+    if total < temporal::DAY.cast_unsigned() {
+        let micros = total;
+        return Some(DateTime { micros, ..moment });
+    }
+    moment.add_micros(micros)
 }
 
 /// A moment with a zone of its own, in the session's time zone.
@@ -644,6 +654,33 @@ fn small_date(number: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
     })
 }
 
+/// The time that a text is. Behind a day there must be more than one digit, or it is cut before
+/// that; a number beyond 32 bits is no time.
+pub(crate) fn parse_time(text: &[u8]) -> Option<temporal::ParsedTime> {
+    let start = text.len() - text.trim_ascii_start().len();
+    let first = start + usize::from(text.get(start) == Some(&b'-'));
+    let digits = text
+        .iter()
+        .skip(first)
+        .take_while(|byte| byte.is_ascii_digit());
+    let end = first + digits.count();
+    let rest = &text[end..];
+    if let [digit] = rest.trim_ascii_start()
+        && digit.is_ascii_digit()
+        && rest.len() > 1
+    {
+        let parsed = temporal::parse_time(&text[..end])?;
+        return Some(temporal::ParsedTime {
+            truncated: true,
+            ..parsed
+        });
+    }
+    let parsed = temporal::parse_time(text)?;
+    let number = std::str::from_utf8(&text[first..end]).ok()?;
+    let is_small = number.is_empty() || number.parse::<u32>().is_ok();
+    (parsed.had_date || is_small).then_some(parsed)
+}
+
 /// The value as a time; `None` for NULL and, with a warning, for what is none.
 pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time> {
     let parsed = match value {
@@ -651,7 +688,7 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
         Value::Time(time) => return Some(*time),
         Value::DateTime(moment) => return Some(moment.time()),
         Value::Date(_) => return Some(Time::default()),
-        Value::Bytes(text) => temporal::parse_time(text),
+        Value::Bytes(text) => parse_time(text),
         Value::Json(document) => {
             let value = moment_of_json(document, "TIME", context)?;
             return time(&value, context);

@@ -1,17 +1,18 @@
 //! Expressions as text, for error messages.
 
-use super::{BinaryOp, Expr, convert, types::NOT_FIXED};
-use cohort_engine::types::Value;
+use super::{BinaryOp, Expr, convert, functions::interval::Unit, types::NOT_FIXED};
+use cohort_engine::types::{ColumnType, Value};
 
 /// The text of an expression. Columns have lost their names; they show as their slots. Of the
 /// parameters, those are shown that were literals in the text.
 pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
     let describe = |expr: &Expr| describe(expr, params);
     match expr {
-        Expr::Literal(value, _) => literal(value),
+        Expr::Literal(value, ty) if ty.is_temporal() => literal(value, ty.decimals),
+        Expr::Literal(value, _) => literal(value, NOT_FIXED),
         Expr::Column { slot, .. } => format!("`column {slot}`"),
         Expr::Parameter { index, ty, .. } => match params.get(*index as usize) {
-            Some(value) if ty.ty.is_some() => literal(value),
+            Some(value) if ty.ty.is_some() => literal(value, NOT_FIXED),
             _ => "?".to_string(),
         },
         Expr::Binary {
@@ -43,6 +44,9 @@ pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
             let sign = if ty.unsigned { "unsigned" } else { "signed" };
             format!("cast({} as {sign})", describe(expr))
         }
+        Expr::Cast { expr, ty } if ty.ty == Some(ColumnType::Float) => {
+            format!("cast({} as float)", describe(expr))
+        }
         Expr::Cast { expr, .. } => format!("cast({})", describe(expr)),
         Expr::Function { function, args, .. } => call(function.name, args, params),
         Expr::UserVariable { name, .. } => format!("(@`{name}`)"),
@@ -58,6 +62,12 @@ fn list(exprs: &[Expr], params: &[Value]) -> String {
 
 /// The text of a function's call.
 pub(super) fn call(name: &str, args: &[Expr], params: &[Value]) -> String {
+    if let ("date_add" | "date_sub", [date, amount, unit]) = (name, args) {
+        let sign = if name == "date_add" { '+' } else { '-' };
+        let (date, amount) = (describe(date, params), describe(amount, params));
+        let unit = Unit::of_argument(Some(unit)).name();
+        return format!("({date} {sign} interval {amount} {unit})");
+    }
     format!("{name}({})", list(args, params))
 }
 
@@ -67,13 +77,14 @@ pub(super) fn operation(op: BinaryOp, left: &Expr, right: &Expr, params: &[Value
     format!("({left} {} {right})", op.symbol())
 }
 
-fn literal(value: &Value) -> String {
+fn literal(value: &Value, digits: u8) -> String {
     let mut out = Vec::new();
-    convert::text(value, NOT_FIXED, &mut out);
+    convert::text(value, digits, &mut out);
     let text = String::from_utf8_lossy(&out).into_owned();
     match value {
         Value::Null => "NULL".to_string(),
         Value::Int(n) if *n < 0 => format!("-({})", n.unsigned_abs()),
+        Value::Double(x) if *x < 0.0 => format!("-({})", &text[1..]),
         Value::Bytes(_) => format!("'{text}'"),
         Value::Date(_) => format!("DATE'{text}'"),
         Value::Time(_) => format!("TIME'{text}'"),

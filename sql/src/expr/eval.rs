@@ -156,18 +156,7 @@ impl Expr {
             | Expr::IsNull { .. }
             | Expr::IsTruth { .. } => boolean(self.truth(row, context)?),
             Expr::Case { ty, .. } => return self.case(ty, row, context),
-            Expr::Cast { expr, ty } => {
-                let operand = if ty.is_string() {
-                    expr.text_operand(row, context)?
-                } else {
-                    Some(&**expr)
-                };
-                let Some(expr) = operand else {
-                    return Ok(Cow::Owned(Value::Null));
-                };
-                let value = expr.cast_value(ty, row, context)?;
-                functions::cast::cast(&value, &infer(expr), ty, context)?
-            }
+            Expr::Cast { expr, ty } => self.cast(expr, ty, row, context)?,
             Expr::Function { function, args, ty } => {
                 let value = (function.eval)(&functions::Args { args, row, ty }, context)?;
                 if matches!(value, Value::Json(_)) {
@@ -252,8 +241,7 @@ impl Expr {
                 if value.is_null() {
                     return Ok(None);
                 }
-                let value = expr.among(value, &list.items);
-                let found = list.contains(&value, *collation, row, context)?;
+                let found = list.contains(expr, &value, *collation, row, context)?;
                 Ok(negate_if(*negated, found))
             }
             Expr::Between {
@@ -300,6 +288,31 @@ impl Expr {
                 Ok(truth_of(&value, context))
             }
         }
+    }
+
+    /// The value of a CAST, which is this expression.
+    fn cast(
+        &self,
+        expr: &Expr,
+        ty: &ExprType,
+        row: &[Value],
+        context: &mut EvalContext<'_>,
+    ) -> Result<Value, SqlError> {
+        let operand = if ty.is_string() {
+            expr.text_operand(row, context)?
+        } else {
+            Some(expr)
+        };
+        let Some(expr) = operand else {
+            return Ok(Value::Null);
+        };
+        let value = expr.cast_value(ty, row, context)?;
+        let made = functions::cast::cast(&value, &infer(expr), ty, context)?;
+        if matches!(made, Value::Float(x) if x.is_infinite()) {
+            let text = describe(self, context.params);
+            return Err(SqlError::value_out_of_range("DOUBLE", text));
+        }
+        Ok(made)
     }
 
     /// What IF and CASE decide by: of a document the number that it is.
@@ -545,7 +558,7 @@ fn like(
     let escape = match escape {
         Some(escape) => {
             let value = escape.value(row, context)?;
-            let text = convert::string(&value, 0).unwrap_or_default();
+            let text = convert::string(&value, infer(escape).text_form()).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             let mut chars = text.chars();
             let first = chars.next();

@@ -9,6 +9,7 @@ use crate::error::SqlError;
 use cohort_engine::types::{Collation, Value};
 use rustc_hash::FxHashSet;
 use std::{
+    borrow::Cow,
     cmp::Ordering,
     sync::{Arc, OnceLock},
 };
@@ -95,22 +96,25 @@ impl Class {
 }
 
 impl InList {
-    /// Whether a value that is not NULL equals one of the list; `None` if that is unknown.
+    /// Whether the value of `expr`, which is not NULL, equals one of the list; `None` if that is
+    /// unknown.
     pub(super) fn contains(
         &self,
+        expr: &Expr,
         value: &Value,
         collation: Collation,
         row: &[Value],
         context: &mut EvalContext<'_>,
     ) -> Result<Option<bool>, SqlError> {
         if let Some(set) = self.set(collation, context)? {
-            return set.contains(value, collation, context);
+            return set.contains(expr, value, collation, context);
         }
         let mut unknown = false;
         for candidate in &self.items {
             let found = candidate.raw(row, context)?;
             let found = candidate.beside(found, value);
-            match compare(value, &found, collation, context)? {
+            let value = expr.beside(Cow::Borrowed(value), &found);
+            match compare(&value, &found, collation, context)? {
                 Some(Ordering::Equal) => return Ok(Some(true)),
                 Some(_) => {}
                 None => unknown = true,
@@ -215,6 +219,7 @@ fn is_constant(expr: &Expr) -> bool {
 impl ValueSet {
     fn contains(
         &self,
+        expr: &Expr,
         value: &Value,
         collation: Collation,
         context: &mut EvalContext<'_>,
@@ -232,7 +237,8 @@ impl ValueSet {
                 continue;
             }
             for candidate in values {
-                if compare(value, candidate, collation, context)? == Some(Ordering::Equal) {
+                let value = expr.beside(Cow::Borrowed(value), candidate);
+                if compare(&value, candidate, collation, context)? == Some(Ordering::Equal) {
                     return Ok(Some(true));
                 }
             }

@@ -48,6 +48,7 @@ pub use assign::{
 pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
+pub(crate) use convert::parse_time;
 pub use convert::{conform, for_variable, kept, text};
 pub use eval::{eval, holds, is_false, is_true};
 pub use functions::json::{

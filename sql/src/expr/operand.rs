@@ -10,6 +10,7 @@
 //! | a TEXT or BLOB column | 1, without a word | |
 //! | another column; NULLIF | warning 1292 | the nearest one, and warning 1292 |
 //! | IF, CASE | as the branch | as the branch |
+//! | a date computed from a text | its digits: 20200102 | the same |
 //! | COALESCE, IFNULL, GREATEST, LEAST | 1, without a word | error 1690 |
 //! | any other operator or function | warning 1292 | error 1690 |
 
@@ -18,11 +19,12 @@ use super::{
     convert::{self, Number},
     describe::describe,
     functions::{self, AsNumber},
-    infer,
+    infer, is_volatile,
+    resolve::literal,
     types::NOT_FIXED,
 };
 use crate::error::SqlError;
-use cohort_engine::types::{ColumnType, Json, Value};
+use cohort_engine::types::{ColumnType, Decimal, Json, Value};
 use std::borrow::Cow;
 
 impl Expr {
@@ -33,8 +35,24 @@ impl Expr {
         row: &'r [Value],
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'r, Value>, SqlError> {
+        if self.has_branches() && infer(self).is_string() {
+            return match self.branch(row, context)? {
+                Some(branch) => branch.number_value(row, context),
+                None => Ok(Cow::Owned(Value::Null)),
+            };
+        }
         let value = self.raw(row, context)?;
         match &*value {
+            Value::Bytes(_) if let Some(number) = literal::digits_number(self) => {
+                Ok(Cow::Owned(Value::UInt(number)))
+            }
+            Value::Bytes(_) if let Some(chosen) = self.chosen() => {
+                chosen.number_value(row, context)
+            }
+            Value::Bytes(text) if self.is_moment() => {
+                let digits = convert::decimal_to_f64(&digits_of_moment(text));
+                Ok(Cow::Owned(Value::Double(digits)))
+            }
             // Floating point, as the type of what is computed of it says.
             Value::Member(member) => Ok(Cow::Owned(Value::Double(member.signed() as f64))),
             Value::Bytes(text) if self.is_quiet() => {
@@ -61,6 +79,10 @@ impl Expr {
         }
         if self.has_members() {
             return self.integer_value(row, context);
+        }
+        if self.is_moment() {
+            let value = self.value(row, context)?;
+            return Ok(exact_moment(value));
         }
         if infer(self).is_json() {
             let value = self.value(row, context)?;
@@ -99,6 +121,16 @@ impl Expr {
             Value::Member(member) => Ok(Cow::Owned(Value::Int(member.signed()))),
             Value::Bytes(text) if self.is_quiet() || self.is_variable() => {
                 let number = convert::integer_prefix(text).number;
+                Ok(Cow::Owned(number.into_value()))
+            }
+            Value::Bytes(_) if let Some(number) = literal::digits_number(self) => {
+                Ok(Cow::Owned(Value::UInt(number)))
+            }
+            Value::Bytes(_) if let Some(chosen) = self.chosen() => {
+                chosen.integer_value(row, context)
+            }
+            Value::Bytes(text) if self.is_moment() => {
+                let (number, _) = convert::decimal_to_integer(&digits_of_moment(text));
                 Ok(Cow::Owned(number.into_value()))
             }
             // The number that it is, rounded: a driver may send any number as a text.
@@ -164,20 +196,19 @@ impl Expr {
                 | Value::Decimal(_)
                 | Value::Float(_)
                 | Value::Double(_),
-            ) if self.is_quiet() => {
-                let (x, _) = convert::finite_prefix_f64(text);
-                Cow::Owned(Value::Double(x))
-            }
-            _ => value,
-        }
-    }
-
-    /// Its value, as it is looked for among others.
-    #[inline]
-    pub(super) fn among<'r>(&self, value: Cow<'r, Value>, others: &[Expr]) -> Cow<'r, Value> {
-        match &*value {
-            Value::Bytes(text) if self.is_quiet() && others.iter().all(is_number_or_null) => {
-                Cow::Owned(Value::Double(convert::finite_prefix_f64(text).0))
+            ) => {
+                if let Some(number) = literal::digits_number(self) {
+                    Cow::Owned(Value::UInt(number))
+                } else if self.is_moment() {
+                    Cow::Owned(Value::Double(convert::decimal_to_f64(&digits_of_moment(
+                        text,
+                    ))))
+                } else if self.is_quiet() {
+                    let (x, _) = convert::finite_prefix_f64(text);
+                    Cow::Owned(Value::Double(x))
+                } else {
+                    value
+                }
             }
             _ => value,
         }
@@ -210,17 +241,9 @@ impl Expr {
         let is_number = !to.is_string() && !to.is_temporal();
         match to.ty {
             // A text is told of, whatever made it.
-            Some(_) if to.is_integer() && (self.is_quiet() || self.is_variable()) => {
+            Some(_) if to.is_integer() && self.is_cast_as_text() => {
                 let value = self.value(row, context)?;
                 self.near_integer(value, context)
-            }
-            Some(_) if to.is_integer() && self.has_branches() => {
-                match self.branch(row, context)? {
-                    // A member is a text by now.
-                    Some(branch) if branch.has_members() => branch.value(row, context),
-                    Some(branch) => branch.integer_value(row, context),
-                    None => Ok(Cow::Owned(Value::Null)),
-                }
             }
             Some(_) if to.is_integer() => self.integer_value(row, context),
             Some(ColumnType::Decimal { .. }) if self.has_members() => {
@@ -236,7 +259,7 @@ impl Expr {
                     _ => Ok(value),
                 }
             }
-            Some(ColumnType::Decimal { .. }) if self.is_text_column() => {
+            Some(ColumnType::Decimal { .. }) if self.is_text_column() || self.is_moment() => {
                 self.decimal_value(row, context)
             }
             Some(_) if is_number && !to.is_integer() => self.number_value(row, context),
@@ -318,6 +341,33 @@ impl Expr {
         matches!(self, Expr::Column { ty, .. } if matches!(ty.ty, Some(ColumnType::Text(_))))
     }
 
+    /// Whether CAST makes an integer of the text that it is, whatever number it would be elsewhere.
+    fn is_cast_as_text(&self) -> bool {
+        let is_text = || infer(self).is_string();
+        self.is_quiet()
+            || self.is_variable()
+            || self.is_moment()
+            || (self.has_branches() || self.chosen().is_some()) && is_text()
+    }
+
+    /// Of NULLIF and its like, the argument whose value it has, if that can be evaluated again.
+    fn chosen(&self) -> Option<&Expr> {
+        match self {
+            Expr::Function { function, args, .. } if function.as_number == AsNumber::Chosen => {
+                args.first().filter(|chosen| !is_volatile(chosen))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is a function whose texts are dates and times.
+    pub(super) fn is_moment(&self) -> bool {
+        match self {
+            Expr::Function { function, .. } if function.as_number == AsNumber::Moment => true,
+            _ => self.chosen().is_some_and(Expr::is_moment),
+        }
+    }
+
     /// Whether nothing is said of a text of it that is no number.
     fn is_quiet(&self) -> bool {
         match self {
@@ -377,11 +427,25 @@ fn text_column_decimal<'r>(value: Cow<'r, Value>, context: &mut EvalContext<'_>)
     Cow::Owned(Value::Decimal(Box::new(number)))
 }
 
-fn is_number_or_null(expr: &Expr) -> bool {
-    let ty = infer(expr);
-    match ty.ty {
-        Some(_) => !ty.is_string() && !ty.is_temporal(),
-        None => matches!(expr, Expr::Literal(..)),
+/// The digits of a date or time, as a number.
+fn digits_of_moment(text: &[u8]) -> Decimal {
+    let is_part = |(i, byte): &(usize, &u8)| {
+        byte.is_ascii_digit() || **byte == b'.' || *i == 0 && **byte == b'-'
+    };
+    let digits: Vec<u8> = text
+        .iter()
+        .enumerate()
+        .filter(is_part)
+        .map(|(_, byte)| *byte)
+        .collect();
+    convert::text_to_decimal(&digits).number
+}
+
+/// A date or time as the decimal that its digits are.
+fn exact_moment(value: Cow<'_, Value>) -> Cow<'_, Value> {
+    match &*value {
+        Value::Bytes(text) => Cow::Owned(Value::Decimal(Box::new(digits_of_moment(text)))),
+        _ => value,
     }
 }
 

@@ -58,10 +58,9 @@ impl Dialect for MySql {
         if sounds_like_follows(parser) {
             return Some(sounds_like(parser, expr, precedence));
         }
-        match in_list(parser, expr) {
-            Some(list) => Some(list),
-            None => self.0.parse_infix(parser, expr, precedence),
-        }
+        let like = self.prec_value(Precedence::Like);
+        let own = in_list(parser, expr).or_else(|| matches_null(parser, expr, like));
+        own.or_else(|| self.0.parse_infix(parser, expr, precedence))
     }
     fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
         self.0.parse_statement(parser)
@@ -106,8 +105,11 @@ impl Dialect for MySql {
                 expr: Box::new(expr),
             }));
         }
-        if is_json_value(parser) {
+        if call_follows(parser, "JSON_VALUE") {
             return Some(json_value(parser));
+        }
+        if call_follows(parser, "WEIGHT_STRING") {
+            return Some(weight_string(parser));
         }
         if is_query_in_parentheses(parser) {
             return Some(query_in_parentheses(parser));
@@ -221,6 +223,32 @@ fn in_list(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>
     }))
 }
 
+/// `a [NOT] REGEXP NULL`: the library would read over the word NULL.
+fn matches_null(
+    parser: &mut Parser,
+    expr: &Expr,
+    precedence: u8,
+) -> Option<Result<Expr, ParserError>> {
+    let negated = is_word(parser, 0, &[Keyword::NOT]);
+    let at = usize::from(negated);
+    let is_match = is_word(parser, at, &[Keyword::REGEXP, Keyword::RLIKE])
+        && is_word(parser, at + 1, &[Keyword::NULL]);
+    if !is_match {
+        return None;
+    }
+    let regexp = is_word(parser, at, &[Keyword::REGEXP]);
+    for _ in 0..=at {
+        parser.advance_token();
+    }
+    let pattern = parser.parse_subexpr(precedence);
+    Some(pattern.map(|pattern| Expr::RLike {
+        negated,
+        expr: Box::new(expr.clone()),
+        pattern: Box::new(pattern),
+        regexp,
+    }))
+}
+
 fn sounds_like_follows(parser: &Parser) -> bool {
     word_follows(parser, "SOUNDS") && is_word(parser, 1, &[Keyword::LIKE])
 }
@@ -238,15 +266,27 @@ fn sounds_like(parser: &mut Parser, left: &Expr, precedence: u8) -> Result<Expr,
     })
 }
 
-/// Whether `JSON_VALUE(` follows.
-fn is_json_value(parser: &Parser) -> bool {
+/// Whether a call of the function follows.
+fn call_follows(parser: &Parser, function: &str) -> bool {
     let is_name = match parser.peek_nth_token_no_skip(0).token {
         Token::Word(word) => {
-            word.quote_style.is_none() && word.value.eq_ignore_ascii_case("JSON_VALUE")
+            word.quote_style.is_none() && word.value.eq_ignore_ascii_case(function)
         }
         _ => false,
     };
     is_name && is_token(parser, 1, &Token::LParen)
+}
+
+/// `WEIGHT_STRING(text [AS CHAR(n)])` as a call, which is refused: what it is made as is not kept.
+fn weight_string(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let name = parser.parse_identifier()?;
+    parser.expect_token(&Token::LParen)?;
+    let text = parser.parse_expr()?;
+    if parser.parse_keyword(Keyword::AS) {
+        parser.parse_data_type()?;
+    }
+    parser.expect_token(&Token::RParen)?;
+    Ok(call(name, vec![text]))
 }
 
 /// `JSON_VALUE(document, path [RETURNING type] [… ON EMPTY] [… ON ERROR])` as a call that says all

@@ -259,10 +259,11 @@ impl Text<'_> {
         }
     }
 
-    /// Where the last token is that is this word or symbol.
+    /// Where the last token is that is this word, symbol or literal.
     fn last(&self, word: &str) -> Option<usize> {
-        let is_it =
-            |token: &Token| token.is_word(self.source, word) || token.is_symbol(self.source, word);
+        let is_it = |token: &Token| {
+            token.is_word(self.source, word) || token.text(self.source) == word.as_bytes()
+        };
         self.tokens.iter().rposition(is_it)
     }
 

@@ -711,6 +711,16 @@ impl Scope for Planner<'_> {
         self.warnings.push(warning);
     }
 
+    fn is_settled(&self, slot: u32) -> bool {
+        let subquery = self.stack.last().and_then(|names| {
+            let n = names.subquery_of(slot as usize)?;
+            names.subqueries.get(n)
+        });
+        subquery.is_some_and(|subquery| {
+            !subquery.query.correlated && matches!(subquery.usage, Usage::Scalar | Usage::Exists)
+        })
+    }
+
     fn convert_first(&mut self, conversion: &Expr) {
         self.conversions.push(conversion.clone());
     }

@@ -99,7 +99,7 @@ pub(in crate::expr) static AS_TIME: Function = function(
         let Some(text) = args.string(0, context)? else {
             return Ok(Value::Null);
         };
-        let Some(parsed) = temporal::parse_time(&text) else {
+        let Some(parsed) = convert::parse_time(&text) else {
             let lost = SqlError::truncated_wrong_value("time", convert::shown(&text));
             context.warnings.warn(lost);
             return Ok(Value::Time(Time { micros: i64::MAX }));

@@ -2,7 +2,7 @@
 
 use cohort_engine::types::{
     Date, DateTime,
-    temporal::{SECOND, day_number},
+    temporal::{DAY, day_number},
 };
 use std::io::Write;
 
@@ -86,6 +86,28 @@ pub(super) fn week(date: Date, mode: i64) -> (i64, i64) {
         }
     }
     (year, days / 7 + 1)
+}
+
+/// The day with this number; the year 0 has no leap day here.
+pub(super) fn day(number: i64) -> Option<Date> {
+    if !(1..=365).contains(&number) {
+        return Date::from_day_number(number);
+    }
+    let date = Date::from_day_number(day_number(1, 1, 1) + number - 1)?;
+    Some(Date { year: 0, ..date })
+}
+
+/// The moment so many microseconds later, which may be one of the year 0; before its first day
+/// there is the zero date.
+pub(super) fn later(moment: DateTime, micros: i64) -> Option<DateTime> {
+    let total = moment.total_micros().checked_add(micros)?;
+    Some(DateTime {
+        date: match total.div_euclid(DAY) {
+            0 => Date::default(),
+            number => day(number)?,
+        },
+        micros: total.rem_euclid(DAY).cast_unsigned(),
+    })
 }
 
 fn ordinal(n: u8) -> &'static str {
@@ -197,163 +219,6 @@ fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<
     };
     // Writing to a vector cannot fail.
     written.ok()
-}
-
-/// What STR_TO_DATE found.
-#[derive(Default)]
-pub(super) struct Scanned {
-    pub date: Date,
-    pub micros: i64,
-    /// Whether text was left over.
-    pub rest: bool,
-}
-
-/// A text being read by a format.
-struct Scanner<'a> {
-    text: &'a [u8],
-}
-
-impl Scanner<'_> {
-    fn number(&mut self, max: usize) -> Option<i64> {
-        let count = self
-            .text
-            .iter()
-            .take(max)
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        let (digits, rest) = self.text.split_at_checked(count)?;
-        self.text = rest;
-        std::str::from_utf8(digits).ok()?.parse().ok()
-    }
-    /// The position of the longest name that the text begins with, cut to `shown` letters.
-    fn name(&mut self, names: &[&str], shown: usize) -> Option<usize> {
-        let position = names.iter().position(|name| {
-            let name = &name.as_bytes()[..name.len().min(shown)];
-            self.text
-                .get(..name.len())
-                .is_some_and(|text| text.eq_ignore_ascii_case(name))
-        })?;
-        self.text = &self.text[names[position].len().min(shown)..];
-        Some(position)
-    }
-    fn skip_spaces(&mut self) {
-        self.text = self.text.trim_ascii_start();
-    }
-}
-
-/// The fields STR_TO_DATE has read so far.
-#[derive(Default)]
-struct Fields {
-    year: i64,
-    month: i64,
-    day: i64,
-    hour: i64,
-    minute: i64,
-    second: i64,
-    micros: i64,
-    day_of_year: Option<i64>,
-    afternoon: Option<bool>,
-}
-
-/// STR_TO_DATE; `None` if the text does not fit the format.
-pub(super) fn scan(text: &[u8], format: &[u8]) -> Option<Scanned> {
-    let mut scanner = Scanner { text };
-    let mut fields = Fields::default();
-    let mut format = format.iter();
-    while let Some(&byte) = format.next() {
-        scanner.skip_spaces();
-        if scanner.text.is_empty() {
-            break;
-        }
-        if byte == b'%' {
-            field(&mut scanner, *format.next()?, &mut fields)?;
-        } else if !byte.is_ascii_whitespace() {
-            let (&first, rest) = scanner.text.split_first()?;
-            if first != byte {
-                return None;
-            }
-            scanner.text = rest;
-        }
-    }
-    finish(fields, !scanner.text.trim_ascii().is_empty())
-}
-
-fn field(scanner: &mut Scanner<'_>, specifier: u8, fields: &mut Fields) -> Option<()> {
-    match specifier {
-        b'Y' => fields.year = scanner.number(4)?,
-        b'y' => {
-            let year = scanner.number(2)?;
-            fields.year = if year < 70 { year + 2000 } else { year + 1900 };
-        }
-        b'm' | b'c' => fields.month = scanner.number(2)?,
-        b'M' => fields.month = scanner.name(&MONTHS, usize::MAX)? as i64 + 1,
-        b'b' => fields.month = scanner.name(&MONTHS, 3)? as i64 + 1,
-        b'd' | b'e' => fields.day = scanner.number(2)?,
-        b'D' => {
-            fields.day = scanner.number(2)?;
-            scanner.text = scanner.text.get(2..).unwrap_or_default();
-        }
-        b'j' => fields.day_of_year = Some(scanner.number(3)?),
-        b'W' => drop(scanner.name(&DAYS, usize::MAX)?),
-        b'a' => drop(scanner.name(&DAYS, 3)?),
-        b'H' | b'k' => fields.hour = scanner.number(2)?,
-        b'h' | b'I' | b'l' => {
-            fields.hour = scanner.number(2).filter(|hour| (1..=12).contains(hour))? % 12;
-        }
-        b'i' => fields.minute = scanner.number(2)?,
-        b's' | b'S' => fields.second = scanner.number(2)?,
-        b'f' => {
-            let digits = scanner
-                .text
-                .iter()
-                .take(6)
-                .take_while(|b| b.is_ascii_digit())
-                .count();
-            fields.micros = scanner.number(6)? * 10_i64.pow(6 - digits as u32);
-        }
-        b'p' => fields.afternoon = Some(scanner.name(&["AM", "PM"], 2)? == 1),
-        b'T' | b'r' => {
-            for part in [b'H', b':', b'i', b':', b's'] {
-                if part == b':' {
-                    scanner.text = scanner.text.strip_prefix(b":")?;
-                } else if part == b'H' && specifier == b'r' {
-                    field(scanner, b'h', fields)?;
-                } else {
-                    field(scanner, part, fields)?;
-                }
-            }
-            if specifier == b'r' {
-                scanner.skip_spaces();
-                field(scanner, b'p', fields)?;
-            }
-        }
-        b'%' => scanner.text = scanner.text.strip_prefix(b"%")?,
-        _ => return None,
-    }
-    Some(())
-}
-
-fn finish(fields: Fields, rest: bool) -> Option<Scanned> {
-    let hour = fields.hour
-        + if fields.afternoon == Some(true) {
-            12
-        } else {
-            0
-        };
-    if hour > 23 || fields.minute > 59 || fields.second > 59 || fields.month > 12 || fields.day > 31
-    {
-        return None;
-    }
-    let mut date = Date {
-        year: fields.year as u16,
-        month: fields.month as u8,
-        day: fields.day as u8,
-    };
-    if let Some(days) = fields.day_of_year {
-        date = Date::from_day_number(day_number(date.year, 1, 1) + days - 1)?;
-    }
-    let micros = (hour * 3600 + fields.minute * 60 + fields.second) * SECOND + fields.micros;
-    (date.is_valid()).then_some(Scanned { date, micros, rest })
 }
 
 #[cfg(test)]

@@ -224,14 +224,26 @@ fn decimal(value: &Value, precision: u8, scale: u8, context: &mut EvalContext<'_
 }
 
 fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
+    let is_date = matches!(value, Value::Date(_) | Value::DateTime(_));
     let year = match value {
         Value::Date(date) => i64::from(date.year),
         Value::DateTime(moment) => i64::from(moment.date.year),
         Value::Time(_) => i64::from(context.statement.now().date.year),
-        Value::Bytes(text) if !begins_with_digit(text) => {
+        Value::Bytes(text) if !is_year(text) => {
             let error = SqlError::incorrect_value("YEAR", convert::shown(text));
             context.warnings.warn(error);
             return Value::Null;
+        }
+        Value::Bytes(text) => {
+            let whole = convert::integer_prefix(text);
+            if whole.lost {
+                let lost = SqlError::truncated_wrong_value("YEAR", convert::shown(text));
+                context.warnings.warn(lost);
+            }
+            match whole.number {
+                Number::Int(n) => n,
+                _ => i64::MAX,
+            }
         }
         other => match convert::argument(other, context) {
             Some(n) => n,
@@ -241,8 +253,8 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
     match year {
         0 if matches!(value, Value::Bytes(_)) => Value::UInt(2000),
         0 => Value::UInt(0),
-        1..=69 => Value::UInt((year + 2000).cast_unsigned()),
-        70..=99 => Value::UInt((year + 1900).cast_unsigned()),
+        1..=69 if !is_date => Value::UInt((year + 2000).cast_unsigned()),
+        70..=99 if !is_date => Value::UInt((year + 1900).cast_unsigned()),
         1901..=2155 => Value::UInt(year.cast_unsigned()),
         _ => {
             context
@@ -253,13 +265,15 @@ fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {
     }
 }
 
-fn begins_with_digit(text: &[u8]) -> bool {
+/// Whether a text begins with an integer, which is not negative.
+fn is_year(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
-    text.strip_prefix(b"-")
-        .or(text.strip_prefix(b"+"))
-        .unwrap_or(text)
-        .first()
-        .is_some_and(u8::is_ascii_digit)
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+    let count = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    std::str::from_utf8(&digits[..count]).is_ok_and(|digits| digits.parse::<u64>().is_ok())
 }
 
 /// The literal that DATE '…', TIME '…' or TIMESTAMP '…' stands for; 1525 if it is none.
@@ -282,7 +296,7 @@ pub(in crate::expr) fn temporal_literal(
             }
             _ => Err(SqlError::incorrect_value("DATE", shown())),
         },
-        ColumnType::Time(_) => match temporal::parse_time(text) {
+        ColumnType::Time(_) => match convert::parse_time(text) {
             Some(parsed) if !parsed.truncated => Ok((
                 Value::Time(parsed.value),
                 ExprType::temporal(ColumnType::Time(fsp)),

@@ -75,7 +75,7 @@ fn extreme_type(typing: &Typing<'_>) -> ExprType {
     let is_time = |ty: &ExprType| matches!(ty.ty, Some(ColumnType::Time(_)));
     let times = types.iter().any(is_time);
     let counts = |text: &[u8]| {
-        temporal::parse(text).is_some() || times && temporal::parse_time(text).is_some()
+        temporal::parse(text).is_some() || times && convert::parse_time(text).is_some()
     };
     let digits = |(arg, ty): (&Expr, &ExprType)| match arg {
         Expr::Literal(value, _) => digits_of(ty, value, counts),

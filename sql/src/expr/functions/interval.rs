@@ -1,11 +1,14 @@
 //! INTERVAL: its units, its values, and adding it to dates and times.
 
+use super::{
+    calendar,
+    temporal::{no_date, out_of_range},
+};
 use crate::{
     error::SqlError,
     expr::{
         EvalContext, Expr, ExprType,
         convert::{self, Takes},
-        types::NOT_FIXED,
     },
 };
 use bigdecimal::ToPrimitive;
@@ -211,9 +214,6 @@ impl Interval {
         unit: Unit,
         context: &mut EvalContext<'_>,
     ) -> Option<Interval> {
-        if unit.is_of_parts() {
-            return Interval::of_parts(value, unit);
-        }
         if unit == Unit::Second {
             let seconds = match value {
                 Value::UInt(n) => Decimal::from(n.cast_signed()),
@@ -240,8 +240,7 @@ impl Interval {
     }
 
     /// The numbers in a text such as '1 12:30', the last of them for the smallest part.
-    fn of_parts(value: &Value, unit: Unit) -> Option<Interval> {
-        let text = convert::string(value, NOT_FIXED)?;
+    fn of_parts(text: &[u8], unit: Unit) -> Option<Interval> {
         let negative = text.trim_ascii_start().first() == Some(&b'-');
         let mut numbers = Vec::new();
         let mut last_digits = 0;
@@ -255,6 +254,7 @@ impl Interval {
         }
         if unit == Unit::YearMonth {
             let months = match numbers.as_slice() {
+                [] => 0,
                 [months] => *months,
                 [years, months] => years.checked_mul(12)?.checked_add(*months)?,
                 _ => return None,
@@ -265,9 +265,11 @@ impl Interval {
         if numbers.len() > parts.len() {
             return None;
         }
-        if unit.has_micros() && last_digits < 6 && numbers.len() > 1 {
-            // '1.5' are five tenths of a second.
-            let last = numbers.last_mut()?;
+        if let Some(last) = numbers.last_mut()
+            && unit.has_micros()
+            && last_digits < 6
+        {
+            // '1.5' are five tenths of a second, and so is '5'.
             *last = last.checked_mul(10_i64.pow(6 - last_digits as u32))?;
         }
         let mut micros = 0_i64;
@@ -290,7 +292,7 @@ impl Interval {
                 date: moment.date.add_months(months)?,
                 ..moment
             }),
-            Interval::Micros(micros) => moment.add_micros(micros),
+            Interval::Micros(micros) => calendar::later(moment, micros),
         }
     }
 }
@@ -331,19 +333,33 @@ pub(super) fn add(
 ) -> Result<Value, SqlError> {
     let unit = Unit::of_argument(args.args.get(2));
     let start = args.dated(0, context)?;
-    let amount = match unit {
-        _ if unit.is_of_parts() => args.value(1, context)?,
-        Unit::Second => args.exact(1, context)?,
-        _ => args.whole(1, context)?,
-    };
-    if start.is_null() || amount.is_null() {
-        return Ok(Value::Null);
-    }
-    let Some(interval) = Interval::new(&amount, unit, context) else {
-        context
-            .warnings
-            .warn(SqlError::datetime_overflow("datetime"));
-        return Ok(Value::Null);
+    let interval = if unit.is_of_parts() {
+        let text = args.string(1, context)?.filter(|_| !start.is_null());
+        let Some(text) = text else {
+            return Ok(Value::Null);
+        };
+        match Interval::of_parts(&text, unit) {
+            Some(interval) => interval,
+            None if matches!(&*start, Value::Time(_)) => return Ok(Value::Null),
+            None => {
+                let name = if negate { "date_sub" } else { "date_add" };
+                return out_of_range("DATETIME", name, args, context);
+            }
+        }
+    } else {
+        let amount = match unit {
+            Unit::Second => args.exact(1, context)?,
+            _ => args.whole(1, context)?,
+        };
+        if start.is_null() || amount.is_null() {
+            return Ok(Value::Null);
+        }
+        let Some(interval) = Interval::new(&amount, unit, context) else {
+            let lost = SqlError::datetime_overflow("datetime");
+            context.warnings.warn(lost);
+            return Ok(Value::Null);
+        };
+        interval
     };
     let interval = if negate { interval.negated() } else { interval };
     if let (Value::Time(time), Interval::Micros(micros), false) =
@@ -368,7 +384,12 @@ pub(super) fn add(
             .warn(SqlError::datetime_overflow("datetime"));
         return Ok(Value::Null);
     };
-    Ok(result(sum, &start, unit, args.ty))
+    let is_zero = sum.date.is_zero();
+    let sum = result(sum, &start, unit, args.ty);
+    Ok(match is_zero {
+        true => no_date(&sum, "datetime", context),
+        false => sum,
+    })
 }
 
 /// What is a date rather than a moment when written as a number.

@@ -13,6 +13,7 @@ mod locale;
 mod numeric;
 mod periods;
 mod regexp;
+mod scanned;
 mod sets;
 mod string;
 mod temporal;
@@ -21,7 +22,7 @@ pub use aes::CipherMode;
 pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
 pub(super) use cast::PADDED;
 pub(super) use control::branch;
-pub(super) use numeric::{EXACT_NUMBER, FIXED, exact_literal};
+pub(super) use numeric::{EXACT_NUMBER, FIXED, RAND_SEQUENCE, exact_literal};
 pub(super) use string::{AS_CHARACTERS, CONVERTED, converted};
 
 use super::{
@@ -57,6 +58,8 @@ pub struct Function {
 pub enum AsNumber {
     /// The function has computed it: it must fit.
     Computed,
+    /// The same; of a text, which is a date or time, the digits.
+    Moment,
     /// It is that of an argument.
     Chosen,
     /// The same; which one, the first argument says: IF.

@@ -5,16 +5,17 @@ use crate::{
     error::SqlError,
     expr::{
         BinaryOp, EvalContext, Expr, ExprType, Seeds, arithmetic,
+        context::Sequence,
         convert::{self, Number},
         describe::call,
         infer,
         resolve::{arithmetic_type, literal, type_beside},
         types::coercibility,
+        visit_operands,
     },
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
 use cohort_engine::types::{ColumnType, Decimal, Value};
-use std::borrow::Cow;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("abs", (1, 1), abs_type, abs),
@@ -104,12 +105,18 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("atan", (1, 2), maybe_double, atan),
     function("atan2", (1, 2), maybe_double, atan),
     function("degrees", (1, 1), double_type, |args, context| {
-        one(args, context, |x| Some(x.to_degrees()))
+        let x = args.double(0, context)?;
+        finite("degrees", args, x.map(f64::to_degrees), context)
     }),
     function("radians", (1, 1), double_type, |args, context| {
         one(args, context, |x| Some(x.to_radians()))
     }),
-    super::volatile("rand", (0, 1), |_| ExprType::double(), rand),
+    super::volatile(
+        "rand",
+        (0, 1),
+        |_| ExprType::double(),
+        |args, context| rand(args, false, context),
+    ),
     function(
         "crc32",
         (1, 1),
@@ -462,9 +469,17 @@ fn log(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
     })
 }
 
+/// RAND of a seed that is the same for all rows: the seed begins a sequence. It has no name in SQL.
+pub(in crate::expr) static RAND_SEQUENCE: Function = super::volatile(
+    "rand sequence",
+    (1, 1),
+    |_| ExprType::double(),
+    |args, context| rand(args, true, context),
+);
+
 /// RAND(): from the server's randomness, unless SET rand_seed1 began a sequence; RAND(seed): MySQL's
 /// own generator, so that the numbers are the same as there.
-fn rand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+fn rand(args: &Args<'_>, constant: bool, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     if args.len() == 0 {
         if let Some(number) = context.environment.seeded() {
             return Ok(Value::Double(number));
@@ -473,26 +488,31 @@ fn rand(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
         return Ok(Value::Double(bits as f64 / (1_u64 << 53) as f64));
     }
     let site = std::ptr::from_ref(args.args).addr();
-    let constant = matches!(
-        args.args.first(),
-        Some(Expr::Literal(..) | Expr::Parameter { .. })
-    );
-    let known = context
-        .seeds
-        .iter()
-        .position(|(at, _)| *at == site)
-        .filter(|_| constant);
-    let mut seeds = match known {
-        Some(i) => context.seeds[i].1,
-        None => Seeds::of(args.int(0, context)?.unwrap_or(0) as u32),
+    let begun = context.seeds.iter().position(|begun| begun.site == site);
+    // A variable may have been given another value meanwhile.
+    let seed = match begun.is_none() || args.args.iter().any(reads_variable) {
+        true => Some(args.int(0, context)?.unwrap_or(0) as u32),
+        false => None,
     };
-    let number = seeds.draw();
-    match known {
-        Some(i) => context.seeds[i].1 = seeds,
-        None if constant => context.seeds.push((site, seeds)),
-        None => {}
+    if let Some(begun) = begun.and_then(|i| context.seeds.get_mut(i))
+        && seed.is_none_or(|seed| seed == begun.seed)
+    {
+        return Ok(Value::Double(begun.state.draw()));
+    }
+    let seed = seed.unwrap_or(0);
+    let mut state = Seeds::of(seed);
+    let number = state.draw();
+    if constant {
+        context.seeds.retain(|begun| begun.site != site);
+        context.seeds.push(Sequence { site, seed, state });
     }
     Ok(Value::Double(number))
+}
+
+fn reads_variable(expr: &Expr) -> bool {
+    let mut reads = matches!(expr, Expr::UserVariable { .. });
+    visit_operands(expr, &mut |operand| reads |= reads_variable(operand));
+    reads
 }
 
 /// The digits of a number in a base up to 36.
@@ -516,8 +536,18 @@ fn conv(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlErro
     }
 }
 
-fn is_bit(arg: Option<&Expr>) -> bool {
-    arg.is_some_and(|arg| matches!(infer(arg).ty, Some(ColumnType::Bit(_))))
+/// The number that a hexadecimal or bit literal or a BIT is, whatever its digits say in a base.
+fn own_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<u64>, SqlError> {
+    let Some(arg) = args.args.first() else {
+        return Ok(None);
+    };
+    if !matches!(infer(arg).ty, Some(ColumnType::Bit(_))) {
+        return Ok(literal::digits_number(arg));
+    }
+    Ok(match *args.value(0, context)? {
+        Value::UInt(bits) => Some(bits),
+        _ => None,
+    })
 }
 
 /// The number that a text is in one base, in another one.
@@ -527,32 +557,20 @@ fn in_bases(
     to: i64,
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
-    // Of a hexadecimal or bit literal, its own.
-    let number = match args.args.first().and_then(literal::digits_number) {
-        Some(number) => Some(Cow::Owned(number.to_string().into_bytes())),
-        // Of a BIT, too, and not its bytes.
-        None if is_bit(args.args.first()) => {
-            let value = args.value(0, context)?;
-            let number = convert::string(&value, 0);
-            number.map(|text| Cow::Owned(text.into_owned()))
-        }
-        None => args.string(0, context)?,
-    };
-    let Some(text) = number.filter(|text| !text.is_empty()) else {
-        return Ok(Value::Null);
-    };
     let (from_base, to_base) = (from.unsigned_abs(), to.unsigned_abs());
-    if !(2..=36).contains(&from_base) || !(2..=36).contains(&to_base) {
-        return Ok(Value::Null);
-    }
-    let n = match number_in(text.trim_ascii(), from_base) {
-        Ok(n) => n,
-        Err(nearest) => {
-            let shown = convert::shown(&text);
-            let lost = SqlError::truncated_wrong_value("DECIMAL", shown);
-            context.warnings.warn(lost);
-            nearest
-        }
+    let has_bases = (2..=36).contains(&from_base) && (2..=36).contains(&to_base);
+    let n = match own_number(args, context)? {
+        _ if !has_bases => return Ok(Value::Null),
+        Some(number) => number,
+        None => match args.string(0, context)?.filter(|text| !text.is_empty()) {
+            None => return Ok(Value::Null),
+            Some(text) => number_in(text.trim_ascii(), from_base).unwrap_or_else(|nearest| {
+                let shown = convert::shown(&text);
+                let lost = SqlError::truncated_wrong_value("DECIMAL", shown);
+                context.warnings.warn(lost);
+                nearest
+            }),
+        },
     };
     Ok(Value::Bytes(if to < 0 && n.cast_signed() < 0 {
         [

@@ -257,6 +257,8 @@ pub(super) fn replace(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<
     if text.is_empty() {
         return Ok(Value::Bytes(Vec::new()));
     }
+    // A negative number is the first one, too; 0 are all.
+    let wanted = if wanted < 0 { 1 } else { wanted };
     let max = context.statement.max_allowed_packet;
     let made = search.pattern.with(|regex| {
         let mut out = Vec::with_capacity(text.len());

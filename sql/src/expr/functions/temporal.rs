@@ -1,8 +1,9 @@
 //! Functions on dates and times.
 
 use super::{
-    Args, Function, Typing, calendar, function,
+    Args, AsNumber, Function, Typing, calendar, function,
     interval::{self, Unit},
+    scanned,
 };
 use crate::{
     error::SqlError,
@@ -126,13 +127,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("yearweek", (1, 2), digits::<7>, |args, context| {
         let mode = args.int(1, context)?;
-        if args.len() > 1 && mode.is_none() {
-            return Ok(Value::Int(0));
-        }
+        let is_null = args.len() > 1 && mode.is_none();
         let mode = week_mode(mode).map_or(0, |mode| mode | 2);
-        of_whole_date(args, context, |d| {
-            let (year, week) = calendar::week(d, mode);
-            year * 100 + week
+        of_whole_date(args, context, |d| match calendar::week(d, mode) {
+            _ if is_null => 0,
+            (year, week) => year * 100 + week,
         })
     }),
     function("hour", (1, 1), digits::<4>, |args, context| {
@@ -164,8 +163,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             let Some(days) = args.int(0, context)? else {
                 return Ok(Value::Null);
             };
-            let date = day_of_year_zero(days).or_else(|| Date::from_day_number(days));
-            match date {
+            match calendar::day(days) {
                 Some(date) => Ok(Value::Date(date)),
                 None => out_of_range("DATE", "from_days", args, context),
             }
@@ -193,7 +191,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
                     day: days_in_month(date.year, date.month),
                     ..date
                 }),
-                _ => Value::Null,
+                Some(date) => no_date(&Value::Date(date), "date", context),
+                None => Value::Null,
             })
         },
     ),
@@ -224,13 +223,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (3, 3),
         interval::result_type,
         |args, context| interval::add(args, false, context),
-    ),
+    )
+    .number_is(AsNumber::Moment),
     function(
         "date_sub",
         (3, 3),
         interval::result_type,
         |args, context| interval::add(args, true, context),
-    ),
+    )
+    .number_is(AsNumber::Moment),
     function("datediff", (2, 2), digits::<9>, |args, context| {
         let a = args.date_of(0, Takes::Whole, context)?;
         let b = args.date_of(1, Takes::Whole, context)?;
@@ -246,10 +247,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function("addtime", (2, 2), addtime_type, |args, context| {
         addtime(args, 1, context)
-    }),
+    })
+    .number_is(AsNumber::Moment),
     function("subtime", (2, 2), addtime_type, |args, context| {
         addtime(args, -1, context)
-    }),
+    })
+    .number_is(AsNumber::Moment),
     function(
         "timestampdiff",
         (3, 3),
@@ -342,17 +345,17 @@ fn week_mode(mode: Option<i64>) -> Option<i64> {
     (mode >= 0).then_some(mode.into())
 }
 
-/// FROM_DAYS() of a day of the year 0, which has no leap day then.
-fn day_of_year_zero(days: i64) -> Option<Date> {
-    if !(1..=365).contains(&days) {
-        return None;
-    }
-    let date = Date::from_day_number(temporal::day_number(1, 1, 1) + days - 1)?;
-    Some(Date { year: 0, ..date })
+/// NULL, and a warning that a value is no date.
+pub(super) fn no_date(value: &Value, kind: &str, context: &mut EvalContext<'_>) -> Value {
+    let mut text = Vec::new();
+    convert::text(value, super::NOT_FIXED, &mut text);
+    let lost = SqlError::truncated_wrong_value(kind, convert::shown(&text));
+    context.warnings.warn(lost);
+    Value::Null
 }
 
 /// NULL with a warning; an error while storing in strict mode.
-fn out_of_range(
+pub(super) fn out_of_range(
     kind: &str,
     name: &str,
     args: &Args<'_>,
@@ -425,7 +428,8 @@ fn timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sq
         return Ok(Value::Null);
     }
     let time = args.time(1, context)?;
-    let sum = time.and_then(|time| moment.add_micros(time.micros));
+    let sum = time.and_then(|time| calendar::later(moment, time.micros));
+    let sum = sum.filter(|sum| !sum.date.is_zero());
     Ok(sum.map_or(Value::Null, Value::DateTime))
 }
 
@@ -528,7 +532,7 @@ fn long_number(number: &Value, context: &mut EvalContext<'_>) -> Option<DateTime
     let whole = number.to_i64().filter(|whole| *whole > TIME_NUMBER_MAX)?;
     let micros = (number - Decimal::from(whole)) * Decimal::from(SECOND);
     let moment = temporal::from_number(whole)?.value;
-    moment.add_micros(micros.to_i64()?)
+    convert::with_micros(moment, micros.to_i64()?)
 }
 
 /// Whether a text that can be read as a date is one, rather than a time.
@@ -612,9 +616,9 @@ fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<
             }
             Value::Time(Time { micros: clipped })
         }
-        Some(Clock::Moment(moment)) => match moment.add_micros(amount) {
-            Some(sum) => Value::DateTime(sum),
-            None => return out_of_range("DATETIME", name, args, context),
+        Some(Clock::Moment(moment)) => match calendar::later(moment, amount) {
+            Some(sum) if !sum.date.is_zero() => Value::DateTime(sum),
+            _ => return out_of_range("DATETIME", name, args, context),
         },
     };
     if args.ty.is_string() {
@@ -734,7 +738,7 @@ fn str_to_date_type(typing: &Typing<'_>) -> ExprType {
             .any(|pair| pair[0] == b'%' && specifiers.contains(&pair[1]))
     };
     let fsp = if has(b"f") { 6 } else { 0 };
-    let clock = has(b"fHhIiklprSsT");
+    let clock = has(b"fHhIiklrSsT");
     let date = has(b"abcDdejMmUuVvWwXxYy");
     ExprType::temporal(match (date, clock) {
         (true, true) => ColumnType::DateTime(fsp),
@@ -750,7 +754,7 @@ fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     };
     let mode = context.statement.sql_mode;
     let is_time = matches!(args.ty.ty, Some(ColumnType::Time(_)));
-    let found = calendar::scan(&text, &format).filter(|found| {
+    let found = scanned::scan(&text, &format).filter(|found| {
         is_time
             || !found.date.has_zero_part()
             || !mode.has(if found.date.is_zero() {
@@ -771,10 +775,13 @@ fn str_to_date(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         return Ok(Value::Null);
     };
     if found.rest {
-        context.warnings.warn(SqlError::truncated_wrong_value(
-            "datetime",
-            convert::shown(&text),
-        ));
+        let kind = match args.ty.ty {
+            Some(ColumnType::Date) => "date",
+            Some(ColumnType::Time(_)) => "time",
+            _ => "datetime",
+        };
+        let lost = SqlError::truncated_wrong_value(kind, convert::shown(&text));
+        context.warnings.warn(lost);
     }
     Ok(match args.ty.ty {
         Some(ColumnType::Date) => Value::Date(found.date),
@@ -807,7 +814,7 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
     }
     let value = args.dated(0, context)?;
     let null = value.is_null();
-    let Some(moment) = convert::datetime(&value, context) else {
+    let Some(moment) = convert::datetime_of(&value, Takes::ZeroParts, context) else {
         return Ok(match args.ty.decimals {
             _ if null => Value::Null,
             0 => Value::Int(0),

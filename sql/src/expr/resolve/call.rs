@@ -6,7 +6,7 @@ use crate::{
     expr::{
         Expr, ExprType, coercibility,
         functions::{interval::Unit, json::Otherwise},
-        infer,
+        infer, visit_operands,
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
@@ -31,10 +31,14 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     {
         return Err(SqlError::wrong_native_argument_count(name));
     }
+    let function = match args.as_slice() {
+        [seed] if function.name == "rand" && is_settled(seed, scope) => &functions::RAND_SEQUENCE,
+        _ => function,
+    };
     let args = match <[Expr; 2]>::try_from(args) {
         Ok([value, with]) if function.name == "nullif" => {
-            let with = compared::exact(compared::bound(with, &value), &value);
-            let with = compared::as_number_beside(with, &value);
+            let with = compared::as_number_beside(compared::bound(with, &value), &value);
+            let with = compared::exact(with, &value);
             vec![value, with]
         }
         Ok(pair) if function.name == "mod" => pair.map(super::operand_of_arithmetic).into(),
@@ -51,6 +55,18 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
     }
     let args = characters::arguments(function, args, &ty, scope)?;
     Ok(Expr::Function { function, args, ty })
+}
+
+/// Whether an expression has the same value for all rows of a query.
+fn is_settled(expr: &Expr, scope: &dyn Scope) -> bool {
+    let mut settled = match expr {
+        Expr::Column { slot, .. } => scope.is_settled(*slot),
+        Expr::SetUserVariable { .. } => false,
+        Expr::Function { function, .. } => !function.volatile,
+        _ => true,
+    };
+    visit_operands(expr, &mut |operand| settled &= is_settled(operand, scope));
+    settled
 }
 
 /// A pattern of characters is not looked for in a VARBINARY, nor such a pattern in characters; and
@@ -306,6 +322,34 @@ fn json_value(
     ))
 }
 
+/// Of a function that yields the time now, the name that MySQL calls it by.
+fn clock_name(name: &str) -> Option<&str> {
+    match name {
+        "now" | "current_timestamp" | "localtime" | "localtimestamp" => Some("now"),
+        "curtime" | "current_time" => Some("curtime"),
+        "utc_time" | "utc_timestamp" | "sysdate" => Some(name),
+        _ => None,
+    }
+}
+
+/// How many digits of a second are wanted must be written as a number.
+fn check_fsp(name: &str, digits: &ast::Expr, scope: &dyn Scope) -> Result<(), SqlError> {
+    const MOST: u8 = 6;
+    let written = digits.to_string();
+    match digits {
+        ast::Expr::Value(_) => match written.parse::<u32>() {
+            Ok(digits) if digits <= MOST.into() => Ok(()),
+            Ok(digits) => Err(SqlError::precision_too_big(digits, name, MOST)),
+            // Placeholders are numbered.
+            Err(_) if written.starts_with('?') => Err(scope.refuse("?")),
+            Err(_) => Err(scope.refuse(&written)),
+        },
+        ast::Expr::BinaryOp { op, .. } => Err(scope.refuse(&op.to_string())),
+        ast::Expr::UnaryOp { op, .. } => Err(scope.refuse(&op.to_string())),
+        _ => Err(scope.refuse(&written)),
+    }
+}
+
 fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
     let written = function.name.to_string().replace('`', "");
     let name = written.to_ascii_lowercase();
@@ -370,6 +414,9 @@ fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlErro
             };
         }
         _ => {}
+    }
+    if let (Some(name), [digits]) = (clock_name(&name), asts.as_slice()) {
+        check_fsp(name, digits, scope)?;
     }
     if name == "found_rows" {
         scope.warn(SqlError::deprecated_found_rows());

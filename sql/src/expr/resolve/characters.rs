@@ -161,6 +161,7 @@ fn wanted(
         // They look at the bytes.
         "length" | "octet_length" | "bit_length" | "hex" | "md5" | "sha" | "sha1" | "sha2"
         | "crc32" | "to_base64" | "ascii" => (Collation::Binary, 0..1),
+        "aes_encrypt" | "aes_decrypt" => (Collation::Binary, 0..3),
         _ => return Ok(None),
     }))
 }

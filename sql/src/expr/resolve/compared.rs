@@ -205,7 +205,7 @@ pub(super) fn exact(text: Expr, other: &Expr) -> Expr {
     let (from, to) = (infer(&text), infer(other));
     let is_exact = to.is_integer() || matches!(to.ty, Some(ColumnType::Decimal { .. }));
     let is_column = matches!(other, Expr::Column { .. });
-    if !from.is_string() || !is_exact || !is_column || !is_fixed(&text) {
+    if !from.is_string() || text.is_moment() || !is_exact || !is_column || !is_fixed(&text) {
         return text;
     }
     if let Expr::Literal(Value::Bytes(digits), _) = &text

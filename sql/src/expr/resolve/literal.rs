@@ -438,9 +438,19 @@ fn cast_type(
         }
         Ast::Binary(None) => text(None, Collation::Binary),
         Ast::Binary(Some(length)) => text(Some(*length), Collation::Binary),
-        Ast::Decimal(info) | Ast::Dec(info) | Ast::Numeric(info) => decimal_type(info)?,
+        Ast::Decimal(info) | Ast::Dec(info) | Ast::Numeric(info) => match info {
+            ast::ExactNumberInfo::PrecisionAndScale(_, ..0) => return Err(scope.refuse("-")),
+            info => decimal_type(info)?,
+        },
         Ast::Real if real_is_float => float(),
-        Ast::Double(_) | Ast::DoublePrecision | Ast::Real => ExprType::double(),
+        Ast::Double(ast::ExactNumberInfo::None) | Ast::DoublePrecision | Ast::Real => {
+            ExprType::double()
+        }
+        Ast::Double(_) => return Err(scope.refuse("(")),
+        Ast::Float(ast::ExactNumberInfo::PrecisionAndScale(..)) => return Err(scope.refuse(",")),
+        Ast::Float(ast::ExactNumberInfo::Precision(precision @ 54..)) => {
+            return Err(SqlError::precision_too_big(*precision, "CAST", 53));
+        }
         Ast::Float(ast::ExactNumberInfo::Precision(25..)) => ExprType::double(),
         Ast::Float(_) => float(),
         Ast::Date => ExprType::temporal(ColumnType::Date),

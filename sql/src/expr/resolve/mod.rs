@@ -64,6 +64,11 @@ pub trait Scope {
     fn convert_first(&mut self, conversion: &Expr) {
         let _ = conversion;
     }
+    /// Whether a slot has what a subquery yields that sees nothing of the query's rows.
+    fn is_settled(&self, slot: u32) -> bool {
+        let _ = slot;
+        false
+    }
     /// @@collation_connection: the collation of literals.
     fn collation(&self) -> Collation {
         Collation::Utf8mb40900AiCi

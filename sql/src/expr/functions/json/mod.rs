@@ -270,7 +270,12 @@ fn wants_all(
 }
 
 /// Functions whose values are truths.
-const TRUTHS: [&str; 9] = [
+const TRUTHS: [&str; 14] = [
+    "is_ipv4",
+    "is_ipv4_compat",
+    "is_ipv4_mapped",
+    "is_ipv6",
+    "is_uuid",
     "isnull",
     "json_contains",
     "json_contains_path",

@@ -33,9 +33,10 @@ fn part_of<'d>(
 
 pub(super) fn contains(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     const NAME: &str = "json_contains";
-    let target = document(args, 0, NAME, context)?;
-    let candidate = document(args, 1, NAME, context)?;
-    let (Some(target), Some(candidate)) = (target, candidate) else {
+    let Some(target) = document(args, 0, NAME, context)? else {
+        return Ok(Value::Null);
+    };
+    let Some(candidate) = document(args, 1, NAME, context)? else {
         return Ok(Value::Null);
     };
     let Some(target) = part_of(args, target.node(), 2, context)? else {
@@ -94,9 +95,10 @@ pub(super) fn contains_path(
 
 pub(super) fn overlaps(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     const NAME: &str = "json_overlaps";
-    let a = document(args, 0, NAME, context)?;
-    let b = document(args, 1, NAME, context)?;
-    let (Some(a), Some(b)) = (a, b) else {
+    let Some(a) = document(args, 0, NAME, context)? else {
+        return Ok(Value::Null);
+    };
+    let Some(b) = document(args, 1, NAME, context)? else {
         return Ok(Value::Null);
     };
     let (a, b) = (a.node(), b.node());

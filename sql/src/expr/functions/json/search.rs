@@ -15,11 +15,13 @@ use std::borrow::Cow;
 
 pub(super) fn search(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     const NAME: &str = "json_search";
-    let json = document(args, 0, NAME, context)?;
+    let Some(json) = document(args, 0, NAME, context)? else {
+        return Ok(Value::Null);
+    };
     let all = wants_all(args, 1, NAME, context)?;
     let wanted = args.string(2, context)?.map(Cow::into_owned);
     let escape = escape(args, context)?;
-    let (Some(json), Some(all), Some(wanted)) = (json, all, wanted) else {
+    let (Some(all), Some(wanted)) = (all, wanted) else {
         return Ok(Value::Null);
     };
     let mut paths = Vec::new();

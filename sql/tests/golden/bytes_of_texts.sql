@@ -1,0 +1,23 @@
+-- Functions on bytes take those that a text has in its own character set.
+SELECT HEX(AES_ENCRYPT(_latin1 X'E4', 'k')), HEX(AES_ENCRYPT('ä', 'k')), HEX(AES_ENCRYPT('a', _latin1 X'E4'));
+SELECT HEX(AES_ENCRYPT(_utf16 X'0061', 'k')), HEX(AES_ENCRYPT('a', _utf16 X'00E4')), HEX(AES_ENCRYPT(CONVERT('ä' USING latin1), 'k'));
+SELECT HEX(AES_DECRYPT(AES_ENCRYPT(_latin1 X'E4', 'k'), 'k')), HEX(AES_DECRYPT(AES_ENCRYPT('ä', _latin1 X'E4'), _latin1 X'E4'));
+SELECT SHA2(_latin1 X'E4', 256), SHA2(_utf16 X'00E4', 224), SHA2('ä', 256);
+SELECT CRC32(_latin1 X'E4'), CRC32(_utf16 X'00E4'), CRC32('ä'), CRC32(CONVERT('ä' USING latin1));
+SELECT HEX(_latin1 X'E4'), HEX(_utf16 X'00E4'), HEX(CONVERT('ä' USING utf16)), HEX(CONVERT('ä' USING latin1));
+SELECT TO_BASE64(_latin1 X'E4'), TO_BASE64(_utf16 X'00E4'), TO_BASE64('ä'), TO_BASE64(CONVERT('ä' USING ucs2));
+SELECT BIT_LENGTH(_latin1 X'E4'), BIT_LENGTH(_utf16 X'00E4'), LENGTH(_latin1 X'E4'), LENGTH(_utf16 X'00E4'), OCTET_LENGTH(CONVERT('ä' USING utf32));
+SELECT CHAR_LENGTH(_latin1 X'E4'), CHAR_LENGTH(_utf16 X'00E4'), ASCII(_latin1 X'E4'), ASCII(_utf16 X'00E4'), ORD(_latin1 X'E4'), ORD(_utf16 X'00E4');
+SELECT HEX(UNHEX(_latin1 'E4')), HEX(FROM_BASE64(_utf16 X'00350041003D003D')), HEX(FROM_BASE64(_latin1 '5A=='));
+SELECT HEX(CAST(_latin1 X'E4' AS BINARY)), HEX(CAST(_utf16 X'00E4' AS BINARY)), HEX(BINARY _latin1 X'E4'), HEX(CAST(CONVERT('ä' USING latin1) AS BINARY(3)));
+SELECT INET6_NTOA(INET6_ATON(_latin1 '::1')), INET_ATON(_utf16 X'0031002E0032'), IS_IPV4(_latin1 '1.2.3.4'), IS_UUID(_latin1 '6ccd780c-baba-1026-9564-5b8c656024db');
+SELECT HEX(CONCAT(_latin1 X'E4', _binary X'E4')), HEX(CONCAT_WS(_binary X'2C', _latin1 X'E4', _latin1 X'E5')), HEX(INSERT(_binary 'abc', 2, 1, _latin1 X'E4'));
+SELECT HEX(REPLACE(_binary X'61E4', _latin1 X'E4', 'x')), LOCATE(_latin1 X'E4', _binary X'61E4'), INSTR(_binary X'61E4', _latin1 X'E4');
+SELECT HEX(_binary X'0F' & _binary X'3C');
+CREATE TABLE t (id INT PRIMARY KEY, l VARCHAR(10) CHARACTER SET latin1, b VARBINARY(20));
+INSERT INTO t VALUES (1, 'ä', _latin1 X'E4'), (2, 'a', 'ä');
+SELECT id, HEX(AES_ENCRYPT(l, 'k')), HEX(AES_ENCRYPT('a', l)), SHA2(l, 224), CRC32(l), HEX(l), TO_BASE64(l), LENGTH(l), BIT_LENGTH(l), HEX(b) FROM t ORDER BY id;
+SELECT HEX(CAST(l AS BINARY)), ASCII(l), ORD(l), HEX(CONCAT(l, b)) FROM t ORDER BY id;
+UPDATE t SET b = l;
+SELECT HEX(b), b = l FROM t ORDER BY id;
+DROP TABLE t;
