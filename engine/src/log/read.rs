@@ -74,6 +74,10 @@ impl<F: Borrow<File>> Reader<F> {
         let have = self.buffer.len() - self.at;
         if have < wanted {
             self.buffer.drain(..self.at);
+            // What a large event has needed goes.
+            if self.buffer.capacity() > 4 * wanted.max(self.chunk) {
+                self.buffer.shrink_to(wanted.max(self.chunk));
+            }
             self.buffer_at += self.at as u64;
             self.at = 0;
             let left = self.end.saturating_sub(self.buffer_at + have as u64);

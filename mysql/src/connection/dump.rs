@@ -67,9 +67,12 @@ impl<B: Backend> Connection<B> {
         };
         self.shared.backend.release_slot();
         commands.limit_writes(&self.stream)?;
+        // As in MySQL it is the last that happens on the connection.
         let followed = self.follow(commands, &mut dump, request.flags);
         commands.session.end_dump();
-        followed
+        followed?;
+        self.wire.writer.flush(&mut &*self.stream)?;
+        Err(End::Quiet)
     }
 
     fn follow(
@@ -111,6 +114,8 @@ impl<B: Backend> Connection<B> {
             if !is_over {
                 if self.wire.writer.buffer.len() >= CHUNK {
                     self.wire.writer.flush(&mut &*self.stream)?;
+                    // A large event is not kept in mind.
+                    self.wire.writer.buffer.shrink_to(2 * CHUNK);
                     sent = Instant::now();
                     self.check_following(commands)?;
                 }

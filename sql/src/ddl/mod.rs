@@ -211,7 +211,7 @@ impl DdlContext<'_> {
         related.named = named.collect();
         let statement = DdlStatement {
             database: self.session.database.unwrap_or_default().to_string(),
-            text: text.to_string(),
+            text: storage_engine::logged(text, self.session.sql_mode.lexer()).into_owned(),
             reading: self.reading.clone(),
             foreign_key_checks: self.foreign_key_checks,
         };

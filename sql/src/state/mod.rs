@@ -204,7 +204,8 @@ impl State {
     /// The GTIDs of all commits, as gtid_executed has them.
     #[must_use]
     pub fn executed_gtids(&self) -> String {
-        self.gtids_to(self.instance.engine.log().durable())
+        // With sync_binlog=1 that is what is durable.
+        self.gtids_to(self.instance.engine.log().visible())
     }
     /// How whoever repeats a statement of this session is to read it.
     #[must_use]
