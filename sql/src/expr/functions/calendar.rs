@@ -120,7 +120,8 @@ fn ordinal(n: u8) -> &'static str {
     }
 }
 
-/// DATE_FORMAT; `None` where the format wants a name that a zero part does not have.
+/// DATE_FORMAT and, of so many hours, TIME_FORMAT; `None` where the format wants a name that a zero
+/// part does not have.
 pub(super) fn format(moment: DateTime, format: &[u8], hours_total: Option<u32>) -> Option<Vec<u8>> {
     if format.is_empty() {
         return None;
@@ -182,6 +183,10 @@ fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<
     let month = || MONTHS.get(usize::from(date.month).checked_sub(1)?).copied();
     let day = || DAYS[usize::from(date.weekday())];
     let known = (date.month > 0 || date.day > 0).then_some(());
+    // TIME_FORMAT has no days of a week or year, not even of a date.
+    if hours_total.is_some() && b"aDjUuVvWwXx".contains(&specifier) {
+        return None;
+    }
     let written = match specifier {
         b'a' => known.map(|()| write!(out, "{}", &day()[..3]))?,
         b'b' => write!(out, "{}", &month()?[..3]),

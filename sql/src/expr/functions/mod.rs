@@ -216,6 +216,13 @@ impl Typing<'_> {
             _ => 6,
         }
     }
+    /// The same; of a literal text that is none, as many as there can be.
+    fn fsp_if(&self, i: usize, is_one: fn(&[u8]) -> bool) -> u8 {
+        match self.args.get(i) {
+            Some(Expr::Literal(Value::Bytes(text), _)) if !is_one(text) => 6,
+            _ => self.fsp(i),
+        }
+    }
     /// The same of an argument that is taken for a number: a text has as many as there can be.
     fn number_fsp(&self, i: usize) -> u8 {
         if self.args.get(i).and_then(literal::digits_number).is_some() {

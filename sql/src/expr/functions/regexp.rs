@@ -20,7 +20,7 @@ pub(super) fn like(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Val
     let (Some(text), Some(pattern)) = (args.string(0, context)?, args.string(1, context)?) else {
         return Ok(Value::Null);
     };
-    let illegal = SqlError::regexp_illegal_argument;
+    let illegal = || SqlError::wrong_arguments("regexp_like");
     let Some(pattern) = Pattern::new(&pattern, args, 2, illegal, context)? else {
         return Ok(Value::Null);
     };

@@ -242,7 +242,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "timediff",
         (2, 2),
-        |t| ExprType::temporal(ColumnType::Time(t.fsp(0).max(t.fsp(1)))).or_null(),
+        |t| {
+            let is_time = |text: &[u8]| convert::parse_time(text).is_some();
+            let fsp = t.fsp_if(0, is_time).max(t.fsp_if(1, is_time));
+            ExprType::temporal(ColumnType::Time(fsp)).or_null()
+        },
         timediff,
     ),
     function("addtime", (2, 2), addtime_type, |args, context| {
@@ -570,7 +574,11 @@ fn timediff(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
     let clipped = micros.clamp(-TIME_MAX, TIME_MAX);
     if clipped != micros {
         let mut text = Vec::new();
-        let digits = if micros % SECOND == 0 { 0 } else { 6 };
+        let digits = if micros % SECOND == 0 {
+            args.ty.decimals
+        } else {
+            6
+        };
         Time { micros }.write(digits, &mut text);
         context.warnings.warn(SqlError::truncated_wrong_value(
             "time",
@@ -706,6 +714,17 @@ fn get_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, S
 
 fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.dated(0, context)?;
+    let moment = match &*value {
+        Value::DateTime(moment) => Some(*moment),
+        Value::Date(date) => Some(date.at_midnight()),
+        _ => None,
+    };
+    if let Some(moment) = moment {
+        let format = args.string(1, context)?;
+        let hour = Some(moment.parts().0);
+        let text = format.and_then(|format| calendar::format(moment, &format, hour));
+        return Ok(text.map_or(Value::Null, Value::Bytes));
+    }
     let time = match clock(&value, context) {
         Some(Clock::Moment(moment)) => Some(moment.time()),
         Some(Clock::Time(time)) => Some(time),
@@ -799,7 +818,8 @@ fn unix_timestamp_type(typing: &Typing<'_>) -> ExprType {
     if typing.args.is_empty() {
         return ExprType::bigint(false);
     }
-    match typing.fsp(0) {
+    let is_date = |text: &[u8]| temporal::parse(text).is_some();
+    match typing.fsp_if(0, is_date) {
         0 => ExprType::bigint(false).nullable_if(typing.nullable()),
         fsp => ExprType::decimal(11 + u32::from(fsp), fsp.into()).nullable_if(typing.nullable()),
     }
