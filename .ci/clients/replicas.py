@@ -8,6 +8,7 @@ have its rows, each once. mysqlbinlog gets the files as they are, byte by byte.
 MySQL comes from the Debian unstable root that PEERS_ROOT names (/opt/peers-sid).
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -28,8 +29,8 @@ from suites import MariaDB, MySQL  # noqa: E402
 PEERS = pathlib.Path(os.environ.get("PEERS_ROOT", "/opt/peers-sid"))
 CLIENTS, KEYS = 6, 300
 # What a client meets that is no fault of anybody's: duplicates, deadlocks, a table that is away.
-FORGIVEN = (1050, 1051, 1264, 1406, 1054, 1060, 1061, 1062, 1072, 1091, 1146, 1205, 1213, 1412, 1451, 1452, 1690,
-            3572)
+FORGIVEN = (1050, 1051, 1264, 1406, 1054, 1060, 1061, 1062, 1072, 1091, 1146, 1205, 1213, 1397,
+            1412, 1451, 1452, 1690, 3572)
 TYPES = ("a INT PRIMARY KEY, f FLOAT, d DOUBLE, x DECIMAL(20,5), b BIT(7), y YEAR, t TIME(3), "
          "ts TIMESTAMP(6) NULL, dt DATETIME(2), bl MEDIUMBLOB, tx LONGTEXT CHARACTER SET latin1, "
          "c CHAR(10), vb VARBINARY(30), u BIGINT UNSIGNED, e ENUM('x','ü'), s SET('p','q','r'), "
@@ -97,6 +98,24 @@ class Replica:
         self.process.wait()
 
 
+def two_phases(rng, cursor, statement, values):
+    """An XA transaction of a statement, which may change nothing."""
+    xid = f"'x{rng.getrandbits(48)}'"
+    cursor.execute("COMMIT")
+    cursor.execute(f"XA START {xid}")
+    try:
+        cursor.execute(statement, values)
+        cursor.execute(f"XA END {xid}")
+    except pymysql.MySQLError as error:
+        if error.args[0] in FORGIVEN:
+            with contextlib.suppress(pymysql.MySQLError):
+                cursor.execute(f"XA END {xid}")
+            cursor.execute(f"XA ROLLBACK {xid}")
+        raise
+    cursor.execute(f"XA PREPARE {xid}")
+    cursor.execute(f"XA {rng.choice(('COMMIT', 'ROLLBACK'))} {xid}")
+
+
 def change(rng, cursor):
     """One random statement, or a few."""
     key, text = rng.randrange(KEYS), "".join(rng.choices("abcäöüß \\'\"%\n", k=rng.randrange(60)))
@@ -116,7 +135,10 @@ def change(rng, cursor):
             f"SET sql_mode = '{rng.choice(('ANSI', 'TRADITIONAL', ''))}'",
         )))
         return
-    if kind < 0.04:
+    if kind < 0.03:
+        two_phases(rng, cursor, "UPDATE t SET n = %s WHERE id = %s", (number, key))
+        return
+    if kind < 0.05:
         cursor.execute(f"INSERT INTO made{rng.randrange(4)} (id, v) VALUES (%s, %s)", (key, text))
         return
     cursor.execute(*rng.choice((
@@ -175,6 +197,12 @@ def trouble(server, replicas, rng, state):
             server.stop(signal.SIGKILL)
             server.start()
             state["kills"] += 1
+            with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+                cursor.execute("XA RECOVER")
+                for _, length, _, name in cursor.fetchall():
+                    # Its own client may end it first.
+                    with contextlib.suppress(pymysql.MySQLError):
+                        cursor.execute(f"XA ROLLBACK '{name[:length]}'")
             continue
         with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
             cursor.execute("FLUSH BINARY LOGS")

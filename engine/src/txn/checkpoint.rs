@@ -158,7 +158,7 @@ impl Inner {
                 position,
                 dictionary: Arc::clone(&self.placed.lock()),
                 prepared: (retired.prepared != Some(version))
-                    .then(|| (version, self.prepared.records())),
+                    .then(|| (version, self.prepared.logged())),
             }
         })
     }

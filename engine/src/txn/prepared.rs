@@ -25,6 +25,8 @@
 //!    Locks of reads are gone, as they are in InnoDB after a crash.
 //! 4. An entry is *claimed* from XA START on, so that an xid names one transaction at a time.
 //! 5. What a client is shown is durable: the list leaves out prepares beyond the visible Seq.
+//! 6. One that has changed nothing is in the list, for it has locks, but neither in the log nor in
+//!    the Base: it ends with the process. A MySQL replica could not apply it.
 //!
 //! Rejected: keeping the log from the oldest prepared transaction on (one forgotten branch would
 //! fill the disk, and every start would read all of it); undoing a prepared transaction (there is
@@ -109,9 +111,14 @@ impl Engine {
         } else {
             None
         };
-        let Some(detached) = self.inner.prepared.take(xid) else {
+        let Some((record, detached)) = self.inner.prepared.take(xid) else {
             return Ok(false);
         };
+        if !record.is_logged() {
+            self.inner.prepared.remove(xid);
+            drop(Txn::attach(&self.inner, *detached));
+            return Ok(true);
+        }
         let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
         let batch = Batch::outcome(database, session, xid, commit);
         let placed = if commit {
@@ -168,6 +175,11 @@ impl Txn {
             since_us: engine.env.wall_micros(),
             events: Arc::from(batch.body()),
         };
+        if !self.has_changes() {
+            let transaction = self.detach();
+            engine.prepared.put(claim.xid(), record, transaction);
+            return engine.wait_for_reads(&owner);
+        }
         let mut detached = Some((record, self.detach()));
         let placed = engine.log.commit(batch, |seq| {
             if let Some((record, transaction)) = detached.take() {

@@ -16,15 +16,22 @@ use std::{
 /// the session's number, 8 bytes little endian, and `user@host`.
 pub(super) const ORIGIN: u8 = b'o';
 
-/// What the log has of a prepared transaction.
+/// What was prepared, as the log has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Its prepare's place.
+    /// Its prepare's place; 0: it has changed nothing, and the log does not know of it.
     pub seq: Seq,
     /// When it was prepared, in microseconds since 1970.
     pub since_us: u64,
     /// Its events, perhaps with the GTID before them.
     pub events: Arc<[u8]>,
+}
+
+impl Record {
+    /// Whether the log has it, and waits for its outcome.
+    pub fn is_logged(&self) -> bool {
+        self.seq > 0
+    }
 }
 
 /// A transaction without a session: what it holds, and what it will change. Dropping it gives
@@ -40,7 +47,7 @@ pub(super) struct Detached {
 
 #[derive(Default)]
 struct Entry {
-    /// What the log has; none as long as the xid is only claimed.
+    /// What was prepared; none as long as the xid is only claimed.
     record: Option<Arc<Record>>,
     /// None while it is only claimed, and while somebody ends it.
     transaction: Option<Box<Detached>>,
@@ -85,10 +92,13 @@ impl Prepared {
         self.version.fetch_add(1, Ordering::Relaxed);
     }
     /// Takes a transaction to end it; its entry stays until the log has its outcome.
-    pub fn take(&self, xid: &Xid) -> Option<Box<Detached>> {
-        self.entries.lock().get_mut(xid)?.transaction.take()
+    pub fn take(&self, xid: &Xid) -> Option<(Arc<Record>, Box<Detached>)> {
+        let mut entries = self.entries.lock();
+        let entry = entries.get_mut(xid)?;
+        let record = Arc::clone(entry.record.as_ref()?);
+        Some((record, entry.transaction.take()?))
     }
-    /// Its outcome is in the log.
+    /// It has ended; its outcome is in the log, if it was.
     pub fn remove(&self, xid: &Xid) {
         self.entries.lock().remove(xid);
         self.version.fetch_add(1, Ordering::Relaxed);
@@ -97,7 +107,13 @@ impl Prepared {
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Relaxed)
     }
-    /// All of them; inside the log's critical section: as of the last placed Seq.
+    /// Those that the log knows of; inside its critical section: as of the last placed Seq.
+    pub fn logged(&self) -> Records {
+        let mut records = self.records();
+        records.retain(|_, record| record.is_logged());
+        records
+    }
+    /// All of them.
     pub fn records(&self) -> Records {
         let entries = self.entries.lock();
         let prepared = entries.iter();

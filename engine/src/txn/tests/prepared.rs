@@ -121,6 +121,37 @@ fn rolled_back_it_leaves_nothing() {
 }
 
 #[test]
+fn what_changed_nothing_keeps_its_locks_and_is_in_no_log() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let t = with_one_prepared(&engine);
+    let logged = engine.log().visible();
+    for (n, commit) in [(2, true), (3, false), (4, true)] {
+        prepare(&engine, n, |txn| {
+            insert(txn, &t, (9, None, None))?;
+            txn.rollback_to(&Savepoint::default());
+            let locking = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
+            get(txn, &t, 3, locking).map(|_| ())
+        })
+        .unwrap();
+        assert!(is_locked(&engine, &t, 3));
+        assert_eq!(names(&engine), [xid(1), xid(n)]);
+        assert!(engine.claim_xid(&xid(n)).is_none(), "the name is taken");
+        if n < 4 {
+            assert!(end(&engine, n, commit).unwrap());
+            assert!(!is_locked(&engine, &t, 3));
+            assert!(!end(&engine, n, commit).unwrap(), "only once");
+        }
+    }
+    assert_eq!(engine.log().visible(), logged);
+    engine.checkpoint().unwrap();
+    drop(engine);
+    // As in MySQL a restart forgets it.
+    let engine = open(&disk.env());
+    check_prepared(&engine, &find(&engine, "t"));
+}
+
+#[test]
 fn a_claim_ends_with_its_session() {
     let engine = open(&disk().env());
     let claim = engine.claim_xid(&xid(1)).unwrap();
