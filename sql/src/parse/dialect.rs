@@ -296,6 +296,13 @@ fn json_value(parser: &mut Parser) -> Result<Expr, ParserError> {
     parser.expect_token(&Token::LParen)?;
     let document = parser.parse_expr()?;
     parser.expect_token(&Token::Comma)?;
+    let is_text = !matches!(
+        parser.peek_token_ref().token,
+        Token::Number(..) | Token::HexStringLiteral(_)
+    ) && !is_word(parser, 0, &[Keyword::NULL, Keyword::TRUE, Keyword::FALSE]);
+    if !is_text {
+        return parser.expected_ref("a text", parser.peek_token_ref());
+    }
     let path = Expr::Value(parser.parse_value()?);
     let data_type = if word_follows(parser, "RETURNING") {
         parser.advance_token();

@@ -181,11 +181,12 @@ impl<'w> Kind<'w> {
     }
 }
 
-/// What a constant argument is, if it is a whole number that is not negative.
+/// What a constant argument is, if it is a whole number that is not negative, nor beyond the signed
+/// ones.
 fn whole(expr: &Expr, context: &mut ExecContext) -> Result<Option<u64>, Stop> {
     Ok(match eval(expr, &[], &mut context.eval)? {
         Value::Int(n) => u64::try_from(n).ok(),
-        Value::UInt(n) => Some(n),
+        Value::UInt(n) => Some(n).filter(|n| i64::try_from(*n).is_ok()),
         _ => None,
     })
 }

@@ -330,15 +330,17 @@ impl<'a> Args<'a> {
             None => Cow::Borrowed(value),
         }
     }
-    /// The value of an argument where a date is wanted: of a YEAR, its first day.
+    /// The value of an argument where a date is wanted: of a YEAR column, its first day.
     fn dated<'x, 'c: 'x>(
         &'x self,
         i: usize,
         context: &mut EvalContext<'c>,
     ) -> Result<Cow<'x, Value>, SqlError> {
         let value = self.value(i, context)?;
-        let ty = self.args.get(i).map_or_else(ExprType::null, infer);
-        Ok(cast::first_day(&value, &ty).map_or(value, Cow::Owned))
+        let Some(Expr::Column { ty, .. }) = self.args.get(i) else {
+            return Ok(value);
+        };
+        Ok(cast::first_day(&value, ty).map_or(value, Cow::Owned))
     }
     /// An argument as an integer, clipped to 64 bits with sign.
     fn int(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {

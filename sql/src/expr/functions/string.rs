@@ -531,14 +531,14 @@ fn pad(args: &Args<'_>, before: bool, context: &mut EvalContext<'_>) -> Result<V
     if length <= have {
         return Ok(bytes(slice(&text, collation, 0, length).to_vec()));
     }
-    let fill_count = collation.char_count(&fill);
-    if fill_count == 0 {
-        return Ok(bytes(text.into_owned()));
-    }
     let name = if before { "lpad" } else { "rpad" };
     let total = length.saturating_mul(collation.max_char_bytes() as usize);
     if !may_make(total as u64, name, context) {
         return Ok(Value::Null);
+    }
+    let fill_count = collation.char_count(&fill);
+    if fill_count == 0 {
+        return Ok(bytes(text.into_owned()));
     }
     let missing = length - have;
     let mut padding = fill.repeat(missing / fill_count);
