@@ -31,6 +31,7 @@ mod foreign_key;
 mod functional;
 mod generated;
 mod key;
+mod logged_text;
 mod parse;
 mod selected;
 mod show;
@@ -211,7 +212,7 @@ impl DdlContext<'_> {
         related.named = named.collect();
         let statement = DdlStatement {
             database: self.session.database.unwrap_or_default().to_string(),
-            text: storage_engine::logged(text, self.session.sql_mode.lexer()).into_owned(),
+            text: logged_text::logged(text, self.session.sql_mode.lexer()).into_owned(),
             reading: self.reading.clone(),
             foreign_key_checks: self.foreign_key_checks,
         };

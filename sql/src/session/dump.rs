@@ -95,7 +95,10 @@ impl Session {
         let sums = !checksum.eq_ignore_ascii_case("NONE");
         let period = self.told(&["source_heartbeat_period", "master_heartbeat_period"]);
         let nanos = period.and_then(|nanos| nanos.parse().ok());
-        let heartbeat = nanos.filter(|nanos| *nanos > 0).map(Duration::from_nanos);
+        let heartbeat = nanos.filter(|nanos| *nanos > 0);
+        // No more than a thousand a second, as MySQL's replicas ask for at most.
+        let heartbeat =
+            heartbeat.map(|nanos| Duration::from_nanos(nanos).max(Duration::from_millis(1)));
         let instance = Arc::clone(&self.state.instance);
         let uuid = instance.engine.server_uuid();
         let start = match start {
