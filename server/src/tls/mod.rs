@@ -7,7 +7,10 @@ use certificates::{CA, CERT, KEY};
 use cohort_engine::types::Value;
 use cohort_mysql::tls::{Offer, Refusal, Sources, Tls};
 use cohort_process::notice;
-use cohort_sql::{Instance, SqlError, variables::Values};
+use cohort_sql::{
+    Instance, SqlError,
+    variables::{Values, persisted},
+};
 use parking_lot::Mutex;
 use std::{
     path::{Path, PathBuf},
@@ -38,10 +41,15 @@ pub fn start(instance: &Arc<Instance>, directory: &Path) -> Result<Arc<Tls>, Str
             let Refusal {
                 setting, detail, ..
             } = refusal;
+            let kept = directory.join(persisted::FILE);
+            let kept = match kept.exists() {
+                true => format!("; SET PERSIST may have set them in {}", kept.display()),
+                false => String::new(),
+            };
             format!(
                 "{setting}: {detail}; TLS for clients needs ssl-cert and ssl-key, which belong \
                  together, and may have ssl-ca; without all three the server makes its own, and \
-                 --tls-version '' does without TLS"
+                 --tls-version '' does without TLS{kept}"
             )
         })?;
     }
