@@ -155,7 +155,8 @@ fn converted(
     let result = cast(&value, &from, ty, context);
     let said = std::mem::replace(context.warnings, kept);
     let value = result?;
-    Ok((said.is_silent() && !value.is_null()).then_some(value))
+    let is_infinite = matches!(value, Value::Float(x) if x.is_infinite());
+    Ok((said.is_silent() && !value.is_null() && !is_infinite).then_some(value))
 }
 
 /// Whether a value is one that a type takes at all.
