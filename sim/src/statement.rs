@@ -381,9 +381,22 @@ impl World {
             txn, own, claim, ..
         } = live;
         if let Some(claim) = claim {
+            let is_logged = txn.has_changes();
             let result = txn.prepare(&claim, "somebody@somewhere", "d0");
             let xid = claim.xid().clone();
             self.say(|| format!("session {who}: prepare {xid}: {result:?}"));
+            if !is_logged {
+                // No crash would leave it: it ends at once.
+                let ended = result.and_then(|()| {
+                    let owner = access::owner(70);
+                    self.engine.end_prepared(&owner, &xid, true, "d0", 0)
+                });
+                return match ended {
+                    Ok(true) => Ok(()),
+                    Ok(false) => Err(format!("{xid} is prepared, but cannot be ended")),
+                    Err(error) => self.tolerate("prepare", &error),
+                };
+            }
             let own = Arc::new(own);
             return self.committed("prepare", result, |state| {
                 state.prepared.insert(xid, own);

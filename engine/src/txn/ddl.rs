@@ -310,15 +310,7 @@ impl Inner {
         let free = |database: &str, name: &str| check_free(dictionary, database, name);
         let mut records = Vec::new();
         let mut replaced = None;
-        for kept in &related.kept {
-            unchanged(dictionary, kept)?;
-        }
-        for (id, database, name) in &related.named {
-            let current = table(*id)?;
-            if (&current.database, &current.name) != (database, name) {
-                return Err(TxnError::TableChanged);
-            }
-        }
+        check_seen(dictionary, related)?;
         for (old, new) in &related.changed {
             unchanged(dictionary, old)?;
             records.push(dictionary::put_table(new));
@@ -421,6 +413,20 @@ impl Inner {
         }
         new
     }
+}
+
+/// What the statement has seen and leaves as it is must still be so.
+fn check_seen(dictionary: &Dictionary, related: &Related) -> Result<(), TxnError> {
+    for kept in &related.kept {
+        unchanged(dictionary, kept)?;
+    }
+    for (id, database, name) in &related.named {
+        let current = dictionary.table_by_id(*id).ok_or(TxnError::TableChanged)?;
+        if (&current.database, &current.name) != (database, name) {
+            return Err(TxnError::TableChanged);
+        }
+    }
+    Ok(())
 }
 
 /// No table or view may have a name that is to be given.

@@ -176,9 +176,9 @@ impl Txn {
             events: Arc::from(batch.body()),
         };
         if !self.has_changes() {
-            let transaction = self.detach();
-            engine.prepared.put(claim.xid(), record, transaction);
-            return engine.wait_for_reads(&owner);
+            engine.wait_for_reads(&owner)?;
+            engine.prepared.put(claim.xid(), record, self.detach());
+            return Ok(());
         }
         let mut detached = Some((record, self.detach()));
         let placed = engine.log.commit(batch, |seq| {

@@ -9,7 +9,7 @@ use super::{Backend, Commands, Connection, Cursor, End, Handler, SqlError, comma
 use cohort_engine::log::Step;
 use cohort_sql::{
     Done,
-    session::{Dump, DumpStart},
+    session::{Dump, DumpStart, GtidSets},
 };
 use std::time::{Duration, Instant};
 
@@ -229,7 +229,7 @@ fn with_gtids<'a>(cursor: &mut Cursor<'a>) -> Option<(u16, u32, &'a [u8])> {
 
 /// Sets of GTIDs in MySQL's binary form: how many sources, and of each its UUID, how many ranges,
 /// and of each its first number and the one behind its last.
-fn gtid_sets(bytes: &[u8]) -> Result<Vec<([u8; 16], Vec<(u64, u64)>)>, SqlError> {
+fn gtid_sets(bytes: &[u8]) -> Result<GtidSets, SqlError> {
     let malformed = || SqlError::log_cannot_be_read("the set of GTIDs is malformed");
     let mut cursor = Cursor(bytes);
     let sources = cursor.u64().ok_or_else(malformed)?;

@@ -1,7 +1,7 @@
 //! Databases, tables, columns and keys as information_schema shows them.
 
 use super::{Rows, VIRTUAL_DATABASES, number, text, yes_no};
-use crate::{foreign_key_text::action_words, state::State};
+use crate::{defaults::moment, foreign_key_text::action_words, state::State};
 use cohort_engine::{
     txn::Dictionary,
     types::{
@@ -276,6 +276,9 @@ fn default_text(column: &Column) -> Value {
             text(until_zero(kept.trim_start_matches("0x")))
         }
         DefaultValue::None | DefaultValue::Null => Value::Null,
+        DefaultValue::Literal(literal) if matches!(column.ty, ColumnType::Timestamp(_)) => {
+            text(moment::as_written(literal))
+        }
         DefaultValue::Literal(literal) => text(literal),
         DefaultValue::CurrentTimestamp => text(now_text(column.ty)),
         DefaultValue::Expression(kept) if column.default.is_computed() => text(expression(kept)),

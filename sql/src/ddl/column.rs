@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     data_type::{check_member, check_varchar, text_for},
+    defaults::moment,
     error::SqlError,
     expr::{SqlMode, Statement},
     warnings::{Level, Warnings},
@@ -281,14 +282,8 @@ fn literal(
     value: Value,
     session: &Statement<'_>,
 ) -> Result<DefaultValue, SqlError> {
-    let mut column = column.clone();
     let mut decimals = 31;
     match column.ty {
-        ColumnType::Timestamp(digits) => {
-            // Kept as the local time it is written as.
-            column.ty = ColumnType::DateTime(digits);
-            decimals = digits;
-        }
         ColumnType::DateTime(digits) | ColumnType::Time(digits) => decimals = digits,
         ColumnType::Float | ColumnType::Double => {
             decimals = column.real_digits.map_or(decimals, |(_, scale)| scale);
@@ -296,8 +291,12 @@ fn literal(
         _ => {}
     }
     // What a row of this column would refuse is an invalid default, in every sql_mode.
-    let value = convert::assign_strictly(&column, value, session)
+    let value = convert::assign_strictly(column, value, session)
         .map_err(|_| SqlError::invalid_default(&column.name))?;
+    if let (ColumnType::Timestamp(digits), Value::DateTime(utc)) = (column.ty, &value) {
+        let kept = moment::kept(*utc, digits, session.time_zone);
+        return Ok(DefaultValue::Literal(kept));
+    }
     if let (ColumnType::Bit(_), Value::UInt(bits)) = (column.ty, &value) {
         return Ok(DefaultValue::of_bits(*bits));
     }

@@ -1,6 +1,10 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE, in MySQL 9.7's words.
 
-use crate::{expr::SqlMode, foreign_key_text::clause_in};
+use crate::{
+    defaults::moment,
+    expr::{SqlMode, TimeZone},
+    foreign_key_text::clause_in,
+};
 use cohort_engine::types::{
     Charset, Check, Column, ColumnType, Index, Table,
     schema::{Database, DefaultValue, Visibility},
@@ -19,14 +23,17 @@ struct Style {
     quote: char,
     /// ANSI leaves out what is MySQL's own.
     options: bool,
+    /// Moments are shown in it.
+    zone: TimeZone,
 }
 
 impl Style {
-    fn of(mode: SqlMode) -> Style {
+    fn of(mode: SqlMode, zone: TimeZone) -> Style {
         let ansi_quotes = mode.has(SqlMode::ANSI_QUOTES);
         Style {
             quote: if ansi_quotes { '"' } else { '`' },
             options: !mode.has(SqlMode::ANSI),
+            zone,
         }
     }
     fn name(self, name: &str) -> String {
@@ -54,8 +61,8 @@ fn literal(text: &str) -> String {
 
 /// The statement that makes a table. `next` is its next AUTO_INCREMENT value.
 #[must_use]
-pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
-    let style = Style::of(mode);
+pub fn show_create_table(table: &Table, next: u64, mode: SqlMode, zone: TimeZone) -> String {
+    let style = Style::of(mode, zone);
     let columns = table
         .named_columns()
         .iter()
@@ -102,8 +109,8 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode) -> String {
 
 /// The statement that makes a table, whatever the default database is.
 #[must_use]
-pub(super) fn logged_definition(table: &Table) -> String {
-    let text = show_create_table(table, 1, SqlMode::default());
+pub(super) fn logged_definition(table: &Table, zone: TimeZone) -> String {
+    let text = show_create_table(table, 1, SqlMode::default(), zone);
     let database = quoted_by(&table.database, '`');
     text.replacen("CREATE TABLE ", &format!("CREATE TABLE {database}."), 1)
 }
@@ -121,9 +128,9 @@ pub(super) fn logged_drop(tables: &[&Table]) -> String {
 
 /// The statement that makes a table whose rows follow, as MySQL logs it.
 #[must_use]
-pub fn logged_creation(table: &Table) -> String {
+pub fn logged_creation(table: &Table, zone: TimeZone) -> String {
     let next = table.auto_increment_min.max(1);
-    let text = show_create_table(table, next, SqlMode::default());
+    let text = show_create_table(table, next, SqlMode::default(), zone);
     format!("{text} START TRANSACTION")
 }
 
@@ -146,7 +153,7 @@ fn column(column: &Column, table: &Table, style: Style) -> String {
     } else if matches!(column.ty, ColumnType::Timestamp(_)) {
         text.push_str(" NULL");
     }
-    default(column, &mut text);
+    default(column, style, &mut text);
     if column.on_update_now {
         let _ = write!(text, " ON UPDATE {}", now(column.ty));
     }
@@ -182,13 +189,17 @@ fn now(ty: ColumnType) -> String {
     }
 }
 
-fn default(column: &Column, text: &mut String) {
+fn default(column: &Column, style: Style, text: &mut String) {
     let is_text = matches!(column.ty, ColumnType::Text(_));
     match &column.default {
         DefaultValue::Null if !is_text => text.push_str(" DEFAULT NULL"),
         DefaultValue::None | DefaultValue::Null => {}
         DefaultValue::Literal(value) => {
-            let _ = write!(text, " DEFAULT {}", literal(value));
+            let shown = match column.ty {
+                ColumnType::Timestamp(digits) => moment::in_zone(value, digits, style.zone),
+                _ => value.clone(),
+            };
+            let _ = write!(text, " DEFAULT {}", literal(&shown));
         }
         DefaultValue::CurrentTimestamp => {
             let _ = write!(text, " DEFAULT {}", now(column.ty));
@@ -266,7 +277,7 @@ pub fn show_create_database(database: &Database, if_not_exists: bool, mode: SqlM
     format!(
         "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ \
          /*!80016 DEFAULT ENCRYPTION='N' */",
-        Style::of(mode).name(&database.name),
+        Style::of(mode, TimeZone::default()).name(&database.name),
         charset.name(),
     )
 }

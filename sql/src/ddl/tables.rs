@@ -209,7 +209,9 @@ pub(super) fn create_like(
     table::renumber(&mut table, || ctx.engine.new_id());
     check_primary_key(&table, ctx)?;
     // Nobody else knows what a temporary table is like.
-    let own_text = copied.is_temporary().then(|| logged_definition(&table));
+    let own_text = copied
+        .is_temporary()
+        .then(|| logged_definition(&table, ctx.session.time_zone));
     let text = own_text.as_deref().unwrap_or(text);
     let mut related = Related::default();
     foreign_key::created(&table, &dictionary, &mut related, ctx)?;

@@ -1,7 +1,12 @@
 //! What the golden scripts (`tests/golden/ddl_*.sql`) cannot show.
 
 use super::*;
-use crate::{command::Cursor, expr::SqlMode, lexer::Mode, warnings::Level};
+use crate::{
+    command::Cursor,
+    expr::{SqlMode, TimeZone},
+    lexer::Mode,
+    warnings::Level,
+};
 use cohort_engine::{
     env::fake::Disk,
     txn::{EngineOptions, Unattended},
@@ -85,7 +90,7 @@ fn what_is_shown_makes_the_same_table() {
     let dictionary = bench.engine.dictionary();
     assert!(dictionary.tables("ddl").count() > 10);
     for table in dictionary.tables("ddl") {
-        let shown = show_create_table(table, 1, SqlMode::DEFAULT);
+        let shown = show_create_table(table, 1, SqlMode::DEFAULT, TimeZone::default());
         let sql = shown.replacen("CREATE TABLE ", "CREATE TABLE again.", 1);
         bench
             .run(&sql)
@@ -95,7 +100,12 @@ fn what_is_shown_makes_the_same_table() {
         assert_eq!(columns(copy), columns(table));
         let keys = |text: &str| text.split_once("KEY").map(|(_, keys)| keys.to_string());
         assert_eq!(
-            keys(&show_create_table(copy, 1, SqlMode::DEFAULT)),
+            keys(&show_create_table(
+                copy,
+                1,
+                SqlMode::DEFAULT,
+                TimeZone::default()
+            )),
             keys(&shown)
         );
     }

@@ -103,7 +103,7 @@ impl Session {
         }
         let statement = DdlStatement {
             database: database.to_string(),
-            text: ddl::logged_creation(&table),
+            text: ddl::logged_creation(&table, self.state.settings().time_zone),
             reading: self.state.reading(),
             foreign_key_checks: self.state.settings().foreign_key_checks,
         };

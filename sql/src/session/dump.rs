@@ -12,6 +12,9 @@ use cohort_engine::{
 };
 use std::{sync::Arc, time::Duration};
 
+/// Sets of GTIDs: of each source, ranges of numbers with their ends, which are in them.
+pub type GtidSets = Vec<([u8; 16], Vec<(u64, u64)>)>;
+
 /// Where a replica begins.
 #[derive(Clone, Debug)]
 pub enum DumpStart {
@@ -19,7 +22,7 @@ pub enum DumpStart {
     At(String, u64),
     /// Behind the transactions that it has: of each source, by its UUID, ranges of numbers with
     /// their ends.
-    Behind(Vec<([u8; 16], Vec<(u64, u64)>)>),
+    Behind(GtidSets),
 }
 
 /// What a replica is sent.

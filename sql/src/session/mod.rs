@@ -22,7 +22,7 @@ mod withheld;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};
-pub use dump::{Dump, DumpStart};
+pub use dump::{Dump, DumpStart, GtidSets};
 pub use prepared::Prepared;
 
 use crate::{

@@ -183,8 +183,9 @@ pub(super) fn create_table(session: &mut State, name: &TableName) -> Result<Show
     }
     let table = find_table(session, name)?;
     let next = session.instance.engine.auto_increment_peek(&table);
-    let mode = session.settings().sql_mode;
-    let statement = ddl::show_create_table(&table, next, mode);
+    let settings = session.settings();
+    let (mode, zone) = (settings.sql_mode, settings.time_zone);
+    let statement = ddl::show_create_table(&table, next, mode, zone);
     let row = vec![text(&table.name), text(statement)];
     Ok(Shown::new(
         &[("Table", TEXT), ("Create Table", LONG)],

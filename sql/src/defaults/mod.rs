@@ -4,6 +4,8 @@
 //! Each statement that needs it compiles it anew, with its own session's settings, as if it stood in
 //! the statement. It may name other columns of the row: a column's slot is its position in the table.
 
+pub mod moment;
+
 use crate::{
     error::SqlError,
     expr::{
