@@ -6,7 +6,10 @@
 //! | ENGINE | MyISAM, MEMORY and the like are tables of InnoDB's kind, with transactions | InnoDB |
 //! | ALGORITHM, LOCK | a schema change chooses its own way | DEFAULT: MySQL refuses what it cannot do so |
 
-use super::storage_engine::REPLACED;
+use super::{
+    parse::{ALGORITHMS, LOCKS},
+    storage_engine::REPLACED,
+};
 use crate::lexer::{self, Kind, Lexer, Mode, Token};
 use cohort_engine::types::Value;
 use std::borrow::Cow;
@@ -14,8 +17,8 @@ use std::borrow::Cow;
 /// The option, its values that are not written as they are, and what is written.
 const OPTIONS: [(&str, &[&str], &str); 3] = [
     ("ENGINE", &REPLACED, "InnoDB"),
-    ("ALGORITHM", &["INPLACE", "COPY", "INSTANT"], "DEFAULT"),
-    ("LOCK", &["NONE", "SHARED", "EXCLUSIVE"], "DEFAULT"),
+    ("ALGORITHM", &ALGORITHMS, "DEFAULT"),
+    ("LOCK", &LOCKS, "DEFAULT"),
 ];
 
 /// The text for the log.

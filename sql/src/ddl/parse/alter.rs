@@ -18,17 +18,18 @@ pub(super) fn actions(c: &mut Cursor) -> Parsed<Vec<Action>> {
     Ok(actions)
 }
 
+/// What ALGORITHM may be.
+pub(in crate::ddl) const ALGORITHMS: [&str; 4] = ["DEFAULT", "INPLACE", "COPY", "INSTANT"];
+/// What LOCK may be.
+pub(in crate::ddl) const LOCKS: [&str; 4] = ["DEFAULT", "NONE", "SHARED", "EXCLUSIVE"];
+
 /// ALGORITHM and LOCK clauses: a schema change chooses its own way.
 pub(super) fn algorithm_and_lock(c: &mut Cursor) -> Parsed<bool> {
     let mut any = false;
     while let Some(which) = c.eat_any(&["ALGORITHM", "LOCK"]) {
         c.eat_symbol("=");
-        let values: &[&str] = if which == 0 {
-            &["DEFAULT", "INPLACE", "COPY", "INSTANT"]
-        } else {
-            &["DEFAULT", "NONE", "SHARED", "EXCLUSIVE"]
-        };
-        if c.eat_any(values).is_none() {
+        let values = if which == 0 { ALGORITHMS } else { LOCKS };
+        if c.eat_any(&values).is_none() {
             return Err(c.error());
         }
         any = true;

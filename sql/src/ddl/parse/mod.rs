@@ -18,6 +18,7 @@ use crate::{
     command::{Cursor, Parsed},
     error::SqlError,
 };
+pub(super) use alter::{ALGORITHMS, LOCKS};
 
 /// Parses a statement. `None`: it is not a schema change.
 pub fn parse(c: &mut Cursor) -> Parsed<Option<Statement>> {
