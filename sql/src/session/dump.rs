@@ -5,7 +5,7 @@
 //! who it is. Older ones say `master` and `slave` for source and replica.
 
 use super::Session;
-use crate::{error::SqlError, state::Replica};
+use crate::{error::SqlError, expr::text, state::Replica};
 use cohort_engine::{
     log::{Commits, FollowError, Follower, Start, Step, file_name},
     types::Value,
@@ -142,10 +142,11 @@ impl Session {
         let mut values = names.iter().map(|name| self.state.user_variable(name));
         values.find_map(|value| match value {
             Value::Null => None,
-            Value::Bytes(text) => Some(String::from_utf8_lossy(&text).into_owned()),
-            Value::Int(n) => Some(n.to_string()),
-            Value::UInt(n) => Some(n.to_string()),
-            other => Some(format!("{other:?}")),
+            value => {
+                let mut out = Vec::new();
+                text(&value, 31, &mut out);
+                Some(String::from_utf8_lossy(&out).into_owned())
+            }
         })
     }
 }
