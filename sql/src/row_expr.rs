@@ -254,22 +254,34 @@ impl<'a> RowScope<'a> {
     }
 }
 
+/// A column that an expression over a row names, which is noted; `unknown` is the error for a name
+/// that the row does not have.
+pub(crate) fn column_of(
+    row: &[Column],
+    path: &[ast::Ident],
+    used: &mut BTreeSet<usize>,
+    unknown: impl FnOnce(&str) -> SqlError,
+) -> Result<Expr, SqlError> {
+    // MySQL, too, looks at the last part of a name only.
+    let name = path.last().map_or("", |name| name.value.as_str());
+    let mut columns = row.iter().enumerate();
+    let found =
+        columns.find(|(_, column)| column.name.eq_ignore_ascii_case(name) && !column.is_hidden());
+    let Some((position, column)) = found else {
+        let parts: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
+        return Err(unknown(&parts.join(".")));
+    };
+    used.insert(position);
+    Ok(Expr::Column {
+        slot: u32::try_from(position).unwrap_or(u32::MAX),
+        ty: ExprType::of_column(column),
+    })
+}
+
 impl Scope for RowScope<'_> {
     fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
-        // MySQL, too, looks at the last part of a name only.
-        let name = path.last().map_or("", |name| name.value.as_str());
-        let mut columns = self.row.iter().enumerate();
-        let found = columns
-            .find(|(_, column)| column.name.eq_ignore_ascii_case(name) && !column.is_hidden());
-        let Some((position, column)) = found else {
-            let parts: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
-            return Err(self.purpose.unknown_column(&parts.join(".")));
-        };
-        self.columns.insert(position);
-        Ok(Expr::Column {
-            slot: u32::try_from(position).unwrap_or(u32::MAX),
-            ty: ExprType::of_column(column),
-        })
+        let unknown = |name: &str| self.purpose.unknown_column(name);
+        column_of(self.row, path, &mut self.columns, unknown)
     }
     fn parameter(&mut self, _index: u32) -> Result<Expr, SqlError> {
         Err(SqlError::not_supported("parameters in table definitions"))

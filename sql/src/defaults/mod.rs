@@ -8,12 +8,10 @@ pub mod moment;
 
 use crate::{
     error::SqlError,
-    expr::{
-        self, Expr, ExprType, Scope, SqlMode, Statement, SubqueryUse, VariableScope, visit_operands,
-    },
+    expr::{self, Expr, Scope, SqlMode, Statement, SubqueryUse, VariableScope, visit_operands},
     expr_text::{self, DEPTH_MAX},
     lexer::Mode,
-    row_expr::Settings,
+    row_expr::{Settings, column_of},
     variables,
 };
 use cohort_engine::types::{Collation, Column, Value};
@@ -166,21 +164,8 @@ impl<'a> Definition<'a> {
 
 impl Scope for Definition<'_> {
     fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError> {
-        // MySQL, too, looks at the last part of a name only.
-        let name = path.last().map_or("", |name| name.value.as_str());
-        let mut columns = self.row.iter().enumerate();
-        let found = columns
-            .find(|(_, column)| column.name.eq_ignore_ascii_case(name) && !column.is_hidden());
-        let Some((position, column)) = found else {
-            let parts: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
-            let clause = "default value expression";
-            return Err(SqlError::unknown_column(parts.join("."), clause));
-        };
-        self.columns.insert(position);
-        Ok(Expr::Column {
-            slot: u32::try_from(position).unwrap_or(u32::MAX),
-            ty: ExprType::of_column(column),
-        })
+        let unknown = |name: &str| SqlError::unknown_column(name, "default value expression");
+        column_of(self.row, path, &mut self.columns, unknown)
     }
     fn parameter(&mut self, _index: u32) -> Result<Expr, SqlError> {
         Err(SqlError::not_supported("parameters in DEFAULT expressions"))
