@@ -73,7 +73,8 @@ pub enum DefaultValue {
     None,
     /// DEFAULT NULL.
     Null,
-    /// DEFAULT with a literal, as its text form, to be converted to the column's type.
+    /// DEFAULT with a literal, as its text form, to be converted to the column's type; of a
+    /// TIMESTAMP with its distance from UTC: `2020-01-01 00:00:00+05:30`.
     Literal(String),
     /// DEFAULT CURRENT_TIMESTAMP.
     CurrentTimestamp,
