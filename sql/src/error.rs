@@ -602,6 +602,9 @@ impl From<TxnError> for SqlError {
                 SqlError::table_corrupt(table, place)
             }
             TxnError::Corrupt(why) => SqlError::internal(why),
+            TxnError::Executed(gtid) => SqlError::unknown_error(format!(
+                "transaction {gtid} was executed before"
+            )),
             TxnError::Conversion(why) => SqlError::unknown_error(why),
             TxnError::Broken(broken) => broken.into(),
         }

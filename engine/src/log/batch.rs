@@ -18,21 +18,33 @@
 use super::{
     LogError, Reading,
     event::{
-        self, FLAGS2_NO_FOREIGN_KEY_CHECKS, HEADER, NO_FOREIGN_KEY_CHECKS, RowsKind, SIZE_MAX,
-        STATEMENT_END, begin, finish, kind, lenenc, offset,
+        self, FLAGS2_NO_FOREIGN_KEY_CHECKS, HEADER, NO_FOREIGN_KEY_CHECKS, NUMBERED_APART,
+        ORIGINAL_FOLLOWS, ORIGINAL_VERSION_FOLLOWS, RowsKind, SIZE_MAX, STATEMENT_END, begin,
+        finish, kind, lenenc, offset,
     },
 };
 use crate::{
     Seq,
-    types::{Table, TableId, Xid},
+    types::{Gtid, Table, TableId, Xid},
 };
 
 /// Rows events are closed when they have so many bytes of rows (MySQL: binlog_row_event_max_size).
 const ROWS_MAX: usize = 8192;
 /// Room for a GTID event before the others: its length depends on theirs.
-const GTID_MAX: usize = event::offset::COMMITTED + 7 + 9 + 4 + event::CHECKSUM;
+const GTID_MAX: usize = event::offset::COMMITTED + 2 * 7 + 9 + 2 * 4 + event::CHECKSUM;
 /// The form of our own event's body.
 pub(super) const RECORDS_VERSION: u8 = 1;
+
+/// Where a transaction was committed first, if not here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its name.
+    pub gtid: Gtid,
+    /// When, in microseconds since 1970; `None`: it is not known.
+    pub committed_micros: Option<u64>,
+    /// The version of that server, e.g. 90700; `None`: it is not known.
+    pub version: Option<u32>,
+}
 
 /// The rows event that takes further rows.
 struct OpenRows {
@@ -67,6 +79,8 @@ pub struct Batch {
     foreign_keys_done: bool,
     /// See `follows`.
     after: Seq,
+    /// See `comes_from`.
+    origin: Option<Origin>,
     /// Nothing can be added any more.
     closed: bool,
     /// Size of the largest event.
@@ -91,6 +105,7 @@ impl Batch {
             form: Form::Rows,
             foreign_keys_done: false,
             after: 0,
+            origin: None,
             closed: false,
             largest: 0,
             start: 0,
@@ -115,6 +130,16 @@ impl Batch {
             form: Form::Outcome(format!("XA {verb} {xid}")),
             ..Batch::new(database, session)
         }
+    }
+
+    /// Says that the transaction was committed elsewhere first.
+    pub fn comes_from(&mut self, origin: Origin) {
+        self.origin = Some(origin);
+    }
+
+    /// The GTID it has already.
+    pub(super) fn given(&self) -> Option<Gtid> {
+        self.origin.map(|origin| origin.gtid)
     }
 
     /// Says that whoever applies these events must not look at foreign keys: what they demand
@@ -317,7 +342,7 @@ impl Batch {
     }
 
     /// Ends the transaction: all but its number and place is known now.
-    pub(super) fn complete(&mut self, source: &[u8; 16], now: u64) -> Result<(), LogError> {
+    pub(super) fn complete(&mut self, now: u64) -> Result<(), LogError> {
         self.close();
         if self.largest > SIZE_MAX {
             return Err(LogError::Failed(format!(
@@ -325,18 +350,17 @@ impl Batch {
                 self.largest
             )));
         }
-        self.put_gtid(source, now);
+        self.put_gtid(now);
         Ok(())
     }
 
-    fn put_gtid(&mut self, source: &[u8; 16], now: u64) {
+    fn put_gtid(&mut self, now: u64) {
         let mut gtid = Vec::with_capacity(GTID_MAX);
         begin(&mut gtid, kind::GTID, 0);
         // 1: the transaction may hold statements.
         let statement = matches!(self.form, Form::Ddl(..) | Form::Created | Form::Outcome(_));
         gtid.push(u8::from(statement));
-        gtid.extend_from_slice(source);
-        gtid.extend_from_slice(&[0; 8]); // the number
+        gtid.extend_from_slice(&[0; 16 + 8]); // source and number
         gtid.push(2); // a logical clock follows, for which `seal` has to know this:
         let after = match self.form {
             // It follows all before it, and all others follow it.
@@ -347,9 +371,18 @@ impl Batch {
         };
         gtid.extend_from_slice(&after.to_le_bytes());
         gtid.extend_from_slice(&[0; 8]);
-        gtid.extend_from_slice(&now.to_le_bytes()[..7]);
+        let first = self.origin.and_then(|origin| origin.committed_micros);
+        let first = first.filter(|first| *first != now && *first < ORIGINAL_FOLLOWS);
+        let flag = first.map_or(0, |_| ORIGINAL_FOLLOWS);
+        for micros in std::iter::once(now | flag).chain(first) {
+            gtid.extend_from_slice(&micros.to_le_bytes()[..7]);
+        }
+        let version = self.origin.and_then(|origin| origin.version);
+        let version = version.filter(|version| *version != SERVER_VERSION_NUMBER);
+        let versions = 4 * (1 + usize::from(version.is_some()));
         // The length counts this event, too, and with it itself.
-        let others = (self.bytes.len() - GTID_MAX + gtid.len() + 4 + event::CHECKSUM) as u64;
+        let others = self.bytes.len() - GTID_MAX + gtid.len() + versions + event::CHECKSUM;
+        let others = others as u64;
         let own = match others {
             0..=249 => 1,
             250..=0xfffc => 3,
@@ -357,7 +390,10 @@ impl Batch {
             _ => 9,
         };
         lenenc(&mut gtid, others + own);
-        gtid.extend_from_slice(&SERVER_VERSION_NUMBER.to_le_bytes());
+        let flag = version.map_or(0, |_| ORIGINAL_VERSION_FOLLOWS);
+        for version in std::iter::once(SERVER_VERSION_NUMBER | flag).chain(version) {
+            gtid.extend_from_slice(&version.to_le_bytes());
+        }
         finish(&mut gtid, 0);
         self.start = GTID_MAX - gtid.len();
         if let Some(field) = self.bytes.get_mut(self.start..GTID_MAX) {
@@ -365,12 +401,21 @@ impl Batch {
         }
     }
 
-    /// Puts the commit's number where it belongs.
-    pub(super) fn number(&mut self, seq: Seq) {
-        let gno = self.start + offset::GNO;
-        for at in std::iter::once(gno).chain(self.number_at) {
+    /// Puts the commit's number and name where they belong. `apart`: the name is not the server's
+    /// own with that number.
+    pub(super) fn number(&mut self, seq: Seq, gtid: Gtid, apart: bool) {
+        if apart && let Some(flags) = self.bytes.get_mut(self.start + offset::GTID_FLAGS) {
+            *flags |= NUMBERED_APART;
+        }
+        let source = self.start + offset::GTID_SOURCE;
+        if let Some(field) = self.bytes.get_mut(source..source + 16) {
+            field.copy_from_slice(&gtid.source);
+        }
+        let gno = (self.start + offset::GNO, gtid.number);
+        let number = self.number_at.map(|at| (at, seq));
+        for (at, number) in std::iter::once(gno).chain(number) {
             if let Some(field) = self.bytes.get_mut(at..at + 8) {
-                field.copy_from_slice(&seq.to_le_bytes());
+                field.copy_from_slice(&number.to_le_bytes());
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The open log: placing commits and waiting for them.
 
 use super::{
-    Batch, Known, LogError, OpenError, Options, Position, Progress, Replay,
+    Batch, Kept, Known, LogError, OpenError, Options, Position, Progress, Replay,
+    executed::Executed,
     files::{Directory, Files},
     group::Group,
     keeper::Filled,
@@ -92,7 +93,9 @@ impl Log {
         };
         let found = recover::recover(&directory, &known, options.server_uuid, replay, progress)?;
         let number = found.number + 1;
-        let begun = recover::begin(&directory, &options, number, found.last, &found.files)?;
+        let executed = Executed::new(options.server_uuid, found.last, found.kept);
+        let before = (found.last, executed.as_of(found.last));
+        let begun = recover::begin(&directory, &options, number, before, &found.files)?;
         let mut files = found.files;
         files.push(begun.info);
         let start = Position {
@@ -100,14 +103,14 @@ impl Log {
             offset: begun.position,
         };
         let files = Files::new(files, known.position);
-        let shared = Shared::new(directory, options, files, found.last, start);
+        let shared = Shared::new(directory, options, files, (found.last, executed), start);
         let writer = Writer {
             shared: Arc::clone(&shared),
             number,
             file: begun.file,
             filled: Filled::new(begun.position, begun.length),
             position: begun.position,
-            clock: Clock::default(),
+            clock: Clock::new(found.last),
             dirty: false,
             unsynced_groups: 0,
             written: found.last,
@@ -155,7 +158,7 @@ impl Log {
         placed: impl FnOnce(Seq) -> R,
     ) -> Result<(Ticket, R), LogError> {
         let shared = &self.shared;
-        batch.complete(&shared.source, shared.keeper.env().wall_micros())?;
+        batch.complete(shared.keeper.env().wall_micros())?;
         let mut section = shared.section.lock();
         if let Some(error) = &section.failed {
             return Err(error.clone());
@@ -167,9 +170,12 @@ impl Log {
             drop(section);
             return Err(shared.failure());
         }
-        section.last += 1;
-        let seq = section.last;
-        batch.number(seq);
+        let seq = section.last + 1;
+        let visible = shared.visible.0.load(SeqCst);
+        let gtid = section.executed.place(seq, batch.given(), visible);
+        let gtid = gtid.map_err(LogError::Executed)?;
+        section.last = seq;
+        batch.number(seq, gtid, section.executed.is_apart(gtid, seq));
         section.open.push(batch);
         let ticket = Ticket {
             seq,
@@ -290,6 +296,12 @@ impl Log {
     /// Runs `f` with the newest commit's number while no commit can take its place.
     pub fn exclusive<R>(&self, f: impl FnOnce(Seq) -> R) -> R {
         f(self.shared.section.lock().last)
+    }
+
+    /// As `exclusive`, with the GTIDs of the commits up to there.
+    pub fn exclusive_with_gtids<R>(&self, f: impl FnOnce(Seq, Kept) -> R) -> R {
+        let section = self.shared.section.lock();
+        f(section.last, section.executed.kept(section.last))
     }
 
     /// Where a recovery can begin that needs only commits after `durable()` as of now.

@@ -7,16 +7,17 @@
 
 use super::{
     FileInfo, Log, Position,
-    event::{self, Gtid, MAGIC, kind, offset},
+    event::{self, GtidEvent, MAGIC, kind, offset},
     file_name,
     files::file_number,
     read::Reader,
+    recover::read_header,
     seal,
     shared::Shared,
 };
 use crate::{
-    Seq,
     env::{File, Mode},
+    types::{Gtid, GtidSet},
 };
 use std::{
     io,
@@ -40,53 +41,12 @@ pub enum FollowError {
     BehindEnd,
     /// No event begins at this position of this file, or it is damaged.
     NoEvent(Position),
-    /// The follower has commits that this log does not have: up to this one.
-    Ahead(Seq),
-    /// Files with commits that the follower does not have are gone: up to this one.
-    Purged(Seq),
+    /// The follower has commits of this server that it does not have itself: it has these.
+    Ahead(GtidSet),
+    /// Files with commits that the follower does not have are gone: with these.
+    Purged(GtidSet),
     /// Reading a file has failed; where, and why.
     Failed(String),
-}
-
-/// Sorted ranges of commits, the ends included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commits(Vec<(Seq, Seq)>);
-
-impl Commits {
-    /// Those of these ranges.
-    #[must_use]
-    pub fn new(mut ranges: Vec<(Seq, Seq)>) -> Commits {
-        ranges.retain(|(first, last)| first <= last);
-        ranges.sort_unstable();
-        let mut joined: Vec<(Seq, Seq)> = Vec::with_capacity(ranges.len());
-        for (first, last) in ranges {
-            match joined.last_mut() {
-                Some((_, end)) if first <= end.saturating_add(1) => *end = last.max(*end),
-                _ => joined.push((first, last)),
-            }
-        }
-        Commits(joined)
-    }
-    /// Whether one is among them.
-    #[must_use]
-    pub fn contains(&self, seq: Seq) -> bool {
-        let behind = self.0.partition_point(|(first, _)| *first <= seq);
-        let range = behind.checked_sub(1).and_then(|at| self.0.get(at));
-        range.is_some_and(|(_, last)| seq <= *last)
-    }
-    /// The first one that is not among them.
-    #[must_use]
-    pub fn first_missing(&self) -> Seq {
-        match self.0.first() {
-            Some((..=1, last)) => last.saturating_add(1),
-            _ => 1,
-        }
-    }
-    /// The last one; 0 if there is none.
-    #[must_use]
-    pub fn last(&self) -> Seq {
-        self.0.last().map_or(0, |(_, last)| *last)
-    }
 }
 
 /// Where a follower begins.
@@ -95,7 +55,7 @@ pub enum Start {
     /// At a byte of the file of this name; an empty name is the first file's.
     At(String, u64),
     /// In the first file that has others than these, without these.
-    Without(Commits),
+    Without(GtidSet),
 }
 
 /// What a follower comes to.
@@ -117,7 +77,7 @@ pub struct Follower {
     shared: Arc<Shared>,
     number: u64,
     reader: Reader<File>,
-    without: Commits,
+    without: GtidSet,
     /// See `Log::follow`.
     sums: bool,
     state: State,
@@ -164,7 +124,7 @@ impl Log {
                 if position > file.size {
                     return Err(FollowError::BehindEnd);
                 }
-                (file, position, Commits::default())
+                (file, position, GtidSet::default())
             }
             Start::Without(commits) => (self.file_without(&files, &commits)?, FIRST, commits),
         };
@@ -184,15 +144,77 @@ impl Log {
     fn file_without<'f>(
         &self,
         files: &'f [FileInfo],
-        commits: &Commits,
+        commits: &GtidSet,
     ) -> Result<&'f FileInfo, FollowError> {
-        let last = self.exclusive(|last| last);
-        if commits.last() > last {
-            return Err(FollowError::Ahead(last));
+        let own = &self.shared.source;
+        let here = self.exclusive_with_gtids(|_, kept| kept.executed.of(own));
+        if !here.contains_all(&commits.of(own)) {
+            return Err(FollowError::Ahead(here));
         }
-        let missing = commits.first_missing();
-        let file = files.iter().rev().find(|file| file.after < missing);
-        file.ok_or_else(|| FollowError::Purged(files.first().map_or(last, |first| first.after)))
+        let mut before = self.elsewhere();
+        if commits.contains_all(&before) {
+            for file in files.iter().rev() {
+                before = self.executed_before(file)?;
+                if commits.contains_all(&before) {
+                    return Ok(file);
+                }
+            }
+        }
+        before.remove_all(commits);
+        Err(FollowError::Purged(before))
+    }
+
+    /// The GTIDs of all commits before a file.
+    fn executed_before(&self, file: &FileInfo) -> Result<GtidSet, FollowError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            FollowError::Failed(format!("cannot read {}: {error}", file.name()))
+        };
+        let directory = self.shared.keeper.directory();
+        let opened = directory.open(file.number, Mode::Existing);
+        let (_, header) = opened
+            .and_then(|file| read_header(&file))
+            .map_err(|error| failed(&error))?;
+        let header = header.map_err(|_| failed(&"its head is damaged"))?;
+        Ok(header.0.executed)
+    }
+
+    /// The GTIDs of all visible commits (gtid_executed): with sync_binlog=1 that is what is
+    /// durable.
+    #[must_use]
+    pub fn executed(&self) -> GtidSet {
+        let section = self.shared.section.lock();
+        section.executed.as_of(self.visible())
+    }
+
+    /// Those of them that are in no file any more, or never were (gtid_purged).
+    ///
+    /// # Errors
+    /// The first file cannot be read.
+    pub fn purged(&self) -> Result<GtidSet, FollowError> {
+        let mut purged = self.elsewhere();
+        if let Some(first) = self.files().first() {
+            purged.add_all(&self.executed_before(first)?);
+        }
+        Ok(purged)
+    }
+
+    /// Whether there is a commit of that name, be it durable or not.
+    #[must_use]
+    pub fn has(&self, gtid: Gtid) -> bool {
+        let section = self.shared.section.lock();
+        section.executed.contains(gtid, section.last)
+    }
+
+    fn elsewhere(&self) -> GtidSet {
+        self.shared.section.lock().executed.elsewhere()
+    }
+
+    /// Adds transactions that this server has, but not in its log: somebody has restored what they
+    /// did. A checkpoint makes that durable.
+    pub fn add_elsewhere(&self, set: &GtidSet) {
+        let mut section = self.shared.section.lock();
+        let (last, visible) = (section.last, self.visible());
+        section.executed.add_elsewhere(set, last, visible);
     }
 }
 
@@ -265,8 +287,8 @@ impl Follower {
         let event = event.map_err(|_| FollowError::NoEvent(position))?;
         let (kind, size) = (event.kind, event.size);
         if kind == kind::GTID
-            && let Some(gtid) = Gtid::decode(event.body)
-            && self.without.contains(gtid.number)
+            && let Some(gtid) = GtidEvent::decode(event.body)
+            && self.without.contains(gtid.gtid)
         {
             self.reader.seek(position.offset + gtid.length);
             return Ok(Step::Passed);

@@ -54,6 +54,7 @@ mod batch;
 mod change;
 mod commit;
 mod event;
+mod executed;
 mod files;
 mod follow;
 mod group;
@@ -71,17 +72,18 @@ mod tests;
 mod writer;
 
 pub use admin::canonical_name;
-pub use batch::Batch;
+pub use batch::{Batch, Origin};
 pub use change::{Change, Replayed, Xa, changes};
 pub use commit::{Log, LogStep, Ticket};
 pub use event::RowsKind;
-pub use follow::{Commits, FollowError, Follower, Start, Step};
+pub use executed::Kept;
+pub use follow::{FollowError, Follower, Start, Step};
 pub use options::{LogError, Options};
 pub use reading::Reading;
 pub use replay::{InOrder, Replay, ReplayError};
 pub use shared::Status;
 
-use crate::Seq;
+use crate::{Seq, types::ServerUuid};
 use serde::{Deserialize, Serialize};
 
 /// A place in the log: a file by its number and a byte in it.
@@ -96,14 +98,16 @@ pub struct Position {
 }
 
 /// What the base knows of the log: where it goes on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Where reading begins; the default is the beginning of the first file.
     pub position: Position,
     /// The base has all commits up to this one: those before `position` are not after it.
     pub applied: Seq,
-    /// The source of the GTIDs in the file of `position`, by which another log is told.
-    pub source: Option<[u8; 16]>,
+    /// The server that wrote the file of `position`, by which another log is told.
+    pub source: Option<ServerUuid>,
+    /// The GTIDs of the commits up to `applied`; `None`: those of `source`, from 1 on.
+    pub kept: Option<Kept>,
 }
 
 /// One file of the log.

@@ -1,5 +1,6 @@
 //! How the log is opened, and how it says that it failed.
 
+use crate::types::Gtid;
 use std::fmt;
 
 /// How the log is opened.
@@ -49,12 +50,15 @@ pub enum LogError {
     Failed(String),
     /// The disk is full: nothing more is committed until there is room again.
     Full(String),
+    /// There is a transaction of that name already.
+    Executed(Gtid),
 }
 
 impl fmt::Display for LogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LogError::Failed(text) | LogError::Full(text) => f.write_str(text),
+            LogError::Executed(gtid) => write!(f, "transaction {gtid} was executed before"),
         }
     }
 }

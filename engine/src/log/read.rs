@@ -2,7 +2,7 @@
 
 use super::{
     EventInfo, LogError, batch,
-    event::{self, Cursor, Event, Flaw, Gtid, HEADER, MAGIC, XaStatement, kind},
+    event::{self, Cursor, Event, Flaw, GtidEvent, HEADER, MAGIC, XaStatement, kind},
     file_name,
     files::Directory,
 };
@@ -132,8 +132,8 @@ pub(super) enum Stop {
 }
 
 impl<F: Borrow<File>> Reader<F> {
-    /// The whole transaction here, of `Gtid::length` bytes, without going on.
-    pub(super) fn next(&mut self) -> io::Result<Result<Gtid, Stop>> {
+    /// The whole transaction here, of `GtidEvent::length` bytes, without going on.
+    pub(super) fn next(&mut self) -> io::Result<Result<GtidEvent, Stop>> {
         let start = self.position();
         let left = self.end.saturating_sub(start);
         let gtid = match transaction_begins(self.event()?, start) {
@@ -155,11 +155,11 @@ impl<F: Borrow<File>> Reader<F> {
 pub(super) fn transaction_begins(
     event: Result<Event<'_>, Flaw>,
     position: u64,
-) -> Result<Gtid, Stop> {
+) -> Result<GtidEvent, Stop> {
     let event = event.map_err(|_| Stop::Flaw(position))?;
     let gtid = match event.kind {
         kind::ROTATE | kind::STOP => return Err(Stop::End(position + event.size as u64)),
-        kind::GTID => Gtid::decode(event.body).filter(|g| g.length >= event.size as u64),
+        kind::GTID => GtidEvent::decode(event.body).filter(|g| g.length >= event.size as u64),
         _ => return Err(Stop::Foreign(position, "no transaction begins here")),
     };
     let foreign = "this is no GTID event of Cohort's";

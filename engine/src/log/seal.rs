@@ -13,12 +13,22 @@ pub(super) struct Clock {
     pub(super) sequence_number: u64,
     /// The last change of definitions.
     bar: u64,
+    /// The last commit before the file.
+    after: Seq,
 }
 
 impl Clock {
-    /// What the next commit must wait for, whose number is `seq`, and which has met that of
-    /// `after` (`Seq::MAX`: it changes definitions).
-    fn next(&mut self, seq: Seq, after: Seq) -> u64 {
+    /// That of a file behind the commit `after`.
+    pub(super) fn new(after: Seq) -> Clock {
+        Clock {
+            after,
+            ..Clock::default()
+        }
+    }
+
+    /// What the next commit must wait for, which has met the commit `after` (`Seq::MAX`: it
+    /// changes definitions).
+    fn next(&mut self, after: Seq) -> u64 {
         self.sequence_number += 1;
         let before = self.sequence_number - 1;
         let met = if after == Seq::MAX {
@@ -26,7 +36,7 @@ impl Clock {
             before
         } else {
             // Numbers of the file count from 1 as those of the log go on.
-            let behind = seq.saturating_sub(after);
+            let behind = (self.after + self.sequence_number).saturating_sub(after);
             self.sequence_number.saturating_sub(behind).max(self.bar)
         };
         met.min(before).max(self.last_committed)
@@ -61,7 +71,7 @@ pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, cloc
     walk(bytes, position, server_id, |event| {
         if event.get(offset::TYPE) == Some(&kind::GTID) {
             let field = |at| number(event, at);
-            let waits_for = clock.next(field(offset::GNO), field(offset::CLOCK));
+            let waits_for = clock.next(field(offset::CLOCK));
             if waits_for > clock.last_committed
                 && let Some(flags) = event.get_mut(offset::GTID_FLAGS)
             {
@@ -143,18 +153,19 @@ mod tests {
             last_committed: 4,
             sequence_number: 4,
             bar: 0,
+            after: 100,
         };
-        let mut next = |seq, after| clock.next(seq, after);
-        assert_eq!(next(105, 0), 4, "it has met nothing");
-        assert_eq!(next(106, 103), 4, "what it has met is durable");
-        assert_eq!(next(107, 50), 4, "or lies in an earlier file");
-        assert_eq!(next(108, 105), 5);
-        assert_eq!(next(109, 108), 8);
-        assert_eq!(next(110, 0), 4);
-        assert_eq!(next(111, Seq::MAX), 10, "definitions follow all");
-        assert_eq!(next(112, 0), 11, "and all follow them");
-        assert_eq!(next(113, 105), 11);
-        assert_eq!(next(114, Seq::MAX - 1), 13, "it follows all");
-        assert_eq!(next(115, 0), 11);
+        let mut next = |after| clock.next(after);
+        assert_eq!(next(0), 4, "it has met nothing");
+        assert_eq!(next(103), 4, "what it has met is durable");
+        assert_eq!(next(50), 4, "or lies in an earlier file");
+        assert_eq!(next(105), 5);
+        assert_eq!(next(108), 8);
+        assert_eq!(next(0), 4);
+        assert_eq!(next(Seq::MAX), 10, "definitions follow all");
+        assert_eq!(next(0), 11, "and all follow them");
+        assert_eq!(next(105), 11);
+        assert_eq!(next(Seq::MAX - 1), 13, "it follows all");
+        assert_eq!(next(0), 11);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     LogError, Options, Position,
+    executed::Executed,
     files::{Directory, Files},
     group::{InFlight, Open, Publish},
     keeper::Keeper,
@@ -46,6 +47,8 @@ pub(super) struct Section {
     pub(super) open: Open,
     /// The last commit placed.
     pub(super) last: Seq,
+    /// The GTIDs of those placed.
+    pub(super) executed: Executed,
     /// A new file is wanted.
     pub(super) rotate: bool,
     /// Everything written is to be synced.
@@ -108,12 +111,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Of a log whose commits up to `last` are durable, and that goes on at `start`.
+    /// Of a log whose commits up to `last`, with these GTIDs, are durable, and that goes on at
+    /// `start`.
     pub(super) fn new(
         directory: Directory,
         options: Options,
         files: Files,
-        last: Seq,
+        (last, executed): (Seq, Executed),
         start: Position,
     ) -> Arc<Shared> {
         // Small files, as tests have them, need few zeros.
@@ -123,6 +127,7 @@ impl Shared {
             section: Mutex::new(Section {
                 open: Open::new(Weak::<Shared>::clone(shared), Vec::new()),
                 last,
+                executed,
                 rotate: false,
                 sync: false,
                 closing: false,

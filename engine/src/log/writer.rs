@@ -313,7 +313,7 @@ impl Writer {
         self.file = next.file;
         self.filled = next.filled;
         self.position = 0;
-        self.clock = Clock::default();
+        self.clock = Clock::new(self.written);
         self.ask_at = 0;
         self.put(&header, events)?;
         let shared = &self.shared;
@@ -398,6 +398,7 @@ impl Shared {
             startup: false,
             source: self.source,
             after,
+            executed: self.section.lock().executed.as_of(after),
         }
     }
 }

@@ -142,7 +142,7 @@ impl Inner {
     fn seal(&self, retired: &Retired) -> Sealed {
         let position = self.log.position();
         let _gate = self.seal_gate.write();
-        self.log.exclusive(|seq| {
+        self.log.exclusive_with_gtids(|seq, gtids| {
             let view = self.views.load_full();
             assert!(view.sealed.is_none(), "one delta is sealed at a time");
             let delta = Arc::clone(&view.active);
@@ -155,6 +155,7 @@ impl Inner {
             Sealed {
                 delta,
                 seq,
+                gtids,
                 position,
                 dictionary: Arc::clone(&self.placed.lock()),
                 prepared: (retired.prepared != Some(version))
@@ -197,6 +198,7 @@ impl Inner {
             position: sealed.position,
             next_id: self.next_id.load(Ordering::Relaxed),
             log_source: self.server_uuid.clone(),
+            gtids: Some(sealed.gtids.clone()),
         };
         meta::write_header(&write, &header)?;
         let counters = meta::put_counters(&write, &sealed.dictionary)?;

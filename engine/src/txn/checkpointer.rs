@@ -1,7 +1,12 @@
 //! What others ask of the checkpoint thread, and what it remembers.
 
 use super::{TxnError, dictionary::Dictionary, prepared_list::Records};
-use crate::{Seq, log::Position, store::Delta, types::TreeId};
+use crate::{
+    Seq,
+    log::{Kept, Position},
+    store::Delta,
+    types::TreeId,
+};
 use parking_lot::{Condvar, Mutex};
 use std::{
     sync::{
@@ -151,6 +156,8 @@ pub(super) struct Sealed {
     pub delta: Arc<Delta>,
     pub seq: Seq,
     pub position: Position,
+    /// The GTIDs up to `seq`.
+    pub gtids: Kept,
     pub dictionary: Arc<Dictionary>,
     /// The prepared transactions and the list's version, if the Base has another one.
     pub prepared: Option<(u64, Records)>,

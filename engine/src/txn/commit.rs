@@ -36,8 +36,7 @@ impl Txn {
     /// Gives the changes their place in the log and makes them the newest versions.
     pub(super) fn place(&mut self, database: &str) -> Result<Ticket, TxnError> {
         self.engine.make_room(&self.owner)?;
-        let session = u32::try_from(self.owner.session).unwrap_or(u32::MAX);
-        let mut batch = Batch::new(database, session);
+        let mut batch = self.owner.batch(|session| Batch::new(database, session));
         batch.follows(self.met());
         self.encode(&mut batch)?;
         self.log_counters(&mut batch);

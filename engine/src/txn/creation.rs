@@ -80,8 +80,8 @@ impl Txn {
         let placed = (&creation.barred, &creation.related);
         let (records, mut after) = inner.prepare_change(placed, change)?;
         after.set_state(table.id, &creation.unlisted.state);
-        let session = u32::try_from(self.owner.session).unwrap_or(u32::MAX);
-        let mut batch = Batch::new(&creation.statement.database, session);
+        let database = &creation.statement.database;
+        let mut batch = self.owner.batch(|session| Batch::new(database, session));
         for (key, value) in &records.records {
             batch.internal(key, value.as_deref());
         }

@@ -235,8 +235,7 @@ impl Inner {
         let before = Arc::clone(&self.placed.lock());
         let (records, mut after) = self.prepare_change((barred, related), change)?;
         let Records { records, replaced } = records;
-        let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
-        let mut batch = Batch::new(&statement.database, session);
+        let mut batch = owner.batch(|session| Batch::new(&statement.database, session));
         for (key, value) in &records {
             batch.internal(key, value.as_deref());
         }

@@ -1,6 +1,6 @@
 //! Why a transaction's operation failed, or an engine does not start.
 
-use crate::{invariant::Broken, log::LogError, store::StoreError};
+use crate::{invariant::Broken, log::LogError, store::StoreError, types::Gtid};
 use std::fmt;
 
 /// Why a transaction's operation failed, by what the caller must do.
@@ -54,6 +54,8 @@ pub enum TxnError {
         /// The file, the byte in it, and what is wrong there.
         place: String,
     },
+    /// There is a transaction of that name already (gtid_next).
+    Executed(Gtid),
     /// A stored row that does not fit its table.
     Corrupt(String),
     /// A rebuild's row conversion refused a row, with its own words.
@@ -91,6 +93,7 @@ impl fmt::Display for TxnError {
             | TxnError::Corrupt(why)
             | TxnError::Conversion(why) => f.write_str(why),
             TxnError::Broken(broken) => broken.fmt(f),
+            TxnError::Executed(gtid) => LogError::Executed(*gtid).fmt(f),
             TxnError::Damaged { table: None, place } => write!(f, "damaged: {place}"),
             TxnError::Damaged {
                 table: Some(table),
@@ -123,6 +126,7 @@ impl From<LogError> for TxnError {
         match error {
             LogError::Failed(text) => TxnError::Storage(text),
             LogError::Full(text) => TxnError::Full(text),
+            LogError::Executed(gtid) => TxnError::Executed(gtid),
         }
     }
 }

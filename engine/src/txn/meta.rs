@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Seq,
-    log::Position,
+    log::{Kept, Position},
     store::base::{BaseSnapshot, BaseWrite},
     types::Xid,
 };
@@ -49,6 +49,10 @@ pub(super) struct Header {
     pub next_id: u32,
     /// The source of the GTIDs in the log that `position` is in: the server's UUID at that time.
     pub log_source: String,
+    /// The GTIDs of the commits up to `applied`; none before there were others than the server's
+    /// own, which are numbered as the commits are.
+    #[serde(default)]
+    pub gtids: Option<Kept>,
 }
 
 /// Replaces the dictionary.

@@ -6,6 +6,7 @@ use super::{
     temporary::TemporaryTables,
     waiting::{Parker, Waiting},
 };
+use crate::log::{Batch, Origin};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub struct Owner {
     pub(super) depends: Depends,
     /// The descriptor of the last transaction, for the next one.
     spare: Mutex<Option<Arc<Descriptor>>>,
+    /// Where its next transaction was committed first (gtid_next).
+    origin: Mutex<Option<Origin>>,
     /// Its temporary tables.
     pub(super) temporary: Mutex<TemporaryTables>,
 }
@@ -34,6 +37,7 @@ impl Owner {
             parker: Arc::default(),
             depends: Depends::default(),
             spare: Mutex::default(),
+            origin: Mutex::default(),
             temporary: Mutex::default(),
         })
     }
@@ -51,6 +55,24 @@ impl Owner {
         if self.is_killed() {
             self.parker.clear_kill();
         }
+    }
+    /// Says that its next transaction that is committed was committed elsewhere first. It is then
+    /// written to the log even if it changes nothing.
+    pub fn set_origin(&self, origin: Option<Origin>) {
+        *self.origin.lock() = origin;
+    }
+    /// Whether that was said and no transaction has been placed since.
+    pub fn has_origin(&self) -> bool {
+        self.origin.lock().is_some()
+    }
+    /// The beginning of a transaction's events, for the log.
+    pub(super) fn batch(&self, batch: impl FnOnce(u32) -> Batch) -> Batch {
+        let session = u32::try_from(self.session).unwrap_or(u32::MAX);
+        let mut batch = batch(session);
+        if let Some(origin) = self.origin.lock().take() {
+            batch.comes_from(origin);
+        }
+        batch
     }
     /// A descriptor for a transaction.
     pub(super) fn take_descriptor(&self, registry: &Arc<Registry>) -> Arc<Descriptor> {

@@ -119,8 +119,7 @@ impl Engine {
             drop(Txn::attach(&self.inner, *detached));
             return Ok(true);
         }
-        let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
-        let batch = Batch::outcome(database, session, xid, commit);
+        let batch = owner.batch(|session| Batch::outcome(database, session, xid, commit));
         let placed = if commit {
             let mut overlay = detached.descriptor.overlay.lock();
             let changes = std::mem::take(&mut *overlay);
@@ -162,8 +161,7 @@ impl Txn {
             engine.pass_read_lock(&self.descriptor, wait_ms)
         });
         let _passing = passing.transpose()?;
-        let session = u32::try_from(owner.session).unwrap_or(u32::MAX);
-        let mut batch = Batch::prepared(database, session, claim.xid());
+        let mut batch = owner.batch(|session| Batch::prepared(database, session, claim.xid()));
         batch.follows(self.met());
         let mut origin = owner.session.to_le_bytes().to_vec();
         origin.extend_from_slice(user.as_bytes());

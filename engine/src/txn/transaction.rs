@@ -375,7 +375,7 @@ impl Txn {
     /// gone: nobody may be told that they are committed before the log says so, and nobody what
     /// the transaction has met before `Engine::wait_for_reads` returns.
     pub fn commit_placed(mut self, database: &str) -> Result<Option<Placed>, TxnError> {
-        if !self.has_changes() {
+        if !self.has_changes() && !self.owner.has_origin() {
             self.writes.settle();
             self.give_up();
             return Ok(None);

@@ -3,6 +3,7 @@
 
 pub mod collation;
 pub mod decimal;
+pub mod gtid;
 pub mod id;
 pub mod json;
 pub mod key;
@@ -15,6 +16,7 @@ pub mod view;
 pub mod xid;
 
 pub use collation::{Charset, Collation};
+pub use gtid::{Gtid, GtidSet, GtidSetFlaw, ServerUuid};
 pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
 pub use json::Json;
 pub use member::Members;

@@ -1,6 +1,9 @@
 //! Reading events. The bytes may be anything: damage is an answer, never a panic.
 
-use super::{CHECKSUM, Cursor, HEADER, IN_USE, RowsKind, SIZE_MAX, kind, offset};
+use super::{
+    CHECKSUM, Cursor, HEADER, IN_USE, ORIGINAL_FOLLOWS, RowsKind, SIZE_MAX, kind, offset,
+};
+use crate::{Seq, types::Gtid};
 
 /// A whole event with a right checksum.
 #[derive(Clone, Copy)]
@@ -95,21 +98,21 @@ pub(in crate::log) fn checksum(event: &[u8]) -> u32 {
 
 /// What a GTID event says about its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::log) struct Gtid {
-    pub(in crate::log) source: [u8; 16],
-    pub(in crate::log) number: u64,
+pub(in crate::log) struct GtidEvent {
+    pub(in crate::log) gtid: Gtid,
     pub(in crate::log) last_committed: u64,
     pub(in crate::log) sequence_number: u64,
     /// `last_committed` was durable when this one's group was begun.
     pub(in crate::log) is_clear: bool,
+    /// The number is not the Seq; see `NUMBERED_APART`.
+    pub(in crate::log) is_apart: bool,
     pub(in crate::log) committed_micros: u64,
     /// Bytes of all its events, this one included.
     pub(in crate::log) length: u64,
 }
 
-impl Gtid {
-    pub(in crate::log) fn decode(body: &[u8]) -> Option<Gtid> {
-        const ORIGINAL_FOLLOWS: u64 = 1 << 55;
+impl GtidEvent {
+    pub(in crate::log) fn decode(body: &[u8]) -> Option<GtidEvent> {
         let mut cursor = Cursor(body);
         let flags = cursor.u8()?;
         let source = cursor.take(16)?.try_into().ok()?;
@@ -121,15 +124,23 @@ impl Gtid {
         if committed & ORIGINAL_FOLLOWS != 0 {
             cursor.take(7)?;
         }
-        Some(Gtid {
-            source,
-            number,
+        Some(GtidEvent {
+            gtid: Gtid { source, number },
             last_committed,
             sequence_number,
             is_clear: flags & super::MET_ITS_GROUP == 0,
+            is_apart: flags & super::NUMBERED_APART != 0,
             committed_micros: committed & !ORIGINAL_FOLLOWS,
             length: cursor.lenenc()?,
         })
+    }
+
+    /// The commit's number in a file behind the commit `after`.
+    pub(in crate::log) fn seq(&self, after: Seq) -> Seq {
+        match self.is_apart {
+            true => after.saturating_add(self.sequence_number),
+            false => self.gtid.number,
+        }
     }
 }
 
@@ -170,17 +181,4 @@ pub(in crate::log) fn rows<'a>(event: &Event<'a>) -> Option<(u64, RowsKind, &'a 
         }
     }
     Some((table, kind, cursor.0))
-}
-
-/// The sources and intervals (first, one after the last) of a PREVIOUS_GTIDS event.
-pub(in crate::log) fn previous_gtids(body: &[u8]) -> Option<Vec<([u8; 16], u64, u64)>> {
-    let mut cursor = Cursor(body);
-    let mut intervals = Vec::new();
-    for _ in 0..cursor.u64()? {
-        let source: [u8; 16] = cursor.take(16)?.try_into().ok()?;
-        for _ in 0..cursor.u64()? {
-            intervals.push((source, cursor.u64()?, cursor.u64()?));
-        }
-    }
-    Some(intervals)
 }

@@ -1,18 +1,7 @@
 //! What SHOW BINLOG EVENTS says about an event, in MySQL's words.
 
-use super::{Cursor, Event, Gtid, STATEMENT_END, kind, prepared_xid, previous_gtids, query};
-
-/// A source as text: `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
-pub(in crate::log) fn uuid(bytes: [u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (i, byte) in bytes.iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}
+use super::{Cursor, Event, GtidEvent, STATEMENT_END, kind, prepared_xid, query};
+use crate::types::GtidSet;
 
 /// The name of the event's type and what is in it.
 pub(in crate::log) fn describe(event: &Event<'_>) -> (&'static str, String) {
@@ -69,20 +58,12 @@ fn contents(event: &Event<'_>) -> Option<String> {
             format!("table_id: {id}{flags}")
         }
         kind::GTID => {
-            let gtid = Gtid::decode(event.body)?;
-            let source = uuid(gtid.source);
-            format!("SET @@SESSION.GTID_NEXT= '{source}:{}'", gtid.number)
+            let gtid = GtidEvent::decode(event.body)?.gtid;
+            format!("SET @@SESSION.GTID_NEXT= '{gtid}'")
         }
         kind::PREVIOUS_GTIDS => {
-            let intervals = previous_gtids(event.body)?;
-            let sets =
-                intervals
-                    .into_iter()
-                    .map(|(source, first, next)| match next.saturating_sub(1) {
-                        last if last == first => format!("{}:{first}", uuid(source)),
-                        last => format!("{}:{first}-{last}", uuid(source)),
-                    });
-            sets.collect::<Vec<_>>().join(",")
+            let set = GtidSet::decode(event.body).ok()?;
+            set.to_string()
         }
         kind::XA_PREPARE => format!("XA PREPARE {}", prepared_xid(event.body)?),
         kind::IGNORABLE => "# Cohort's internal records".into(),

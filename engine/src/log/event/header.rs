@@ -1,7 +1,11 @@
 //! The beginning of a file: magic bytes, format description, the GTIDs before it.
 
-use super::{Event, HEADER, IN_USE, MAGIC, begin, finish, kind, previous_gtids};
-use crate::{Seq, log::seal};
+use super::{Event, Flaw, HEADER, IN_USE, MAGIC, begin, finish, kind, lenenc};
+use crate::{
+    Seq,
+    log::{batch::RECORDS_VERSION, read::Records, seal},
+    types::{GtidSet, ServerUuid},
+};
 
 /// How long the body before the event's own fields is, for each type from 1 on (MySQL 9.7).
 const POST_HEADER_LENGTHS: [u8; 42] = [
@@ -10,6 +14,10 @@ const POST_HEADER_LENGTHS: [u8; 42] = [
 ];
 const VERSION_LENGTH: usize = 50;
 const CRC32: u8 = 1;
+/// The key of our own record in a header; see `put_apart`.
+const APART: u8 = b'a';
+/// No event of a header is larger, in bytes: sets of GTIDs have a million ranges at most.
+const EVENT_MAX: usize = 32 << 20;
 
 /// What the beginning of a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +29,12 @@ pub(in crate::log) struct FileHeader {
     pub(in crate::log) created: u32,
     /// Whether it was begun by a start of the server: the sessions before it are gone.
     pub(in crate::log) startup: bool,
-    /// The source of the GTIDs.
-    pub(in crate::log) source: [u8; 16],
+    /// The UUID of that server.
+    pub(in crate::log) source: ServerUuid,
     /// The last commit before this file.
     pub(in crate::log) after: Seq,
+    /// The GTIDs of all before it.
+    pub(in crate::log) executed: GtidSet,
 }
 
 /// Why the beginning of a file is none.
@@ -32,6 +42,8 @@ pub(in crate::log) struct FileHeader {
 pub(in crate::log) enum FileHeaderFlaw {
     /// Not whole: the file was never begun, or is damaged.
     Missing,
+    /// It takes so many bytes to say.
+    Short(usize),
     /// Whole, and not of this kind of log.
     Foreign(String),
 }
@@ -67,14 +79,11 @@ impl FileHeader {
         out.extend_from_slice(&POST_HEADER_LENGTHS);
         out.push(CRC32);
         finish(&mut out, start);
-        let start = begin(&mut out, kind::PREVIOUS_GTIDS, super::IGNORABLE);
-        out.extend_from_slice(&u64::from(self.after > 0).to_le_bytes());
-        if self.after > 0 {
-            out.extend_from_slice(&self.source);
-            for field in [1, 1, self.after + 1] {
-                out.extend_from_slice(&u64::to_le_bytes(field));
-            }
+        if self.executed != GtidSet::first(self.source, self.after) {
+            self.put_apart(&mut out);
         }
+        let start = begin(&mut out, kind::PREVIOUS_GTIDS, super::IGNORABLE);
+        out.extend_from_slice(&self.executed.encode());
         finish(&mut out, start);
         let position = MAGIC.len();
         if let Some(events) = out.get_mut(position..) {
@@ -83,34 +92,54 @@ impl FileHeader {
         out
     }
 
+    /// An event of our own: what the set of GTIDs does not say if it has those of other servers.
+    /// It stands before the set, so that the set is not read without it.
+    fn put_apart(&self, out: &mut Vec<u8>) {
+        let start = begin(out, kind::IGNORABLE, super::IGNORABLE);
+        out.push(RECORDS_VERSION);
+        let mut value = self.source.to_vec();
+        value.extend_from_slice(&self.after.to_le_bytes());
+        for (bytes, mark) in [(&[APART][..], Some(1)), (&value, None)] {
+            lenenc(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+            out.extend(mark);
+        }
+        finish(out, start);
+    }
+
     /// The header in the first bytes of a file, and where it ends.
     pub(in crate::log) fn decode(bytes: &[u8]) -> Result<(FileHeader, usize), FileHeaderFlaw> {
-        let missing = |_| FileHeaderFlaw::Missing;
+        let foreign = |why: &str| FileHeaderFlaw::Foreign(why.to_owned());
         if bytes.get(..MAGIC.len()) != Some(&MAGIC) {
             return Err(FileHeaderFlaw::Missing);
         }
         let mut end = MAGIC.len();
-        let rest = bytes.get(end..).unwrap_or_default();
-        let format = Event::parse(rest, end as u64).map_err(missing)?;
+        let format = event_at(bytes, &mut end)?;
         if format.kind != kind::FORMAT_DESCRIPTION {
-            return Err(FileHeaderFlaw::Foreign("no format description".into()));
+            return Err(foreign("no format description"));
         }
-        end += format.size;
-        let rest = bytes.get(end..).unwrap_or_default();
-        let gtids = Event::parse(rest, end as u64).map_err(missing)?;
+        let mut gtids = event_at(bytes, &mut end)?;
+        let mut apart = None;
+        if gtids.kind == kind::IGNORABLE {
+            let told = told_apart(gtids.body).ok_or_else(|| foreign("an unknown record"))?;
+            apart = Some(told);
+            gtids = event_at(bytes, &mut end)?;
+        }
         if gtids.kind != kind::PREVIOUS_GTIDS {
-            return Err(FileHeaderFlaw::Foreign("no list of previous GTIDs".into()));
+            return Err(foreign("no list of previous GTIDs"));
         }
-        end += gtids.size;
         let version = format.body.get(2..2 + VERSION_LENGTH).unwrap_or_default();
         let version = version.split(|&byte| byte == 0).next().unwrap_or_default();
-        let intervals = previous_gtids(gtids.body);
-        let (source, after) = match intervals.as_deref() {
-            Some([]) => ([0; 16], 0),
-            Some(&[(source, 1, next)]) if next > 0 => (source, next - 1),
-            _ => {
+        let executed = GtidSet::decode(gtids.body);
+        let executed = executed.map_err(|_| foreign("its previous GTIDs are no set"))?;
+        let ranges: Vec<_> = executed.ranges().collect();
+        let (source, after) = match (apart, &ranges[..]) {
+            (Some(apart), _) => apart,
+            (None, []) => ([0; 16], 0),
+            (None, &[(source, 1, last)]) => (source, last),
+            (None, _) => {
                 let text = "its previous GTIDs are not one row of numbers from 1";
-                return Err(FileHeaderFlaw::Foreign(text.into()));
+                return Err(foreign(text));
             }
         };
         let header = FileHeader {
@@ -120,7 +149,27 @@ impl FileHeader {
             startup: format.body.get(52..56) != Some(&[0; 4]),
             source,
             after,
+            executed,
         };
         Ok((header, end))
     }
+}
+
+/// The event at `end`, which goes on behind it.
+fn event_at<'a>(bytes: &'a [u8], end: &mut usize) -> Result<Event<'a>, FileHeaderFlaw> {
+    let rest = bytes.get(*end..).unwrap_or_default();
+    let event = Event::parse(rest, *end as u64).map_err(|flaw| match flaw {
+        Flaw::Short(size) if size <= EVENT_MAX => FileHeaderFlaw::Short(*end + size),
+        Flaw::Short(_) | Flaw::Header | Flaw::Checksum => FileHeaderFlaw::Missing,
+    })?;
+    *end += event.size;
+    Ok(event)
+}
+
+/// Who wrote the file, and the last commit before it.
+fn told_apart(body: &[u8]) -> Option<(ServerUuid, Seq)> {
+    let (key, value) = Records::of(body).next()??;
+    let (source, after) = value?.split_first_chunk::<16>()?;
+    let after = u64::from_le_bytes(after.try_into().ok()?);
+    (key == [APART]).then_some((*source, after))
 }

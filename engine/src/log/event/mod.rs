@@ -25,8 +25,8 @@ mod table_map;
 mod xa;
 
 pub(super) use cursor::Cursor;
-pub(super) use decode::{Event, Flaw, Gtid, checksum, previous_gtids, query, rows};
-pub(super) use describe::{describe, uuid};
+pub(super) use decode::{Event, Flaw, GtidEvent, checksum, query, rows};
+pub(super) use describe::describe;
 pub(super) use encode::{
     artificial_rotate, begin, creating_event, ddl_event, finish, heartbeat, lenenc, query_event,
     rotate, stop,
@@ -75,6 +75,13 @@ pub(super) const IGNORABLE: u16 = 0x80;
 /// Cohort's own flag of a GTID event, which others pass over: its last_committed is one of its own
 /// group, and says nothing of what was durable.
 pub(super) const MET_ITS_GROUP: u8 = 0x80;
+/// The same: the number is not the commit's Seq, or the source another server. The Seq is as many
+/// after the last one before the file as the sequence_number says.
+pub(super) const NUMBERED_APART: u8 = 0x40;
+/// In the time of the commit in a GTID event: the time of the commit at its first server follows.
+pub(super) const ORIGINAL_FOLLOWS: u64 = 1 << 55;
+/// The same in the version of the server that wrote the event.
+pub(super) const ORIGINAL_VERSION_FOLLOWS: u32 = 1 << 31;
 /// Flag of a rows event: the last one of its statement.
 pub(super) const STATEMENT_END: u16 = 0x1;
 
@@ -95,8 +102,10 @@ pub(super) mod offset {
     pub(crate) const FLAGS: usize = 17;
     /// In a GTID event: its own flags.
     pub(crate) const GTID_FLAGS: usize = super::HEADER;
+    /// In a GTID event: the server that committed it first.
+    pub(crate) const GTID_SOURCE: usize = super::HEADER + 1;
     /// In a GTID event: the transaction's number.
-    pub(crate) const GNO: usize = super::HEADER + 1 + 16;
+    pub(crate) const GNO: usize = GTID_SOURCE + 16;
     /// In a GTID event: last_committed, followed by sequence_number.
     pub(crate) const CLOCK: usize = GNO + 8 + 1;
     /// In a GTID event: the commit's time, 7 bytes of microseconds.

@@ -7,7 +7,7 @@ use crate::{
     log::{
         OpenError,
         event::{
-            Event, FileHeader, FileHeaderFlaw, Gtid, HEADER, IN_USE, MAGIC, UNWRITTEN, kind, offset,
+            Event, FileHeader, FileHeaderFlaw, GtidEvent, HEADER, IN_USE, MAGIC, UNWRITTEN, kind, offset,
         },
         file_name,
         files::Directory,
@@ -17,8 +17,8 @@ use crate::{
 };
 use std::io;
 
-/// A file's header is shorter.
-const HEADER_MAX: usize = 4096;
+/// A file's header is shorter, unless it has many GTIDs.
+const HEADER_MOSTLY: usize = 4096;
 /// How much is read at once, in bytes.
 const PIECE: usize = 1 << 20;
 /// No GTID event is longer.
@@ -46,12 +46,10 @@ pub(super) fn look_at(directory: &Directory, number: u64) -> Result<Found, OpenE
     let reading = io_error(format!("cannot read {}", file_name(number)));
     let file = directory.open(number, Mode::Existing).map_err(&reading)?;
     let length = file.len().map_err(&reading)?;
-    let mut bytes = vec![0; HEADER_MAX];
-    let got = file.read_at(&mut bytes, 0).map_err(&reading)?;
-    bytes.truncate(got);
+    let (bytes, header) = read_header(&file).map_err(&reading)?;
     let flags = bytes.get(MAGIC.len() + offset::FLAGS);
     let in_use = flags.is_some_and(|flags| flags & IN_USE as u8 != 0);
-    match FileHeader::decode(&bytes) {
+    match header {
         Ok((header, header_length)) => Ok(Found::Begun(Candidate {
             number,
             file,
@@ -60,13 +58,30 @@ pub(super) fn look_at(directory: &Directory, number: u64) -> Result<Found, OpenE
             header_length: header_length as u64,
             in_use,
         })),
-        Err(FileHeaderFlaw::Missing) => Ok(Found::Unbegun(file, length)),
+        Err(FileHeaderFlaw::Missing | FileHeaderFlaw::Short(_)) => Ok(Found::Unbegun(file, length)),
         Err(FileHeaderFlaw::Foreign(why)) => {
             let why = format!("not a file of Cohort's: {why}");
             Err(damage(number, 0, why))
         }
     }
 }
+
+/// A file's header, and the bytes it was in.
+pub(in crate::log) fn read_header(file: &File) -> io::Result<(Vec<u8>, DecodedHeader)> {
+    let mut wanted = HEADER_MOSTLY;
+    loop {
+        let mut bytes = vec![0; wanted];
+        let got = file.read_at(&mut bytes, 0)?;
+        bytes.truncate(got);
+        match FileHeader::decode(&bytes) {
+            Err(FileHeaderFlaw::Short(size)) if got == wanted && size > wanted => wanted = size,
+            header => return Ok((bytes, header)),
+        }
+    }
+}
+
+/// A file's header and where it ends, or why there is none.
+pub(in crate::log) type DecodedHeader = Result<(FileHeader, usize), FileHeaderFlaw>;
 
 /// Finds a GTID event from `start` on whose group was begun when the transaction of that
 /// sequence number was durable.
@@ -93,7 +108,7 @@ pub(super) fn later_group(
                 && Event::parse_header(rest, position + at as u64)
                     .is_ok_and(|event| event.size <= GTID_SIZE_MAX)
                 && let Ok(event) = Event::parse(rest, position + at as u64)
-                && Gtid::decode(event.body)
+                && GtidEvent::decode(event.body)
                     .is_some_and(|g| g.is_clear && g.last_committed >= sequence_number)
             {
                 return Ok(Some(position + at as u64));
@@ -119,7 +134,7 @@ pub(super) fn tidy(
     loop {
         match reader.next().map_err(&reading)? {
             Ok(gtid) => {
-                last = Some(gtid.number);
+                last = Some(gtid.seq(candidate.header.after));
                 reader.skip(usize::try_from(gtid.length).unwrap_or(usize::MAX));
             }
             // It is not needed: leave damage to those who read it.
@@ -150,7 +165,7 @@ impl Candidate {
         bytes.truncate(got);
         let event = Event::parse(&bytes, end);
         let gtid = event.ok().filter(|event| event.kind == kind::GTID);
-        let gtid = gtid.and_then(|event| Gtid::decode(event.body));
+        let gtid = gtid.and_then(|event| GtidEvent::decode(event.body));
         if gtid.is_some_and(|gtid| gtid.length + MARGIN > left) {
             return shorter("the file is shorter than it was");
         }

@@ -15,6 +15,7 @@ use crate::{
         keeper::MARGIN,
         read::Reader,
     },
+    types::GtidSet,
 };
 use std::io;
 
@@ -157,7 +158,7 @@ pub(in crate::log) fn begin(
     directory: &Directory,
     options: &Options,
     number: u64,
-    after: Seq,
+    (after, executed): (Seq, GtidSet),
     before: &[FileInfo],
 ) -> Result<Begun, OpenError> {
     let beginning = io_error(format!("cannot begin {}", file_name(number)));
@@ -169,6 +170,7 @@ pub(in crate::log) fn begin(
         startup: true,
         source: options.server_uuid,
         after,
+        executed,
     }
     .encode();
     let position = header.len() as u64;

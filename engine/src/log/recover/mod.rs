@@ -16,13 +16,18 @@ mod files;
 mod refusal;
 mod stretch;
 
+pub(super) use candidate::read_header;
 pub(super) use files::begin;
 
 use super::{
-    FileInfo, Known, OpenError, Position, Progress, Replay, event::uuid, file_name,
-    files::Directory, read::Stop,
+    FileInfo, Kept, Known, OpenError, Position, Progress, Replay, file_name, files::Directory,
+    read::Stop,
 };
-use crate::{Seq, env::on_all_processors};
+use crate::{
+    Seq,
+    env::on_all_processors,
+    types::{GtidSet, ServerUuid, gtid::format_uuid},
+};
 use candidate::{Candidate, later_group};
 use refusal::{damage, io_error, missing};
 use stretch::{Checked, Stretch, Stretches};
@@ -38,16 +43,18 @@ pub(super) struct Found {
     pub(super) number: u64,
     /// The last commit.
     pub(super) last: Seq,
+    /// The GTIDs up to it.
+    pub(super) kept: Kept,
 }
 
 /// Whether a file is of one of these servers, if any are known. A file is written by one server.
-fn check_source(candidate: &Candidate, sources: &[[u8; 16]]) -> Result<(), OpenError> {
+fn check_source(candidate: &Candidate, sources: &[ServerUuid]) -> Result<(), OpenError> {
     let source = candidate.header.source;
     // Without a commit before it the header names none; its GTIDs will.
     if candidate.header.after == 0 || sources.is_empty() || sources.contains(&source) {
         return Ok(());
     }
-    let (name, source) = (file_name(candidate.number), uuid(source));
+    let (name, source) = (file_name(candidate.number), format_uuid(&source));
     Err(OpenError(format!(
         "binary log {name} is of another server ({source}) than the base and this data directory; \
          nothing was changed: put the data directory's own file back, or, if auto.cnf was changed, \
@@ -67,6 +74,7 @@ pub(super) fn recover<R: Replay>(
         position: from,
         applied,
         source,
+        ..
     } = *known;
     let mut candidates = files::candidates(directory, from)?;
     let wanted = |c: &Candidate| c.number == from.file || from.file == 0;
@@ -79,6 +87,10 @@ pub(super) fn recover<R: Replay>(
         directory,
         applied,
         last: None,
+        kept: known.kept.clone().unwrap_or_else(|| Kept {
+            executed: GtidSet::first(source.unwrap_or(own), applied),
+            elsewhere: GtidSet::default(),
+        }),
         replay,
         progress,
         told: directory.env.monotonic_nanos(),
@@ -88,7 +100,7 @@ pub(super) fn recover<R: Replay>(
     // The last commit before the file that follows.
     let following = candidates.iter().skip(1).map(|c| Some(c.header.after));
     let following: Vec<Option<Seq>> = following.chain([None]).collect();
-    let mut sources: Vec<[u8; 16]> = source.into_iter().collect();
+    let mut sources: Vec<ServerUuid> = source.into_iter().collect();
     for (i, (candidate, &next)) in candidates.iter_mut().zip(&following).enumerate() {
         if i < first {
             candidate::tidy(&directory.env, candidate, next)?;
@@ -104,7 +116,7 @@ pub(super) fn recover<R: Replay>(
             };
         }
     }
-    let last = recovery.last.unwrap_or(0);
+    let (last, kept) = (recovery.last.unwrap_or(0), recovery.kept);
     let number = candidates.last().map_or(0, |last| last.number);
     if last < applied {
         let end = candidates.last().map_or(0, |last| last.length);
@@ -121,6 +133,7 @@ pub(super) fn recover<R: Replay>(
         files: files.collect(),
         number,
         last,
+        kept,
     })
 }
 
@@ -129,6 +142,8 @@ struct Recovery<'a, R> {
     applied: Seq,
     /// The last commit read, or known to be before the first file.
     last: Option<Seq>,
+    /// The GTIDs of the commits read, and of those before.
+    kept: Kept,
     replay: &'a mut R,
     progress: &'a mut dyn FnMut(Progress),
     told: u64,
@@ -143,7 +158,7 @@ impl<R: Replay> Recovery<'_, R> {
         candidate: &mut Candidate,
         from: Position,
         next: Option<Seq>,
-        sources: &[[u8; 16]],
+        sources: &[ServerUuid],
     ) -> Result<(), OpenError> {
         let number = candidate.number;
         let after = candidate.header.after;
@@ -166,6 +181,7 @@ impl<R: Replay> Recovery<'_, R> {
             number,
             at: start,
             end: candidate.length,
+            after,
             last: self.last,
             applied: self.applied,
             sources,
@@ -268,6 +284,7 @@ impl<R: Replay> Recovery<'_, R> {
                     error.why
                 ))
             })?;
+        self.kept.executed.add_all(&run.executed);
         self.last = run.last.or(self.last);
         Ok(run.end)
     }

@@ -10,9 +10,10 @@ use crate::{
     env::File,
     log::{
         Position, Replay, Replayed,
-        event::{Event, Flaw, Gtid},
+        event::{Event, Flaw, GtidEvent},
         read::{Stop, torn, transaction_begins, whole},
     },
+    types::GtidSet,
 };
 use std::io;
 
@@ -29,6 +30,8 @@ pub(super) struct Stretches<'a> {
     /// Where the next stretch begins, and the file ends.
     pub(super) at: u64,
     pub(super) end: u64,
+    /// The commit before the file.
+    pub(super) after: Seq,
     /// The commit before, if it is known.
     pub(super) last: Option<Seq>,
     /// What the base has.
@@ -52,7 +55,9 @@ pub(super) struct Stretch {
     /// Where the bytes are in the file.
     at: u64,
     /// The transactions, and where each begins in `bytes`.
-    transactions: Vec<(usize, Gtid)>,
+    transactions: Vec<(usize, GtidEvent)>,
+    /// The last commit before the file.
+    after: Seq,
 }
 
 impl Stretches<'_> {
@@ -67,6 +72,7 @@ impl Stretches<'_> {
             buffer: std::mem::take(&mut self.spare),
             at: self.at,
             transactions: Vec::new(),
+            after: self.after,
         };
         let (mut offset, mut wanted) = (0, STRETCH);
         loop {
@@ -75,7 +81,7 @@ impl Stretches<'_> {
             let rest = stretch.bytes().get(offset..).unwrap_or_default();
             let missing = match self.look(rest, place) {
                 Ok(Ok(gtid)) => {
-                    self.last = Some(gtid.number);
+                    self.last = Some(gtid.seq(self.after));
                     stretch.transactions.push((offset, gtid));
                     // It is in `rest`, so its length is no more than that.
                     offset += usize::try_from(gtid.length).unwrap_or(usize::MAX);
@@ -117,7 +123,7 @@ impl Stretches<'_> {
 
     /// The transaction that `bytes` begin with, or why there is none. An error: that takes so
     /// many bytes to say.
-    fn look(&mut self, bytes: &[u8], position: u64) -> Result<Result<Gtid, Stop>, usize> {
+    fn look(&mut self, bytes: &[u8], position: u64) -> Result<Result<GtidEvent, Stop>, usize> {
         let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let event = Event::parse(bytes, position);
         if let Err(Flaw::Short(size)) = event
@@ -136,7 +142,9 @@ impl Stretches<'_> {
         if gtid.length > left as u64 {
             return Ok(Err(torn(bytes, position)));
         }
-        if !self.sources.is_empty() && !self.sources.contains(&gtid.source) {
+        // Of those that come from elsewhere the head of the file tells whose file it is.
+        let known = |source| self.sources.is_empty() || self.sources.contains(source);
+        if !gtid.is_apart && !known(&gtid.gtid.source) {
             let why = "it is of another server than the base belongs to: the base or the binary \
                        logs are from another data directory";
             return Ok(Err(Stop::Foreign(position, why)));
@@ -145,14 +153,15 @@ impl Stretches<'_> {
         if gtid.is_clear && gtid.last_committed + 1 == gtid.sequence_number {
             self.doubtful = position;
         }
+        let seq = gtid.seq(self.after);
         let is_next = match self.last {
-            None => gtid.number <= self.applied + 1,
-            Some(last) => gtid.number == last + 1,
+            None => seq <= self.applied + 1,
+            Some(last) => seq == last + 1,
         };
         Ok(if is_next {
             Ok(gtid)
         } else {
-            Err(Stop::Gap(position, gtid.number))
+            Err(Stop::Gap(position, seq))
         })
     }
 }
@@ -160,13 +169,15 @@ impl Stretches<'_> {
 /// Transactions that one processor takes.
 pub(super) struct Run<'a> {
     stretch: &'a Stretch,
-    transactions: &'a [(usize, Gtid)],
+    transactions: &'a [(usize, GtidEvent)],
 }
 
 /// A run whose transactions were checked.
 pub(super) struct Checked<'a, D> {
     /// The whole ones that the base does not have.
     pub(super) replayed: Vec<Replayed<'a>>,
+    /// The GTIDs of those and the ones before.
+    pub(super) executed: GtidSet,
     pub(super) decoded: D,
     /// The last whole one.
     pub(super) last: Option<Seq>,
@@ -194,7 +205,7 @@ impl Stretch {
 
     /// Its transactions, in shares.
     pub(super) fn runs(&self) -> Vec<Run<'_>> {
-        let share = |(offset, _): &(usize, Gtid)| offset / RUN;
+        let share = |(offset, _): &(usize, GtidEvent)| offset / RUN;
         let runs = self.transactions.chunk_by(|a, b| share(a) == share(b));
         runs.map(|transactions| Run {
             stretch: self,
@@ -209,6 +220,7 @@ impl<'a> Run<'a> {
     pub(super) fn check<R: Replay>(&self, replay: &R, applied: Seq) -> Checked<'a, R::Decoded> {
         let mut replayed = Vec::with_capacity(self.transactions.len());
         let (mut last, mut end) = (None, None);
+        let mut executed = GtidSet::default();
         for (offset, gtid) in self.transactions {
             let place = self.stretch.at + *offset as u64;
             let length = usize::try_from(gtid.length).unwrap_or(usize::MAX);
@@ -221,10 +233,12 @@ impl<'a> Run<'a> {
                     break;
                 }
             };
-            last = Some(gtid.number);
-            if gtid.number > applied {
+            let seq = gtid.seq(self.stretch.after);
+            last = Some(seq);
+            executed.add(gtid.gtid);
+            if seq > applied {
                 replayed.push(Replayed {
-                    seq: gtid.number,
+                    seq,
                     committed_micros: gtid.committed_micros,
                     position: Position {
                         file: self.stretch.number,
@@ -238,6 +252,7 @@ impl<'a> Run<'a> {
         Checked {
             decoded: replay.decode(&replayed),
             replayed,
+            executed,
             last,
             end,
         }

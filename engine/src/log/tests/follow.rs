@@ -3,10 +3,11 @@
 
 use super::*;
 use crate::log::{
-    Commits, FollowError, Follower, Start, Step,
-    event::{Event, Gtid, MAGIC, kind},
+    FollowError, Follower, Start, Step,
+    event::{Event, GtidEvent, MAGIC, kind},
     file_name,
 };
+use crate::types::GtidSet;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -43,8 +44,8 @@ fn read(follower: &mut Follower, seen: &mut Seen) -> Result<(), FollowError> {
             let Ok(event) = Event::parse(&bytes, at) else {
                 panic!("no whole event at {at}");
             };
-            let gtid = Gtid::decode(event.body).expect("a GTID");
-            seen.commits.push(gtid.number);
+            let gtid = GtidEvent::decode(event.body).expect("a GTID");
+            seen.commits.push(gtid.gtid.number);
         }
     }
 }
@@ -58,6 +59,15 @@ fn read_until(follower: &mut Follower, commits: usize, seen: &mut Seen) {
         rounds += 1;
         assert!(rounds < 2000, "{} of {commits}", seen.commits.len());
     }
+}
+
+/// Ranges of this server's own GTIDs.
+fn own(ranges: &[(u64, u64)]) -> GtidSet {
+    let mut set = GtidSet::default();
+    for (first, last) in ranges {
+        set.add_range(options().server_uuid, *first, *last);
+    }
+    set
 }
 
 fn beginning() -> Start {
@@ -125,8 +135,8 @@ fn what_a_follower_has_is_passed_over() {
         sets.push(vec![(first, 12), (1, 2)]);
     }
     for ranges in sets {
-        let has = Commits::new(ranges.clone());
-        let wanted: Vec<Seq> = (1..=12).filter(|seq| !has.contains(*seq)).collect();
+        let has = own(&ranges);
+        let wanted: Vec<Seq> = (1..=12).filter(|seq| !has.contains_all(&own(&[(*seq, *seq)]))).collect();
         let mut follower = log.follow(Start::Without(has), true).unwrap();
         let mut seen = Seen::default();
         // Over files that are about to be ended, too.
@@ -137,24 +147,8 @@ fn what_a_follower_has_is_passed_over() {
         read_until(&mut follower, wanted.len(), &mut seen);
         assert_eq!(seen.commits, wanted, "{ranges:?}");
     }
-    let ahead = Start::Without(Commits::new(vec![(1, 13)]));
-    assert_eq!(log.follow(ahead, true).err(), Some(FollowError::Ahead(12)));
-}
-
-#[test]
-fn ranges_of_commits_are_joined() {
-    let commits = Commits::new(vec![(7, 9), (1, 2), (3, 4), (8, 20), (30, 29)]);
-    let within: Vec<Seq> = (0..25).filter(|seq| commits.contains(*seq)).collect();
-    let wanted: Vec<Seq> = (1..=4).chain(7..=20).collect();
-    assert_eq!(within, wanted);
-    assert_eq!((commits.first_missing(), commits.last()), (5, 20));
-    assert_eq!(Commits::new(vec![(2, 3)]).first_missing(), 1);
-    let all = Commits::new(vec![(1, Seq::MAX)]);
-    assert_eq!(
-        (all.first_missing(), all.contains(Seq::MAX)),
-        (Seq::MAX, true)
-    );
-    assert_eq!(Commits::default().last(), 0);
+    let ahead = Start::Without(own(&[(1, 13)]));
+    assert_eq!(log.follow(ahead, true).err(), Some(FollowError::Ahead(own(&[(1, 12)]))));
 }
 
 #[test]
@@ -204,12 +198,12 @@ fn what_is_followed_is_not_purged() {
     assert_eq!(log.purge_to(&last), Ok(Some(files - 1)));
     let purged = log.files()[0].after;
     drop(follower);
-    let start = Start::Without(Commits::new(vec![(1, purged - 1)]));
+    let start = Start::Without(own(&[(1, purged - 1)]));
     assert_eq!(
         log.follow(start, true).err(),
-        Some(FollowError::Purged(purged))
+        Some(FollowError::Purged(own(&[(purged, purged)])))
     );
-    let start = Start::Without(Commits::new(vec![(1, purged)]));
+    let start = Start::Without(own(&[(1, purged)]));
     assert!(log.follow(start, true).is_ok());
 }
 

@@ -2,6 +2,7 @@
 
 mod crash;
 mod damage;
+mod elsewhere;
 mod files;
 mod follow;
 mod format;
@@ -112,6 +113,7 @@ fn open_from(
         position: from,
         applied,
         source: None,
+        kept: None,
     };
     let log = Log::open(env, dir, options, known, &mut replay, &mut |_| ())?;
     Ok((log, replayed))

@@ -34,9 +34,12 @@ use super::{
 use crate::{
     Seq,
     env::{self, Env, on_all_processors},
-    log::{self, Change, Log, Progress, Replay, ReplayError, Replayed, Xa},
+    log::{self, Change, Kept, Log, Progress, Replay, ReplayError, Replayed, Xa},
     store::{Delta, StoreError, View, base::Base, merge},
-    types::{TableId, TreeId, Xid},
+    types::{
+        GtidSet, TableId, TreeId, Xid,
+        gtid::{format_uuid, parse_uuid},
+    },
 };
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
@@ -72,6 +75,7 @@ impl Engine {
             position: header.position,
             applied: header.applied,
             source: parse_uuid(&header.log_source),
+            kept: header.gtids.clone(),
         };
         let log_options = log::Options {
             server_id: options.server_id,
@@ -232,34 +236,6 @@ fn server_uuid(env: &Env, dir: &Path) -> Result<[u8; 16], OpenError> {
     Ok(uuid)
 }
 
-fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter(|byte| *byte != b'-')
-        .map(|byte| {
-            char::from(byte)
-                .to_digit(16)
-                .and_then(|digit| u8::try_from(digit).ok())
-        })
-        .collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits
-        .chunks_exact(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect();
-    bytes.try_into().ok()
-}
-
-fn format_uuid(uuid: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (place, byte) in uuid.iter().enumerate() {
-        if matches!(place, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}
-
 /// The state that replaying builds.
 struct Recovery {
     base: Base,
@@ -336,7 +312,7 @@ impl Recovery {
         let snapshot = base.snapshot().map_err(|error| unreadable(&error))?;
         let meta = meta::read(&snapshot).map_err(|error| unreadable(&error))?;
         let Meta {
-            header,
+            mut header,
             builds,
             dictionary,
             prepared,
@@ -350,6 +326,13 @@ impl Recovery {
             )));
         }
         drop(snapshot);
+        // What merging on the way leaves as it is: the log is read from the same place again.
+        header.gtids.get_or_insert_with(|| Kept {
+            executed: parse_uuid(&header.log_source).map_or_else(GtidSet::default, |source| {
+                GtidSet::first(source, header.applied)
+            }),
+            elsewhere: GtidSet::default(),
+        });
         Ok(Recovery {
             base,
             applied: header.applied,
@@ -494,6 +477,7 @@ impl Recovery {
             position: self.header.position,
             next_id: self.header.next_id.max(self.dictionary.next_id()),
             log_source: self.header.log_source.clone(),
+            gtids: self.header.gtids.clone(),
         };
         meta::write_header(&write, &header)?;
         let counters = meta::put_counters(&write, &self.dictionary)?;

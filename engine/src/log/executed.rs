@@ -1,0 +1,218 @@
+//! Which transactions this server has, by their GTIDs.
+//!
+//! As long as all of them were committed here first, a commit's GTID has its Seq for a number,
+//! and there is nothing to keep: the first so many numbers of the own UUID. Once there is one of
+//! another server (a replica has them, and whoever restores a dump), a GTID is no function of the
+//! Seq any more. Its event says so by a flag, `event::NUMBERED_APART`; the set is kept here, in
+//! the head of each file and, by checkpoints, in the base.
+
+use crate::{
+    Seq,
+    types::{Gtid, GtidSet, ServerUuid},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The GTIDs of all commits placed. Changes in the log's critical section only.
+pub(super) struct Executed {
+    own: ServerUuid,
+    /// `None`: they are the own ones, with the Seqs for numbers.
+    apart: Option<Apart>,
+}
+
+struct Apart {
+    placed: GtidSet,
+    /// Of those the newest, which may not be visible yet.
+    recent: VecDeque<(Seq, Gtid)>,
+    /// Those that were never in this log, as a dump that was restored said (gtid_purged).
+    elsewhere: GtidSet,
+}
+
+/// What the base keeps of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// All GTIDs.
+    pub executed: GtidSet,
+    /// Those among them that were never in this log: somebody has set gtid_purged.
+    pub elsewhere: GtidSet,
+}
+
+impl Executed {
+    /// Those of the commits up to `last`.
+    pub(super) fn new(own: ServerUuid, last: Seq, kept: Kept) -> Executed {
+        let plain = kept.executed == GtidSet::first(own, last) && kept.elsewhere.is_empty();
+        let apart = (!plain).then(|| Apart {
+            placed: kept.executed,
+            recent: VecDeque::new(),
+            elsewhere: kept.elsewhere,
+        });
+        Executed { own, apart }
+    }
+
+    /// Whether a GTID is another one than the Seq says.
+    pub(super) fn is_apart(&self, gtid: Gtid, seq: Seq) -> bool {
+        gtid.source != self.own || gtid.number != seq
+    }
+
+    /// The GTID of the commit `seq`, the next one: the one it has from elsewhere, or the next of
+    /// the own ones. An error: there is a commit of that name. Commits up to `visible` are.
+    pub(super) fn place(
+        &mut self,
+        seq: Seq,
+        given: Option<Gtid>,
+        visible: Seq,
+    ) -> Result<Gtid, Gtid> {
+        let own = self.own;
+        let Some(apart) = &mut self.apart else {
+            let next = Gtid {
+                source: own,
+                number: seq,
+            };
+            return match given {
+                None => Ok(next),
+                Some(given) if given == next => Ok(next),
+                Some(given) if given.source == own && given.number < seq => Err(given),
+                Some(given) => {
+                    self.go_apart(seq - 1, visible);
+                    self.place(seq, Some(given), visible)
+                }
+            };
+        };
+        let gtid = given.unwrap_or_else(|| Gtid {
+            source: own,
+            number: apart.placed.first_missing(&own),
+        });
+        if apart.placed.contains(gtid) {
+            return Err(gtid);
+        }
+        apart.placed.add(gtid);
+        while apart.recent.front().is_some_and(|(at, _)| *at <= visible) {
+            apart.recent.pop_front();
+        }
+        apart.recent.push_back((seq, gtid));
+        Ok(gtid)
+    }
+
+    /// From now on GTIDs are no function of the Seq.
+    fn go_apart(&mut self, last: Seq, visible: Seq) -> &mut Apart {
+        let own = self.own;
+        self.apart.get_or_insert_with(|| Apart {
+            placed: GtidSet::first(own, last),
+            recent: (visible + 1..=last)
+                .map(|number| {
+                    let gtid = Gtid {
+                        source: own,
+                        number,
+                    };
+                    (number, gtid)
+                })
+                .collect(),
+            elsewhere: GtidSet::default(),
+        })
+    }
+
+    /// Adds transactions that this server has without a log of them. `last` is the last commit
+    /// placed.
+    pub(super) fn add_elsewhere(&mut self, set: &GtidSet, last: Seq, visible: Seq) {
+        let apart = self.go_apart(last, visible);
+        apart.placed.add_all(set);
+        apart.elsewhere.add_all(set);
+    }
+
+    /// Those of commits up to `seq`, which must be visible, or the last one placed (`last`).
+    pub(super) fn as_of(&self, seq: Seq) -> GtidSet {
+        let Some(apart) = &self.apart else {
+            return GtidSet::first(self.own, seq);
+        };
+        let mut set = apart.placed.clone();
+        let later = apart.recent.iter().filter(|(at, _)| *at > seq);
+        later.for_each(|(_, gtid)| set.remove(*gtid));
+        set
+    }
+
+    /// Whether a commit of that name is placed. `last` is the last one placed.
+    pub(super) fn contains(&self, gtid: Gtid, last: Seq) -> bool {
+        match &self.apart {
+            Some(apart) => apart.placed.contains(gtid),
+            None => gtid.source == self.own && gtid.number <= last,
+        }
+    }
+
+    /// Those that were never in this log.
+    pub(super) fn elsewhere(&self) -> GtidSet {
+        let apart = self.apart.as_ref();
+        apart.map_or_else(GtidSet::default, |apart| apart.elsewhere.clone())
+    }
+
+    /// What a checkpoint keeps of the commits up to `seq`; see `as_of`.
+    pub(super) fn kept(&self, seq: Seq) -> Kept {
+        Kept {
+            executed: self.as_of(seq),
+            elsewhere: self.elsewhere(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: ServerUuid = [1; 16];
+    const OTHER: ServerUuid = [2; 16];
+
+    fn plain(last: Seq) -> Executed {
+        let kept = Kept {
+            executed: GtidSet::first(OWN, last),
+            elsewhere: GtidSet::default(),
+        };
+        Executed::new(OWN, last, kept)
+    }
+
+    fn gtid(source: ServerUuid, number: u64) -> Gtid {
+        Gtid { source, number }
+    }
+
+    #[test]
+    fn own_numbers_have_no_gaps() {
+        let mut executed = plain(2);
+        assert_eq!(executed.place(3, None, 2), Ok(gtid(OWN, 3)));
+        let given = gtid(OTHER, 7);
+        assert_eq!(executed.place(4, Some(given), 2), Ok(given));
+        assert_eq!(executed.place(5, Some(given), 2), Err(given));
+        assert_eq!(executed.place(5, None, 2), Ok(gtid(OWN, 4)));
+        let ahead = gtid(OWN, 6);
+        assert_eq!(executed.place(6, Some(ahead), 4), Ok(ahead));
+        assert_eq!(executed.place(7, None, 6), Ok(gtid(OWN, 5)));
+        assert_eq!(executed.place(8, None, 6), Ok(gtid(OWN, 7)));
+        let set = |own: u64, others: &[u64]| {
+            let mut set = GtidSet::first(OWN, own);
+            others.iter().for_each(|n| set.add(gtid(OTHER, *n)));
+            set
+        };
+        assert_eq!(executed.as_of(8), set(7, &[7]));
+        assert_eq!(executed.as_of(7), set(6, &[7]));
+        let kept = executed.kept(8);
+        let again = Executed::new(OWN, 8, kept.clone());
+        assert_eq!(again.kept(8), kept);
+        assert!(again.apart.is_some());
+    }
+
+    #[test]
+    fn what_is_not_visible_yet_is_not_executed() {
+        let mut executed = plain(5);
+        assert_eq!(executed.place(6, Some(gtid(OTHER, 1)), 3), Ok(gtid(OTHER, 1)));
+        assert_eq!(executed.as_of(3), GtidSet::first(OWN, 3));
+        assert_eq!(executed.as_of(5), GtidSet::first(OWN, 5));
+        assert!(executed.contains(gtid(OTHER, 1), 6));
+    }
+
+    #[test]
+    fn what_is_as_without_others_needs_no_set() {
+        assert!(plain(4).apart.is_none());
+        let mut executed = plain(0);
+        executed.add_elsewhere(&GtidSet::first(OTHER, 3), 0, 0);
+        assert_eq!(executed.place(1, None, 0), Ok(gtid(OWN, 1)));
+        assert!(executed.contains(gtid(OTHER, 2), 1));
+        assert_eq!(executed.elsewhere(), GtidSet::first(OTHER, 3));
+    }
+}
