@@ -64,6 +64,19 @@ errors! {
     1049 b"42000" unknown_database(name) "Unknown database '{name}'";
     1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    1575 b"HY000" base64_decode_failed() "Decoding of base64 string failed";
+    1609 b"HY000" no_format_description(kind) "The BINLOG statement of type `{kind}` was not preceded by a format description BINLOG statement.";
+    1677 b"HY000" column_not_converted(position, table, from, to) "Column {position} of table '{table}' cannot be converted from type '{from}' to type '{to}'";
+    1694 b"HY000" log_bin_in_transaction() "Cannot modify @@session.sql_log_bin inside a transaction";
+    1730 b"HY000" only_rows_in_binlog(kind) "Only Format_description_log_event and row events are allowed in BINLOG statements (but {kind} was provided)";
+    1766 b"HY000" variable_in_transaction(name) "The system variable {name} cannot be set when there is an ongoing transaction.";
+    1772 b"HY000" malformed_gtid_set(text) "Malformed GTID set specification '{text}'.";
+    1774 b"HY000" malformed_gtid(text) "Malformed GTID specification '{text}'.";
+    1778 b"HY000" implicit_commit_with_gtid() "Cannot execute statements with implicit commit inside a transaction when @@SESSION.GTID_NEXT == 'UUID:NUMBER'.";
+    1782 b"HY000" anonymous_with_gtid_mode() "@@SESSION.GTID_NEXT cannot be set to ANONYMOUS when @@GLOBAL.GTID_MODE = ON.";
+    1790 b"HY000" gtid_owned(gtid) "@@SESSION.GTID_NEXT cannot be changed by a client that owns a GTID. The client owns {gtid}. Ownership is released on COMMIT or ROLLBACK.";
+    1837 b"HY000" gtid_used(gtid) "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '{gtid}'.";
+    3546 b"HY000" gtid_purged_unchanged(why) "@@GLOBAL.GTID_PURGED cannot be changed: {why}";
     3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3888 b"HY000" tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
@@ -602,9 +615,9 @@ impl From<TxnError> for SqlError {
                 SqlError::table_corrupt(table, place)
             }
             TxnError::Corrupt(why) => SqlError::internal(why),
-            TxnError::Executed(gtid) => SqlError::unknown_error(format!(
-                "transaction {gtid} was executed before"
-            )),
+            TxnError::Executed(gtid) => {
+                SqlError::unknown_error(format!("transaction {gtid} was executed before"))
+            }
             TxnError::Conversion(why) => SqlError::unknown_error(why),
             TxnError::Broken(broken) => broken.into(),
         }

@@ -19,9 +19,10 @@ use super::{
     LogError, Reading,
     event::{
         self, FLAGS2_NO_FOREIGN_KEY_CHECKS, HEADER, NO_FOREIGN_KEY_CHECKS, NUMBERED_APART,
-        ORIGINAL_FOLLOWS, ORIGINAL_VERSION_FOLLOWS, RowsKind, SIZE_MAX, STATEMENT_END, begin,
-        finish, kind, lenenc, offset,
+        ORIGINAL_FOLLOWS, ORIGINAL_VERSION_FOLLOWS, RowsKind, SIZE_MAX, STATEMENT_END, UNLISTED,
+        begin, finish, kind, lenenc, offset,
     },
+    executed::Name,
 };
 use crate::{
     Seq,
@@ -81,6 +82,8 @@ pub struct Batch {
     after: Seq,
     /// See `comes_from`.
     origin: Option<Origin>,
+    /// See `unlist`.
+    unlisted: bool,
     /// Nothing can be added any more.
     closed: bool,
     /// Size of the largest event.
@@ -106,6 +109,7 @@ impl Batch {
             foreign_keys_done: false,
             after: 0,
             origin: None,
+            unlisted: false,
             closed: false,
             largest: 0,
             start: 0,
@@ -137,9 +141,18 @@ impl Batch {
         self.origin = Some(origin);
     }
 
-    /// The GTID it has already.
-    pub(super) fn given(&self) -> Option<Gtid> {
-        self.origin.map(|origin| origin.gtid)
+    /// Says that it is nobody else's business: it gets no GTID, and followers do not see it.
+    pub fn unlist(&mut self) {
+        self.unlisted = true;
+    }
+
+    /// Which GTID it is to have.
+    pub(super) fn name(&self) -> Name {
+        match (self.unlisted, &self.origin) {
+            (true, _) => Name::None,
+            (false, Some(origin)) => Name::Given(origin.gtid),
+            (false, None) => Name::Next,
+        }
     }
 
     /// Says that whoever applies these events must not look at foreign keys: what they demand
@@ -403,10 +416,15 @@ impl Batch {
 
     /// Puts the commit's number and name where they belong. `apart`: the name is not the server's
     /// own with that number.
-    pub(super) fn number(&mut self, seq: Seq, gtid: Gtid, apart: bool) {
-        if apart && let Some(flags) = self.bytes.get_mut(self.start + offset::GTID_FLAGS) {
-            *flags |= NUMBERED_APART;
+    pub(super) fn number(&mut self, seq: Seq, gtid: Option<Gtid>, apart: bool) {
+        if let Some(flags) = self.bytes.get_mut(self.start + offset::GTID_FLAGS) {
+            *flags |= if apart { NUMBERED_APART } else { 0 };
+            *flags |= if gtid.is_none() { UNLISTED } else { 0 };
         }
+        let gtid = gtid.unwrap_or(Gtid {
+            source: [0; 16],
+            number: 0,
+        });
         let source = self.start + offset::GTID_SOURCE;
         if let Some(field) = self.bytes.get_mut(source..source + 16) {
             field.copy_from_slice(&gtid.source);

@@ -172,7 +172,7 @@ impl Log {
         }
         let seq = section.last + 1;
         let visible = shared.visible.0.load(SeqCst);
-        let gtid = section.executed.place(seq, batch.given(), visible);
+        let gtid = section.executed.place(seq, batch.name(), visible);
         let gtid = gtid.map_err(LogError::Executed)?;
         section.last = seq;
         batch.number(seq, gtid, section.executed.is_apart(gtid, seq));

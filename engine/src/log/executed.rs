@@ -28,6 +28,17 @@ struct Apart {
     elsewhere: GtidSet,
 }
 
+/// Which GTID a commit is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// The next of the own ones.
+    Next,
+    /// The one it has from elsewhere.
+    Given(Gtid),
+    /// None: sql_log_bin is off.
+    None,
+}
+
 /// What the base keeps of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
@@ -50,38 +61,42 @@ impl Executed {
     }
 
     /// Whether a GTID is another one than the Seq says.
-    pub(super) fn is_apart(&self, gtid: Gtid, seq: Seq) -> bool {
-        gtid.source != self.own || gtid.number != seq
+    pub(super) fn is_apart(&self, gtid: Option<Gtid>, seq: Seq) -> bool {
+        gtid.is_none_or(|gtid| gtid.source != self.own || gtid.number != seq)
     }
 
-    /// The GTID of the commit `seq`, the next one: the one it has from elsewhere, or the next of
-    /// the own ones. An error: there is a commit of that name. Commits up to `visible` are.
+    /// The GTID of the commit `seq`, the next one, if it is to have one. An error: there is a
+    /// commit of that name. Commits up to `visible` are visible.
     pub(super) fn place(
         &mut self,
         seq: Seq,
-        given: Option<Gtid>,
+        name: Name,
         visible: Seq,
-    ) -> Result<Gtid, Gtid> {
+    ) -> Result<Option<Gtid>, Gtid> {
         let own = self.own;
         let Some(apart) = &mut self.apart else {
             let next = Gtid {
                 source: own,
                 number: seq,
             };
-            return match given {
-                None => Ok(next),
-                Some(given) if given == next => Ok(next),
-                Some(given) if given.source == own && given.number < seq => Err(given),
-                Some(given) => {
+            return match name {
+                Name::Next => Ok(Some(next)),
+                Name::Given(given) if given == next => Ok(Some(next)),
+                Name::Given(given) if given.source == own && given.number < seq => Err(given),
+                Name::Given(_) | Name::None => {
                     self.go_apart(seq - 1, visible);
-                    self.place(seq, Some(given), visible)
+                    self.place(seq, name, visible)
                 }
             };
         };
-        let gtid = given.unwrap_or_else(|| Gtid {
-            source: own,
-            number: apart.placed.first_missing(&own),
-        });
+        let gtid = match name {
+            Name::None => return Ok(None),
+            Name::Given(given) => given,
+            Name::Next => Gtid {
+                source: own,
+                number: apart.placed.first_missing(&own),
+            },
+        };
         if apart.placed.contains(gtid) {
             return Err(gtid);
         }
@@ -90,7 +105,7 @@ impl Executed {
             apart.recent.pop_front();
         }
         apart.recent.push_back((seq, gtid));
-        Ok(gtid)
+        Ok(Some(gtid))
     }
 
     /// From now on GTIDs are no function of the Seq.
@@ -175,32 +190,35 @@ mod tests {
     #[test]
     fn own_numbers_have_no_gaps() {
         let mut executed = plain(2);
-        assert_eq!(executed.place(3, None, 2), Ok(gtid(OWN, 3)));
-        let given = gtid(OTHER, 7);
-        assert_eq!(executed.place(4, Some(given), 2), Ok(given));
-        assert_eq!(executed.place(5, Some(given), 2), Err(given));
-        assert_eq!(executed.place(5, None, 2), Ok(gtid(OWN, 4)));
-        let ahead = gtid(OWN, 6);
-        assert_eq!(executed.place(6, Some(ahead), 4), Ok(ahead));
-        assert_eq!(executed.place(7, None, 6), Ok(gtid(OWN, 5)));
-        assert_eq!(executed.place(8, None, 6), Ok(gtid(OWN, 7)));
+        let mut placed = |seq, name, visible| executed.place(seq, name, visible);
+        let (next, given) = (Name::Next, Name::Given(gtid(OTHER, 7)));
+        assert_eq!(placed(3, next, 2), Ok(Some(gtid(OWN, 3))));
+        assert_eq!(placed(4, given, 2), Ok(Some(gtid(OTHER, 7))));
+        assert_eq!(placed(5, given, 2), Err(gtid(OTHER, 7)));
+        assert_eq!(placed(5, next, 2), Ok(Some(gtid(OWN, 4))));
+        let ahead = Name::Given(gtid(OWN, 6));
+        assert_eq!(placed(6, ahead, 4), Ok(Some(gtid(OWN, 6))));
+        assert_eq!(placed(7, next, 6), Ok(Some(gtid(OWN, 5))));
+        assert_eq!(placed(8, next, 6), Ok(Some(gtid(OWN, 7))));
+        assert_eq!(placed(9, Name::None, 6), Ok(None));
         let set = |own: u64, others: &[u64]| {
             let mut set = GtidSet::first(OWN, own);
             others.iter().for_each(|n| set.add(gtid(OTHER, *n)));
             set
         };
-        assert_eq!(executed.as_of(8), set(7, &[7]));
+        assert_eq!(executed.as_of(9), set(7, &[7]));
         assert_eq!(executed.as_of(7), set(6, &[7]));
-        let kept = executed.kept(8);
-        let again = Executed::new(OWN, 8, kept.clone());
-        assert_eq!(again.kept(8), kept);
+        let kept = executed.kept(9);
+        let again = Executed::new(OWN, 9, kept.clone());
+        assert_eq!(again.kept(9), kept);
         assert!(again.apart.is_some());
     }
 
     #[test]
     fn what_is_not_visible_yet_is_not_executed() {
         let mut executed = plain(5);
-        assert_eq!(executed.place(6, Some(gtid(OTHER, 1)), 3), Ok(gtid(OTHER, 1)));
+        let given = gtid(OTHER, 1);
+        assert_eq!(executed.place(6, Name::Given(given), 3), Ok(Some(given)));
         assert_eq!(executed.as_of(3), GtidSet::first(OWN, 3));
         assert_eq!(executed.as_of(5), GtidSet::first(OWN, 5));
         assert!(executed.contains(gtid(OTHER, 1), 6));
@@ -211,7 +229,7 @@ mod tests {
         assert!(plain(4).apart.is_none());
         let mut executed = plain(0);
         executed.add_elsewhere(&GtidSet::first(OTHER, 3), 0, 0);
-        assert_eq!(executed.place(1, None, 0), Ok(gtid(OWN, 1)));
+        assert_eq!(executed.place(1, Name::Next, 0), Ok(Some(gtid(OWN, 1))));
         assert!(executed.contains(gtid(OTHER, 2), 1));
         assert_eq!(executed.elsewhere(), GtidSet::first(OTHER, 3));
     }

@@ -288,7 +288,7 @@ impl Follower {
         let (kind, size) = (event.kind, event.size);
         if kind == kind::GTID
             && let Some(gtid) = GtidEvent::decode(event.body)
-            && self.without.contains(gtid.gtid)
+            && (gtid.is_unlisted || self.without.contains(gtid.gtid))
         {
             self.reader.seek(position.offset + gtid.length);
             return Ok(Step::Passed);

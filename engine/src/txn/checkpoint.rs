@@ -111,7 +111,8 @@ impl Inner {
         let known = self.placed.lock().version();
         let told =
             retired.dictionary == Some(known) && retired.prepared == Some(self.prepared.version());
-        if view.active.is_empty() && told {
+        let kept = !self.checkpointer.gtids_added.swap(false, Ordering::Relaxed);
+        if view.active.is_empty() && told && kept {
             return Ok(());
         }
         drop(view);

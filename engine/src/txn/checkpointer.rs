@@ -37,6 +37,8 @@ pub(super) struct Checkpointer {
     asked: AtomicBool,
     /// Trees that a DDL dropped at a Seq; they leave the Base with that Seq.
     doomed: Mutex<Vec<(Seq, TreeId)>>,
+    /// GTIDs were added that only a checkpoint keeps.
+    pub gtids_added: AtomicBool,
     pub checkpoints: AtomicU64,
     pub keys_done: AtomicU64,
     pub keys_total: AtomicU64,

@@ -14,6 +14,7 @@ use crate::{
     env::Env,
     log::{Log, LogStep},
     store::{View, base::Base},
+    types::GtidSet,
 };
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
@@ -195,6 +196,13 @@ impl Engine {
     /// Writes everything that is in memory to the Base, so that a start needs no recovery.
     pub fn checkpoint(&self) -> Result<(), TxnError> {
         self.inner.checkpoint_now()
+    }
+    /// Adds transactions that the database has, but not its log (gtid_purged), durably.
+    pub fn add_gtids(&self, set: &GtidSet) -> Result<(), TxnError> {
+        self.inner.log.add_elsewhere(set);
+        let added = &self.inner.checkpointer.gtids_added;
+        added.store(true, Ordering::Relaxed);
+        self.checkpoint()
     }
     /// In an engine without threads: does what one of them would do next. Otherwise nothing.
     pub fn step(&self, step: Step) {

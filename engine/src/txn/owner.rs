@@ -8,7 +8,10 @@ use super::{
 };
 use crate::log::{Batch, Origin};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// A session as the engine knows it: whom to ask before waiting, and whether it was killed.
 /// Held in an `Arc` by the session and its transactions.
@@ -24,6 +27,8 @@ pub struct Owner {
     spare: Mutex<Option<Arc<Descriptor>>>,
     /// Where its next transaction was committed first (gtid_next).
     origin: Mutex<Option<Origin>>,
+    /// sql_log_bin is off.
+    unlisted: AtomicBool,
     /// Its temporary tables.
     pub(super) temporary: Mutex<TemporaryTables>,
 }
@@ -38,6 +43,7 @@ impl Owner {
             depends: Depends::default(),
             spare: Mutex::default(),
             origin: Mutex::default(),
+            unlisted: AtomicBool::new(false),
             temporary: Mutex::default(),
         })
     }
@@ -65,12 +71,20 @@ impl Owner {
     pub fn has_origin(&self) -> bool {
         self.origin.lock().is_some()
     }
+    /// Says whether its transactions from now on have no GTIDs and are not seen by followers
+    /// (sql_log_bin).
+    pub fn set_unlisted(&self, unlisted: bool) {
+        self.unlisted.store(unlisted, Ordering::Relaxed);
+    }
     /// The beginning of a transaction's events, for the log.
     pub(super) fn batch(&self, batch: impl FnOnce(u32) -> Batch) -> Batch {
         let session = u32::try_from(self.session).unwrap_or(u32::MAX);
         let mut batch = batch(session);
         if let Some(origin) = self.origin.lock().take() {
             batch.comes_from(origin);
+        }
+        if self.unlisted.load(Ordering::Relaxed) {
+            batch.unlist();
         }
         batch
     }

@@ -104,9 +104,7 @@ impl Ranges {
             .0
             .partition_point(|(start, _)| *start <= last.saturating_add(1));
         let joined = self.0.get(from..to).unwrap_or_default();
-        let first = joined
-            .first()
-            .map_or(first, |(start, _)| first.min(*start));
+        let first = joined.first().map_or(first, |(start, _)| first.min(*start));
         let last = joined.last().map_or(last, |(_, end)| last.max(*end));
         self.0.splice(from..to.max(from), [(first, last)]);
     }
@@ -177,11 +175,7 @@ impl GtidSet {
             let mut parts = member.split(':');
             let source = parts.next().and_then(|uuid| parse_uuid(uuid.trim()));
             let source = source.ok_or(GtidSetFlaw::Malformed)?;
-            let mut ranges = parts.peekable();
-            if ranges.peek().is_none() {
-                return Err(GtidSetFlaw::Malformed);
-            }
-            for range in ranges {
+            for range in parts {
                 let (first, last) = parse_range(range.trim())?;
                 set.add_range(source, first, last);
             }
@@ -396,7 +390,13 @@ mod tests {
             &format!("{B}:1,\n{A}:3-2:9,{}:2", B.to_uppercase()),
             &format!("{A}:9,\n{B}:1-2"),
         );
-        for text in ["x", A, &format!("{A}:0"), &format!("{A}:1-"), &format!("{A}:1;")] {
+        same(A, "");
+        for text in [
+            "x",
+            &format!("{A}:0"),
+            &format!("{A}:1-"),
+            &format!("{A}:1;"),
+        ] {
             assert_eq!(GtidSet::parse(text), Err(GtidSetFlaw::Malformed), "{text}");
         }
         let tagged = format!("{A}:tag:1");

@@ -6,10 +6,13 @@
 //! it; meanwhile nothing is collected for it but what is in the writer.
 
 use super::{Backend, Commands, Connection, Cursor, End, Handler, SqlError, command, reply};
-use cohort_engine::log::Step;
+use cohort_engine::{
+    log::Step,
+    types::{GtidSet, GtidSetFlaw},
+};
 use cohort_sql::{
     Done,
-    session::{Dump, DumpStart, GtidSets},
+    session::{Dump, DumpStart},
 };
 use std::time::{Duration, Instant};
 
@@ -195,7 +198,7 @@ fn parse(payload: &[u8]) -> Result<Request, SqlError> {
         return at_position(&mut cursor).ok_or_else(malformed);
     }
     let (flags, server_id, sets) = with_gtids(&mut cursor).ok_or_else(malformed)?;
-    let start = DumpStart::Behind(gtid_sets(sets)?);
+    let start = DumpStart::Behind(gtid_set(sets)?);
     Ok(Request {
         start,
         flags,
@@ -227,31 +230,9 @@ fn with_gtids<'a>(cursor: &mut Cursor<'a>) -> Option<(u16, u32, &'a [u8])> {
     Some((flags, server_id, sets))
 }
 
-/// Sets of GTIDs in MySQL's binary form: how many sources, and of each its UUID, how many ranges,
-/// and of each its first number and the one behind its last.
-fn gtid_sets(bytes: &[u8]) -> Result<GtidSets, SqlError> {
-    let malformed = || SqlError::log_cannot_be_read("the set of GTIDs is malformed");
-    let mut cursor = Cursor(bytes);
-    let sources = cursor.u64().ok_or_else(malformed)?;
-    // The form that has room for tags says so in the highest byte.
-    if sources >> 56 != 0 {
-        return Err(SqlError::not_supported("tagged GTIDs"));
-    }
-    let mut sets = Vec::new();
-    for _ in 0..sources {
-        let source = cursor.take(16).and_then(|uuid| uuid.try_into().ok());
-        let source = source.ok_or_else(malformed)?;
-        let count = cursor.u64().ok_or_else(malformed)?;
-        let mut ranges = Vec::new();
-        for _ in 0..count {
-            let range = cursor.u64().zip(cursor.u64());
-            let (first, behind) = range.ok_or_else(malformed)?;
-            if first == 0 || behind <= first {
-                return Err(malformed());
-            }
-            ranges.push((first, behind - 1));
-        }
-        sets.push((source, ranges));
-    }
-    Ok(sets)
+fn gtid_set(bytes: &[u8]) -> Result<GtidSet, SqlError> {
+    GtidSet::decode(bytes).map_err(|flaw| match flaw {
+        GtidSetFlaw::Malformed => SqlError::log_cannot_be_read("the set of GTIDs is malformed"),
+        GtidSetFlaw::Tagged => SqlError::not_supported("tagged GTIDs"),
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::{TimeZone, functions::CipherMode, in_list::ValueSets};
 use crate::{error::SqlError, json::Paths, lexer, user_locks::Holder, warnings::Warnings};
-use cohort_engine::types::{Collation, DateTime, Value};
+use cohort_engine::types::{Collation, DateTime, GtidSet, Value};
 
 /// The modes of sql_mode that evaluation and assignment look at, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -201,6 +201,12 @@ pub trait Environment {
     }
     /// Waits so long, without holding a slot; true if KILL cut it short.
     fn sleep(&mut self, micros: u64) -> bool;
+    /// Waits, without holding a slot, until these transactions are executed, or so long: whether
+    /// they are; 1317 after KILL.
+    fn wait_for_gtids(&mut self, set: &GtidSet, micros: Option<u64>) -> Result<bool, SqlError> {
+        let _ = (set, micros);
+        Err(SqlError::not_supported("WAIT_FOR_EXECUTED_GTID_SET() here"))
+    }
     /// GET_LOCK() and its like; `None` where no session is.
     fn user_locks(&self) -> Option<Holder<'_>> {
         None

@@ -7,22 +7,18 @@
 use super::Session;
 use crate::{error::SqlError, expr::text, state::Replica};
 use cohort_engine::{
-    log::{Commits, FollowError, Follower, Start, Step, file_name},
-    types::Value,
+    log::{FollowError, Follower, Start, Step, file_name},
+    types::{GtidSet, Value},
 };
 use std::{sync::Arc, time::Duration};
-
-/// Sets of GTIDs: of each source, ranges of numbers with their ends, which are in them.
-pub type GtidSets = Vec<([u8; 16], Vec<(u64, u64)>)>;
 
 /// Where a replica begins.
 #[derive(Clone, Debug)]
 pub enum DumpStart {
     /// At a byte of a file; an empty name is the first file's.
     At(String, u64),
-    /// Behind the transactions that it has: of each source, by its UUID, ranges of numbers with
-    /// their ends.
-    Behind(GtidSets),
+    /// Behind the transactions that it has.
+    Behind(GtidSet),
 }
 
 /// What a replica is sent.
@@ -106,12 +102,7 @@ impl Session {
         let uuid = instance.engine.server_uuid();
         let start = match start {
             DumpStart::At(file, position) => Start::At(file, position),
-            DumpStart::Behind(sets) => {
-                let own = parse_uuid(uuid);
-                let ranges = sets.into_iter().filter(|(source, _)| Some(*source) == own);
-                let ranges = ranges.flat_map(|(_, ranges)| ranges).collect();
-                Start::Without(Commits::new(ranges))
-            }
+            DumpStart::Behind(has) => Start::Without(has),
         };
         let follower = instance.engine.log().follow(start, sums);
         let follower = follower.map_err(|error| follow_error(&error, uuid))?;
@@ -151,13 +142,6 @@ impl Session {
     }
 }
 
-/// The bytes of a UUID's text.
-fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.chars().filter(|c| *c != '-').collect();
-    let number = u128::from_str_radix(&digits, 16).ok()?;
-    (digits.len() == 32).then(|| number.to_be_bytes())
-}
-
 /// 1236: why the log cannot be followed, in MySQL's words where it has them.
 fn follow_error(error: &FollowError, uuid: &str) -> SqlError {
     SqlError::log_cannot_be_read(match error {
@@ -173,16 +157,16 @@ fn follow_error(error: &FollowError, uuid: &str) -> SqlError {
             position.offset,
             file_name(position.file)
         ),
-        FollowError::Ahead(last) => format!(
-            "Replica has more GTIDs than the source has, using the source's SERVER_UUID. The \
-             source has {uuid}:1-{last}: it may have lost its last transactions, or was restored \
+        FollowError::Ahead(here) => format!(
+            "Replica has more GTIDs than the source has, using the source's SERVER_UUID {uuid}. The \
+             source has '{here}': it may have lost its last transactions, or was restored \
              to an earlier time"
         ),
-        FollowError::Purged(last) => format!(
+        FollowError::Purged(missing) => format!(
             "Cannot replicate because the source purged required binary logs. Replicate the \
              missing transactions from elsewhere, or provision a new replica from backup. Consider \
-             increasing the source's binary log expiration period. Transactions up to \
-             {uuid}:{last} are purged"
+             increasing the source's binary log expiration period. The missing \
+             transactions are '{missing}'"
         ),
         FollowError::Failed(why) => why.clone(),
     })

@@ -9,6 +9,7 @@ mod admin;
 mod checksum;
 mod created;
 mod dump;
+mod gtid;
 mod locked;
 mod masked;
 mod prepared;
@@ -22,7 +23,7 @@ mod withheld;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};
-pub use dump::{Dump, DumpStart, GtidSets};
+pub use dump::{Dump, DumpStart};
 pub use prepared::Prepared;
 
 use crate::{
@@ -31,7 +32,7 @@ use crate::{
     lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
     show::{self, Shown},
-    state::{Attributes, Encryption, Entry},
+    state::{Attributes, Encryption, Entry, GtidNext},
     status::Counter,
     warnings::{Level, Warnings},
 };
@@ -176,6 +177,7 @@ impl Session {
             client_found_rows: found_rows,
             in_transaction: false,
             encryption: None,
+            gtid: GtidNext::default(),
             user_locks_held: AtomicU32::new(0),
             entry,
         };
@@ -315,7 +317,7 @@ impl Session {
         text: &Arc<str>,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        if query::is_query(sql) {
+        if query::is_query(sql) && self.state.gtid.is_automatic() {
             self.clear_warnings();
             return self.run_text(sql, text, out);
         }
@@ -383,6 +385,19 @@ impl Session {
 
     /// Runs a compiled statement.
     fn run(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        match self.state.gtid.is_automatic() {
+            true => self.run_here(statement, params, out),
+            false => self.run_with_gtid(statement, params, out),
+        }
+    }
+
+    /// The same, whatever gtid_next is.
+    fn run_here(
         &mut self,
         statement: &Statement,
         params: &[Value],
@@ -531,7 +546,9 @@ impl Session {
         self.close_all();
         self.state.owner.forget_reads();
         self.drop_temporary();
+        self.give_gtid_back(GtidNext::Automatic);
         let state = &mut self.state;
+        state.owner.set_unlisted(false);
         state.variables = state.instance.globals.session();
         state.user_variables.clear();
         let max = state.settings().error_count_max;
@@ -669,6 +686,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.rollback();
+        self.give_gtid_back(GtidNext::Automatic);
         self.drop_temporary();
         self.close_all();
         self.state.user_locks().release_all();

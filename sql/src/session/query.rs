@@ -65,6 +65,10 @@ impl Query {
     pub fn columns(&self) -> Arc<[ColumnMeta]> {
         Arc::clone(&self.latest.lock().plan.columns)
     }
+    /// Whether its plan does such a thing.
+    pub fn is(&self, what: impl FnOnce(&Body) -> bool) -> bool {
+        what(&self.latest.lock().plan.body)
+    }
     /// Keeps a plan that was made for values like these.
     fn keep(&self, plan: &Arc<Plan>, params: &[Value]) {
         let mut latest = self.latest.lock();

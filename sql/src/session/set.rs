@@ -222,7 +222,9 @@ impl Session {
         if let Some(warning) = deprecated {
             self.state.warnings.warn(warning);
         }
-        if global {
+        if variable.name == "gtid_purged" {
+            self.set_gtid_purged(&text_of(&value))
+        } else if global {
             self.set_global(variable, value)
         } else {
             self.assign_session(scope, variable, value)
@@ -313,6 +315,8 @@ impl Session {
                 }
                 return Ok(());
             }
+            "gtid_next" => return self.set_gtid_next(&text_of(&value)),
+            "sql_log_bin" => self.check_sql_log_bin(value == Value::Int(1))?,
             "pseudo_thread_id" => return Ok(()),
             _ => {}
         }
@@ -320,6 +324,7 @@ impl Session {
             self.state.variables.set_named(name, value);
         }
         self.state.variables.set(variable.id, value);
+        self.tell_origin();
         Ok(())
     }
 
@@ -459,5 +464,12 @@ fn check_scope(variable: &Variable, scope: SetScope) -> Result<(), SqlError> {
             })
         }
         _ => Ok(()),
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
     }
 }

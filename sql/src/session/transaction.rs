@@ -233,6 +233,11 @@ impl Session {
         let ended = self.transaction.open;
         self.trail.ask();
         if commit {
+            // A transaction that has a GTID is logged even if it has changed nothing.
+            if self.transaction.engine.is_none() && self.commits_gtid() {
+                let characteristics = self.characteristics();
+                self.transaction.engine = Some(self.begin_engine(characteristics));
+            }
             self.commit_last()?;
         } else {
             self.warn_of_temporary();

@@ -12,7 +12,7 @@ use crate::{
 use cohort_engine::{
     env::splitmix::SplitMix64,
     txn::WaitFor,
-    types::{Collation, Value},
+    types::{Collation, GtidSet, Value},
 };
 
 use std::time::Duration;
@@ -214,6 +214,32 @@ impl expr::Environment for Changes<'_> {
         };
         owner.waiting.resume(WaitFor::Sleep);
         killed
+    }
+    fn wait_for_gtids(&mut self, set: &GtidSet, micros: Option<u64>) -> Result<bool, SqlError> {
+        /// How often it is looked at first: what was committed a moment ago comes soon.
+        const SOON: Duration = Duration::from_millis(1);
+        let state = self.state;
+        let executed = || state.instance.engine.log().executed().contains_all(set);
+        let env = state.instance.env();
+        let now = env.monotonic_nanos();
+        let end = micros.map(|micros| now.saturating_add(micros.saturating_mul(1000)));
+        state.owner.waiting.pause(WaitFor::Sleep);
+        let mut nap = SOON;
+        let result = loop {
+            if executed() {
+                break Ok(true);
+            }
+            if let Some(error) = self.interruption() {
+                break Err(error);
+            }
+            if end.is_some_and(|end| env.monotonic_nanos() >= end) {
+                break Ok(false);
+            }
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(NAP);
+        };
+        state.owner.waiting.resume(WaitFor::Sleep);
+        result
     }
     fn interruption(&self) -> Option<SqlError> {
         if self.state.owner.is_killed() {

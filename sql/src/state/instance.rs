@@ -1,6 +1,8 @@
 //! What all sessions of a server share.
 
-use super::{gate::Gate, pool::Pool, registry::Registry, replicas::Replicas, tls::Tls};
+use super::{
+    gate::Gate, gtid::GtidOwners, pool::Pool, registry::Registry, replicas::Replicas, tls::Tls,
+};
 use crate::{
     advice::{Advice, Subject},
     error::SqlError,
@@ -56,6 +58,8 @@ pub struct Instance {
     prepared: AtomicU64,
     hooks: Mutex<Vec<VariableHook>>,
     persisted: OnceLock<Store>,
+    /// Who has which GTID to commit.
+    pub gtid_owners: GtidOwners,
     /// Who follows the log.
     pub replicas: Replicas,
     pool: OnceLock<Box<dyn Pool>>,
@@ -81,6 +85,7 @@ impl Instance {
             prepared: AtomicU64::new(0),
             hooks: Mutex::new(Vec::new()),
             persisted: OnceLock::new(),
+            gtid_owners: GtidOwners::default(),
             replicas: Replicas::default(),
             user_locks: UserLocks::default(),
             gate: Gate::default(),

@@ -4,6 +4,7 @@
 mod compile;
 mod environment;
 mod gate;
+mod gtid;
 mod instance;
 mod pool;
 mod registry;
@@ -12,6 +13,7 @@ mod tls;
 mod user_variables;
 
 pub(crate) use environment::Changes;
+pub use gtid::GtidNext;
 pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Attributes, Entry};
@@ -100,6 +102,8 @@ pub struct State {
     pub in_transaction: bool,
     /// The TLS its client speaks through.
     pub encryption: Option<Encryption>,
+    /// Which GTID its next transaction gets.
+    pub gtid: GtidNext,
     /// How many of GET_LOCK()'s locks it holds.
     pub user_locks_held: AtomicU32,
     /// The session as others see it: process list and counters.
@@ -157,7 +161,10 @@ impl State {
     /// The value of a system variable as `@@variable`, `@@session.` or `@@global.variable` has it.
     #[must_use]
     pub fn variable(&self, variable: &Variable, scope: SetScope) -> Value {
-        let of_log = matches!(variable.name, "gtid_executed" | "gtid_purged");
+        let of_log = matches!(
+            variable.name,
+            "gtid_executed" | "gtid_purged" | "gtid_owned"
+        );
         if scope == SetScope::Global && !of_log {
             return self.instance.global(variable);
         }
@@ -169,9 +176,21 @@ impl State {
             "error_count" => number(self.warnings_before.1),
             "gtid_executed" => Value::Bytes(self.executed_gtids().into()),
             "gtid_purged" => {
-                let files = self.instance.engine.log().files();
-                let last = files.first().map_or(0, |file| file.after);
-                Value::Bytes(self.gtids_to(last).into())
+                let purged = self.instance.engine.log().purged();
+                // A damaged file is told by who reads it.
+                Value::Bytes(purged.unwrap_or_default().to_string().into())
+            }
+            "gtid_next" => Value::Bytes(self.gtid.to_string().into()),
+            "gtid_owned" if scope == SetScope::Global => {
+                Value::Bytes(self.instance.gtid_owners.shown().into())
+            }
+            "gtid_owned" => {
+                let owned = self.gtid.owned();
+                Value::Bytes(
+                    owned
+                        .map_or_else(String::new, |gtid| gtid.to_string())
+                        .into(),
+                )
             }
             "pseudo_thread_id" => number(self.id),
             "timestamp" => {
@@ -204,8 +223,7 @@ impl State {
     /// The GTIDs of all commits, as gtid_executed has them.
     #[must_use]
     pub fn executed_gtids(&self) -> String {
-        // With sync_binlog=1 that is what is durable.
-        self.gtids_to(self.instance.engine.log().visible())
+        self.instance.engine.log().executed().to_string()
     }
     /// How whoever repeats a statement of this session is to read it.
     #[must_use]
@@ -218,15 +236,6 @@ impl State {
             connection: number("collation_connection").unwrap_or(Reading::PLAIN.connection),
             server: number("collation_server").unwrap_or(Reading::PLAIN.server),
             time_zone: (zone != "SYSTEM").then(|| zone.to_owned()),
-        }
-    }
-    /// The GTIDs of the first so many commits.
-    fn gtids_to(&self, last: u64) -> String {
-        let source = self.instance.engine.server_uuid();
-        match last {
-            0 => String::new(),
-            1 => format!("{source}:1"),
-            last => format!("{source}:1-{last}"),
         }
     }
     /// The value of a user variable; NULL if it was never set.

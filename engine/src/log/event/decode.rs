@@ -1,8 +1,6 @@
 //! Reading events. The bytes may be anything: damage is an answer, never a panic.
 
-use super::{
-    CHECKSUM, Cursor, HEADER, IN_USE, ORIGINAL_FOLLOWS, RowsKind, SIZE_MAX, kind, offset,
-};
+use super::{CHECKSUM, Cursor, HEADER, IN_USE, ORIGINAL_FOLLOWS, RowsKind, SIZE_MAX, kind, offset};
 use crate::{Seq, types::Gtid};
 
 /// A whole event with a right checksum.
@@ -106,6 +104,8 @@ pub(in crate::log) struct GtidEvent {
     pub(in crate::log) is_clear: bool,
     /// The number is not the Seq; see `NUMBERED_APART`.
     pub(in crate::log) is_apart: bool,
+    /// It has no GTID; see `UNLISTED`.
+    pub(in crate::log) is_unlisted: bool,
     pub(in crate::log) committed_micros: u64,
     /// Bytes of all its events, this one included.
     pub(in crate::log) length: u64,
@@ -130,6 +130,7 @@ impl GtidEvent {
             sequence_number,
             is_clear: flags & super::MET_ITS_GROUP == 0,
             is_apart: flags & super::NUMBERED_APART != 0,
+            is_unlisted: flags & super::UNLISTED != 0,
             committed_micros: committed & !ORIGINAL_FOLLOWS,
             length: cursor.lenenc()?,
         })

@@ -58,8 +58,11 @@ fn contents(event: &Event<'_>) -> Option<String> {
             format!("table_id: {id}{flags}")
         }
         kind::GTID => {
-            let gtid = GtidEvent::decode(event.body)?.gtid;
-            format!("SET @@SESSION.GTID_NEXT= '{gtid}'")
+            let event = GtidEvent::decode(event.body)?;
+            match event.is_unlisted {
+                true => "# sql_log_bin is off".into(),
+                false => format!("SET @@SESSION.GTID_NEXT= '{}'", event.gtid),
+            }
         }
         kind::PREVIOUS_GTIDS => {
             let set = GtidSet::decode(event.body).ok()?;

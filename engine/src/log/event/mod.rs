@@ -78,6 +78,8 @@ pub(super) const MET_ITS_GROUP: u8 = 0x80;
 /// The same: the number is not the commit's Seq, or the source another server. The Seq is as many
 /// after the last one before the file as the sequence_number says.
 pub(super) const NUMBERED_APART: u8 = 0x40;
+/// The same: it has no GTID (sql_log_bin was off), and followers do not see it.
+pub(super) const UNLISTED: u8 = 0x20;
 /// In the time of the commit in a GTID event: the time of the commit at its first server follows.
 pub(super) const ORIGINAL_FOLLOWS: u64 = 1 << 55;
 /// The same in the version of the server that wrote the event.

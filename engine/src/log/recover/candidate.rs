@@ -7,7 +7,8 @@ use crate::{
     log::{
         OpenError,
         event::{
-            Event, FileHeader, FileHeaderFlaw, GtidEvent, HEADER, IN_USE, MAGIC, UNWRITTEN, kind, offset,
+            Event, FileHeader, FileHeaderFlaw, GtidEvent, HEADER, IN_USE, MAGIC, UNWRITTEN, kind,
+            offset,
         },
         file_name,
         files::Directory,

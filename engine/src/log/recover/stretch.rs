@@ -235,7 +235,9 @@ impl<'a> Run<'a> {
             };
             let seq = gtid.seq(self.stretch.after);
             last = Some(seq);
-            executed.add(gtid.gtid);
+            if !gtid.is_unlisted {
+                executed.add(gtid.gtid);
+            }
             if seq > applied {
                 replayed.push(Replayed {
                     seq,

@@ -136,7 +136,9 @@ fn what_a_follower_has_is_passed_over() {
     }
     for ranges in sets {
         let has = own(&ranges);
-        let wanted: Vec<Seq> = (1..=12).filter(|seq| !has.contains_all(&own(&[(*seq, *seq)]))).collect();
+        let wanted: Vec<Seq> = (1..=12)
+            .filter(|seq| !has.contains_all(&own(&[(*seq, *seq)])))
+            .collect();
         let mut follower = log.follow(Start::Without(has), true).unwrap();
         let mut seen = Seen::default();
         // Over files that are about to be ended, too.
@@ -148,7 +150,10 @@ fn what_a_follower_has_is_passed_over() {
         assert_eq!(seen.commits, wanted, "{ranges:?}");
     }
     let ahead = Start::Without(own(&[(1, 13)]));
-    assert_eq!(log.follow(ahead, true).err(), Some(FollowError::Ahead(own(&[(1, 12)]))));
+    assert_eq!(
+        log.follow(ahead, true).err(),
+        Some(FollowError::Ahead(own(&[(1, 12)])))
+    );
 }
 
 #[test]

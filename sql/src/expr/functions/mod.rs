@@ -6,6 +6,7 @@ mod beside_dates;
 pub(super) mod calendar;
 pub(super) mod cast;
 mod control;
+pub(crate) mod gtid;
 mod info;
 pub mod interval;
 pub(super) mod json;
@@ -498,7 +499,7 @@ pub(super) fn unify<'v>(
 }
 
 /// All functions, by module.
-const TABLES: [&[Function]; 10] = [
+const TABLES: [&[Function]; 11] = [
     control::FUNCTIONS,
     string::FUNCTIONS,
     numeric::FUNCTIONS,
@@ -507,6 +508,7 @@ const TABLES: [&[Function]; 10] = [
     json::FUNCTIONS,
     address::FUNCTIONS,
     aes::FUNCTIONS,
+    gtid::FUNCTIONS,
     sets::FUNCTIONS,
     periods::FUNCTIONS,
 ];
@@ -526,9 +528,6 @@ const MISSING: &[&str] = &[
     "match",
     "master_pos_wait",
     "source_pos_wait",
-    "wait_for_executed_gtid_set",
-    "gtid_subset",
-    "gtid_subtract",
     "name_const",
     "statement_digest",
     "statement_digest_text",
