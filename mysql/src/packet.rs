@@ -121,6 +121,17 @@ impl Reader {
         }
     }
 
+    /// Whether the next packet has come as a whole, or the first part of a long one.
+    #[must_use]
+    pub fn holds_packet(&self) -> bool {
+        let have = self.buffer.get(self.start..self.end).unwrap_or_default();
+        let Some([a, b, c, _]) = have.first_chunk::<HEADER>() else {
+            return false;
+        };
+        let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
+        have.len() >= HEADER + length
+    }
+
     /// Whether nothing is there that was not looked at.
     #[must_use]
     pub fn is_empty(&self) -> bool {

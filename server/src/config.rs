@@ -164,6 +164,9 @@ settings! {
     require_secure_transport: Switch;
     /// This server among replicas [default: 1]
     server_id: u32;
+    /// Do not go on replicating from another server: START REPLICA does [default: off]
+    #[arg(value_name = "on|off", num_args = 0..=1, default_missing_value = "on")]
+    skip_replica_start: Switch;
 }
 
 /// On or off, in the words that MySQL knows.

@@ -11,6 +11,7 @@ mod database;
 pub mod fuzz;
 mod lab;
 mod pool;
+mod replica;
 mod scrub;
 mod serve;
 #[doc(hidden)]

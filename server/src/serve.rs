@@ -5,7 +5,7 @@ use crate::{
     connections::{self, Connections},
     coordinate,
     database::Database,
-    pool, scrub, tls,
+    pool, replica, scrub, tls,
 };
 use cohort_engine::{
     env::{Env, processors},
@@ -95,6 +95,13 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     }
     scrub::start(&connections.shared.backend.instance).map_err(|e| e.to_string())?;
     let coordinator = coordinate::start(settings, &connections.shared.backend.instance)?;
+    let instance = &connections.shared.backend.instance;
+    let who = (
+        instance.globals.values().number("server_id") as u32,
+        where_tcp.port(),
+    );
+    let skip = settings.skip_replica_start.is_some_and(|skip| skip.0);
+    let replica = replica::start(instance, &directory, who, skip)?;
     notice!(
         "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
         socket.display(),
@@ -110,6 +117,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     };
     service::start("cohort-signals", "and a second signal is not heard", hurry)
         .map_err(|e| format!("signals: {e}"))?;
+    replica.shut_down();
     drop(coordinator);
     stop(
         &connections,

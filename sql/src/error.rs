@@ -64,6 +64,12 @@ errors! {
     1049 b"42000" unknown_database(name) "Unknown database '{name}'";
     1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    1032 b"HY000" key_not_found(table) "Can't find record in '{table}'";
+    1200 b"HY000" no_replica() "The server is not configured as replica; fix in config file or with CHANGE REPLICATION SOURCE TO";
+    1254 b"HY000" replica_runs(what) "Replica(s) already {what}";
+    1255 b"HY000" replica_stopped() "Replica already has been stopped";
+    3021 b"HY000" replica_io_runs() "This operation cannot be performed with a running replica io thread; run STOP REPLICA IO_THREAD FOR CHANNEL '' first.";
+    3081 b"HY000" replica_threads_run() "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '' first";
     1575 b"HY000" base64_decode_failed() "Decoding of base64 string failed";
     1609 b"HY000" no_format_description(kind) "The BINLOG statement of type `{kind}` was not preceded by a format description BINLOG statement.";
     1677 b"HY000" column_not_converted(position, table, from, to) "Column {position} of table '{table}' cannot be converted from type '{from}' to type '{to}'";
@@ -72,6 +78,7 @@ errors! {
     1766 b"HY000" variable_in_transaction(name) "The system variable {name} cannot be set when there is an ongoing transaction.";
     1772 b"HY000" malformed_gtid_set(text) "Malformed GTID set specification '{text}'.";
     1774 b"HY000" malformed_gtid(text) "Malformed GTID specification '{text}'.";
+    1776 b"HY000" position_with_auto_position() "Parameters SOURCE_LOG_FILE, SOURCE_LOG_POS, RELAY_LOG_FILE and RELAY_LOG_POS cannot be set when SOURCE_AUTO_POSITION is active.";
     1778 b"HY000" implicit_commit_with_gtid() "Cannot execute statements with implicit commit inside a transaction when @@SESSION.GTID_NEXT == 'UUID:NUMBER'.";
     1782 b"HY000" anonymous_with_gtid_mode() "@@SESSION.GTID_NEXT cannot be set to ANONYMOUS when @@GLOBAL.GTID_MODE = ON.";
     1790 b"HY000" gtid_owned(gtid) "@@SESSION.GTID_NEXT cannot be changed by a client that owns a GTID. The client owns {gtid}. Ownership is released on COMMIT or ROLLBACK.";

@@ -38,6 +38,7 @@ pub use error::SqlError;
 pub use output::{ColumnMeta, Done, Output};
 pub use session::Session;
 pub use state::{
-    Attributes, Certificate, Encryption, Group, Instance, Pool, Queued, Tls, WaitClass,
+    Attributes, Certificate, Encryption, Group, Instance, Pool, Queued, ReplicaStatus, Replication,
+    Tls, WaitClass,
 };
 pub use warnings::Warnings;

@@ -8,7 +8,7 @@
 //!               IGNORABLE?, XID
 //! prepared:     GTID, QUERY "XA START xid", (TABLE_MAP, rows events…)…, IGNORABLE?,
 //!               QUERY "XA END xid", XA_PREPARE
-//! its outcome:  GTID, QUERY "XA COMMIT xid" or "XA ROLLBACK xid"
+//! its outcome:  GTID, IGNORABLE?, QUERY "XA COMMIT xid" or "XA ROLLBACK xid"
 //! ```
 //!
 //! The rows events of one statement on one table share a table map; the last of them says that
@@ -28,6 +28,7 @@ use crate::{
     Seq,
     types::{Gtid, Table, TableId, Xid},
 };
+use std::sync::Arc;
 
 /// Rows events are closed when they have so many bytes of rows (MySQL: binlog_row_event_max_size).
 const ROWS_MAX: usize = 8192;
@@ -82,6 +83,8 @@ pub struct Batch {
     after: Seq,
     /// See `comes_from`.
     origin: Option<Origin>,
+    /// See `comes_to`.
+    source: Option<Arc<str>>,
     /// See `unlist`.
     unlisted: bool,
     /// Nothing can be added any more.
@@ -109,6 +112,7 @@ impl Batch {
             foreign_keys_done: false,
             after: 0,
             origin: None,
+            source: None,
             unlisted: false,
             closed: false,
             largest: 0,
@@ -139,6 +143,15 @@ impl Batch {
     /// Says that the transaction was committed elsewhere first.
     pub fn comes_from(&mut self, origin: Origin) {
         self.origin = Some(origin);
+    }
+
+    /// Says that with it all is applied of another server's log up to this position.
+    pub fn comes_to(&mut self, position: &Arc<str>) {
+        self.source = Some(Arc::clone(position));
+    }
+
+    pub(super) fn source(&self) -> Option<&Arc<str>> {
+        self.source.as_ref()
     }
 
     /// Says that it is nobody else's business: it gets no GTID, and followers do not see it.

@@ -131,9 +131,15 @@ impl<'a> Iterator for Changes<'a> {
 
 /// What a transaction's events say about a distributed one.
 fn xa(events: &[u8]) -> Option<Xa> {
-    // The statement that tells comes right after the GTID.
-    let (_, rest) = Event::split_first(events)?;
-    let (event, _) = Event::split_first(rest)?;
+    // The statement that tells comes right after the GTID and our own records.
+    let (_, mut rest) = Event::split_first(events)?;
+    let event = loop {
+        let (event, behind) = Event::split_first(rest)?;
+        if event.kind != kind::IGNORABLE {
+            break event;
+        }
+        rest = behind;
+    };
     let statement = (event.kind == kind::QUERY)
         .then(|| event::query(event.body))??
         .1;

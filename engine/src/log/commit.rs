@@ -175,6 +175,9 @@ impl Log {
         let gtid = section.executed.place(seq, batch.name(), visible);
         let gtid = gtid.map_err(LogError::Executed)?;
         section.last = seq;
+        if let Some(position) = batch.source() {
+            section.executed.note_source(position);
+        }
         batch.number(seq, gtid, section.executed.is_apart(gtid, seq));
         section.open.push(batch);
         let ticket = Ticket {

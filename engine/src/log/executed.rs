@@ -11,13 +11,15 @@ use crate::{
     types::{Gtid, GtidSet, ServerUuid},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 /// The GTIDs of all commits placed. Changes in the log's critical section only.
 pub(super) struct Executed {
     own: ServerUuid,
     /// `None`: they are the own ones, with the Seqs for numbers.
     apart: Option<Apart>,
+    /// How far another server's log is applied, in its own terms.
+    source: Option<Arc<str>>,
 }
 
 struct Apart {
@@ -46,6 +48,9 @@ pub struct Kept {
     pub executed: GtidSet,
     /// Those among them that were never in this log: somebody has set gtid_purged.
     pub elsewhere: GtidSet,
+    /// How far another server's log is applied that has no GTIDs, in its own terms.
+    #[serde(default)]
+    pub source: Option<Arc<str>>,
 }
 
 impl Executed {
@@ -57,7 +62,11 @@ impl Executed {
             recent: VecDeque::new(),
             elsewhere: kept.elsewhere,
         });
-        Executed { own, apart }
+        Executed {
+            own,
+            apart,
+            source: kept.source,
+        }
     }
 
     /// Whether a GTID is another one than the Seq says.
@@ -134,6 +143,11 @@ impl Executed {
         apart.elsewhere.add_all(set);
     }
 
+    /// See `Kept::source`.
+    pub(super) fn note_source(&mut self, position: &Arc<str>) {
+        self.source = Some(Arc::clone(position));
+    }
+
     /// Those of commits up to `seq`, which must be visible, or the last one placed (`last`).
     pub(super) fn as_of(&self, seq: Seq) -> GtidSet {
         let Some(apart) = &self.apart else {
@@ -164,6 +178,7 @@ impl Executed {
         Kept {
             executed: self.as_of(seq),
             elsewhere: self.elsewhere(),
+            source: self.source.clone(),
         }
     }
 }
@@ -179,6 +194,7 @@ mod tests {
         let kept = Kept {
             executed: GtidSet::first(OWN, last),
             elsewhere: GtidSet::default(),
+            source: None,
         };
         Executed::new(OWN, last, kept)
     }

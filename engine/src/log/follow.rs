@@ -205,6 +205,18 @@ impl Log {
         section.executed.contains(gtid, section.last)
     }
 
+    /// How far another server's log is applied that has no GTIDs, in its own terms.
+    #[must_use]
+    pub fn source_position(&self) -> Option<Arc<str>> {
+        let section = self.shared.section.lock();
+        section.executed.kept(section.last).source
+    }
+
+    /// Notes that, after it was read from the log, or changed by whoever knows better.
+    pub fn note_source_position(&self, position: &Arc<str>) {
+        self.shared.section.lock().executed.note_source(position);
+    }
+
     fn elsewhere(&self) -> GtidSet {
         self.shared.section.lock().executed.elsewhere()
     }

@@ -58,6 +58,7 @@ mod executed;
 mod files;
 mod follow;
 mod group;
+pub mod incoming;
 mod keeper;
 mod options;
 mod read;

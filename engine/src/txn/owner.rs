@@ -13,6 +13,9 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+/// The internal record of a position in another server's log.
+pub(super) const SOURCE: u8 = b'p';
+
 /// A session as the engine knows it: whom to ask before waiting, and whether it was killed.
 /// Held in an `Arc` by the session and its transactions.
 pub struct Owner {
@@ -27,6 +30,8 @@ pub struct Owner {
     spare: Mutex<Option<Arc<Descriptor>>>,
     /// Where its next transaction was committed first (gtid_next).
     origin: Mutex<Option<Origin>>,
+    /// Up to where another server's log is applied with it.
+    source: Mutex<Option<Arc<str>>>,
     /// sql_log_bin is off.
     unlisted: AtomicBool,
     /// Its temporary tables.
@@ -43,6 +48,7 @@ impl Owner {
             depends: Depends::default(),
             spare: Mutex::default(),
             origin: Mutex::default(),
+            source: Mutex::default(),
             unlisted: AtomicBool::new(false),
             temporary: Mutex::default(),
         })
@@ -69,7 +75,12 @@ impl Owner {
     }
     /// Whether that was said and no transaction has been placed since.
     pub fn has_origin(&self) -> bool {
-        self.origin.lock().is_some()
+        self.origin.lock().is_some() || self.source.lock().is_some()
+    }
+    /// Says that with its next transaction another server's log is applied up to this position,
+    /// which is kept with the transaction.
+    pub fn set_source_position(&self, position: Option<Arc<str>>) {
+        *self.source.lock() = position;
     }
     /// Says whether its transactions from now on have no GTIDs and are not seen by followers
     /// (sql_log_bin).
@@ -82,6 +93,10 @@ impl Owner {
         let mut batch = batch(session);
         if let Some(origin) = self.origin.lock().take() {
             batch.comes_from(origin);
+        }
+        if let Some(position) = self.source.lock().take() {
+            batch.internal(&[SOURCE], Some(position.as_bytes()));
+            batch.comes_to(&position);
         }
         if self.unlisted.load(Ordering::Relaxed) {
             batch.unlist();

@@ -7,6 +7,7 @@
 //! | `url` | names and passwords in URLs |
 //! | `wire` | requests in bytes, and what replies are made of |
 
+pub mod follow;
 pub mod login;
 pub mod tls;
 pub mod url;

@@ -1,7 +1,7 @@
 //! What holds of each statement before it runs: one row for each, in one place, so that a new
 //! statement cannot be forgotten in one of five lists.
 
-use super::{Command, Purge, Show, TableAdmin};
+use super::{Command, Purge, Replication, Show, TableAdmin};
 
 /// What a session has to know of a command before it runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,23 @@ impl Command {
             Command::ReloadTls { .. } => Facts::of("alter_instance")
                 .commits()
                 .needs("CONNECTION_ADMIN"),
+            Command::Replication(what) => {
+                let counter = match what {
+                    Replication::Change(_) => "change_replication_source",
+                    Replication::Start => "replica_start",
+                    Replication::Stop => "replica_stop",
+                    Replication::Reset { .. } => "reset",
+                };
+                Facts::of(counter)
+                    .commits()
+                    .not_preparable()
+                    .needs("REPLICATION_SLAVE_ADMIN or SUPER")
+            }
+            // The rows that it changes say by themselves whether they may.
+            Command::Binlog(_) => Facts::of("binlog")
+                .changes_if(true)
+                .not_preparable()
+                .needs("SUPER, BINLOG_ADMIN or REPLICATION_APPLIER"),
             Command::Empty => Facts::of("empty_query"),
             Command::TableAdmin(TableAdmin::Analyze, _) => Facts::of("analyze").commits(),
             Command::TableAdmin(TableAdmin::Check, _) => Facts::of("check").commits(),

@@ -10,6 +10,7 @@ mod facts;
 mod instance;
 mod lock;
 mod parse;
+mod replication;
 pub mod reserved;
 mod show;
 mod xa;
@@ -18,6 +19,7 @@ pub(crate) use account::user;
 pub use cursor::{Cursor, Parsed};
 pub use lock::LockTable;
 pub use parse::parse;
+pub use replication::{Encoded, Replication};
 pub use xa::Xa;
 
 use crate::users::Requirement;
@@ -361,6 +363,10 @@ pub enum Command {
         /// Without NO ROLLBACK ON ERROR: what is wrong changes nothing.
         rollback: bool,
     },
+    /// CHANGE REPLICATION SOURCE, START, STOP and RESET REPLICA.
+    Replication(Replication),
+    /// BINLOG.
+    Binlog(Encoded),
     /// A comment and nothing else.
     Empty,
     /// ANALYZE TABLE and the like.

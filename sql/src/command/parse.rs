@@ -2,7 +2,7 @@
 
 use super::{
     Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
-    account, instance, lock, show, xa,
+    account, instance, lock, replication, show, xa,
 };
 use crate::{error::SqlError, lexer::Kind};
 use cohort_engine::txn::Isolation;
@@ -32,6 +32,9 @@ fn command(c: &mut Cursor) -> Parsed<Option<Command>> {
     }
     if c.eat("SET") {
         return set(c).map(Some);
+    }
+    if let Some(command) = replication::replication(c)? {
+        return Ok(Some(command));
     }
     if c.eat("START") {
         return start(c).map(Some);
@@ -151,7 +154,7 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
 
 /// Statements of MySQL that are not there at all: 1235 says so instead of a syntax error.
 fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
-    const REFUSED: [&str; 18] = [
+    const REFUSED: [&str; 17] = [
         "CALL",
         "HANDLER",
         "LOAD",
@@ -160,7 +163,6 @@ fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
         "RESET",
         "INSTALL",
         "UNINSTALL",
-        "BINLOG",
         "CACHE",
         "CLONE",
         "HELP",
@@ -207,9 +209,6 @@ fn rollback(c: &mut Cursor) -> Parsed<Command> {
 }
 
 fn start(c: &mut Cursor) -> Parsed<Command> {
-    if c.is("REPLICA") || c.is("SLAVE") || c.is("GROUP_REPLICATION") {
-        return Err(SqlError::not_supported("replication from another server"));
-    }
     c.expect("TRANSACTION")?;
     let (mut read_only, mut snapshot, mut contradiction) = (None, false, false);
     if !c.at_end() {

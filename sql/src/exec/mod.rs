@@ -6,6 +6,7 @@
 //! slots of its columns, and only of those that are wanted.
 
 mod aggregate;
+mod apply;
 mod block;
 mod change;
 mod check;
@@ -31,6 +32,7 @@ mod ways;
 mod window;
 mod write;
 
+pub(crate) use apply::{Target, apply};
 pub(crate) use check::check_values;
 pub use derived::Tables;
 pub(crate) use generated::fill_values;
@@ -386,10 +388,10 @@ fn select_into(
 }
 
 /// Undoes what a failed statement has changed.
-fn atomically(
+pub(crate) fn atomically<T>(
     context: &mut ExecContext,
-    statement: impl FnOnce(&mut ExecContext) -> Result<Outcome, Stop>,
-) -> Result<Outcome, Stop> {
+    statement: impl FnOnce(&mut ExecContext) -> Result<T, Stop>,
+) -> Result<T, Stop> {
     // What a changing statement reads must still be so when it commits: its subqueries and the
     // query of INSERT … SELECT lock what they read, from REPEATABLE READ up.
     if !context.unlock {

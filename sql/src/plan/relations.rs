@@ -97,6 +97,22 @@ impl Relations {
         Ok(relations)
     }
 
+    /// Those of whatever may be done to the rows of a table.
+    pub fn of_any_change(table: &Arc<Table>, dictionary: &Dictionary) -> Result<Relations, Broken> {
+        let columns = u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
+        let changes = Changes {
+            inserts: true,
+            deletes: true,
+            updates: (0..columns).collect(),
+        };
+        let mut relations = Relations {
+            roots: vec![(Arc::clone(table), changes)],
+            ..Relations::default()
+        };
+        relations.find(dictionary)?;
+        Ok(relations)
+    }
+
     /// Those of a table; `None`: it has none that matter.
     pub fn of_table(&self, table: TableId) -> Option<&TableRelations> {
         self.tables.get(&table)

@@ -85,6 +85,8 @@ impl Session {
             Command::Do(expressions) => {
                 self.evaluate(expressions, params)?;
             }
+            Command::Replication(what) => return self.replicate(what, out),
+            Command::Binlog(encoded) => return self.binlog(encoded, out),
             Command::Xa(xa) => return self.xa(xa, out),
             Command::CreateUser {
                 if_not_exists,

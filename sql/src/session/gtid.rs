@@ -46,7 +46,7 @@ impl Session {
     }
 
     /// Waits until no other session owns it.
-    fn own_gtid(&mut self, gtid: Gtid) -> Result<(), SqlError> {
+    pub(super) fn own_gtid(&mut self, gtid: Gtid) -> Result<(), SqlError> {
         const NAP: Duration = Duration::from_millis(10);
         let (state, owner) = (&self.state, &self.state.owner);
         let taken = || state.instance.gtid_owners.take(gtid, state.id);

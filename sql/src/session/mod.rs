@@ -6,6 +6,7 @@
 
 mod account;
 mod admin;
+mod apply;
 mod checksum;
 mod created;
 mod dump;
@@ -14,6 +15,8 @@ mod locked;
 mod masked;
 mod prepared;
 mod query;
+mod repeat;
+mod replication;
 mod schema;
 mod set;
 mod trail;
@@ -129,6 +132,8 @@ pub struct Session {
     client_collation: Option<Collation>,
     /// The same, until character_set_results is set.
     results: Option<Collation>,
+    /// The rows of another server's log that come.
+    applying: apply::Applying,
 }
 
 impl Session {
@@ -195,6 +200,7 @@ impl Session {
             placed: None,
             client_collation: None,
             results: None,
+            applying: apply::Applying::default(),
         }
     }
 

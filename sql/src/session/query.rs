@@ -10,7 +10,7 @@ use crate::{
     lexer::{Lifted, ValueKind},
     output::{ColumnMeta, Done, Output},
     parse,
-    plan::{self, Body, CompileContext, Filling, InsertRows, Plan},
+    plan::{self, Body, CompileContext, Demands, Filling, InsertRows, Plan, Relations},
     state::{Changes, State},
     status::{Counter, Counters},
 };
@@ -671,29 +671,19 @@ impl Session {
         if !checks && plan.changes_rows() {
             txn.note_foreign_keys_done();
         }
-        let mut context = ExecContext {
-            txn,
-            engine: &state.instance.engine,
-            owner: &state.owner,
-            eval: EvalContext::new(params, &facts, &mut changes, &mut warnings),
-            virtual_rows: &virtual_rows,
-            plain_read,
-            unlock,
-            rereads: false,
-            found_rows: state.client_found_rows,
-            memory_bytes: state.settings().memory_bytes,
-            select_limit: state.settings().select_limit,
-            insert_id: state.insert_id,
-            auto_increment: state.settings().auto_increment,
-            relations: checks.then_some(&plan.relations),
-            demands: &plan.demands,
-            ignore: plan.ignores(),
-            safe_updates: state.settings().safe_updates,
-            handler: Handler::default(),
-            tables: exec::Tables::default(),
-            rows_counted: None,
-            patience: exec::Patience::default(),
-        };
+        let mut context = context_of(
+            state,
+            Running {
+                txn,
+                eval: EvalContext::new(params, &facts, &mut changes, &mut warnings),
+                virtual_rows: &virtual_rows,
+                plain_read,
+                unlock,
+                relations: checks.then_some(&plan.relations),
+                demands: &plan.demands,
+                ignore: plan.ignores(),
+            },
+        );
         let mut result = exec::run(plan, &mut context, out);
         count_rows(&context.handler, state.counters());
         let changed = changes.changed;
@@ -702,6 +692,46 @@ impl Session {
         }
         self.state.restore(changed, warnings);
         result
+    }
+}
+
+/// What is special about a statement that runs.
+pub(super) struct Running<'a> {
+    pub txn: &'a mut Txn,
+    pub eval: EvalContext<'a>,
+    pub virtual_rows: &'a [VirtualRows],
+    pub plain_read: Read,
+    pub unlock: bool,
+    pub relations: Option<&'a Relations>,
+    pub demands: &'a Demands,
+    pub ignore: bool,
+}
+
+/// What the executor needs, with what it is told of the session.
+pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecContext<'a> {
+    let settings = state.settings();
+    ExecContext {
+        txn: running.txn,
+        engine: &state.instance.engine,
+        owner: &state.owner,
+        eval: running.eval,
+        virtual_rows: running.virtual_rows,
+        plain_read: running.plain_read,
+        unlock: running.unlock,
+        rereads: false,
+        found_rows: state.client_found_rows,
+        memory_bytes: settings.memory_bytes,
+        select_limit: settings.select_limit,
+        insert_id: state.insert_id,
+        auto_increment: settings.auto_increment,
+        relations: running.relations,
+        demands: running.demands,
+        ignore: running.ignore,
+        safe_updates: settings.safe_updates,
+        handler: Handler::default(),
+        tables: exec::Tables::default(),
+        rows_counted: None,
+        patience: exec::Patience::default(),
     }
 }
 
@@ -740,7 +770,7 @@ fn count_command(plan: &Plan, counters: &Counters) {
 }
 
 /// Adds a statement's reads and writes of rows to the session's counters.
-fn count_rows(handler: &Handler, counters: &Counters) {
+pub(super) fn count_rows(handler: &Handler, counters: &Counters) {
     let counts = [
         (Counter::HandlerReadKey, handler.read_key),
         (Counter::HandlerReadNext, handler.read_next),

@@ -11,7 +11,7 @@ use cohort_engine::{
     types::{ColumnType, Value},
 };
 
-fn allowed(session: &State) -> Result<(), SqlError> {
+pub(super) fn allowed(session: &State) -> Result<(), SqlError> {
     if session.privileged {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 
 mod filter;
 mod logs;
+mod replica;
 mod schema;
 mod sessions;
 mod xa;
@@ -172,7 +173,7 @@ fn unfiltered(session: &mut State, what: &Show, condition: &Filter) -> Result<Sh
             limit,
         } => logs::events(session, file.as_deref(), *position, *offset, *limit),
         Show::Replicas => logs::replicas(session),
-        Show::ReplicaStatus => Ok(empty(&["Replica_IO_State", "Source_Host", "Source_User"])),
+        Show::ReplicaStatus => replica::status(session),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What all sessions of a server share.
 
 use super::{
-    gate::Gate, gtid::GtidOwners, pool::Pool, registry::Registry, replicas::Replicas, tls::Tls,
+    gate::Gate, gtid::GtidOwners, pool::Pool, registry::Registry, replicas::Replicas,
+    replication::Replication, tls::Tls,
 };
 use crate::{
     advice::{Advice, Subject},
@@ -64,6 +65,7 @@ pub struct Instance {
     pub replicas: Replicas,
     pool: OnceLock<Box<dyn Pool>>,
     tls: OnceLock<Box<dyn Tls>>,
+    replication: OnceLock<Arc<dyn Replication>>,
 }
 
 impl Instance {
@@ -92,6 +94,7 @@ impl Instance {
             read_only: AtomicU8::new(ReadOnly::No as u8),
             pool: OnceLock::new(),
             tls: OnceLock::new(),
+            replication: OnceLock::new(),
         });
         instance.listen();
         instance
@@ -266,6 +269,17 @@ impl Instance {
     /// The server's TLS, if there is a server.
     pub fn tls(&self) -> Option<&dyn Tls> {
         self.tls.get().map(|tls| &**tls)
+    }
+    /// The server can replicate from others.
+    pub fn set_replication(&self, replication: Arc<dyn Replication>) {
+        let _ = self.replication.set(replication);
+    }
+    /// The replication from another server: 1235 where no server is.
+    pub fn replication(&self) -> Result<&dyn Replication, SqlError> {
+        let replication = self.replication.get();
+        replication
+            .map(|replication| &**replication)
+            .ok_or_else(|| SqlError::not_supported("replication from another server"))
     }
     /// Adds a hook that sees every global variable that is set.
     pub fn on_set_global(&self, hook: VariableHook) {

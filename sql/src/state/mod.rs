@@ -9,6 +9,7 @@ mod instance;
 mod pool;
 mod registry;
 mod replicas;
+mod replication;
 mod tls;
 mod user_variables;
 
@@ -18,6 +19,7 @@ pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Attributes, Entry};
 pub use replicas::Replica;
+pub use replication::{ReplicaStatus, Replication};
 pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;
 

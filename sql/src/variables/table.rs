@@ -252,6 +252,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("rand_seed2", Session, ComputedDynamic(Shown("sql/tests/golden/obeyed.sql")), UInt { min: 0, max: u64::MAX }, "0"),
     ("range_alloc_block_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 4_096, max: 18_446_744_073_709_550_592 }, "4096"),
     ("range_optimizer_max_mem_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 0, max: u64::MAX }, "8388608"),
+    ("rbr_exec_mode", Session, Dynamic(Shown(".ci/clients/gtid.py")), Enum(&["STRICT", "IDEMPOTENT"]), "STRICT"),
     ("read_buffer_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 8_192, max: 2_147_479_552 }, "131072"),
     ("read_only", Global, Dynamic(Shown("sql/tests/obeyed.rs")), Bool, "OFF"),
     ("read_rnd_buffer_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: 2_147_483_647 }, "262144"),

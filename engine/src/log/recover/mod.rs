@@ -90,6 +90,7 @@ pub(super) fn recover<R: Replay>(
         kept: known.kept.clone().unwrap_or_else(|| Kept {
             executed: GtidSet::first(source.unwrap_or(own), applied),
             elsewhere: GtidSet::default(),
+            source: None,
         }),
         replay,
         progress,

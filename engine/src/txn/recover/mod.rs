@@ -27,6 +27,7 @@ use super::{
     engine::{Checkpoints, Engine, EngineOptions, Inner},
     lock::LockManager,
     meta::{self, Header, Meta},
+    owner::SOURCE,
     prepared_list::{ORIGIN, Prepared, Record, Records},
     table_state::TableState,
     writes::{BUILD, COUNTER},
@@ -89,6 +90,10 @@ impl Engine {
         let log = Log::open(env, dir, log_options, known, &mut recovery, progress)
             .map_err(|error| OpenError(error.0))?;
         recovery.load();
+        let gtids = recovery.header.gtids.as_ref();
+        if let Some(position) = gtids.and_then(|gtids| gtids.source.as_ref()) {
+            log.note_source_position(position);
+        }
         log.set_recovery_floor(header.position);
         let (inner, prepared) = recovery.finish(Parts {
             env: env.clone(),
@@ -332,6 +337,7 @@ impl Recovery {
                 GtidSet::first(source, header.applied)
             }),
             elsewhere: GtidSet::default(),
+            source: None,
         });
         Ok(Recovery {
             base,
@@ -372,6 +378,14 @@ impl Recovery {
                 self.take_prepared(&xid)?;
             }
         }
+        // Not that of the prepared transaction, whose changes were made just now.
+        for change in transaction.changes() {
+            if let Change::Internal { key, value } = change
+                && key == [SOURCE]
+            {
+                self.note_source(value.unwrap_or_default());
+            }
+        }
         Ok(())
     }
     fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
@@ -384,7 +398,7 @@ impl Recovery {
                         self.note_row_numbers(id, value.unwrap_or_default());
                     }
                     Some((&COUNTER, id)) => self.note_counter(id, value.unwrap_or_default())?,
-                    Some((&ORIGIN, []) | (&HIDDEN, _)) => {}
+                    Some((&ORIGIN | &SOURCE, []) | (&HIDDEN, _)) => {}
                     Some((&BUILD, [])) => self.check_build(value.unwrap_or_default())?,
                     _ => self.dictionary.apply(key, value, seq)?,
                 },
@@ -401,6 +415,12 @@ impl Recovery {
             }
         }
         Ok(())
+    }
+    /// Up to here another server's log is applied.
+    fn note_source(&mut self, position: &[u8]) {
+        if let Some(gtids) = &mut self.header.gtids {
+            gtids.source = Some(String::from_utf8_lossy(position).into());
+        }
     }
     /// The next AUTO_INCREMENT value of a table is this at least.
     fn note_counter(&self, id: &[u8], next: &[u8]) -> Result<(), TxnError> {

@@ -77,7 +77,7 @@ pub fn joined<'i>(
 }
 
 /// The bitmap of so many columns.
-fn bitmap(columns: usize, is_null: impl Fn(usize) -> bool) -> Vec<u8> {
+pub(super) fn bitmap(columns: usize, is_null: impl Fn(usize) -> bool) -> Vec<u8> {
     let mut bits = vec![0; columns.div_ceil(8)];
     for position in (0..columns).filter(|position| is_null(*position)) {
         if let Some(byte) = bits.get_mut(position / 8) {

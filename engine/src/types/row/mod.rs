@@ -23,6 +23,7 @@
 
 pub mod hidden;
 mod kind;
+pub mod partial;
 
 pub use kind::column_type;
 

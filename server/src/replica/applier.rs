@@ -1,0 +1,450 @@
+//! Transactions of the source, made again here, one after another.
+
+use super::{
+    pipe::{Item, Pipe},
+    receiver::Who,
+    source::Source,
+    status::Status,
+};
+use cohort_engine::{
+    log::{
+        Origin,
+        incoming::{Incoming, Query, What, unpack},
+    },
+    txn::{Placed, Unattended},
+};
+use cohort_process::notice;
+use cohort_sql::{Instance, Session, SqlError, session::Identity};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// The connection id of its session: clients' are far below.
+const SESSION: u64 = 4_100_000_000;
+/// How long it waits before it looks whether it is to end.
+const TICK: Duration = Duration::from_millis(200);
+/// Commits that are not known to be durable, at most.
+const PLACED_MAX: usize = 4096;
+/// A transaction with more bytes of events is not made again after a deadlock.
+const KEPT_MAX: usize = 64 << 20;
+/// How often one is made again after a deadlock or a lock that was waited for too long
+/// (replica_transaction_retries).
+const RETRIES: usize = 10;
+
+/// The applier.
+pub struct Applier {
+    session: Session,
+    source: Source,
+    own_id: u32,
+    pipe: Arc<Pipe>,
+    status: Arc<Status>,
+    /// Where in the source's log it is.
+    file: String,
+    position: u64,
+    /// The transaction that is being made.
+    transaction: Option<Transaction>,
+    /// The newest commit of which is not known yet whether it is durable, and how many there are.
+    placed: Option<Placed>,
+    placed_count: usize,
+}
+
+/// A transaction of the source.
+struct Transaction {
+    origin: Option<Origin>,
+    /// It has begun with BEGIN or XA START: statements are parts of it.
+    open: bool,
+    /// It is here already, or it is this server's own.
+    passed: bool,
+    /// Its first event was seen by the session.
+    begun: bool,
+    /// Its events so far, to make it again; `None`: they are too many.
+    kept: Option<Vec<(Vec<u8>, bool)>>,
+    bytes: usize,
+}
+
+/// Why it ends.
+enum End {
+    Closed,
+    Failed(SqlError),
+}
+
+impl From<SqlError> for End {
+    fn from(error: SqlError) -> End {
+        End::Failed(error)
+    }
+}
+
+impl Applier {
+    /// One that goes on where the log ends.
+    pub fn new(
+        instance: &Arc<Instance>,
+        source: &Source,
+        who: &Who,
+        pipe: &Arc<Pipe>,
+        status: &Arc<Status>,
+    ) -> Applier {
+        let identity = Identity {
+            user: "system user".into(),
+            host: String::new(),
+            account: Some(("root".into(), "localhost".into())),
+        };
+        let waiting = Arc::new(Unattended);
+        let mut session = Session::new(Arc::clone(instance), SESSION, identity, waiting, false);
+        session.set_internal();
+        session.leave_commits();
+        Applier {
+            session,
+            source: source.clone(),
+            own_id: who.server_id,
+            pipe: Arc::clone(pipe),
+            status: Arc::clone(status),
+            file: String::new(),
+            position: 0,
+            transaction: None,
+            placed: None,
+            placed_count: 0,
+        }
+    }
+
+    /// The thread.
+    pub fn run(mut self) {
+        let ended = self.apply_all();
+        self.session.repeat_rollback();
+        if let Err(End::Failed(error)) = ended {
+            let text = self.described(&error);
+            notice!("replica: stopped: {text}");
+            self.status.applier_ended((error.code, text));
+            // What else comes would only wait.
+            self.pipe.close();
+        }
+    }
+
+    fn described(&self, error: &SqlError) -> String {
+        let transaction = self.transaction.as_ref();
+        let gtid = transaction.and_then(|transaction| transaction.origin);
+        let name = gtid.map_or_else(String::new, |origin| format!(" '{}'", origin.gtid));
+        let advice = match gtid {
+            Some(origin) => format!(
+                "; mend it and START REPLICA, or pass it over: SET gtid_next = '{}'; COMMIT; SET \
+                 gtid_next = AUTOMATIC",
+                origin.gtid
+            ),
+            None => "; mend it and START REPLICA".to_owned(),
+        };
+        format!(
+            "the transaction{name} before position {} of {} cannot be applied: error {}: {}{advice}",
+            self.position, self.file, error.code, error.message
+        )
+    }
+
+    fn apply_all(&mut self) -> Result<(), End> {
+        loop {
+            if self.pipe.is_empty() {
+                self.settle()?;
+                if self.transaction.is_none() {
+                    self.status.caught_up();
+                }
+            }
+            let Some(items) = self.pipe.take(TICK) else {
+                self.settle()?;
+                return Ok(());
+            };
+            for item in items {
+                match item {
+                    Item::Event(event, sums) => self.take(event, sums)?,
+                    Item::Again => {
+                        self.session.repeat_rollback();
+                        self.transaction = None;
+                        self.settle()?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was committed is durable.
+    fn settle(&mut self) -> Result<(), SqlError> {
+        self.placed_count = 0;
+        match self.placed.take() {
+            Some(placed) => self.session.wait_for(placed),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes an event; what fails for the moment is tried again.
+    fn take(&mut self, event: Vec<u8>, sums: bool) -> Result<(), End> {
+        let mut result = self.apply(&event, sums);
+        if let Some(transaction) = &mut self.transaction {
+            transaction.bytes += event.len();
+            match &mut transaction.kept {
+                Some(kept) if transaction.bytes <= KEPT_MAX => kept.push((event, sums)),
+                kept => *kept = None,
+            }
+        }
+        for attempt in 0..RETRIES {
+            if !matches!(&result, Err(End::Failed(error)) if is_transient(error)) {
+                break;
+            }
+            let kept = self.transaction.as_mut().and_then(|now| now.kept.take());
+            let Some(kept) = kept else { break };
+            if self.pipe.pause(Duration::from_millis(20 << attempt.min(6))) {
+                return Err(End::Closed);
+            }
+            self.session.repeat_rollback();
+            self.transaction = None;
+            result = kept
+                .iter()
+                .try_for_each(|(event, sums)| self.apply(event, *sums));
+            if let Some(transaction) = &mut self.transaction {
+                transaction.bytes = kept.iter().map(|(event, _)| event.len()).sum();
+                transaction.kept = Some(kept);
+            }
+        }
+        result
+    }
+
+    /// Applies an event.
+    fn apply(&mut self, event: &[u8], sums: bool) -> Result<(), End> {
+        let flawed = |flaw| SqlError::internal(format!("{flaw}"));
+        let Incoming {
+            timestamp,
+            server_id,
+            end,
+            what,
+            ..
+        } = Incoming::parse(event, sums).map_err(flawed)?;
+        if let What::Rotate { file, position } = what {
+            (self.file, self.position) = (file, position);
+            return Ok(());
+        }
+        if end > 0 {
+            self.position = u64::from(end);
+        }
+        match what {
+            What::Gtid(origin) => self.begin(Some(origin), false, (timestamp, server_id))?,
+            What::Anonymous => self.begin(None, false, (timestamp, server_id))?,
+            What::MariaGtid { xa: true, .. } => {
+                return Err(refused("distributed transactions (XA) of MariaDB").into());
+            }
+            What::MariaGtid { standalone, .. } => {
+                self.begin(None, !standalone, (timestamp, server_id))?;
+            }
+            What::Payload(body) => {
+                let events = unpack(body).map_err(flawed)?;
+                let mut rest = events.as_slice();
+                while !rest.is_empty() {
+                    let (event, behind) = Incoming::split_first(rest).map_err(flawed)?;
+                    rest = behind;
+                    let inner = Incoming::parse(event, false).map_err(flawed)?;
+                    self.part(inner.what, inner.timestamp)?;
+                }
+            }
+            what => self.part(what, timestamp)?,
+        }
+        Ok(())
+    }
+
+    /// A transaction begins.
+    fn begin(
+        &mut self,
+        origin: Option<Origin>,
+        open: bool,
+        (timestamp, server_id): (u32, u32),
+    ) -> Result<(), End> {
+        if self.transaction.is_some() {
+            return Err(SqlError::internal("a transaction begins in another one").into());
+        }
+        self.delay(timestamp)?;
+        self.status.applying(timestamp);
+        // What goes round in a circle is this server's own.
+        let passed = origin.is_none() && server_id == self.own_id;
+        self.transaction = Some(Transaction {
+            origin,
+            open,
+            passed,
+            begun: false,
+            kept: Some(Vec::new()),
+            bytes: 0,
+        });
+        if open && !passed {
+            self.enter()?;
+            self.session.repeat_begin()?;
+        }
+        Ok(())
+    }
+
+    /// SOURCE_DELAY: waits until the transaction is old enough.
+    fn delay(&mut self, timestamp: u32) -> Result<(), End> {
+        let delay = self.source.delay_seconds;
+        if delay == 0 {
+            return Ok(());
+        }
+        let due = Duration::from_secs(u64::from(timestamp) + delay);
+        loop {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let left = due.saturating_sub(now.unwrap_or(due));
+            if left.is_zero() {
+                self.status.delayed(None);
+                return Ok(());
+            }
+            self.settle()?;
+            self.status.delayed(Some(left.as_secs()));
+            if self.pipe.pause(left.min(Duration::from_secs(1))) {
+                return Err(End::Closed);
+            }
+        }
+    }
+
+    /// Tells the session of the transaction, when its first statement comes: only then it is known
+    /// where it ends.
+    fn enter(&mut self) -> Result<(), SqlError> {
+        let Some(transaction) = self.transaction.as_mut().filter(|now| !now.begun) else {
+            return Ok(());
+        };
+        transaction.begun = true;
+        if !transaction.passed {
+            transaction.passed = self.session.repeat(transaction.origin)?;
+        }
+        Ok(())
+    }
+
+    /// A part of a transaction.
+    fn part(&mut self, what: What<'_>, timestamp: u32) -> Result<(), End> {
+        let is_part = matches!(
+            what,
+            What::Query(_) | What::TableMap(_) | What::Rows(_) | What::Xid | What::XaPrepare { .. }
+        );
+        if is_part && self.transaction.is_none() {
+            // Servers before GTIDs have nothing before BEGIN.
+            self.begin(None, false, (timestamp, 0))?;
+        }
+        if is_part {
+            self.enter()?;
+        }
+        let passed = self.transaction.as_ref().is_some_and(|now| now.passed);
+        match what {
+            What::Query(query) => self.statement(&query, timestamp, passed)?,
+            What::TableMap(map) if !passed => self.session.map_table(map),
+            What::Rows(rows) if !passed => self.session.apply_rows(&rows)?,
+            What::TableMap(_) | What::Rows(_) => {}
+            What::Xid => self.commit(passed)?,
+            What::XaPrepare { xid, one_phase } => {
+                if !passed {
+                    let phase = if one_phase { "COMMIT" } else { "PREPARE" };
+                    let one = if one_phase { " ONE PHASE" } else { "" };
+                    let text = format!("XA {phase} {xid}{one}");
+                    self.keep_position();
+                    self.session.repeat_command(&text)?;
+                }
+                self.commit(passed)?;
+            }
+            What::Unknown(name) => {
+                return Err(refused(&format!("events of the kind {name}")).into());
+            }
+            What::Tagged => return Err(refused("tagged GTIDs").into()),
+            What::Format { .. }
+            | What::Heartbeat
+            | What::Stop
+            | What::Nothing
+            | What::Rotate { .. }
+            | What::Gtid(_)
+            | What::Anonymous
+            | What::MariaGtid { .. }
+            | What::Payload(_) => {}
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, query: &Query<'_>, timestamp: u32, passed: bool) -> Result<(), End> {
+        let open = self.transaction.as_ref().is_some_and(|now| now.open);
+        let begins_xa = query.text.starts_with(b"XA START");
+        match query.text {
+            b"BEGIN" => {
+                self.now_open();
+                if !passed {
+                    self.session.repeat_begin()?;
+                }
+                return Ok(());
+            }
+            b"COMMIT" if open => return self.commit(passed),
+            b"ROLLBACK" if open => {
+                self.session.repeat_rollback();
+                self.enter_again()?;
+                return self.commit(passed);
+            }
+            _ => {}
+        }
+        if query.error != 0 && !passed {
+            return Err(SqlError::unknown_error(format!(
+                "the statement has failed at the source with error {}, and may have done a part \
+                 of its work there",
+                query.error
+            ))
+            .into());
+        }
+        if open || begins_xa {
+            self.now_open();
+            if !passed {
+                self.session.repeat_statement(query, timestamp)?;
+            }
+            return Ok(());
+        }
+        if !passed {
+            self.keep_position();
+            self.session.repeat_statement(query, timestamp)?;
+        }
+        self.commit(passed)
+    }
+
+    fn now_open(&mut self) {
+        if let Some(transaction) = &mut self.transaction {
+            transaction.open = true;
+        }
+    }
+
+    /// After a ROLLBACK in the log the transaction goes on as one that has changed nothing.
+    fn enter_again(&mut self) -> Result<(), SqlError> {
+        if let Some(transaction) = &mut self.transaction {
+            transaction.begun = false;
+        }
+        self.enter()
+    }
+
+    /// What is committed next brings the source's position with it, where GTIDs do not say it.
+    fn keep_position(&self) {
+        if !self.source.auto_position {
+            let position = self.source.kept_position(&self.file, self.position);
+            self.session.keep_position(position.into());
+        }
+    }
+
+    /// The transaction is over.
+    fn commit(&mut self, passed: bool) -> Result<(), End> {
+        if !passed {
+            self.keep_position();
+            self.session.repeat_commit()?;
+            if let Some(placed) = self.session.take_placed() {
+                self.placed = Some(placed);
+                self.placed_count += 1;
+            }
+        }
+        self.transaction = None;
+        self.status.applied((&self.file, self.position));
+        if self.placed_count >= PLACED_MAX {
+            self.settle()?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(what: &str) -> SqlError {
+    SqlError::not_supported(what)
+}
+
+/// Whether it may work when it is tried again.
+fn is_transient(error: &SqlError) -> bool {
+    /// A deadlock, and locks that were waited for too long.
+    const TRANSIENT: [u16; 3] = [1205, 1213, 1412];
+    TRANSIENT.contains(&error.code)
+}

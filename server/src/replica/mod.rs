@@ -1,0 +1,173 @@
+//! A replica of another server: MySQL, MariaDB or Cohort.
+//!
+//! | file | what is inside |
+//! |---|---|
+//! | `source` | where the source is, and how it is followed: CHANGE REPLICATION SOURCE, and its file |
+//! | `receiver` | the connection to the source, kept up for ever |
+//! | `pipe` | what has come and is not applied yet, of bounded size |
+//! | `applier` | transactions of the source, made again here |
+//! | `status` | what SHOW REPLICA STATUS says |
+//!
+//! There is no relay log. What is applied is in the log, with the source's GTIDs or its position in
+//! the source's files, in the same transaction; so after a crash replication goes on exactly where
+//! the data is, and what was received and not applied is asked for again.
+//!
+//! One thread applies, in the source's order. It does not wait for its commits to be durable, so
+//! that many of them share an fsync, as the commits of many clients do.
+
+mod applier;
+mod pipe;
+mod receiver;
+mod source;
+mod status;
+
+use applier::Applier;
+use cohort_process::{notice, service};
+use cohort_sql::{Instance, ReplicaStatus, Replication, SqlError};
+use parking_lot::Mutex;
+use pipe::Pipe;
+use receiver::Receiver;
+use source::{Source, Sources};
+use status::Status;
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+    thread::JoinHandle,
+};
+
+/// The replica that this server is, or may become.
+pub struct Replica {
+    instance: Weak<Instance>,
+    /// Who this server is, to the source.
+    who: receiver::Who,
+    sources: Sources,
+    /// One statement changes it at a time.
+    running: Mutex<Option<Running>>,
+    status: Arc<Status>,
+}
+
+/// The threads of a replica that has been started.
+struct Running {
+    pipe: Arc<Pipe>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Ends them.
+    fn stop(self) {
+        self.pipe.close();
+        for thread in self.threads {
+            // A panic has been told, and has ended the process.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Reads what the data directory says of a source, and begins to follow it unless `skip`.
+pub fn start(
+    instance: &Arc<Instance>,
+    directory: &Path,
+    (server_id, port): (u32, u16),
+    skip: bool,
+) -> Result<Arc<Replica>, String> {
+    let replica = Arc::new(Replica {
+        instance: Arc::downgrade(instance),
+        who: receiver::Who {
+            server_id,
+            uuid: instance.engine.server_uuid().to_owned(),
+            port,
+        },
+        sources: Sources::open(directory)?,
+        running: Mutex::new(None),
+        status: Arc::default(),
+    });
+    instance.set_replication(Arc::clone(&replica) as Arc<dyn Replication>);
+    let wanted = replica.sources.current().is_some_and(|source| source.runs);
+    if wanted && !skip {
+        // Why it cannot is in its status, too.
+        if let Err(error) = Replication::start(&*replica) {
+            notice!("replication does not start: {}", error.message);
+        }
+    }
+    Ok(replica)
+}
+
+impl Replica {
+    /// Ends the threads, for the end of the server: it will go on when the server starts again.
+    pub fn shut_down(&self) {
+        if let Some(running) = self.running.lock().take() {
+            running.stop();
+        }
+    }
+
+    fn begin(&self, source: &Source) -> Result<Running, SqlError> {
+        let gone = || SqlError::internal("the server is ending");
+        let instance = self.instance.upgrade().ok_or_else(gone)?;
+        self.status.begin();
+        let pipe = Arc::new(Pipe::default());
+        let receiver = Receiver::new(&instance, source, &self.who, &pipe, &self.status)?;
+        let applier = Applier::new(&instance, source, &self.who, &pipe, &self.status);
+        let failed = |error: std::io::Error| SqlError::internal(error.to_string());
+        let receive = move || receiver.run();
+        let apply = move || applier.run();
+        let threads = vec![
+            service::start("replica-receive", "to follow the source", receive).map_err(failed)?,
+            service::start("replica-apply", "to apply the source's log", apply).map_err(failed)?,
+        ];
+        Ok(Running { pipe, threads })
+    }
+}
+
+impl Replication for Replica {
+    fn change(&self, options: &[(String, String)]) -> Result<(), SqlError> {
+        let running = self.running.lock();
+        if running.is_some() && self.status.runs() {
+            return Err(SqlError::replica_io_runs());
+        }
+        self.sources.change(options)
+    }
+
+    fn start(&self) -> Result<bool, SqlError> {
+        let mut running = self.running.lock();
+        if running.is_some() && self.status.runs() {
+            return Ok(false);
+        }
+        if let Some(ended) = running.take() {
+            ended.stop();
+        }
+        let source = self.sources.current().ok_or_else(SqlError::no_replica)?;
+        source.check()?;
+        *running = Some(self.begin(&source)?);
+        self.sources.note_runs(true)?;
+        Ok(true)
+    }
+
+    fn stop(&self) -> Result<bool, SqlError> {
+        let mut running = self.running.lock();
+        let ran = running.is_some() && self.status.runs();
+        if let Some(running) = running.take() {
+            running.stop();
+        }
+        self.status.stopped();
+        self.sources.note_runs(false)?;
+        Ok(ran)
+    }
+
+    fn reset(&self, all: bool) -> Result<(), SqlError> {
+        let mut running = self.running.lock();
+        if running.is_some() && self.status.runs() {
+            return Err(SqlError::replica_threads_run());
+        }
+        if let Some(ended) = running.take() {
+            ended.stop();
+        }
+        self.status.begin();
+        self.status.stopped();
+        self.sources.reset(all)
+    }
+
+    fn status(&self) -> Option<ReplicaStatus> {
+        let source = self.sources.current()?;
+        Some(self.status.shown(&source))
+    }
+}

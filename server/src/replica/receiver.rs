@@ -1,0 +1,365 @@
+//! The connection to the source: made again, for ever, when it is lost. What comes is put into the
+//! pipe.
+
+use super::{
+    pipe::{Item, Pipe},
+    source::Source,
+    status::Status,
+};
+use cohort_engine::{
+    log::incoming::{Incoming, What},
+    txn::Engine,
+};
+use cohort_mysql::{
+    client::{
+        Client, Error,
+        follow::{Follower, From},
+        login::Account,
+        tls::{Demand, Mode, Tls},
+    },
+    stream::Stream,
+};
+use cohort_process::notice;
+use cohort_sql::{Instance, SqlError};
+use std::{
+    net::{TcpStream, ToSocketAddrs},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// How long connecting, and an answer, may take.
+const ANSWER: Duration = Duration::from_secs(10);
+/// The first pause after a lost connection; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(500);
+/// What was read at once goes into the pipe when it is so large.
+const TOGETHER: usize = 256 << 10;
+
+/// Who this server is, to its source.
+#[derive(Clone)]
+pub struct Who {
+    /// server_id.
+    pub server_id: u32,
+    /// server_uuid.
+    pub uuid: String,
+    /// port.
+    pub port: u16,
+}
+
+/// The receiver.
+pub struct Receiver {
+    engine: Arc<Engine>,
+    source: Source,
+    who: Who,
+    tls: Option<Tls>,
+    pipe: Arc<Pipe>,
+    status: Arc<Status>,
+}
+
+/// Why receiving has ended.
+enum End {
+    /// The pipe is closed.
+    Closed,
+    /// The connection is lost; it may come back.
+    Lost(u16, String),
+    /// The source will never send what is wanted.
+    Final(u16, String),
+}
+
+impl std::convert::From<Error> for End {
+    fn from(error: Error) -> End {
+        /// Fatal error while reading the binary log; the account may not.
+        const FINAL: [u16; 3] = [1236, 1227, 1142];
+        match error {
+            Error::Server(error) if FINAL.contains(&error.code) => {
+                End::Final(error.code, error.to_string())
+            }
+            Error::Server(error) => End::Lost(error.code, error.to_string()),
+            Error::Broken(text) => End::Lost(NET_ERROR, text),
+        }
+    }
+}
+
+/// CR_SERVER_LOST: the number of the errors that no server has told.
+const NET_ERROR: u16 = 2013;
+/// ER_REPLICA_FATAL_ERROR.
+const FATAL: u16 = 13117;
+
+impl Receiver {
+    /// Reads the certificates that the source must fit.
+    pub fn new(
+        instance: &Instance,
+        source: &Source,
+        who: &Who,
+        pipe: &Arc<Pipe>,
+        status: &Arc<Status>,
+    ) -> Result<Receiver, SqlError> {
+        let authority = (!source.ssl_ca.is_empty()).then(|| source.ssl_ca.clone().into());
+        let mode = match (source.ssl_verify, &authority) {
+            (true, _) => Mode::VerifyIdentity,
+            (false, Some(_)) => Mode::VerifyCa,
+            (false, None) => Mode::Required,
+        };
+        let tls = source.ssl.then(|| Tls::load(&Demand { mode, authority }));
+        let tls = tls.transpose().map_err(SqlError::unknown_error)?;
+        Ok(Receiver {
+            engine: Arc::clone(&instance.engine),
+            source: source.clone(),
+            who: who.clone(),
+            tls,
+            pipe: Arc::clone(pipe),
+            status: Arc::clone(status),
+        })
+    }
+
+    /// The thread.
+    pub fn run(self) {
+        let (mut pause, mut failures) = (PAUSE, 0);
+        loop {
+            // What was received before is applied first: then it is known where to go on.
+            let mut connected = false;
+            match self.follow(&mut connected) {
+                End::Closed => return,
+                End::Final(code, text) => return self.give_up(code, text),
+                End::Lost(code, text) => {
+                    if connected {
+                        (pause, failures) = (PAUSE, 0);
+                        notice!("replica: lost the source: {text}");
+                    }
+                    failures += 1;
+                    if self.source.retry_count > 0 && failures >= self.source.retry_count {
+                        return self.give_up(code, text);
+                    }
+                    self.status.connecting(Some((code, text)));
+                }
+            }
+            if self.pipe.pause(pause) {
+                return;
+            }
+            pause = (pause * 2).min(Duration::from_secs(self.source.retry_seconds));
+        }
+    }
+
+    fn give_up(&self, code: u16, text: String) {
+        notice!("replica: not following the source any more: {text}");
+        self.status.receiver_ended((code, text));
+    }
+
+    /// Connects and receives until that ends.
+    fn follow(&self, connected: &mut bool) -> End {
+        let mut client = match self.connect() {
+            Ok(client) => client,
+            Err(end) => return end,
+        };
+        if !self.pipe.put([Item::Again], 0) || !self.pipe.drain() {
+            return End::Closed;
+        }
+        let sums = match self.introduce(&mut client) {
+            Ok(sums) => sums,
+            Err(end) => return end,
+        };
+        *connected = true;
+        self.receive(&mut client, sums)
+    }
+
+    fn connect(&self) -> Result<Client, End> {
+        let Source { host, port, .. } = &self.source;
+        let lost = |error: &dyn std::fmt::Display| {
+            End::Lost(2003, format!("cannot connect to {host}:{port}: {error}"))
+        };
+        let addresses = (host.as_str(), *port).to_socket_addrs();
+        let mut stream = Err(lost(&"no address"));
+        for address in addresses.map_err(|error| lost(&error))? {
+            stream = TcpStream::connect_timeout(&address, ANSWER).map_err(|error| lost(&error));
+            if stream.is_ok() {
+                break;
+            }
+        }
+        let stream = stream?;
+        let prepared = stream
+            .set_nodelay(true)
+            .and_then(|()| stream.set_read_timeout(Some(ANSWER)));
+        prepared.map_err(|error| lost(&error))?;
+        let account = Account {
+            user: self.source.user.clone(),
+            password: self.source.password.clone(),
+            database: String::new(),
+        };
+        let client = match &self.tls {
+            None => Client::log_in(Stream::from(stream), &account, 0),
+            Some(tls) => Client::log_in_securely(stream, (tls, host), &account, 0),
+        };
+        Ok(client?)
+    }
+
+    /// Finds out who the source is, tells it who follows, and asks for the log. Whether events
+    /// have checksums.
+    fn introduce(&self, client: &mut Client) -> Result<bool, End> {
+        client
+            .set_answer_timeout(Some(ANSWER))
+            .map_err(Error::from)?;
+        let maria = client.version.contains("MariaDB");
+        let server_id = client.variable("server_id")?.unwrap_or_default();
+        let server_id: u32 = server_id.parse().unwrap_or(0);
+        let uuid = client.variable("server_uuid")?.unwrap_or_default();
+        self.check_source(maria, server_id, &uuid, client)?;
+        let seconds = client.value("SELECT UNIX_TIMESTAMP()")?;
+        let seconds: i64 = seconds.and_then(|text| text.parse().ok()).unwrap_or(0);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(seconds, |now| now.as_secs().cast_signed());
+        let checksum = client.variable("binlog_checksum")?;
+        let sums = checksum.is_some_and(|kind| kind.eq_ignore_ascii_case("CRC32"));
+        let checksum = if sums { "CRC32" } else { "NONE" };
+        let nanos = self.source.heartbeat_ms * 1_000_000;
+        let uuid_of_this = &self.who.uuid;
+        for (names, value) in [
+            (
+                ["source_binlog_checksum", "master_binlog_checksum"],
+                format!("'{checksum}'"),
+            ),
+            (
+                ["source_heartbeat_period", "master_heartbeat_period"],
+                nanos.to_string(),
+            ),
+            (["replica_uuid", "slave_uuid"], format!("'{uuid_of_this}'")),
+        ] {
+            for name in names {
+                client.execute(&format!("SET @{name} = {value}"))?;
+            }
+        }
+        if maria {
+            // It knows GTIDs and checksums as MariaDB writes them.
+            client.execute("SET @mariadb_slave_capability = 4")?;
+        }
+        let who = Follower {
+            server_id: self.who.server_id,
+            port: self.who.port,
+        };
+        let from = self.place();
+        notice!(
+            "replica: following {}:{} ({}) {}",
+            self.source.host,
+            self.source.port,
+            client.version,
+            told(&from)
+        );
+        // Without a sign of life it is lost.
+        let patience = Duration::from_millis(self.source.heartbeat_ms * 2).max(ANSWER);
+        let patience = (nanos > 0).then_some(patience);
+        client.set_answer_timeout(patience).map_err(Error::from)?;
+        client.follow(&who, &from)?;
+        self.status.connected(server_id, &uuid, seconds - now);
+        Ok(sums)
+    }
+
+    /// Whether this server can be a replica of that one.
+    fn check_source(
+        &self,
+        maria: bool,
+        server_id: u32,
+        uuid: &str,
+        client: &mut Client,
+    ) -> Result<(), End> {
+        let refused = |text: String| Err(End::Final(FATAL, text));
+        if server_id == self.who.server_id {
+            return refused(format!(
+                "source and replica have equal MySQL server ids ({server_id}); these ids must be \
+                 different for replication to work: start this server with --server-id"
+            ));
+        }
+        if uuid == self.who.uuid {
+            return refused(format!(
+                "source and replica have equal MySQL server UUIDs ({uuid}); these UUIDs must be \
+                 different for replication to work: was the data directory copied? Then remove \
+                 its auto.cnf"
+            ));
+        }
+        if maria && self.source.auto_position {
+            return refused(
+                "MariaDB's log is followed by file and position: SOURCE_AUTO_POSITION = 0".into(),
+            );
+        }
+        let format = client.variable("binlog_format")?;
+        if format
+            .as_deref()
+            .is_some_and(|format| format == "STATEMENT")
+        {
+            return refused("the source logs statements: set binlog_format = ROW there".into());
+        }
+        if client.variable("log_bin")?.as_deref() == Some("OFF") {
+            return refused("the source has no binary log: start it with --log-bin".into());
+        }
+        Ok(())
+    }
+
+    /// Where to go on.
+    fn place(&self) -> From {
+        let log = self.engine.log();
+        if self.source.auto_position {
+            return From::Without(log.executed());
+        }
+        let kept = log.source_position();
+        let kept = kept.and_then(|kept| self.source.read_position(&kept));
+        let begins = (self.source.file.clone(), self.source.position.into());
+        let (file, position) = kept.unwrap_or(begins);
+        From::At {
+            file,
+            position: u32::try_from(position).unwrap_or(u32::MAX).max(4),
+        }
+    }
+
+    fn receive(&self, client: &mut Client, mut sums: bool) -> End {
+        let (mut file, mut position) = (String::new(), 0);
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        loop {
+            let event = match client.event() {
+                Ok(Some(event)) => event,
+                Ok(None) => return End::Lost(NET_ERROR, "the source has ended its log".into()),
+                Err(error) => return error.into(),
+            };
+            let before = sums;
+            let is_sign_of_life = match Incoming::parse(event, sums) {
+                Ok(incoming) => {
+                    if incoming.end > 0 {
+                        position = u64::from(incoming.end);
+                    }
+                    match &incoming.what {
+                        What::Format { checksums, .. } => sums = *checksums,
+                        What::Rotate {
+                            file: next,
+                            position: at,
+                        } => (file, position) = (next.clone(), *at),
+                        _ => {}
+                    }
+                    matches!(incoming.what, What::Heartbeat)
+                }
+                // It may be the network's: the applier has not seen it, and it is asked for again.
+                Err(flaw) => {
+                    let text = format!("after position {position} of {file}: {flaw}");
+                    return End::Lost(NET_ERROR, text);
+                }
+            };
+            if is_sign_of_life {
+                continue;
+            }
+            bytes += event.len();
+            items.push(Item::Event(event.to_vec(), before));
+            // What has come with it is taken along.
+            if client.has_more() && bytes < TOGETHER {
+                continue;
+            }
+            if !self.pipe.put(items.drain(..), std::mem::take(&mut bytes)) {
+                return End::Closed;
+            }
+            self.status.received((&file, position), self.pipe.bytes());
+        }
+    }
+}
+
+fn told(from: &From) -> String {
+    match from {
+        From::Without(set) if set.is_empty() => "from its beginning".into(),
+        From::Without(set) => format!("after {}", set.to_string().replace('\n', "")),
+        From::At { file, .. } if file.is_empty() => "from its first file".into(),
+        From::At { file, position } => format!("from position {position} of {file}"),
+    }
+}

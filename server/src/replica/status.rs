@@ -1,0 +1,152 @@
+//! What SHOW REPLICA STATUS says.
+
+use super::source::Source;
+use cohort_sql::ReplicaStatus;
+use parking_lot::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How the replica is, as its threads have told.
+#[derive(Default)]
+pub struct Status(Mutex<Told>);
+
+#[derive(Default)]
+struct Told {
+    /// What the receiver does, in MySQL's words.
+    state: &'static str,
+    receives: Option<bool>,
+    applies: bool,
+    received: (String, u64),
+    applied: (String, u64),
+    receive_error: Option<(u16, String)>,
+    apply_error: Option<(u16, String)>,
+    server_id: u32,
+    uuid: String,
+    retrieved: String,
+    waiting_bytes: u64,
+    transactions: u64,
+    /// The source's clock is so many seconds ahead of this one.
+    clock_ahead: i64,
+    /// When, at the source, what is being applied was written; `None`: all is applied.
+    applying_since: Option<u32>,
+    delay_left: Option<u64>,
+}
+
+impl Status {
+    /// The threads begin.
+    pub fn begin(&self) {
+        *self.0.lock() = Told {
+            state: "Connecting to source",
+            receives: Some(false),
+            applies: true,
+            ..Told::default()
+        };
+    }
+    /// Both threads have been stopped.
+    pub fn stopped(&self) {
+        let mut told = self.0.lock();
+        (told.state, told.receives, told.applies) = ("", None, false);
+        told.applying_since = None;
+    }
+    /// Whether one of the threads still does something.
+    pub fn runs(&self) -> bool {
+        let told = self.0.lock();
+        told.receives.is_some() || told.applies
+    }
+    /// The receiver is connected, or tries to be; the error of the last attempt.
+    pub fn connecting(&self, error: Option<(u16, String)>) {
+        let mut told = self.0.lock();
+        told.receives = Some(false);
+        told.state = match error {
+            None => "Connecting to source",
+            Some(_) => "Reconnecting after a failed source event read",
+        };
+        told.receive_error = error.or(told.receive_error.take());
+    }
+    /// Who the source is.
+    pub fn connected(&self, server_id: u32, uuid: &str, clock_ahead: i64) {
+        let mut told = self.0.lock();
+        told.receives = Some(true);
+        told.state = "Waiting for source to send event";
+        told.receive_error = None;
+        (told.server_id, told.uuid) = (server_id, uuid.to_owned());
+        told.clock_ahead = clock_ahead;
+    }
+    /// The receiver has ended, and will not try again.
+    pub fn receiver_ended(&self, error: (u16, String)) {
+        let mut told = self.0.lock();
+        (told.state, told.receives) = ("", None);
+        told.receive_error = Some(error);
+    }
+    /// The applier has ended.
+    pub fn applier_ended(&self, error: (u16, String)) {
+        let mut told = self.0.lock();
+        told.applies = false;
+        told.apply_error = Some(error);
+    }
+    /// Events have come up to here.
+    pub fn received(&self, place: (&str, u64), waiting_bytes: usize) {
+        let mut told = self.0.lock();
+        put(&mut told.received, place);
+        told.waiting_bytes = waiting_bytes as u64;
+    }
+    /// A transaction that was written then is being applied.
+    pub fn applying(&self, since: u32) {
+        self.0.lock().applying_since = Some(since);
+    }
+    /// It is applied, with all before it.
+    pub fn applied(&self, place: (&str, u64)) {
+        let mut told = self.0.lock();
+        put(&mut told.applied, place);
+        told.transactions += 1;
+    }
+    /// There is nothing more to apply.
+    pub fn caught_up(&self) {
+        let mut told = self.0.lock();
+        told.applying_since = None;
+        told.waiting_bytes = 0;
+    }
+    /// The transaction before this time must wait so many seconds.
+    pub fn delayed(&self, left: Option<u64>) {
+        self.0.lock().delay_left = left;
+    }
+
+    /// All of it.
+    pub fn shown(&self, source: &Source) -> ReplicaStatus {
+        let told = self.0.lock();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_secs().cast_signed()) + told.clock_ahead;
+        let behind = told
+            .applying_since
+            .map_or(0, |since| now - i64::from(since));
+        ReplicaStatus {
+            state: told.state.to_owned(),
+            host: source.host.clone(),
+            port: source.port,
+            user: source.user.clone(),
+            retry: (source.retry_seconds, source.retry_count),
+            received: told.received.clone(),
+            applied: told.applied.clone(),
+            receives: told.receives,
+            applies: told.applies,
+            receive_error: told.receive_error.clone(),
+            apply_error: told.apply_error.clone(),
+            behind_seconds: (told.applies && told.receives == Some(true))
+                .then(|| u64::try_from(behind).unwrap_or(0)),
+            source: (told.server_id, told.uuid.clone()),
+            delay_seconds: source.delay_seconds,
+            delay_left: told.delay_left,
+            auto_position: source.auto_position,
+            retrieved: told.retrieved.clone(),
+            tls: (source.ssl, source.ssl_ca.clone(), source.ssl_verify),
+            waiting_bytes: told.waiting_bytes,
+            transactions: told.transactions,
+        }
+    }
+}
+
+fn put(into: &mut (String, u64), (file, position): (&str, u64)) {
+    if into.0 != file {
+        file.clone_into(&mut into.0);
+    }
+    into.1 = position;
+}

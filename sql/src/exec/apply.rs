@@ -1,0 +1,319 @@
+//! Rows of another server's log: each change is made as it was made there.
+//!
+//! A row is found by its primary key or, without one, by the columns that the log has of it. The
+//! images may be of some columns only (binlog_row_image): what is not said stays, and in a new row
+//! has its default value.
+
+use super::{
+    ExecContext, Stop,
+    change::{Changed, Parents, delete_row, insert_row, update_row},
+    generated,
+    insert::{default_value, duplicate_error},
+    key::prefix_range,
+    write::note_auto_increment,
+};
+use crate::{error::SqlError, plan::Default_};
+use cohort_engine::{
+    log::{RowsKind, incoming::Rows},
+    txn::{Batch, KeyRange, LockMode, OnConflict, Read},
+    types::{
+        Index, Table, key,
+        row::{
+            self,
+            partial::{self, Field},
+        },
+    },
+};
+use std::sync::Arc;
+
+/// How many rows are looked at at once for one without a primary key.
+const BATCH: usize = 64;
+
+/// A table whose rows are changed as another server's log says.
+pub(crate) struct Target<'t> {
+    pub table: &'t Arc<Table>,
+    /// What new rows get in columns that are not said.
+    pub defaults: &'t [Default_],
+    /// replica_exec_mode=IDEMPOTENT: what is there already, or gone, is no error.
+    pub idempotent: bool,
+}
+
+/// A row of which some columns are known.
+type Known<'a> = Vec<Option<Field<'a>>>;
+
+/// Makes the changes of a rows event. 1032 if a row is not there, 1062 if one is there already.
+pub(crate) fn apply(
+    target: &Target<'_>,
+    rows: &Rows<'_>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    let table = target.table;
+    let mut images = rows.images;
+    let unfit = |_| SqlError::internal("rows of the source's log do not fit their table");
+    while !images.is_empty() {
+        context.tick()?;
+        let before = rows.images.len() - images.len();
+        let first = partial::take(table, rows.present.0, &mut images).map_err(unfit)?;
+        match rows.kind {
+            RowsKind::Write => {
+                let image = new_image(target, first, context)?;
+                insert(target, &image, context)?;
+            }
+            RowsKind::Delete => {
+                if let Some((key, image)) = find(target, &first, context)? {
+                    delete_row(table, &key, &image, None, context)?;
+                }
+            }
+            RowsKind::Update => {
+                let after = partial::take(table, rows.present.1, &mut images).map_err(unfit)?;
+                if let Some((key, image)) = find(target, &first, context)? {
+                    let after = changed_image(table, &image, &after, context)?;
+                    update(target, &key, &image, &after, context)?;
+                }
+            }
+        }
+        // A row takes bytes, but for one of no columns at all.
+        if rows.images.len() - images.len() == before {
+            return Err(unfit(row::Malformed).into());
+        }
+    }
+    Ok(())
+}
+
+fn insert(target: &Target<'_>, image: &[u8], context: &mut ExecContext) -> Result<(), Stop> {
+    let table = target.table;
+    let inserted = insert_row(table, image, Parents::Unknown, LockMode::Exclusive, context)?;
+    if let Changed::Duplicate(index) = inserted {
+        if !target.idempotent {
+            let row = row::decode(table, image)?;
+            return Err(duplicate_error(table, &index, &row).into());
+        }
+        // The newer one takes the place of those in its way.
+        while let Some((key, other)) = in_the_way(table, image, &index, context)? {
+            delete_row(table, &key, &other, Some(image), context)?;
+        }
+        return insert(target, image, context);
+    }
+    note_counter(table, image, context)
+}
+
+fn in_the_way(
+    table: &Arc<Table>,
+    image: &[u8],
+    index: &str,
+    context: &mut ExecContext,
+) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+    let Some(key) = context.txn.find_duplicate(table, image, index)? else {
+        return Ok(None);
+    };
+    let mut other = Vec::new();
+    let read = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
+    let exists = context.txn.get(table.rows, &key, read, &mut other)?;
+    Ok(exists.then_some((key, other)))
+}
+
+fn update(
+    target: &Target<'_>,
+    key: &[u8],
+    before: &[u8],
+    after: &[u8],
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    let table = target.table;
+    if let Changed::Duplicate(index) = update_row(table, key, before, after, context)? {
+        let row = row::decode(table, after)?;
+        return Err(duplicate_error(table, &index, &row).into());
+    }
+    note_counter(table, after, context)
+}
+
+/// The next AUTO_INCREMENT value is above the row's.
+fn note_counter(table: &Table, image: &[u8], context: &mut ExecContext) -> Result<(), Stop> {
+    if let Some(auto) = table.auto_increment_column() {
+        let mut row = vec![cohort_engine::types::Value::Null; table.columns.len()];
+        let wanted = [u16::try_from(auto).unwrap_or(u16::MAX)];
+        row::decode_some(table, image, &wanted, &mut row)?;
+        note_auto_increment(table, row.get(auto), context);
+    }
+    Ok(())
+}
+
+/// The image of a new row.
+fn new_image(
+    target: &Target<'_>,
+    known: Known<'_>,
+    context: &mut ExecContext,
+) -> Result<Vec<u8>, Stop> {
+    let table = target.table;
+    let missing: Vec<usize> = (0..known.len()).filter(|at| known[*at].is_none()).collect();
+    let fields: Vec<Field<'_>> = known.into_iter().map(Option::unwrap_or_default).collect();
+    let image = partial::joined(table, &fields);
+    if missing.is_empty() {
+        return completed(table, image, context);
+    }
+    let mut row = row::decode(table, &image).map_err(|_| unsound(table))?;
+    for position in missing {
+        let default = target.defaults.get(position);
+        let value = default_value(default, table, position, &row, context)?;
+        if let Some(slot) = row.get_mut(position) {
+            *slot = value;
+        }
+    }
+    generated::fill(table, &mut row, context)?;
+    let mut image = Vec::new();
+    row::encode(table, &row, &mut image);
+    Ok(image)
+}
+
+/// The image of a row of which some columns have changed.
+fn changed_image(
+    table: &Table,
+    before: &[u8],
+    changed: &[Option<Field<'_>>],
+    context: &mut ExecContext,
+) -> Result<Vec<u8>, Stop> {
+    let mut fields = partial::fields(table, before)?;
+    let some_missing = changed.iter().any(Option::is_none);
+    for (field, changed) in fields.iter_mut().zip(changed) {
+        *field = changed.unwrap_or(*field);
+    }
+    let image = partial::joined(table, &fields);
+    if some_missing
+        && table
+            .columns
+            .iter()
+            .any(|column| column.generated.is_some())
+    {
+        return recomputed(table, &image, context);
+    }
+    completed(table, image, context)
+}
+
+/// An image that the source has made, with what only this server keeps, if it is sound.
+fn completed(table: &Table, image: Vec<u8>, context: &mut ExecContext) -> Result<Vec<u8>, Stop> {
+    if !row::is_sound(table, &image) {
+        return Err(unsound(table).into());
+    }
+    match table.hidden_columns().is_empty() {
+        true => Ok(image),
+        false => recomputed(table, &image, context),
+    }
+}
+
+fn recomputed(table: &Table, image: &[u8], context: &mut ExecContext) -> Result<Vec<u8>, Stop> {
+    let mut row = row::decode(table, image).map_err(|_| unsound(table))?;
+    generated::fill(table, &mut row, context)?;
+    let mut image = Vec::new();
+    row::encode(table, &row, &mut image);
+    Ok(image)
+}
+
+fn unsound(table: &Table) -> SqlError {
+    let name = &table.name;
+    SqlError::internal(format!("a row of the source's log is no row of {name}"))
+}
+
+/// The row of which these columns are known, locked; 1032 if there is none.
+fn find(
+    target: &Target<'_>,
+    known: &[Option<Field<'_>>],
+    context: &mut ExecContext,
+) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+    let table = target.table;
+    let found = match &table.primary {
+        Some(primary) if has_all(primary, known) => {
+            context.handler.read_key += 1;
+            let mut key = Vec::new();
+            encode(table, primary, known, &mut key)?;
+            let mut image = Vec::new();
+            let read = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
+            let exists = context.txn.get(table.rows, &key, read, &mut image)?;
+            exists.then_some((key, image))
+        }
+        _ => search(table, known, context)?,
+    };
+    match found {
+        None if target.idempotent => Ok(None),
+        None => Err(SqlError::key_not_found(&table.name).into()),
+        found => Ok(found),
+    }
+}
+
+fn has_all(index: &Index, known: &[Option<Field<'_>>]) -> bool {
+    let mut parts = index.parts.iter();
+    parts.all(|part| {
+        known
+            .get(usize::from(part.column))
+            .is_some_and(Option::is_some)
+    })
+}
+
+fn encode(
+    table: &Table,
+    index: &Index,
+    known: &[Option<Field<'_>>],
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let fields: Vec<Field<'_>> = known
+        .iter()
+        .map(|field| field.unwrap_or_default())
+        .collect();
+    let image = partial::joined(table, &fields);
+    key::encode_index(table, index, &image, out).map_err(|_| unsound(table))?;
+    Ok(())
+}
+
+/// The first row that has what is known, by the index that says most, or by the whole table.
+fn search(
+    table: &Arc<Table>,
+    known: &[Option<Field<'_>>],
+    context: &mut ExecContext,
+) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+    let usable = table.indexes.iter().filter(|index| has_all(index, known));
+    let index = usable.max_by_key(|index| (index.unique, index.parts.len()));
+    let (tree, range) = match index {
+        Some(index) => {
+            let mut prefix = Vec::new();
+            encode(table, index, known, &mut prefix)?;
+            (index.tree, prefix_range(prefix))
+        }
+        None => {
+            let low = Vec::new();
+            (table.rows, KeyRange { low, high: None })
+        }
+    };
+    let mut scan = context.txn.scan(tree, range, false, Read::Newest);
+    let (mut batch, mut image) = (Batch::default(), Vec::new());
+    loop {
+        scan.next(context.txn, &mut batch, BATCH)?;
+        if batch.is_empty() {
+            return Ok(None);
+        }
+        for place in 0..batch.len() {
+            context.tick()?;
+            let (entry, value) = batch.get(place);
+            let key = match index {
+                None if !is_alike(table, value, known)? => continue,
+                None => entry,
+                Some(index) => {
+                    let start = key::parts_length(table, index, index.parts.len(), entry)?;
+                    entry.get(start..).unwrap_or_default()
+                }
+            };
+            let key = key.to_vec();
+            // Nobody changes it any more.
+            let read = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
+            let exists = context.txn.get(table.rows, &key, read, &mut image)?;
+            if exists && is_alike(table, &image, known)? {
+                return Ok(Some((key, image)));
+            }
+        }
+    }
+}
+
+/// Whether a row has what is known, byte for byte.
+fn is_alike(table: &Table, image: &[u8], known: &[Option<Field<'_>>]) -> Result<bool, Stop> {
+    let fields = partial::fields(table, image)?;
+    let mut pairs = fields.iter().zip(known);
+    Ok(pairs.all(|(field, known)| known.is_none_or(|known| known == *field)))
+}

@@ -1,0 +1,232 @@
+//! Rows of another server's log, in the session's transaction: BINLOG statements, and replication.
+
+use super::{
+    Session, client_gone,
+    query::{ATTEMPTS_MAX, Running, context_of, count_rows},
+    schema::OWN_SCHEMA,
+};
+use crate::{
+    error::SqlError,
+    exec::{self, Stop, Target},
+    expr::EvalContext,
+    plan::{Body, Default_, Demands, Relations},
+    state::Changes,
+};
+use cohort_engine::{
+    log::incoming::{Rows, TableMap},
+    txn::{LockMode, OnConflict, Read, Txn},
+    types::{Table, TableId},
+};
+use std::{collections::HashMap, sync::Arc};
+
+/// The tables of the rows that come.
+#[derive(Default)]
+pub(super) struct Applying {
+    /// By the numbers that the log has given them.
+    maps: HashMap<u64, Arc<TableMap>>,
+    /// Nothing more comes of the last statement.
+    ended: bool,
+    /// What is known of the tables here.
+    known: HashMap<TableId, Arc<Known>>,
+    /// Whether events have checksums, as a format description has said.
+    pub checksums: Option<bool>,
+    /// Rows that are there already or gone are no error.
+    pub idempotent: bool,
+}
+
+/// What is known of a table, as of a version of the dictionary.
+struct Known {
+    version: u64,
+    table: Arc<Table>,
+    relations: Relations,
+    demands: Demands,
+    defaults: Vec<Default_>,
+    /// As whose rows it can take them.
+    like: Arc<TableMap>,
+}
+
+impl Session {
+    /// A TABLE_MAP event: rows of this number are of this table, until the statement ends.
+    pub fn map_table(&mut self, map: TableMap) {
+        /// No statement changes so many tables.
+        const MAPS_MAX: usize = 10_000;
+        let Applying { maps, ended, .. } = &mut self.applying;
+        if *ended && maps.len() > MAPS_MAX {
+            maps.clear();
+        }
+        *ended = false;
+        // Mostly the same one comes again.
+        if maps.get(&map.id).is_none_or(|known| **known != map) {
+            maps.insert(map.id, Arc::new(map));
+        }
+    }
+
+    /// A rows event: makes its changes, in the open transaction or in one of their own.
+    ///
+    /// # Errors
+    /// 1146 and 1677 if there is no such table, or if it is another one; 1032 and 1062 if its rows
+    /// are others; and what a change of rows may meet.
+    pub fn apply_rows(&mut self, rows: &Rows<'_>) -> Result<(), SqlError> {
+        let map = self.applying.maps.get(&rows.table).map(Arc::clone);
+        let map = map.ok_or_else(|| SqlError::internal("rows without a table map"))?;
+        for _ in 0..ATTEMPTS_MAX {
+            let known = self.known(&map)?;
+            if rows.columns != map.columns.len() {
+                return Err(SqlError::internal("rows that do not fit their table map"));
+            }
+            if self.apply_to(&known, rows)? {
+                self.applying.ended = rows.ends_statement;
+                return Ok(());
+            }
+            self.applying.known.remove(&known.table.id);
+        }
+        Err(SqlError::table_definition_changed())
+    }
+
+    /// What is known of the table that the log means.
+    fn known(&mut self, map: &Arc<TableMap>) -> Result<Arc<Known>, SqlError> {
+        let state = &self.state;
+        let version = state.instance.engine.dictionary_version();
+        let dictionary = state.instance.engine.dictionary();
+        let (database, name) = (&map.database, &map.table);
+        let table = dictionary.table(database, name);
+        let table = table.ok_or_else(|| SqlError::no_such_table(database, name))?;
+        if let Some(known) = self.applying.known.get(&table.id)
+            && known.version == version
+            && Arc::ptr_eq(&known.like, map)
+        {
+            return Ok(Arc::clone(known));
+        }
+        if *database == OWN_SCHEMA && !state.internal {
+            let (user, host) = &state.account;
+            return Err(SqlError::database_access_denied(user, host, database));
+        }
+        check_like(table, map)?;
+        let relations = Relations::of_any_change(table, &dictionary)?;
+        let demands = Demands::of(&relations, &state.plan_settings(database))?;
+        let insert = format!("REPLACE INTO `{}` () VALUES ()", name.replace('`', "``"));
+        let plan = self.plan_query(insert.as_bytes(), database, &[])?;
+        let Body::Insert(insert) = &plan.body else {
+            return Err(SqlError::internal("a REPLACE that is none"));
+        };
+        let known = Arc::new(Known {
+            version,
+            table: Arc::clone(table),
+            relations,
+            demands,
+            defaults: insert.defaults.clone(),
+            like: Arc::clone(map),
+        });
+        let all = &mut self.applying.known;
+        all.insert(table.id, Arc::clone(&known));
+        Ok(known)
+    }
+
+    /// One attempt; false if a table has changed meanwhile.
+    fn apply_to(&mut self, known: &Known, rows: &Rows<'_>) -> Result<bool, SqlError> {
+        self.xa_takes_work()?;
+        let (characteristics, alone) = self.enter()?;
+        if characteristics.read_only {
+            return Err(SqlError::read_only_transaction());
+        }
+        let engine = self.transaction.engine.take();
+        let mut txn = engine.unwrap_or_else(|| self.begin_engine(characteristics));
+        let settings = self.state.settings();
+        txn.set_lock_wait_ms(settings.row_lock_wait_ms, settings.table_lock_wait_ms);
+        txn.start_statement(&Arc::from(""));
+        let checks = settings.foreign_key_checks && !rows.foreign_keys_done;
+        match use_tables(known, checks, &mut txn) {
+            Ok(true) => {}
+            other => {
+                self.leave(txn, alone, other.as_ref().err());
+                return other;
+            }
+        }
+        let result = self.change_rows(known, rows, checks, &mut txn);
+        if let Err(stop) = result {
+            let error = match stop {
+                Stop::Error(error) => error,
+                Stop::Gone(error) => client_gone(error),
+            };
+            self.leave(txn, alone, Some(&error));
+            return Err(error);
+        }
+        match alone {
+            true => self.commit_engine(txn)?,
+            false => self.leave(txn, false, None),
+        }
+        Ok(true)
+    }
+
+    fn change_rows(
+        &mut self,
+        known: &Known,
+        rows: &Rows<'_>,
+        checks: bool,
+        txn: &mut Txn,
+    ) -> Result<(), Stop> {
+        let idempotent = self.applying.idempotent;
+        let (user_variables, mut warnings) = self.state.release();
+        let state = &self.state;
+        let facts = state.facts();
+        let mut changes = Changes::new(state, user_variables);
+        if !checks {
+            txn.note_foreign_keys_done();
+        }
+        let mut context = context_of(
+            state,
+            Running {
+                txn,
+                eval: EvalContext::new(&[], &facts, &mut changes, &mut warnings),
+                virtual_rows: &[],
+                plain_read: Read::Locking(LockMode::Shared, OnConflict::Wait),
+                unlock: false,
+                relations: checks.then_some(&known.relations),
+                demands: &known.demands,
+                ignore: false,
+            },
+        );
+        let target = Target {
+            table: &known.table,
+            defaults: &known.defaults,
+            idempotent,
+        };
+        let result = exec::atomically(&mut context, |context| exec::apply(&target, rows, context));
+        count_rows(&context.handler, state.counters());
+        let changed = changes.changed;
+        self.state.restore(changed, warnings);
+        result
+    }
+}
+
+/// 1677 if the columns of a table cannot take the values of another server's as they are.
+fn check_like(table: &Table, map: &TableMap) -> Result<(), SqlError> {
+    let columns = table.named_columns();
+    let name = format!("{}.{}", table.database, table.name);
+    if let Some((place, there, here)) = map.unlike(columns) {
+        return Err(SqlError::column_not_converted(place, name, there, here));
+    }
+    if columns.len() != map.columns.len() {
+        let (there, here) = (map.columns.len(), columns.len());
+        return Err(SqlError::unknown_error(format!(
+            "table {name} has {here} columns here, and {there} in the log"
+        )));
+    }
+    Ok(())
+}
+
+/// Takes the metadata locks; false if a table has changed.
+fn use_tables(known: &Known, checks: bool, txn: &mut Txn) -> Result<bool, SqlError> {
+    let same = |table: &Arc<Table>, current: Option<Arc<Table>>| {
+        current.is_some_and(|current| current.id == table.id && current.since == table.since)
+    };
+    if !same(&known.table, txn.use_table(&known.table, true)?) {
+        return Ok(false);
+    }
+    for used in known.relations.table_uses().filter(|_| checks) {
+        if !same(&used.table, txn.use_table(&used.table, used.writes)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,187 @@
+//! Repeating the transactions of another server, event by event: what a replica does.
+//!
+//! A transaction begins with `repeat`, which says its GTID; then come statements and rows, as they
+//! stand in the log; it ends with `repeat_commit`. What a commit returns may not be durable yet:
+//! see `Session::take_placed`.
+
+use super::{Session, query};
+use crate::{
+    error::SqlError,
+    output::{ColumnMeta, Done, Output},
+    state::GtidNext,
+};
+use cohort_engine::{
+    log::{
+        Origin,
+        incoming::{Query, SessionValue},
+    },
+    txn::Placed,
+    types::{Collation, Value},
+};
+use std::sync::Arc;
+
+/// The modes of sql_mode that MySQL 9 has, by their bits. Other servers have others, which mean
+/// nothing to the statements that are in a log.
+const MODES: u64 = 0xef | 0x1_effc_0000;
+
+/// Nobody looks at the results.
+struct Unseen;
+
+impl Output for Unseen {
+    fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _: &[Value]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Session {
+    /// A transaction of another server begins, with its GTID, if it has one. True: it is here
+    /// already, and has to be passed over.
+    pub fn repeat(&mut self, origin: Option<Origin>) -> Result<bool, SqlError> {
+        self.end_repeat();
+        let Some(origin) = origin else {
+            return Ok(false);
+        };
+        self.own_gtid(origin.gtid)?;
+        let executed = self.state.gtid.owned().is_none();
+        if executed {
+            self.end_repeat();
+        } else {
+            self.state.owner.set_origin(Some(origin));
+        }
+        Ok(executed)
+    }
+
+    /// Says that with the next commit that server's log is applied up to this position, which is
+    /// kept with it.
+    pub fn keep_position(&self, position: Arc<str>) {
+        self.state.owner.set_source_position(Some(position));
+    }
+
+    /// Waits until a commit is durable.
+    pub fn wait_for(&self, placed: Placed) -> Result<(), SqlError> {
+        placed.wait(&self.state.owner)?;
+        Ok(())
+    }
+
+    /// A statement that needs no settings.
+    pub fn repeat_command(&mut self, text: &str) -> Result<(), SqlError> {
+        self.query(text.as_bytes(), false, &mut Unseen)
+    }
+
+    /// BEGIN.
+    pub fn repeat_begin(&mut self) -> Result<(), SqlError> {
+        self.clear_warnings();
+        self.begin(None, false)
+    }
+
+    /// The transaction is over. It is logged even if it has changed nothing.
+    pub fn repeat_commit(&mut self) -> Result<(), SqlError> {
+        if self.transaction.engine.is_none() && self.state.owner.has_origin() {
+            let characteristics = self.characteristics();
+            self.transaction.engine = Some(self.begin_engine(characteristics));
+        }
+        let committed = self.commit_last();
+        self.end_repeat();
+        committed
+    }
+
+    /// The transaction is given up.
+    pub fn repeat_rollback(&mut self) {
+        self.rollback();
+        self.end_repeat();
+    }
+
+    fn end_repeat(&mut self) {
+        self.give_gtid_back(GtidNext::Automatic);
+        self.state.owner.set_source_position(None);
+    }
+
+    /// A statement, whose session had other settings. `seconds`: when, since 1970. If it is a
+    /// transaction by itself, its end is still to be told.
+    ///
+    /// # Errors
+    /// Those of the statement; and for statements that change rows, of which the log of a server
+    /// with binlog_format=ROW has none.
+    pub fn repeat_statement(&mut self, query: &Query<'_>, seconds: u32) -> Result<(), SqlError> {
+        let collation = self.settle_as_source(query, seconds)?;
+        let text = collation.charset().decode(query.text);
+        let text = text.trim_ascii();
+        if query::is_query(text) {
+            let shown = String::from_utf8_lossy(text.get(..100).unwrap_or(text)).into_owned();
+            return Err(SqlError::unknown_error(format!(
+                "the source logs statements instead of rows: set binlog_format=ROW there. The \
+                 statement: {shown}"
+            )));
+        }
+        self.query(text, false, &mut Unseen)
+    }
+
+    /// Takes the settings that a statement's session had; returns in which its text is.
+    fn settle_as_source(&mut self, query: &Query<'_>, seconds: u32) -> Result<Collation, SqlError> {
+        let session = crate::command::SetScope::Session;
+        let mut collation = Collation::Utf8mb40900AiCi;
+        let mut micros = 0;
+        let database = String::from_utf8_lossy(query.database);
+        // One that is about to be made, or is gone, is none.
+        if *database != *self.state.database && self.use_database(&database).is_err() {
+            self.forget_database();
+        }
+        let of = |number: u16| {
+            let found = Collation::from_id(number);
+            found.ok_or_else(|| SqlError::unknown_error(format!("unknown collation {number}")))
+        };
+        let name = |collation: Collation| Value::Bytes(collation.name().into());
+        let zone = Value::Bytes("SYSTEM".into());
+        self.set_variable(session, "time_zone", &zone)?;
+        for value in &query.values {
+            let settings = match *value {
+                SessionValue::Flags2(flags) => {
+                    let off = |bit: u32| Value::Int(i64::from(flags >> bit & 1 == 0));
+                    vec![("foreign_key_checks", off(26)), ("unique_checks", off(27))]
+                }
+                SessionValue::SqlMode(bits) => vec![("sql_mode", Value::UInt(bits & MODES))],
+                SessionValue::AutoIncrement(increment, offset) => vec![
+                    ("auto_increment_increment", Value::UInt(increment.into())),
+                    ("auto_increment_offset", Value::UInt(offset.into())),
+                ],
+                SessionValue::Charset(client, connection, server) => {
+                    collation = of(client)?;
+                    let charset = collation.charset().name();
+                    vec![
+                        ("character_set_client", Value::Bytes(charset.into())),
+                        ("collation_connection", name(of(connection)?)),
+                        ("collation_server", name(of(server)?)),
+                    ]
+                }
+                SessionValue::TimeZone(zone) => {
+                    vec![("time_zone", Value::Bytes(zone.to_vec()))]
+                }
+                SessionValue::Micros(more) => {
+                    micros = more;
+                    continue;
+                }
+                SessionValue::DefaultCollation(number) => {
+                    vec![("default_collation_for_utf8mb4", name(of(number)?))]
+                }
+                SessionValue::RequirePrimaryKey(on) => {
+                    vec![("sql_require_primary_key", Value::Int(on.into()))]
+                }
+                // The database's own is what counts here.
+                SessionValue::DatabaseCollation(_)
+                | SessionValue::TimeNames(_)
+                | SessionValue::ExplicitTimestamps(_) => continue,
+            };
+            for (name, value) in settings {
+                self.set_variable(session, name, &value)?;
+            }
+        }
+        self.state.timestamp = Some(i64::from(seconds) * 1_000_000 + i64::from(micros));
+        Ok(collation)
+    }
+}

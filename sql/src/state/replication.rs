@@ -1,0 +1,63 @@
+//! What statements can see and change of the replication from another server. The server provides
+//! it; an instance without a server has none.
+
+use crate::error::SqlError;
+
+/// How a replica is.
+#[derive(Clone, Debug, Default)]
+pub struct ReplicaStatus {
+    /// What the thread that receives does, in MySQL's words; empty if there is none.
+    pub state: String,
+    /// The source's address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// As whom it logs in.
+    pub user: String,
+    /// Seconds between attempts to connect, and how many are made.
+    pub retry: (u64, u64),
+    /// Up to where events have come.
+    pub received: (String, u64),
+    /// Up to where they are applied.
+    pub applied: (String, u64),
+    /// It is connected to the source.
+    pub receives: Option<bool>,
+    /// It applies events.
+    pub applies: bool,
+    /// The number and text of the error that keeps it from receiving.
+    pub receive_error: Option<(u16, String)>,
+    /// The same of applying.
+    pub apply_error: Option<(u16, String)>,
+    /// How many seconds after the source it is; `None`: it does not apply.
+    pub behind_seconds: Option<u64>,
+    /// The source's server_id and server_uuid.
+    pub source: (u32, String),
+    /// SOURCE_DELAY, in seconds.
+    pub delay_seconds: u64,
+    /// How many seconds of it are left.
+    pub delay_left: Option<u64>,
+    /// Whether transactions are asked for by GTID.
+    pub auto_position: bool,
+    /// GTIDs received.
+    pub retrieved: String,
+    /// Whether it speaks TLS, the file of authorities, whether the name is verified.
+    pub tls: (bool, String, bool),
+    /// Bytes of events that wait to be applied.
+    pub waiting_bytes: u64,
+    /// Transactions applied since the start.
+    pub transactions: u64,
+}
+
+/// A replica of another server.
+pub trait Replication: Send + Sync {
+    /// CHANGE REPLICATION SOURCE TO: options without `SOURCE_`, and their values.
+    fn change(&self, options: &[(String, String)]) -> Result<(), SqlError>;
+    /// START REPLICA: false if it runs already.
+    fn start(&self) -> Result<bool, SqlError>;
+    /// STOP REPLICA: false if it has stopped already.
+    fn stop(&self) -> Result<bool, SqlError>;
+    /// RESET REPLICA.
+    fn reset(&self, all: bool) -> Result<(), SqlError>;
+    /// SHOW REPLICA STATUS; `None`: it is no replica.
+    fn status(&self) -> Option<ReplicaStatus>;
+}
