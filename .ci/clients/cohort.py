@@ -32,6 +32,8 @@ def free_port():
 class Cohort:
     """A server with a data directory of its own; both go when the `with` block ends."""
 
+    name = "cohort"
+
     def __init__(self, *flags, files=None):
         self.files = files
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cohort-ci-"))

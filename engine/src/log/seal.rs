@@ -1,6 +1,6 @@
 //! The last step before events are written: what only their place decides.
 
-use super::event::{CHECKSUM, MET_ITS_GROUP, checksum, kind, offset};
+use super::event::{CHECKSUM, MET_ITS_GROUP, ORIGINAL_FOLLOWS, checksum, kind, offset};
 use crate::Seq;
 
 /// The commit-order clock of a file, as MySQL counts it: commits are numbered from 1, and each
@@ -87,7 +87,7 @@ pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, cloc
             if let Some(field) = event.get(offset::COMMITTED..offset::COMMITTED + 7) {
                 micros[..7].copy_from_slice(field);
             }
-            let seconds = u64::from_le_bytes(micros) / 1_000_000;
+            let seconds = (u64::from_le_bytes(micros) & !ORIGINAL_FOLLOWS) / 1_000_000;
             timestamp = (seconds as u32).to_le_bytes();
         }
         put(event, 0, &timestamp);

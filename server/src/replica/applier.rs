@@ -49,6 +49,9 @@ pub struct Applier {
     placed_count: usize,
 }
 
+/// XAER_NOTA. A source that crashed may roll back what it has prepared and not logged.
+const UNKNOWN_XID: u16 = 1397;
+
 /// A transaction of the source.
 struct Transaction {
     origin: Option<Origin>,
@@ -143,7 +146,7 @@ impl Applier {
             if self.pipe.is_empty() {
                 self.settle()?;
                 if self.transaction.is_none() {
-                    self.status.caught_up();
+                    self.status.caught_up((&self.file, self.position));
                 }
             }
             let Some(items) = self.pipe.take(TICK) else {
@@ -224,8 +227,16 @@ impl Applier {
         match what {
             What::Gtid(origin) => self.begin(Some(origin), false, (timestamp, server_id))?,
             What::Anonymous => self.begin(None, false, (timestamp, server_id))?,
-            What::MariaGtid { xa: true, .. } => {
-                return Err(refused("distributed transactions (XA) of MariaDB").into());
+            What::MariaGtid {
+                prepares: Some(xid),
+                ..
+            } => {
+                self.begin(None, false, (timestamp, server_id))?;
+                self.now_open();
+                if !self.passes() {
+                    self.enter()?;
+                    self.session.repeat_command(&format!("XA START {xid}"))?;
+                }
             }
             What::MariaGtid { standalone, .. } => {
                 self.begin(None, !standalone, (timestamp, server_id))?;
@@ -322,7 +333,7 @@ impl Applier {
         if is_part {
             self.enter()?;
         }
-        let passed = self.transaction.as_ref().is_some_and(|now| now.passed);
+        let passed = self.passes();
         match what {
             What::Query(query) => self.statement(&query, timestamp, passed)?,
             What::TableMap(map) if !passed => self.session.map_table(map),
@@ -392,9 +403,19 @@ impl Applier {
         }
         if !passed {
             self.keep_position();
-            self.session.repeat_statement(query, timestamp)?;
+            let repeated = self.session.repeat_statement(query, timestamp);
+            if let Err(error) = repeated
+                && !(query.text.starts_with(b"XA ROLLBACK") && error.code == UNKNOWN_XID)
+            {
+                return Err(error.into());
+            }
         }
         self.commit(passed)
+    }
+
+    /// Whether the transaction is passed over.
+    fn passes(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|now| now.passed)
     }
 
     fn now_open(&mut self) {

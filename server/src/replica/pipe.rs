@@ -1,7 +1,11 @@
 //! What has come from the source and is not applied yet.
 
 use parking_lot::{Condvar, Mutex};
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::VecDeque,
+    net::{Shutdown, TcpStream},
+    time::Duration,
+};
 
 /// So many bytes wait at most; one event more may be larger.
 const BYTES_MAX: usize = 32 << 20;
@@ -20,6 +24,8 @@ pub enum Item {
 pub struct Pipe {
     state: Mutex<State>,
     changed: Condvar,
+    /// The connection that fills it, to end it when the pipe is closed.
+    connection: Mutex<Option<TcpStream>>,
 }
 
 #[derive(Default)]
@@ -83,12 +89,26 @@ impl Pipe {
         !state.closed
     }
 
-    /// Nothing more goes through.
+    /// Nothing more goes through, and who waits for the source waits no more.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.changed.notify_all();
+        if let Some(connection) = self.connection.lock().take() {
+            // It may have ended already.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
     }
 
+    /// The connection that fills it from now on; false if the pipe is closed.
+    pub fn filled_by(&self, connection: TcpStream) -> bool {
+        *self.connection.lock() = Some(connection);
+        !self.state.lock().closed
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
 
     /// Waits so long, or until it is closed: whether it is.
     pub fn pause(&self, time: Duration) -> bool {

@@ -117,8 +117,12 @@ impl Receiver {
         loop {
             // What was received before is applied first: then it is known where to go on.
             let mut connected = false;
-            match self.follow(&mut connected) {
-                End::Closed => return,
+            let end = self.follow(&mut connected);
+            if self.pipe.is_closed() {
+                return self.status.receiver_stopped();
+            }
+            match end {
+                End::Closed => return self.status.receiver_stopped(),
                 End::Final(code, text) => return self.give_up(code, text),
                 End::Lost(code, text) => {
                     if connected {
@@ -133,7 +137,7 @@ impl Receiver {
                 }
             }
             if self.pipe.pause(pause) {
-                return;
+                return self.status.receiver_stopped();
             }
             pause = (pause * 2).min(Duration::from_secs(self.source.retry_seconds));
         }
@@ -179,6 +183,10 @@ impl Receiver {
             .set_nodelay(true)
             .and_then(|()| stream.set_read_timeout(Some(ANSWER)));
         prepared.map_err(|error| lost(&error))?;
+        let handle = stream.try_clone().map_err(|error| lost(&error))?;
+        if !self.pipe.filled_by(handle) {
+            return Err(End::Closed);
+        }
         let account = Account {
             user: self.source.user.clone(),
             password: self.source.password.clone(),

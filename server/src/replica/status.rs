@@ -71,6 +71,11 @@ impl Status {
         (told.server_id, told.uuid) = (server_id, uuid.to_owned());
         told.clock_ahead = clock_ahead;
     }
+    /// The receiver has ended because the replica is stopped.
+    pub fn receiver_stopped(&self) {
+        let mut told = self.0.lock();
+        (told.state, told.receives) = ("", None);
+    }
     /// The receiver has ended, and will not try again.
     pub fn receiver_ended(&self, error: (u16, String)) {
         let mut told = self.0.lock();
@@ -99,9 +104,10 @@ impl Status {
         put(&mut told.applied, place);
         told.transactions += 1;
     }
-    /// There is nothing more to apply.
-    pub fn caught_up(&self) {
+    /// There is nothing more to apply than what is applied up to here.
+    pub fn caught_up(&self, place: (&str, u64)) {
         let mut told = self.0.lock();
+        put(&mut told.applied, place);
         told.applying_since = None;
         told.waiting_bytes = 0;
     }

@@ -181,13 +181,21 @@ impl<'a> Cursor<'a> {
     /// The text from a token to the one before this place, without the space around it.
     #[must_use]
     pub fn text_since(&self, first: Token) -> String {
-        let last = self
-            .at
-            .checked_sub(1)
-            .and_then(|last| self.tokens.get(last));
-        let end = last.map_or(first.start, |last| last.end);
-        let bytes = self.source.get(first.start..end).unwrap_or_default();
-        String::from_utf8_lossy(bytes).into_owned()
+        let before = self.tokens.get(..self.at).unwrap_or_default();
+        let from = before.partition_point(|token| token.start < first.start);
+        let mut text: Vec<u8> = Vec::new();
+        let mut end = first.start;
+        for token in before.get(from..).unwrap_or_default() {
+            let between = self.source.get(end..token.start).unwrap_or_default();
+            // A mark of a comment whose contents count has no other one here.
+            match has_lone_mark(between) {
+                true => text.push(b' '),
+                false => text.extend_from_slice(between),
+            }
+            text.extend_from_slice(self.text(*token));
+            end = token.end;
+        }
+        String::from_utf8_lossy(&text).into_owned()
     }
     /// The text from this place to the end of the statement.
     #[must_use]
@@ -324,6 +332,12 @@ impl<'a> Cursor<'a> {
         }
         Ok(items)
     }
+}
+
+/// Whether what stands between two tokens begins or ends a `/*!80000 … */`.
+fn has_lone_mark(between: &[u8]) -> bool {
+    let at = |mark: &[u8]| between.windows(mark.len()).position(|bytes| bytes == mark);
+    at(b"/*!").is_some() || at(b"*/").is_some() && at(b"/*").is_none()
 }
 
 #[cfg(test)]

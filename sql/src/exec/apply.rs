@@ -38,6 +38,9 @@ pub(crate) struct Target<'t> {
     pub idempotent: bool,
 }
 
+/// The key and the image of a row, which is locked.
+type Found = (Vec<u8>, Vec<u8>);
+
 /// A row of which some columns are known.
 type Known<'a> = Vec<Option<Field<'a>>>;
 
@@ -102,7 +105,7 @@ fn in_the_way(
     image: &[u8],
     index: &str,
     context: &mut ExecContext,
-) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+) -> Result<Option<Found>, Stop> {
     let Some(key) = context.txn.find_duplicate(table, image, index)? else {
         return Ok(None);
     };
@@ -218,7 +221,7 @@ fn find(
     target: &Target<'_>,
     known: &[Option<Field<'_>>],
     context: &mut ExecContext,
-) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+) -> Result<Option<Found>, Stop> {
     let table = target.table;
     let found = match &table.primary {
         Some(primary) if has_all(primary, known) => {
@@ -268,7 +271,7 @@ fn search(
     table: &Arc<Table>,
     known: &[Option<Field<'_>>],
     context: &mut ExecContext,
-) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+) -> Result<Option<Found>, Stop> {
     let usable = table.indexes.iter().filter(|index| has_all(index, known));
     let index = usable.max_by_key(|index| (index.unique, index.parts.len()));
     let (tree, range) = match index {

@@ -70,11 +70,7 @@ impl Session {
             Command::FlushTables { names, read_lock } => self.flush_tables(names, *read_lock)?,
             Command::LockTables(tables) => self.lock_tables(tables)?,
             Command::UnlockTables => self.unlock_tables()?,
-            Command::ReloadTls { rollback } => {
-                let tls = self.state.instance.tls();
-                tls.ok_or_else(|| SqlError::not_supported("ALTER INSTANCE RELOAD TLS"))?
-                    .reload(*rollback)?;
-            }
+            Command::ReloadTls { rollback } => self.reload_tls(*rollback)?,
             Command::LockInstance => self.lock_instance()?,
             Command::UnlockInstance => self.unlock_instance()?,
             Command::Empty => {}
@@ -134,6 +130,12 @@ impl Session {
         }
         instance.sessions.kill(&entry, connection);
         Ok(())
+    }
+
+    fn reload_tls(&self, rollback: bool) -> Result<(), SqlError> {
+        let tls = self.state.instance.tls();
+        tls.ok_or_else(|| SqlError::not_supported("ALTER INSTANCE RELOAD TLS"))?
+            .reload(rollback)
     }
 
     pub(super) fn need_privileges(&self, name: &str) -> Result<(), SqlError> {

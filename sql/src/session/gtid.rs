@@ -127,6 +127,15 @@ impl Session {
         if self.state.gtid.is_automatic() {
             return result;
         }
+        // It has found nothing to do, and that is its transaction.
+        let alone = commits_implicitly(&statement.what)
+            && !is_free
+            && result.is_ok()
+            && self.transaction.open.is_none();
+        let result = match alone && self.state.owner.has_origin() {
+            true => result.and(self.commit_nothing()),
+            false => result,
+        };
         let ends = matches!(
             statement.what,
             Compiled::Command(Command::Commit(_) | Command::Rollback(_))
@@ -137,6 +146,13 @@ impl Session {
             self.give_gtid_back(GtidNext::Used(gtid));
         }
         result
+    }
+
+    /// Commits a transaction that has changed nothing, but has a GTID.
+    pub(super) fn commit_nothing(&mut self) -> Result<(), SqlError> {
+        let characteristics = self.characteristics();
+        let txn = self.begin_engine(characteristics);
+        self.commit_engine(txn)
     }
 
     /// Whether COMMIT has to log a transaction even if it has changed nothing.
@@ -208,6 +224,7 @@ fn is_free(what: &Compiled) -> bool {
                 | Command::Set(_)
                 | Command::SetTransaction { .. }
                 | Command::Show(..)
+                | Command::Empty
         ),
         Compiled::Query(query) => query.is(|body| matches!(body, Body::Select(_))),
         Compiled::Schema(_) => false,

@@ -82,11 +82,10 @@ impl Session {
 
     /// The transaction is over. It is logged even if it has changed nothing.
     pub fn repeat_commit(&mut self) -> Result<(), SqlError> {
-        if self.transaction.engine.is_none() && self.state.owner.has_origin() {
-            let characteristics = self.characteristics();
-            self.transaction.engine = Some(self.begin_engine(characteristics));
+        let mut committed = self.commit_last();
+        if committed.is_ok() && self.state.owner.has_origin() {
+            committed = self.commit_nothing();
         }
-        let committed = self.commit_last();
         self.end_repeat();
         committed
     }

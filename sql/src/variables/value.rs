@@ -37,9 +37,17 @@ pub(super) fn convert(
             Value::Bytes(word.into())
         }
         Kind::NullText | Kind::NullCharacterSet if value.is_null() => Value::Null,
+        // English, by its number: so it stands in logs.
+        Kind::Text if variable.name == "lc_time_names" && integer(value) == Some(0) => {
+            variable.default()
+        }
         Kind::Text | Kind::NullText => Value::Bytes(string(variable, value)?.into()),
         Kind::CharacterSet | Kind::NullCharacterSet => {
-            let named = NamedCharset::find(&string(variable, value)?)?;
+            let named = match integer(value) {
+                // The number of one of its collations, as logs have it.
+                Some(id) => NamedCharset::find(charset_name(id)?)?,
+                None => NamedCharset::find(&string(variable, value)?)?,
+            };
             if variable.name == "character_set_client" && !named.charset.is_for_clients() {
                 return Err(refused());
             }
@@ -70,6 +78,12 @@ pub(super) fn convert(
         Kind::TimeZone => Value::Bytes(time_zone::parse(&string(variable, value)?)?.0.into()),
     };
     Ok((plain, None))
+}
+
+fn charset_name(id: i128) -> Result<&'static str, SqlError> {
+    let collation = u16::try_from(id).ok().and_then(Collation::from_id);
+    let collation = collation.ok_or_else(|| SqlError::unknown_character_set(id))?;
+    Ok(collation.charset().name())
 }
 
 fn collation(variable: &Variable, value: &Value) -> Result<Collation, SqlError> {

@@ -89,12 +89,14 @@ pub enum What<'a> {
     Tagged,
     /// GTID of MariaDB: a transaction begins.
     MariaGtid {
-        /// The GTID: domain, server and number.
-        gtid: (u32, u32, u64),
+        /// The domain of its GTID.
+        domain: u32,
+        /// The number of its GTID. The server stands in the header.
+        number: u64,
         /// It is one statement, which no COMMIT follows.
         standalone: bool,
-        /// It is a part of a distributed transaction.
-        xa: bool,
+        /// It is prepared only, under this name (XA START).
+        prepares: Option<Xid>,
     },
     /// QUERY: a statement.
     Query(Query<'a>),
@@ -320,16 +322,29 @@ fn gtid(body: &[u8]) -> Option<What<'static>> {
 
 fn maria_gtid(body: &[u8]) -> Option<What<'static>> {
     const STANDALONE: u8 = 1;
-    const XA: u8 = 64 | 128;
+    const IN_GROUP: u8 = 2;
+    const PREPARES: u8 = 64;
+    const COMPLETES: u8 = 128;
     let mut cursor = Cursor(body);
     let number = cursor.u64()?;
     let domain = cursor.integer(4)? as u32;
     let flags = cursor.u8()?;
+    if flags & IN_GROUP != 0 {
+        cursor.u64()?;
+    }
+    let mut prepares = None;
+    if flags & PREPARES != 0 {
+        let format = cursor.integer(4)? as u32;
+        let (gtrid, bqual) = (usize::from(cursor.u8()?), usize::from(cursor.u8()?));
+        let gtrid = cursor.take(gtrid)?;
+        prepares = Some(Xid::new(format, gtrid, cursor.take(bqual)?)?);
+    }
     Some(What::MariaGtid {
-        // The server stands in the header.
-        gtid: (domain, 0, number),
-        standalone: flags & STANDALONE != 0,
-        xa: flags & XA != 0,
+        domain,
+        number,
+        // XA COMMIT and XA ROLLBACK are statements by themselves.
+        standalone: flags & (STANDALONE | COMPLETES) != 0,
+        prepares,
     })
 }
 

@@ -5,6 +5,10 @@ use crate::log::{
     event::{Cursor, NO_FOREIGN_KEY_CHECKS, STATEMENT_END},
 };
 
+/// Flag: rows that foreign keys have changed are in the log, too (MySQL 9.6 and later:
+/// USE_SQL_FOREIGN_KEY_F).
+const CASCADES_LOGGED: u16 = 0x10;
+
 /// Changes of rows of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows<'a> {
@@ -44,7 +48,7 @@ impl<'a> Rows<'a> {
             table,
             kind,
             ends_statement: flags & STATEMENT_END != 0,
-            foreign_keys_done: flags & NO_FOREIGN_KEY_CHECKS != 0,
+            foreign_keys_done: flags & (NO_FOREIGN_KEY_CHECKS | CASCADES_LOGGED) != 0,
             columns,
             present: (before, after),
             images: cursor.0,
