@@ -52,11 +52,33 @@ use std::{
 
 /// The Base's file in the data directory.
 pub(super) const BASE_FILE: &str = "cohort.base";
+/// Where the server's UUID is.
+const UUID_FILE: &str = "auto.cnf";
+/// The note in a directory that a restore has begun and not finished.
+pub(super) const UNFINISHED: &str = "restore.unfinished";
 
 impl Engine {
     /// Opens the data directory `dir`, or begins a new one if it is empty. `progress` hears how
     /// far recovery is, about once a second.
     pub fn open(
+        env: &Env,
+        dir: &Path,
+        options: EngineOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Engine, OpenError> {
+        let unfinished = env.exists(&dir.join(UNFINISHED));
+        if unfinished.is_ok_and(|unfinished| unfinished) {
+            return Err(OpenError(format!(
+                "{} is of a restore that has not come to its end: remove the directory and restore \
+                 again",
+                dir.display()
+            )));
+        }
+        Engine::open_restored(env, dir, options, progress)
+    }
+
+    /// The same of a directory that is being restored.
+    pub(super) fn open_restored(
         env: &Env,
         dir: &Path,
         options: EngineOptions,
@@ -210,7 +232,7 @@ pub(super) fn new_base(
 
 /// The server's UUID, made on the first start and kept in `auto.cnf`, as MySQL keeps its own.
 fn server_uuid(env: &Env, dir: &Path) -> Result<[u8; 16], OpenError> {
-    let path = dir.join("auto.cnf");
+    let path = dir.join(UUID_FILE);
     let fail = |what: &dyn std::fmt::Display| OpenError(format!("{}: {what}", path.display()));
     if env.exists(&path).map_err(|error| fail(&error))? {
         let contents = env.read(&path, 4096).map_err(|error| fail(&error))?;
@@ -226,10 +248,16 @@ fn server_uuid(env: &Env, dir: &Path) -> Result<[u8; 16], OpenError> {
     env.random(&mut uuid).map_err(|error| fail(&error))?;
     uuid[6] = uuid[6] & 0x0f | 0x40;
     uuid[8] = uuid[8] & 0x3f | 0x80;
-    let contents = format!("[auto]\nserver-uuid={}\n", format_uuid(&uuid));
-    env.replace(&path, contents.as_bytes())
-        .map_err(|error| fail(&error))?;
+    write_uuid(env, dir, &format_uuid(&uuid))?;
     Ok(uuid)
+}
+
+/// Keeps the server's UUID in `auto.cnf`.
+pub(super) fn write_uuid(env: &Env, dir: &Path, uuid: &str) -> Result<(), OpenError> {
+    let path = dir.join(UUID_FILE);
+    let contents = format!("[auto]\nserver-uuid={uuid}\n");
+    let written = env.replace(&path, contents.as_bytes());
+    written.map_err(|error| OpenError(format!("{}: {error}", path.display())))
 }
 
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {

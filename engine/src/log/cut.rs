@@ -1,0 +1,279 @@
+//! Cutting a copy of the log at a transaction, so that what is left is a whole log.
+//!
+//! The files lie in a directory of nobody's: those that were copied, one after another. All that
+//! remains of them is read and checked; what comes behind the cut goes.
+
+use super::{
+    copy::{CopiedCommit, commit_of},
+    event::{FileHeader, Gtid, uuid},
+    file_name,
+    files::Directory,
+    keeper,
+    read::{Reader, Stop},
+};
+use crate::{
+    Seq,
+    env::{Env, File, Mode},
+};
+use std::{fmt, io, path::Path};
+
+/// A file's header is shorter.
+const HEADER_MAX: usize = 4096;
+
+/// The last transaction that is to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The last one there is.
+    End,
+    /// The one with this GTID.
+    Through([u8; 16], Seq),
+    /// The one before this GTID.
+    Before([u8; 16], Seq),
+    /// The last one before the first that was committed after this moment, in microseconds since
+    /// 1970.
+    Until(u64),
+}
+
+/// Why a log cannot be cut there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CutError {
+    /// The base has later commits: up to this one, which was made at this moment, if it is known,
+    /// in microseconds since 1970.
+    TooEarly(CopiedCommit),
+    /// The commit is not in the files; this is their last one.
+    NotThere(CopiedCommit),
+    /// The file of this number is missing.
+    Missing(u64),
+    /// A file is not what it was; where, and why.
+    Damaged(String),
+    /// Reading or writing failed.
+    Failed(String),
+}
+
+impl fmt::Display for CutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CutError::TooEarly(base) => write!(f, "the base has commit {} already", base.seq),
+            CutError::NotThere(last) => write!(f, "the last commit in the logs is {}", last.seq),
+            CutError::Missing(number) => write!(f, "{} is missing", file_name(*number)),
+            CutError::Damaged(text) | CutError::Failed(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The files that a log is to be made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Files {
+    /// The number of the first one.
+    pub first: u64,
+    /// The base has the commits up to this one.
+    pub applied: Seq,
+}
+
+struct Walk<'a> {
+    directory: Directory,
+    files: Files,
+    target: Target,
+    /// The last commit that stays.
+    last: CopiedCommit,
+    progress: &'a mut dyn FnMut(u64),
+    done: u64,
+}
+
+/// What a file says about where to cut.
+enum Found {
+    /// It goes on in the next one.
+    Goes,
+    /// Here.
+    Cut,
+}
+
+/// Cuts the files of a directory at the target, and makes their index. `progress` hears how many
+/// bytes were read. Returns the last commit that is left.
+///
+/// # Errors
+/// The target is not there, or the files are not a whole log up to there.
+pub fn cut(
+    env: &Env,
+    dir: &Path,
+    files: Files,
+    target: Target,
+    progress: &mut dyn FnMut(u64),
+) -> Result<CopiedCommit, CutError> {
+    let walk = Walk {
+        directory: Directory {
+            env: env.clone(),
+            path: dir.to_owned(),
+        },
+        files,
+        target,
+        last: CopiedCommit::default(),
+        progress,
+        done: 0,
+    };
+    walk.run()
+}
+
+impl Walk<'_> {
+    fn run(mut self) -> Result<CopiedCommit, CutError> {
+        let target = self.target;
+        let early = |seq: Seq| {
+            let committed_micros = 0;
+            CutError::TooEarly(CopiedCommit { seq, committed_micros })
+        };
+        match target {
+            Target::Through(_, seq) if seq < self.files.applied => {
+                return Err(early(self.files.applied));
+            }
+            Target::Before(_, seq) if seq <= self.files.applied => {
+                return Err(early(self.files.applied));
+            }
+            _ => {}
+        }
+        let present = self.directory.present().map_err(|error| io_error(&error))?;
+        let mut number = self.files.first;
+        let mut left = Vec::new();
+        loop {
+            if !present.contains(&number) {
+                let is_over = !left.is_empty() && present.iter().all(|other| *other < number);
+                return match (is_over, target) {
+                    (false, _) => Err(CutError::Missing(number)),
+                    (true, Target::End | Target::Until(_)) => self.finish(&present, &left),
+                    (true, Target::Through(_, seq)) if self.last.seq == seq => {
+                        self.finish(&present, &left)
+                    }
+                    (true, Target::Before(_, seq)) if self.last.seq + 1 == seq => {
+                        self.finish(&present, &left)
+                    }
+                    (true, Target::Through(..) | Target::Before(..)) => {
+                        Err(CutError::NotThere(self.last))
+                    }
+                };
+            }
+            left.push(number);
+            match self.file(number)? {
+                Found::Goes => number += 1,
+                Found::Cut => return self.finish(&present, &left),
+            }
+        }
+    }
+
+    /// Reads a file up to where it is to be cut, if it is.
+    fn file(&mut self, number: u64) -> Result<Found, CutError> {
+        let failed = |error: io::Error| io_error(&error);
+        let damaged = |at: u64, why: &str| {
+            let name = file_name(number);
+            CutError::Damaged(format!("binary log {name} is damaged at position {at}: {why}"))
+        };
+        let file = self.directory.open(number, Mode::Existing);
+        let file = file.map_err(failed)?;
+        let length = file.len().map_err(failed)?;
+        let mut bytes = vec![0; HEADER_MAX];
+        let got = file.read_at(&mut bytes, 0).map_err(failed)?;
+        bytes.truncate(got);
+        let (header, start) = FileHeader::decode(&bytes)
+            .map_err(|flaw| damaged(0, &format!("not a file of Cohort's: {flaw:?}")))?;
+        if self.last.seq == 0 && number == self.files.first {
+            // What was committed before it was committed before it was begun.
+            self.last = CopiedCommit {
+                seq: header.after,
+                committed_micros: (u64::from(header.created) + 1) * 1_000_000,
+            };
+        }
+        if header.after != self.last.seq {
+            let why = format!(
+                "it follows commit {}, and the file before ends with {}",
+                header.after, self.last.seq
+            );
+            return Err(damaged(0, &why));
+        }
+        let mut reader = Reader::new(&file, start as u64, length);
+        loop {
+            let position = reader.position();
+            let stop = match reader.next().map_err(failed)? {
+                Ok(gtid) => {
+                    if gtid.number != self.last.seq + 1 {
+                        return Err(damaged(position, "its commit is not the next one"));
+                    }
+                    if self.is_cut_before(&gtid)? {
+                        close(&self.directory.env, &file, number, position, header.server_id)?;
+                        return Ok(Found::Cut);
+                    }
+                    self.last = commit_of(&gtid);
+                    reader.skip(usize::try_from(gtid.length).unwrap_or(usize::MAX));
+                    self.done += gtid.length;
+                    (self.progress)(self.done);
+                    continue;
+                }
+                Err(stop) => stop,
+            };
+            return match stop {
+                Stop::End(end) if end == length => Ok(Found::Goes),
+                // A copy of a file that was in use.
+                Stop::Flaw(_) if position == length => {
+                    close(&self.directory.env, &file, number, length, header.server_id)?;
+                    Ok(Found::Goes)
+                }
+                Stop::End(at) => Err(damaged(at, "something follows its last event")),
+                Stop::Flaw(at) => Err(damaged(at, "there is no whole event")),
+                Stop::Foreign(at, why) => Err(damaged(at, why)),
+                Stop::Gap(at, _) => Err(damaged(at, "its commit is not the next one")),
+            };
+        }
+    }
+
+    /// Whether this transaction is the first that goes.
+    fn is_cut_before(&self, next: &Gtid) -> Result<bool, CutError> {
+        let foreign = |source: [u8; 16]| {
+            let (here, wanted) = (uuid(next.source), uuid(source));
+            CutError::Failed(format!(
+                "commit {} in the logs is {here}:{0}, not {wanted}:{0}",
+                next.number
+            ))
+        };
+        match self.target {
+            Target::End => Ok(false),
+            Target::Through(source, seq) if next.number == seq && next.source != source => {
+                Err(foreign(source))
+            }
+            Target::Through(_, seq) => Ok(next.number > seq),
+            Target::Before(source, seq) if next.number == seq && next.source != source => {
+                Err(foreign(source))
+            }
+            Target::Before(_, seq) => Ok(next.number >= seq),
+            Target::Until(_) if self.last.seq < self.files.applied => Ok(false),
+            Target::Until(moment) => Ok(next.committed_micros > moment),
+        }
+    }
+
+    /// Removes the other files, and names these in the index.
+    fn finish(self, present: &[u64], left: &[u64]) -> Result<CopiedCommit, CutError> {
+        if self.last.seq < self.files.applied {
+            return Err(CutError::NotThere(self.last));
+        }
+        if let Target::Until(moment) = self.target
+            && self.last.seq == self.files.applied
+            && self.last.committed_micros > moment
+        {
+            return Err(CutError::TooEarly(self.last));
+        }
+        let failed = |error: io::Error| io_error(&error);
+        let directory = &self.directory;
+        for number in present.iter().filter(|number| !left.contains(number)) {
+            let path = directory.path_of(*number);
+            directory.env.remove(&path).map_err(failed)?;
+        }
+        directory.write_index(left.iter().copied()).map_err(failed)?;
+        directory.env.sync_dir(&directory.path).map_err(failed)?;
+        Ok(self.last)
+    }
+}
+
+fn close(env: &Env, file: &File, number: u64, end: u64, server_id: u32) -> Result<(), CutError> {
+    let closed = keeper::rotate(env, file, number, end, server_id);
+    closed.map(|_| ()).map_err(|error| io_error(&error))
+}
+
+fn io_error(error: &io::Error) -> CutError {
+    CutError::Failed(format!("the binary logs: {error}"))
+}
