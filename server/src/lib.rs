@@ -1,5 +1,6 @@
 //! The server, `cohort serve`, and its measurements, `cohort lab`.
 
+mod backup;
 mod check;
 mod cli;
 mod compact;

@@ -128,19 +128,30 @@ impl LogCopy {
         Ok(Some(hasher.finalize()))
     }
 
-    /// Gives the bytes of a file from a place on to `take`, in pieces that end with a transaction.
+    /// How long the copy of a file will be. One that the log has left is about to get its last event:
+    /// that is waited for.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn length(&self, number: u64) -> Result<u64, LogError> {
+        let file = self.open(number)?;
+        let length = self.end_of(number, &file);
+        length.map_err(|error| failed(number, &error))
+    }
+
+    /// Gives the bytes of a file between two places, the second of which is its `length`, to `take`,
+    /// in pieces that end with a transaction.
     ///
     /// # Errors
     /// The file is damaged or cannot be read, or `take` says so.
     pub fn copy<E: From<LogError>>(
         &self,
         number: u64,
-        from: u64,
+        (from, end): (u64, u64),
         take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<Copied, E> {
         let reading = |error: std::io::Error| E::from(failed(number, &error));
         let file = self.open(number)?;
-        let end = self.end_of(number, &file).map_err(reading)?;
         let mut start = from;
         if from == 0 {
             let mut header = vec![0; HEADER_MAX];
@@ -179,6 +190,10 @@ impl LogCopy {
                 break;
             }
         }
+        if copied.length != end {
+            let stop = Stop::Foreign(copied.length, "the file goes on behind its last event");
+            return Err(damaged(number, copied.length, stop).into());
+        }
         Ok(copied)
     }
 
@@ -187,7 +202,6 @@ impl LogCopy {
         opened.map_err(|error| failed(number, &error))
     }
 
-    /// How long a file is. One that the log has left is about to get its last event.
     fn end_of(&self, number: u64, file: &File) -> std::io::Result<u64> {
         if number == self.end.file {
             return Ok(self.end.offset);

@@ -5,11 +5,12 @@
 
 use super::{
     copy::{CopiedCommit, commit_of},
-    event::{FileHeader, Gtid, uuid},
+    event::{FileHeader, FileHeaderFlaw, Gtid, IN_USE, MAGIC, offset, uuid},
     file_name,
     files::Directory,
     keeper,
     read::{Reader, Stop},
+    recover::later_group,
 };
 use crate::{
     Seq,
@@ -61,6 +62,15 @@ impl fmt::Display for CutError {
     }
 }
 
+/// What is left of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remains {
+    /// The last commit.
+    pub last: CopiedCommit,
+    /// Nothing came behind it.
+    pub is_all: bool,
+}
+
 /// The files that a log is to be made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Files {
@@ -70,12 +80,65 @@ pub struct Files {
     pub applied: Seq,
 }
 
+/// How a file of the log begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begins {
+    /// The last commit before it.
+    pub after: Seq,
+    /// When it was begun, in seconds since 1970.
+    pub created: u32,
+    /// It was not closed by its server.
+    pub in_use: bool,
+}
+
+/// How a file begins; as text, why it is no file of a log.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn begins(env: &Env, path: &Path) -> Result<Begins, String> {
+    let failed = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
+    let file = env
+        .open(path, Mode::Existing)
+        .map_err(|error| failed(&error))?;
+    let head = Head::of(&file).map_err(|error| failed(&error))?;
+    let head = head.map_err(|flaw| failed(&format!("not a file of Cohort's log: {flaw:?}")))?;
+    Ok(Begins {
+        after: head.header.after,
+        created: head.header.created,
+        in_use: head.in_use,
+    })
+}
+
+/// The beginning of a file.
+struct Head {
+    header: FileHeader,
+    length: u64,
+    in_use: bool,
+}
+
+impl Head {
+    fn of(file: &File) -> io::Result<Result<Head, FileHeaderFlaw>> {
+        let mut bytes = vec![0; HEADER_MAX];
+        let got = file.read_at(&mut bytes, 0)?;
+        bytes.truncate(got);
+        let flags = bytes.get(MAGIC.len() + offset::FLAGS);
+        let in_use = flags.is_some_and(|flags| flags & IN_USE as u8 != 0);
+        Ok(FileHeader::decode(&bytes).map(|(header, length)| Head {
+            header,
+            length: length as u64,
+            in_use,
+        }))
+    }
+}
+
 struct Walk<'a> {
     directory: Directory,
     files: Files,
     target: Target,
     /// The last commit that stays.
     last: CopiedCommit,
+    /// Nothing was cut.
+    is_all: bool,
     progress: &'a mut dyn FnMut(u64),
     done: u64,
 }
@@ -89,7 +152,7 @@ enum Found {
 }
 
 /// Cuts the files of a directory at the target, and makes their index. `progress` hears how many
-/// bytes were read. Returns the last commit that is left.
+/// bytes were read.
 ///
 /// # Errors
 /// The target is not there, or the files are not a whole log up to there.
@@ -99,7 +162,7 @@ pub fn cut(
     files: Files,
     target: Target,
     progress: &mut dyn FnMut(u64),
-) -> Result<CopiedCommit, CutError> {
+) -> Result<Remains, CutError> {
     let walk = Walk {
         directory: Directory {
             env: env.clone(),
@@ -108,6 +171,7 @@ pub fn cut(
         files,
         target,
         last: CopiedCommit::default(),
+        is_all: true,
         progress,
         done: 0,
     };
@@ -115,11 +179,14 @@ pub fn cut(
 }
 
 impl Walk<'_> {
-    fn run(mut self) -> Result<CopiedCommit, CutError> {
+    fn run(mut self) -> Result<Remains, CutError> {
         let target = self.target;
         let early = |seq: Seq| {
             let committed_micros = 0;
-            CutError::TooEarly(CopiedCommit { seq, committed_micros })
+            CutError::TooEarly(CopiedCommit {
+                seq,
+                committed_micros,
+            })
         };
         match target {
             Target::Through(_, seq) if seq < self.files.applied => {
@@ -153,7 +220,10 @@ impl Walk<'_> {
             left.push(number);
             match self.file(number)? {
                 Found::Goes => number += 1,
-                Found::Cut => return self.finish(&present, &left),
+                Found::Cut => {
+                    self.is_all = false;
+                    return self.finish(&present, &left);
+                }
             }
         }
     }
@@ -163,16 +233,20 @@ impl Walk<'_> {
         let failed = |error: io::Error| io_error(&error);
         let damaged = |at: u64, why: &str| {
             let name = file_name(number);
-            CutError::Damaged(format!("binary log {name} is damaged at position {at}: {why}"))
+            CutError::Damaged(format!(
+                "binary log {name} is damaged at position {at}: {why}"
+            ))
         };
         let file = self.directory.open(number, Mode::Existing);
         let file = file.map_err(failed)?;
         let length = file.len().map_err(failed)?;
-        let mut bytes = vec![0; HEADER_MAX];
-        let got = file.read_at(&mut bytes, 0).map_err(failed)?;
-        bytes.truncate(got);
-        let (header, start) = FileHeader::decode(&bytes)
-            .map_err(|flaw| damaged(0, &format!("not a file of Cohort's: {flaw:?}")))?;
+        let head = Head::of(&file).map_err(failed)?;
+        let head = head.map_err(|flaw| damaged(0, &format!("not a file of Cohort's: {flaw:?}")))?;
+        let Head {
+            header,
+            length: start,
+            in_use,
+        } = head;
         if self.last.seq == 0 && number == self.files.first {
             // What was committed before it was committed before it was begun.
             self.last = CopiedCommit {
@@ -187,7 +261,7 @@ impl Walk<'_> {
             );
             return Err(damaged(0, &why));
         }
-        let mut reader = Reader::new(&file, start as u64, length);
+        let mut reader = Reader::new(&file, start, length);
         loop {
             let position = reader.position();
             let stop = match reader.next().map_err(failed)? {
@@ -196,7 +270,13 @@ impl Walk<'_> {
                         return Err(damaged(position, "its commit is not the next one"));
                     }
                     if self.is_cut_before(&gtid)? {
-                        close(&self.directory.env, &file, number, position, header.server_id)?;
+                        close(
+                            &self.directory.env,
+                            &file,
+                            number,
+                            position,
+                            header.server_id,
+                        )?;
                         return Ok(Found::Cut);
                     }
                     self.last = commit_of(&gtid);
@@ -214,12 +294,33 @@ impl Walk<'_> {
                     close(&self.directory.env, &file, number, length, header.server_id)?;
                     Ok(Found::Goes)
                 }
+                // The file of a server that is gone: what follows was never acknowledged.
+                Stop::Flaw(at) if in_use && self.is_torn(&file, at, (header.after, length))? => {
+                    close(
+                        &self.directory.env,
+                        &file,
+                        number,
+                        position,
+                        header.server_id,
+                    )?;
+                    Ok(Found::Goes)
+                }
                 Stop::End(at) => Err(damaged(at, "something follows its last event")),
                 Stop::Flaw(at) => Err(damaged(at, "there is no whole event")),
                 Stop::Foreign(at, why) => Err(damaged(at, why)),
                 Stop::Gap(at, _) => Err(damaged(at, "its commit is not the next one")),
             };
         }
+    }
+
+    /// Whether what is not whole at a place is of the last group, which its server was writing; the
+    /// file begins behind that commit, and is so long.
+    fn is_torn(&self, file: &File, at: u64, (after, length): (Seq, u64)) -> Result<bool, CutError> {
+        let sequence_number = self.last.seq - after + 1;
+        let later = later_group(file, at, length, sequence_number);
+        later
+            .map(|later| later.is_none())
+            .map_err(|error| io_error(&error))
     }
 
     /// Whether this transaction is the first that goes.
@@ -247,7 +348,7 @@ impl Walk<'_> {
     }
 
     /// Removes the other files, and names these in the index.
-    fn finish(self, present: &[u64], left: &[u64]) -> Result<CopiedCommit, CutError> {
+    fn finish(self, present: &[u64], left: &[u64]) -> Result<Remains, CutError> {
         if self.last.seq < self.files.applied {
             return Err(CutError::NotThere(self.last));
         }
@@ -263,9 +364,14 @@ impl Walk<'_> {
             let path = directory.path_of(*number);
             directory.env.remove(&path).map_err(failed)?;
         }
-        directory.write_index(left.iter().copied()).map_err(failed)?;
+        directory
+            .write_index(left.iter().copied())
+            .map_err(failed)?;
         directory.env.sync_dir(&directory.path).map_err(failed)?;
-        Ok(self.last)
+        Ok(Remains {
+            last: self.last,
+            is_all: self.is_all,
+        })
     }
 }
 

@@ -139,7 +139,9 @@ impl Order {
 
     fn sections<'p>(&mut self, part: &'p [u8]) -> Result<Vec<Section<'p>>, BadPart> {
         let bad = |what: &str| BadPart(format!("not a part of a base: {what}"));
-        let mut rest = part.strip_prefix(MAGIC).ok_or_else(|| bad("it begins otherwise"))?;
+        let mut rest = part
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| bad("it begins otherwise"))?;
         let mut sections = Vec::new();
         if self.tree.is_none() {
             sections.push(Section::Meta(Vec::new()));
@@ -165,7 +167,10 @@ impl Order {
             match (kind, sections.last_mut()) {
                 (b'm', Some(Section::Meta(entries))) | (b'e', Some(Section::Tree(_, entries))) => {
                     let before = entries.last().map(|(key, _)| *key);
-                    if before.or(self.key.as_deref()).is_some_and(|before| before >= key) {
+                    if before
+                        .or(self.key.as_deref())
+                        .is_some_and(|before| before >= key)
+                    {
                         return Err(bad("an entry is out of order"));
                     }
                     entries.push((key, value));
@@ -326,7 +331,10 @@ mod tests {
         for part in &parts {
             // A cut between two records shows in the sum of the whole only.
             let cuts = (0..part.len()).filter(|end| {
-                let mut order = Order { tree: Some(0), key: None };
+                let mut order = Order {
+                    tree: Some(0),
+                    key: None,
+                };
                 order.check(&part[..*end]).is_err()
             });
             assert!(cuts.count() > part.len() * 9 / 10);

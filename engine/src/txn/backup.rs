@@ -24,11 +24,12 @@ pub const PART_PREFIX: &str = "base.";
 
 /// Who takes a backup's files, one after another.
 pub trait BackupSink {
-    /// A file begins; `from`: what is before this byte was taken earlier.
+    /// A file begins; `from`: what is before this byte was taken earlier. `length`: how long it will
+    /// be, if that is known.
     ///
     /// # Errors
     /// It cannot be taken: the backup ends.
-    fn begin(&mut self, name: &str, from: u64) -> Result<(), TxnError>;
+    fn begin(&mut self, name: &str, from: u64, length: Option<u64>) -> Result<(), TxnError>;
     /// Some more bytes of it.
     ///
     /// # Errors
@@ -212,10 +213,10 @@ impl<'s> Counted<'s> {
             sum: crc32fast::Hasher::new(),
         }
     }
-    fn begin_file(&mut self, name: &str, from: u64) -> Result<(), TxnError> {
+    fn begin_file(&mut self, name: &str, from: u64, length: Option<u64>) -> Result<(), TxnError> {
         self.length = from;
         self.sum = crc32fast::Hasher::new();
-        self.sink.begin(name, from)
+        self.sink.begin(name, from, length)
     }
     fn take(&mut self, bytes: &[u8]) -> Result<(), TxnError> {
         self.length += bytes.len() as u64;
@@ -237,8 +238,9 @@ impl<'s> Counted<'s> {
         number: u64,
         from: u64,
     ) -> Result<(Option<CopiedCommit>, bool), TxnError> {
-        self.begin_file(&file_name(number), from)?;
-        let copied = copy.copy(number, from, &mut |bytes| self.take(bytes))?;
+        let length = copy.length(number)?;
+        self.begin_file(&file_name(number), from, Some(length))?;
+        let copied = copy.copy(number, (from, length), &mut |bytes| self.take(bytes))?;
         self.end_file(copied.is_closed)?;
         Ok((copied.last, copied.is_closed))
     }
@@ -248,7 +250,7 @@ impl Parts for Counted<'_> {
     type Error = TxnError;
     fn begin(&mut self) -> Result<(), TxnError> {
         self.parts += 1;
-        self.begin_file(&format!("{PART_PREFIX}{:06}", self.parts), 0)
+        self.begin_file(&format!("{PART_PREFIX}{:06}", self.parts), 0, None)
     }
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), TxnError> {
         self.take(bytes)

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Seq,
     env::{Env, Mode},
-    log::{CopiedCommit, CutError, CutFiles, Progress, Target, cut},
+    log::{CopiedCommit, CutError, CutFiles, Progress, Remains, Target, cut},
     store::{
         base::Base,
         dump::{Load, LoadError},
@@ -111,6 +111,8 @@ pub fn load(
 pub struct Restored {
     /// The last commit.
     pub last: CopiedCommit,
+    /// The logs have no later ones.
+    pub is_all: bool,
     /// How many prepared transactions (XA) wait for their end.
     pub prepared: usize,
 }
@@ -141,14 +143,17 @@ pub fn finish(
         let base = Base::open(env, &path, plan.options.base_cache_bytes);
         let snapshot = base.and_then(|base| base.snapshot());
         let snapshot = snapshot.map_err(|error| failed(&error))?;
-        meta::read(&snapshot).map_err(|error| failed(&error))?.header
+        meta::read(&snapshot)
+            .map_err(|error| failed(&error))?
+            .header
     };
     let files = CutFiles {
         first: header.position.file.max(1),
         applied: header.applied,
     };
-    let last = cut(env, dir, files, plan.target, read);
-    let last = last.map_err(|error| RestoreError::Cut(error, header.applied))?;
+    let remains = cut(env, dir, files, plan.target, read);
+    let Remains { last, is_all } =
+        remains.map_err(|error| RestoreError::Cut(error, header.applied))?;
     if let Some(uuid) = plan.server_uuid {
         recover::write_uuid(env, dir, uuid)?;
     }
@@ -167,5 +172,9 @@ pub fn finish(
         env.remove(&note).map_err(|error| failed(&error))?;
     }
     env.sync_dir(dir).map_err(|error| failed(&error))?;
-    Ok(Restored { last, prepared })
+    Ok(Restored {
+        last,
+        is_all,
+        prepared,
+    })
 }

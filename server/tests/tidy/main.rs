@@ -79,7 +79,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["config"],
             &["coordinate"],
             &["serve"],
-            &["check", "fuzz", "testing"],
+            &["backup", "check", "fuzz", "testing"],
             &["compact"],
             &["cli"],
         ],

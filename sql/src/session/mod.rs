@@ -6,6 +6,7 @@
 
 mod account;
 mod admin;
+mod backup;
 mod checksum;
 mod created;
 mod dump;
@@ -22,6 +23,7 @@ mod withheld;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};
+pub use backup::{BackUp, BackupKind};
 pub use dump::{Dump, DumpStart, GtidSets};
 pub use prepared::Prepared;
 

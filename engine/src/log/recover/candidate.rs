@@ -70,7 +70,7 @@ pub(super) fn look_at(directory: &Directory, number: u64) -> Result<Found, OpenE
 
 /// Finds a GTID event from `start` on whose group was begun when the transaction of that
 /// sequence number was durable.
-pub(super) fn later_group(
+pub(in crate::log) fn later_group(
     file: &File,
     start: u64,
     end: u64,

@@ -16,6 +16,7 @@ mod files;
 mod refusal;
 mod stretch;
 
+pub(super) use candidate::later_group;
 pub(super) use files::begin;
 
 use super::{
@@ -23,7 +24,7 @@ use super::{
     files::Directory, read::Stop,
 };
 use crate::{Seq, env::on_all_processors};
-use candidate::{Candidate, later_group};
+use candidate::Candidate;
 use refusal::{damage, io_error, missing};
 use stretch::{Checked, Stretch, Stretches};
 

@@ -33,9 +33,10 @@ struct Files {
 }
 
 impl BackupSink for Files {
-    fn begin(&mut self, name: &str, from: u64) -> Result<(), TxnError> {
+    fn begin(&mut self, name: &str, from: u64, length: Option<u64>) -> Result<(), TxnError> {
         let file = self.all.entry(name.to_owned()).or_default();
         assert_eq!(file.len() as u64, from, "{name} goes on where it ended");
+        assert_eq!(length.is_none(), name.starts_with(PART_PREFIX));
         name.clone_into(&mut self.name);
         Ok(())
     }
@@ -43,7 +44,10 @@ impl BackupSink for Files {
         if let Some(room) = &mut self.room {
             *room = room.checked_sub(bytes.len()).ok_or(TxnError::Killed)?;
         }
-        self.all.get_mut(&self.name).unwrap().extend_from_slice(bytes);
+        self.all
+            .get_mut(&self.name)
+            .unwrap()
+            .extend_from_slice(bytes);
         self.pieces += 1;
         if let Some(between) = &self.between {
             between(self.pieces);
@@ -70,8 +74,13 @@ fn try_restore(files: &Files, target: Target) -> Result<(Disk, Restored), Restor
     let env = disk.env();
     let dir = Path::new(TO);
     restore::begin(&env, dir)?;
-    let mut parts = files.all.iter().filter(|(name, _)| name.starts_with(PART_PREFIX));
-    restore::load(&env, dir, &mut || Ok(parts.next().map(|(_, part)| part.clone())))?;
+    let mut parts = files
+        .all
+        .iter()
+        .filter(|(name, _)| name.starts_with(PART_PREFIX));
+    restore::load(&env, dir, &mut || {
+        Ok(parts.next().map(|(_, part)| part.clone()))
+    })?;
     for (name, bytes) in &files.all {
         if !name.starts_with(PART_PREFIX) {
             disk.put(&dir.join(name), bytes.clone());
@@ -171,14 +180,17 @@ impl History {
                 let mut txn = begin(&self.engine, Isolation::ReadCommitted);
                 let other = find(&self.engine, "other");
                 insert(&mut txn, &other, (1, Some(1), Some(1))).expect("insert");
-                txn.prepare(&claim, "root@localhost", "test").expect("prepare");
+                txn.prepare(&claim, "root@localhost", "test")
+                    .expect("prepare");
                 drop(claim);
                 self.note();
             }
             17 => {
                 let xid = Xid::new(1, b"global", b"branch").unwrap();
                 let owner = owner(5);
-                self.engine.end_prepared(&owner, &xid, true, "test", 1000).expect("commit");
+                self.engine
+                    .end_prepared(&owner, &xid, true, "test", 1000)
+                    .expect("commit");
                 self.note();
             }
             _ => self.rows(),
@@ -225,7 +237,10 @@ fn a_directory_is_restored_to_every_transaction() {
 
 /// Adds the log to files, as far as it is not there.
 fn archive(engine: &Engine, files: &mut Files) {
-    let logs = files.all.iter().filter(|(name, _)| name.starts_with("binlog."));
+    let logs = files
+        .all
+        .iter()
+        .filter(|(name, _)| name.starts_with("binlog."));
     let have = logs.last().map(|(name, bytes)| Have {
         file: name.trim_start_matches("binlog.").parse().unwrap(),
         length: bytes.len() as u64,
@@ -276,7 +291,10 @@ fn targets_that_cannot_be_reached_are_refused() {
     let early = refused(&files, Target::Until(1));
     assert!(matches!(early, CutError::TooEarly(_)), "{early:?}");
     let late = refused(&files, Target::Through(source, last + 1));
-    assert!(matches!(late, CutError::NotThere(at) if at.seq == last), "{late:?}");
+    assert!(
+        matches!(late, CutError::NotThere(at) if at.seq == last),
+        "{late:?}"
+    );
     let foreign = refused(&files, Target::Through([9; 16], last));
     assert!(matches!(foreign, CutError::Failed(_)), "{foreign:?}");
     let mut holed = files.clone();
@@ -370,8 +388,16 @@ fn what_is_damaged_is_in_no_backup() {
     let mut history = History::new(&disk);
     (1..9).for_each(|n| history.step(n));
     let path = PathBuf::from(DIR).join("binlog.000002");
-    let at = disk.contents(&path).unwrap().iter().rposition(|byte| *byte != 0).unwrap();
-    let flip = crate::env::fake::Damage::Flip { offset: at - 400, bit: 3 };
+    let at = disk
+        .contents(&path)
+        .unwrap()
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .unwrap();
+    let flip = crate::env::fake::Damage::Flip {
+        offset: at - 400,
+        bit: 3,
+    };
     disk.damage(&path, flip);
     let refused = history.engine.back_up(&mut Files::default());
     assert!(matches!(refused, Err(TxnError::Storage(_))), "{refused:?}");
