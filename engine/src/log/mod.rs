@@ -67,6 +67,7 @@ mod recover;
 mod replay;
 mod seal;
 mod shared;
+mod statement;
 mod tell;
 #[cfg(test)]
 mod tests;
@@ -85,6 +86,7 @@ pub use options::{LogError, Options};
 pub use reading::Reading;
 pub use replay::{InOrder, Replay, ReplayError};
 pub use shared::Status;
+pub use statement::{LoggedStatement, statement};
 
 use crate::Seq;
 use serde::{Deserialize, Serialize};

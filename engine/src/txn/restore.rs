@@ -13,6 +13,7 @@
 
 use super::{
     TxnError,
+    dictionary::Dictionary,
     engine::{Engine, EngineOptions},
     error::OpenError,
     meta,
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     Seq,
-    env::{Env, Mode},
+    env::{Env, Mode, fake::Disk},
     log::{CopiedCommit, CutError, CutFiles, Progress, Remains, Target, cut},
     store::{
         base::Base,
@@ -28,6 +29,8 @@ use crate::{
     },
 };
 use std::path::Path;
+
+pub use super::recover::{Converted, Rebuild};
 
 /// Why nothing was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +128,8 @@ pub struct Plan<'a> {
     pub server_uuid: Option<&'a str>,
     /// How the engine is opened.
     pub options: EngineOptions,
+    /// Who knows what statements make of rows.
+    pub rebuild: &'a mut dyn Rebuild,
 }
 
 /// Cuts the log, replays it, and makes the directory one that a server can start on.
@@ -157,7 +162,7 @@ pub fn finish(
     if let Some(uuid) = plan.server_uuid {
         recover::write_uuid(env, dir, uuid)?;
     }
-    let engine = Engine::open_restored(env, dir, plan.options, progress)?;
+    let engine = Engine::open_with(env, dir, plan.options, Some(plan.rebuild), progress)?;
     if engine.log().visible() != last.seq {
         let replayed = engine.log().visible();
         return Err(RestoreError::Failed(format!(
@@ -177,4 +182,36 @@ pub fn finish(
         is_all,
         prepared,
     })
+}
+
+/// An engine in memory that has these definitions, and no rows: to work out on it what a statement
+/// makes of them.
+///
+/// # Errors
+/// It cannot be made.
+pub fn definitions_only(definitions: &Dictionary) -> Result<Engine, TxnError> {
+    let env = Disk::new(0).env();
+    let dir = Path::new("/definitions");
+    let failed = |error: OpenError| TxnError::Storage(error.0);
+    env.create_dir(dir)
+        .map_err(|error| TxnError::Storage(error.to_string()))?;
+    let made = recover::new_base(&env, dir, |base| {
+        let write = base.write()?;
+        let header = meta::Header {
+            format: meta::FORMAT,
+            next_id: definitions.next_id(),
+            ..meta::Header::default()
+        };
+        meta::write_header(&write, &header)?;
+        meta::write_dictionary(&write, definitions)?;
+        Ok(write.commit()?)
+    });
+    made.map_err(failed)?;
+    let options = EngineOptions {
+        inline: true,
+        base_cache_bytes: 1 << 20,
+        log_preallocate_bytes: 1 << 12,
+        ..EngineOptions::default()
+    };
+    Engine::open(&env, dir, options, &mut |_| {}).map_err(failed)
 }

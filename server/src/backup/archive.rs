@@ -107,8 +107,7 @@ impl Archive {
         let names: Vec<String> = entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
-        let is_of_log = |name: &String| manifest::is_ours(name) && !manifest::is_part(name);
-        if !names.iter().all(is_of_log) {
+        if !names.iter().all(|name| manifest::is_log(name)) {
             return Err(error);
         }
         Ok(Archive {
@@ -122,11 +121,11 @@ impl Archive {
     pub fn have(&self) -> Option<Have> {
         let logs = || {
             let files = self.manifest.files.iter();
-            files.filter(|file| !manifest::is_part(&file.name))
+            files.filter(|file| manifest::is_log(&file.name))
         };
         let file = logs()
             .find(|file| !file.is_whole)
-            .or_else(|| logs().last())?;
+            .or_else(|| logs().next_back())?;
         Some(Have {
             file: file_number(&file.name)?,
             length: file.length,

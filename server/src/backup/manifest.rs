@@ -11,6 +11,8 @@ pub const NAME: &str = "backup.json";
 /// No larger one is read, in bytes.
 pub const LENGTH_MAX: usize = 64 << 20;
 const FORMAT: u32 = 1;
+/// What SET PERSIST keeps.
+const PERSISTED: &str = "mysqld-auto.cnf";
 
 /// A file of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +125,12 @@ impl Manifest {
 
 /// Whether a file of a backup may have this name.
 pub fn is_ours(name: &str) -> bool {
-    is_part(name) || file_number(name).is_some_and(|number| file_name(number) == name)
+    is_part(name) || is_log(name) || name == PERSISTED
+}
+
+/// Whether it is the name of a file of the log.
+pub fn is_log(name: &str) -> bool {
+    file_number(name).is_some_and(|number| file_name(number) == name)
 }
 
 /// Whether it is the name of a part of the base.
@@ -161,7 +168,12 @@ mod tests {
 
     #[test]
     fn names() {
-        for name in ["base.000001", "base.1000000", "binlog.000017"] {
+        for name in [
+            "base.000001",
+            "base.1000000",
+            "binlog.000017",
+            "mysqld-auto.cnf",
+        ] {
             assert!(is_ours(name), "{name}");
         }
         for name in [

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `base.000001` and following | the base, in parts (`store/dump.rs` in the engine says what is in them) |
 //! | `binlog.000017` and following | the log from where a recovery on that base begins |
+//! | `mysqld-auto.cnf` | what SET PERSIST keeps, if there is anything |
 //! | `backup.json` | written last: length and CRC32 of each file, and what it is a backup of |
 //!
 //! | file | what is inside |

@@ -6,6 +6,7 @@ use super::{
     moment,
     source::Source,
 };
+use crate::serve::make_directory;
 use cohort_engine::{
     env::Env,
     log::{CutError, Target, file_name},
@@ -15,6 +16,7 @@ use cohort_engine::{
     },
 };
 use cohort_process::notice;
+use cohort_sql::session::Rebuilder;
 use std::{
     fs::{self, OpenOptions},
     io::Write,
@@ -78,6 +80,7 @@ pub fn run(restore: &Restore) -> Result<(), String> {
     let env = Env::real();
     env.on_notice(|line| notice!("{line}"));
     let datadir = &restore.datadir;
+    make_directory(datadir).map_err(|error| format!("{}: {error}", datadir.display()))?;
     if let Err(error) = restore::begin(&env, datadir) {
         return Err(match error {
             RestoreError::NotEmpty => format!(
@@ -175,6 +178,7 @@ impl Restore {
                 .keep_server_uuid
                 .then_some(manifest.server_uuid.as_str()),
             options: EngineOptions::default(),
+            rebuild: &mut Rebuilder,
         };
         let mut teller = Teller::new("checked of the logs");
         let mut told = Instant::now();

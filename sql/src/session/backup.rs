@@ -1,12 +1,15 @@
 //! A session that copies the database for `cohort backup`.
 
 use super::Session;
-use crate::error::SqlError;
+use crate::{error::SqlError, variables::persisted};
 use cohort_engine::txn::{
-    Engine, TableLocks,
-    backup::{Backup, BackupError, BackupSink, Have},
+    Engine, TableLocks, TxnError,
+    backup::{Backup, BackupError, BackupSink, FileEnd, Have},
 };
 use std::sync::Arc;
+
+/// No file of SET PERSIST is larger, in bytes.
+const PERSISTED_MAX: usize = 1 << 20;
 
 /// What is to be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +36,11 @@ impl BackUp {
     /// sink has ended it.
     pub fn run(&mut self, sink: &mut dyn BackupSink) -> Result<Backup, SqlError> {
         match self.kind {
-            BackupKind::Whole => Ok(self.engine.back_up(sink)?),
+            BackupKind::Whole => {
+                let done = self.engine.back_up(sink)?;
+                self.persisted(sink)?;
+                Ok(done)
+            }
             BackupKind::Log(have) => {
                 let copied = self.engine.back_up_log(have, sink);
                 copied.map_err(|error| match error {
@@ -42,6 +49,27 @@ impl BackUp {
                 })
             }
         }
+    }
+}
+
+impl BackUp {
+    /// The file of SET PERSIST, if there is one.
+    fn persisted(&self, sink: &mut dyn BackupSink) -> Result<(), TxnError> {
+        let path = self.engine.dir().join(persisted::FILE);
+        let contents = match self.engine.env().read(&path, PERSISTED_MAX) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            read => {
+                read.map_err(|error| TxnError::Storage(format!("{}: {error}", path.display())))?
+            }
+        };
+        let length = contents.len() as u64;
+        sink.begin(persisted::FILE, 0, Some(length))?;
+        sink.bytes(&contents)?;
+        sink.end(FileEnd {
+            length,
+            crc32: crc32fast::hash(&contents),
+            is_whole: true,
+        })
     }
 }
 

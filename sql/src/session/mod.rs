@@ -14,6 +14,7 @@ mod locked;
 mod masked;
 mod prepared;
 mod query;
+mod rebuilt;
 mod schema;
 mod set;
 mod trail;
@@ -26,6 +27,7 @@ pub use crate::state::{Identity, Instance, State};
 pub use backup::{BackUp, BackupKind};
 pub use dump::{Dump, DumpStart, GtidSets};
 pub use prepared::Prepared;
+pub use rebuilt::Rebuilder;
 
 use crate::{
     command::{self, Command, Cursor},

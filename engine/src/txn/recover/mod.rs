@@ -14,6 +14,7 @@
 //! a share of the keys. Should the delta grow too large, it is merged into the Base on the way; the
 //! log position recorded stays the old one, since a later start skips by Seq what the Base has.
 
+mod again;
 mod redo;
 mod rows;
 
@@ -38,6 +39,8 @@ use crate::{
     store::{Delta, StoreError, View, base::Base, merge},
     types::{TableId, TreeId, Xid},
 };
+use again::Again;
+pub use again::{Converted, Rebuild};
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 use rows::Rows;
@@ -74,14 +77,15 @@ impl Engine {
                 dir.display()
             )));
         }
-        Engine::open_restored(env, dir, options, progress)
+        Engine::open_with(env, dir, options, None, progress)
     }
 
-    /// The same of a directory that is being restored.
-    pub(super) fn open_restored(
+    /// The same of a directory that may be a restore's. `again`: who knows what is to be built again.
+    pub(super) fn open_with(
         env: &Env,
         dir: &Path,
         options: EngineOptions,
+        again: Option<&mut dyn Rebuild>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Engine, OpenError> {
         let _alone = options.inline.then(env::alone);
@@ -89,6 +93,7 @@ impl Engine {
         let server_uuid = server_uuid(env, dir)?;
         let base = open_base(env, dir, &options, &server_uuid)?;
         let mut recovery = Recovery::new(base, &options)?;
+        recovery.again = again.map(Again::new);
         let header = recovery.header.clone();
         let known = log::Known {
             position: header.position,
@@ -289,11 +294,13 @@ fn format_uuid(uuid: &[u8; 16]) -> String {
 }
 
 /// The state that replaying builds.
-struct Recovery {
+struct Recovery<'r> {
     base: Base,
     header: Header,
     /// How many times trees were built straight into the Base.
     builds: u64,
+    /// In a restore: what a DDL has built since.
+    again: Option<Again<'r>>,
     dictionary: Dictionary,
     delta: Delta,
     delta_bytes: usize,
@@ -312,7 +319,7 @@ struct Decoded {
     rows: Rows,
 }
 
-impl Replay for Recovery {
+impl Replay for Recovery<'_> {
     type Decoded = Decoded;
     /// Decodes transactions up to one that changes more than rows.
     fn decode(&self, transactions: &[Replayed<'_>]) -> Decoded {
@@ -359,8 +366,8 @@ impl Replay for Recovery {
     }
 }
 
-impl Recovery {
-    fn new(base: Base, options: &EngineOptions) -> Result<Recovery, OpenError> {
+impl Recovery<'_> {
+    fn new<'r>(base: Base, options: &EngineOptions) -> Result<Recovery<'r>, OpenError> {
         let snapshot = base.snapshot().map_err(|error| unreadable(&error))?;
         let meta = meta::read(&snapshot).map_err(|error| unreadable(&error))?;
         let Meta {
@@ -383,6 +390,7 @@ impl Recovery {
             applied: header.applied,
             header,
             builds,
+            again: None,
             dictionary,
             delta: Delta::new(0),
             // A running server's deltas together are smaller, so this is for other cases. The
@@ -419,7 +427,26 @@ impl Recovery {
         }
         Ok(())
     }
+    /// Builds what a transaction needs and the Base of a restore does not have, before its records are
+    /// applied.
+    fn build_again(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
+        let number = match again::build_of(events) {
+            Some(number) if self.again.is_some() && number > self.builds => number,
+            _ => return Ok(()),
+        };
+        // The rows are read from the Base, as of the commit before.
+        self.load();
+        let run = std::mem::replace(&mut self.applied, seq - 1);
+        let merged = self.merge();
+        self.applied = run;
+        merged?;
+        match &mut self.again {
+            Some(again) => again.build(&self.base, &self.dictionary, (seq, number), events),
+            None => Ok(()),
+        }
+    }
     fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
+        self.build_again(seq, events)?;
         let mut besides = beside::of_events(events);
         for change in log::changes(events) {
             match change {
@@ -464,7 +491,7 @@ impl Recovery {
     fn check_build(&self, number: &[u8]) -> Result<(), TxnError> {
         let number = number.try_into().map(u64::from_le_bytes);
         match number {
-            Ok(number) if number <= self.builds => Ok(()),
+            Ok(number) if number <= self.builds || self.again.is_some() => Ok(()),
             Ok(_) => Err(TxnError::Corrupt(format!(
                 "{BASE_FILE} is older than this: rows or index entries that the statement built \
                  are not in it; put the newest one back, or restore the data directory from a \
@@ -533,6 +560,7 @@ impl Recovery {
     }
     /// The engine's shared part, and what it has to restore.
     fn finish(self, parts: Parts) -> Result<(Inner, Records), OpenError> {
+        let again = self.again.map_or(0, |again| again.last);
         let base = self.base;
         // Only now: what an index build left is owned by a table that the log has just told of.
         drop_orphans(&parts.env, &base, &self.dictionary).map_err(|error| unreadable(&error))?;
@@ -567,7 +595,7 @@ impl Recovery {
             next_temporary_id: AtomicU32::new(0),
             dictionary_versions: AtomicU64::new(0),
             unlisted: Arc::default(),
-            builds: AtomicU64::new(self.builds),
+            builds: AtomicU64::new(self.builds.max(again)),
             max_transaction_bytes: AtomicU64::new(parts.options.max_transaction_bytes),
             max_lock_bytes: AtomicU64::new(parts.options.max_lock_bytes),
             max_temporary_bytes: AtomicU64::new(parts.options.max_temporary_bytes),

@@ -4,10 +4,10 @@ use super::*;
 use crate::{
     Seq,
     env::{fake::Disk, splitmix::SplitMix64},
-    log::{CutError, Target},
+    log::{CutError, LoggedStatement, Target},
     txn::{
         backup::{BackupSink, FileEnd, Have, PART_PREFIX},
-        restore::{self, Plan, RestoreError, Restored},
+        restore::{self, Converted, Plan, Rebuild, RestoreError, Restored},
     },
     types::Xid,
 };
@@ -90,9 +90,34 @@ fn try_restore(files: &Files, target: Target) -> Result<(Disk, Restored), Restor
         target,
         server_uuid: None,
         options: options(),
+        rebuild: &mut Moved,
     };
     let restored = restore::finish(&env, dir, plan, &mut |_| {}, &mut |_| {})?;
     Ok((disk, restored))
+}
+
+/// What the statements of these tests do to rows.
+fn moved(table: &Table, old: &[u8], out: &mut Vec<u8>) {
+    let (id, a, u) = row_of(table, old);
+    out.extend_from_slice(&image(table, (id, a.map(|a| a + 1), u)));
+}
+
+struct Moved;
+
+impl Rebuild for Moved {
+    fn rebuild(
+        &mut self,
+        statement: &LoggedStatement,
+        definitions: &Dictionary,
+        with: &mut Converted<'_>,
+    ) -> Result<(), TxnError> {
+        assert_eq!(statement.text, "DDL");
+        let table = Arc::clone(definitions.table("test", "t").expect("as it was before"));
+        with(&table, &mut |old, out| {
+            moved(&table, old, out);
+            Ok(())
+        })
+    }
 }
 
 fn open_at(disk: &Disk) -> Engine {
@@ -193,8 +218,46 @@ impl History {
                     .expect("commit");
                 self.note();
             }
+            9 | 18 => {
+                let old = find(&self.engine, "t");
+                let mut new = Table::clone(&old);
+                new.indexes
+                    .push(index(&self.engine, &format!("a{n}"), 1, false));
+                let alter = SchemaChange::AlterInPlace { old, new };
+                change(&self.engine, alter).expect("an index");
+                self.note();
+            }
+            11 | 20 => {
+                let old = find(&self.engine, "t");
+                let new = self.renumbered(&old);
+                let before = Arc::clone(&old);
+                let rebuild = SchemaChange::Rebuild {
+                    old,
+                    new,
+                    convert: Box::new(move |old, out| {
+                        moved(&before, old, out);
+                        Ok(())
+                    }),
+                    numbers: Numbers::default(),
+                };
+                change(&self.engine, rebuild).expect("a rebuild");
+                self.note();
+            }
             _ => self.rows(),
         }
+    }
+    /// The same table, with numbers of its own.
+    fn renumbered(&self, table: &Table) -> Table {
+        let mut new = table.clone();
+        new.id = self.engine.new_id();
+        new.rows = self.engine.new_id();
+        if let Some(primary) = &mut new.primary {
+            primary.tree = new.rows;
+        }
+        for index in &mut new.indexes {
+            index.tree = self.engine.new_id();
+        }
+        new
     }
 }
 
@@ -237,11 +300,11 @@ fn a_directory_is_restored_to_every_transaction() {
 
 /// Adds the log to files, as far as it is not there.
 fn archive(engine: &Engine, files: &mut Files) {
-    let logs = files
+    let mut logs = files
         .all
         .iter()
         .filter(|(name, _)| name.starts_with("binlog."));
-    let have = logs.last().map(|(name, bytes)| Have {
+    let have = logs.next_back().map(|(name, bytes)| Have {
         file: name.trim_start_matches("binlog.").parse().unwrap(),
         length: bytes.len() as u64,
         crc32: crc32fast::hash(bytes),
@@ -333,7 +396,7 @@ fn commits_checkpoints_and_purges_go_on_during_a_backup() {
             assert!(update(&mut txn, &t, id, row).unwrap());
             txn.commit("test").unwrap();
         }
-        if piece % 8 == 0 {
+        if piece.is_multiple_of(8) {
             inside.checkpoint().unwrap();
             checkpoints.store(true, Ordering::Relaxed);
             let last = inside.log().files().last().unwrap().name();
