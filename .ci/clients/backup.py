@@ -12,7 +12,6 @@ has acknowledged is restored with its own logs.
 """
 
 import json
-import os
 import pathlib
 import random
 import shutil
@@ -252,10 +251,11 @@ def backups(server, room, seconds):
 
 def check_notes(notes, room):
     """Restores to what was noted; each kind of target at each place in turn."""
-    for number, note in enumerate(notes[1:]):
+    later = notes[1:len(ALTERATIONS) + 1] + notes[-4:]
+    for number, note in enumerate(later):
         target = list(note.targets())[number % 3]
         check_restored(note, room / "whole", "--logs", room / "logs", *target)
-    print(f"{len(notes) - 1} moments restored", flush=True)
+    print(f"{len(later)} moments restored", flush=True)
     early = ["--to-gtid", f"{notes[0].source}:1"]
     refused(room, "restore an earlier backup", room / "whole", *early)
     late = ["--to-gtid", f"{notes[0].source}:99999999"]
@@ -335,8 +335,7 @@ def check_kills(server, room):
 
 
 def check_privilege(server, room):
-    with open(os.devnull) as _:
-        code, said = run("backup", "--port", server.port, "--user", "guest", room / "guest",
+    code, said = run("backup", "--port", server.port, "--user", "guest", room / "guest",
                          check=False)
     assert code == 1 and "BACKUP_ADMIN" in said, said
     code, said = run("backup", "--port", server.port, room / "whole", check=False)

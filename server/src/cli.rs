@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::{
-    backup, check, compact,
+    backup, binlog, check, compact,
     config::{self, Settings},
     lab, serve,
 };
@@ -46,6 +46,8 @@ enum Command {
     Verify(backup::Verify),
     /// Make a data directory of a backup, as of any transaction or moment since.
     Restore(backup::Restore),
+    /// Read files of the binary log: transactions, rows, counts, and the SQL that undoes one.
+    Log(binlog::Log),
     /// Look at global transactions, and change them by hand.
     Tx(Box<coordinator::Tx>),
     /// Make measurements, of Cohort and of other servers.
@@ -85,6 +87,7 @@ pub fn run() -> Result<(), String> {
         Command::Backup(backup) => backup::back_up(&backup),
         Command::Verify(verify) => backup::verify(&verify),
         Command::Restore(restore) => backup::restore(&restore),
+        Command::Log(log) => binlog::run(&log),
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
     }

@@ -159,7 +159,7 @@ impl LogCopy {
             header.truncate(got);
             let length = match FileHeader::decode(&header) {
                 Ok((_, length)) => length,
-                Err(flaw) => return Err(failed(number, &format!("its header: {flaw:?}")).into()),
+                Err(flaw) => return Err(failed(number, &flaw.to_string()).into()),
             };
             header.truncate(length);
             not_in_use(&mut header, 0);

@@ -101,7 +101,7 @@ pub fn begins(env: &Env, path: &Path) -> Result<Begins, String> {
         .open(path, Mode::Existing)
         .map_err(|error| failed(&error))?;
     let head = Head::of(&file).map_err(|error| failed(&error))?;
-    let head = head.map_err(|flaw| failed(&format!("not a file of Cohort's log: {flaw:?}")))?;
+    let head = head.map_err(|flaw| failed(&format!("{flaw}")))?;
     Ok(Begins {
         after: head.header.after,
         created: head.header.created,
@@ -241,7 +241,7 @@ impl Walk<'_> {
         let file = file.map_err(failed)?;
         let length = file.len().map_err(failed)?;
         let head = Head::of(&file).map_err(failed)?;
-        let head = head.map_err(|flaw| damaged(0, &format!("not a file of Cohort's: {flaw:?}")))?;
+        let head = head.map_err(|flaw| damaged(0, &format!("{flaw}")))?;
         let Head {
             header,
             length: start,

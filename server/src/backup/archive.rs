@@ -30,9 +30,10 @@ struct Current {
     file: File,
     name: String,
     from: u64,
-    /// Of the bytes that came now, and of all.
+    /// Of the bytes that came now.
     fresh: crc32fast::Hasher,
-    all: crc32fast::Hasher,
+    /// Of all, if there were some before.
+    all: Option<crc32fast::Hasher>,
 }
 
 /// A directory that is written to.
@@ -152,9 +153,9 @@ impl Files for Archive {
         let failed = |error: std::io::Error| wrong(&self.path.join(name), &error);
         let known = self.manifest.files.iter().find(|file| file.name == name);
         let all = match known {
-            _ if from == 0 => crc32fast::Hasher::new(),
+            _ if from == 0 => None,
             Some(known) if known.length == from => {
-                crc32fast::Hasher::new_with_initial_len(known.crc32, from)
+                Some(crc32fast::Hasher::new_with_initial_len(known.crc32, from))
             }
             _ => {
                 return Err(format!(
@@ -188,7 +189,9 @@ impl Files for Archive {
         let written = current.file.write_all(bytes);
         written.map_err(|error| wrong(&self.path.join(&current.name), &error))?;
         current.fresh.update(bytes);
-        current.all.update(bytes);
+        if let Some(all) = &mut current.all {
+            all.update(bytes);
+        }
         self.teller.more(bytes.len());
         Ok(())
     }
@@ -199,13 +202,14 @@ impl Files for Archive {
             .sync_all()
             .map_err(|error| wrong(&self.path.join(&current.name), &error))?;
         let length = current.from + self.sent(&current)?;
-        if length != end.length || current.fresh.finalize() != end.crc32 {
+        let fresh = current.fresh.finalize();
+        if length != end.length || fresh != end.crc32 {
             return Err(format!("{} has not arrived as it was sent", current.name));
         }
         self.manifest.put(Entry {
             name: current.name,
             length,
-            crc32: current.all.finalize(),
+            crc32: current.all.map_or(fresh, crc32fast::Hasher::finalize),
             is_whole: end.is_whole,
         });
         Ok(())

@@ -23,7 +23,7 @@ mod archive;
 mod connect;
 mod logs;
 mod manifest;
-mod moment;
+pub mod moment;
 mod restore;
 mod source;
 mod take;

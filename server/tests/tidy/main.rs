@@ -80,7 +80,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["coordinate"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
-            &["compact"],
+            &["binlog", "compact"],
             &["cli"],
         ],
     ),
