@@ -40,7 +40,9 @@ impl Which {
     /// Gives each transaction of the files that is wanted to `each`, with its parts.
     pub fn each(&self, files: &[PathBuf], each: &mut Each<'_>) -> Result<(), String> {
         let env = Env::real();
-        for path in files {
+        // What the shell makes of binlog.* has the index in it.
+        let is_index = |path: &&PathBuf| path.extension().is_some_and(|end| end == "index");
+        for path in files.iter().filter(|path| !is_index(path)) {
             let mut file = LogFile::open(&env, path)?;
             while let Some(transaction) = file.next_transaction()? {
                 if !self.is_of_time(&transaction) || !self.has_gtid(&transaction) {

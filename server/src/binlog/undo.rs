@@ -76,8 +76,8 @@ fn undo(transaction: &LoggedTransaction<'_>, generated: &HashSet<&str>) -> Resul
         sql.push_str(";\nSET @undone = @undone + ROW_COUNT();\n");
     }
     sql.push_str(&format!(
-        "SELECT IF(@undone = {count}, 'all rows are as they were', (SELECT 'changed since' UNION ALL \
-         SELECT 'nothing is undone')) AS undone;\nCOMMIT;\n"
+        "SELECT (SELECT 'all rows are as they were' UNION ALL SELECT 'rows were changed since' FROM \
+         DUAL WHERE @undone <> {count}) AS undone;\nCOMMIT;\n"
     ));
     Ok(sql)
 }
