@@ -314,6 +314,27 @@ def check_damage(room, chance):
     print("damage is found", flush=True)
 
 
+def check_growing(server, room):
+    """The log is added to a backup itself, which is then restored without another directory."""
+    grown = room / "grown"
+    shutil.copytree(room / "small", grown)
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO bank.keyless VALUES (7, '[7]')")
+        connection.commit()
+        cursor.execute("FLUSH BINARY LOGS")
+        run("backup", "--port", server.port, "--logs-only", grown)
+        cursor.execute("INSERT INTO bank.keyless VALUES (8, '[8]')")
+        connection.commit()
+        run("backup", "--port", server.port, "--logs-only", grown)
+        cursor.execute("CHECKSUM TABLE bank.keyless")
+        wanted = cursor.fetchone()
+    run("verify", grown)
+    with Restored(grown) as restored, restored.connect() as connection:
+        with connection.cursor() as cursor:
+            cursor.execute("CHECKSUM TABLE bank.keyless")
+            assert cursor.fetchone() == wanted
+
+
 def check_kills(server, room):
     """A backup that was killed is none, whoever was killed."""
     for victim in ("client", "client", "server"):
@@ -363,6 +384,7 @@ def main():
         manifest = json.loads((room / "small" / "backup.json").read_text())["backup"]
         assert manifest["server_uuid"] == notes[0].source
         check_damage(room, chance)
+        check_growing(server, room)
         with Load(server) as load:
             time.sleep(0.5)
             before = load.commits

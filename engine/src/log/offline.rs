@@ -125,6 +125,7 @@ impl LogFile {
                 kind::GTID | kind::ANONYMOUS_GTID => {
                     let is_anonymous = event.kind == kind::ANONYMOUS_GTID;
                     let gtid = Gtid::decode(event.body);
+                    let gtid = gtid.filter(|gtid| gtid.length >= event.size as u64);
                     let gtid = gtid.ok_or_else(|| {
                         format!("{}: position {position}: an unknown GTID event", self.name)
                     })?;

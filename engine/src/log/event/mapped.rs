@@ -125,18 +125,25 @@ fn column_type(kind: u8, cursor: &mut Cursor<'_>) -> Option<(ColumnType, u32)> {
         }
         16 => {
             let (bits, bytes) = (cursor.u8()?, cursor.u8()?);
-            Some((ColumnType::Bit(bytes.checked_mul(8)?.checked_add(bits)?), 0))
+            let bits = bytes.checked_mul(8)?.checked_add(bits)?;
+            (1..=64)
+                .contains(&bits)
+                .then_some((ColumnType::Bit(bits), 0))
         }
-        17 => cursor.u8().map(|digits| (ColumnType::Timestamp(digits), 0)),
-        18 => cursor.u8().map(|digits| (ColumnType::DateTime(digits), 0)),
-        19 => cursor.u8().map(|digits| (ColumnType::Time(digits), 0)),
+        17 => second_digits(cursor).map(|digits| (ColumnType::Timestamp(digits), 0)),
+        18 => second_digits(cursor).map(|digits| (ColumnType::DateTime(digits), 0)),
+        19 => second_digits(cursor).map(|digits| (ColumnType::Time(digits), 0)),
         245 => cursor.u8().map(|_| (ColumnType::Json, 0)),
         246 => {
             let (precision, scale) = (cursor.u8()?, cursor.u8()?);
-            Some((ColumnType::Decimal { precision, scale }, 0))
+            let is_sound = (1..=65).contains(&precision) && scale <= precision.min(30);
+            is_sound.then_some((ColumnType::Decimal { precision, scale }, 0))
         }
         // VECTOR, BLOB and TEXT, GEOMETRY.
-        242 | 252 | 255 => cursor.u8().map(|width| (ColumnType::Text(width), 0)),
+        242 | 252 | 255 => {
+            let width = cursor.u8().filter(|width| (1..=4).contains(width))?;
+            Some((ColumnType::Text(width), 0))
+        }
         254 => {
             let (first, second) = (cursor.u8()?, cursor.u8()?);
             // Two bits of a length hide, inverted, in the byte of the type.
@@ -145,8 +152,8 @@ fn column_type(kind: u8, cursor: &mut Cursor<'_>) -> Option<(ColumnType, u32)> {
                 bits => (first | 0x30, u32::from(bits ^ 0x30) << 4),
             };
             match real {
-                247 => Some((ColumnType::Enum(second), 0)),
-                248 => Some((ColumnType::Set(second), 0)),
+                247 => matches!(second, 1 | 2).then_some((ColumnType::Enum(second), 0)),
+                248 => matches!(second, 1..=4 | 8).then_some((ColumnType::Set(second), 0)),
                 _ => {
                     let bytes = high | u32::from(second);
                     Some((ColumnType::Char(u16::try_from(bytes).ok()?), bytes))
@@ -155,6 +162,10 @@ fn column_type(kind: u8, cursor: &mut Cursor<'_>) -> Option<(ColumnType, u32)> {
         }
         _ => None,
     }
+}
+
+fn second_digits(cursor: &mut Cursor<'_>) -> Option<u8> {
+    cursor.u8().filter(|digits| *digits <= 6)
 }
 
 /// An ENUM or SET whose members are not told is its number.
