@@ -152,8 +152,16 @@ ALTERATIONS = [
     "ALTER TABLE ledger MODIFY amount DECIMAL(12,2), ADD COLUMN twice DECIMAL(13,2) AS (amount * 2)",
     "CREATE TABLE copied AS SELECT * FROM account",
     "ALTER TABLE account ADD UNIQUE KEY (name), ADD COLUMN since DATE DEFAULT '2026-11-26'",
-    "RENAME TABLE copied TO kept",
-    "TRUNCATE kept",
+    "RENAME TABLE copied TO kept; TRUNCATE kept",
+    # What a statement means depends on its session, its time, and what the table was.
+    "SET time_zone = '+05:00', sql_mode = ''; ALTER TABLE ledger ADD COLUMN made TIMESTAMP(6) NOT NULL "
+    "DEFAULT CURRENT_TIMESTAMP(6), ADD COLUMN noted TIMESTAMP DEFAULT '2026-11-26 01:00:00'; "
+    "ALTER TABLE loose ADD COLUMN day DATE NOT NULL FIRST",
+    "SET NAMES latin1; ALTER TABLE account CONVERT TO CHARACTER SET latin1, ADD KEY ((UPPER(name)))",
+    "USE mysql; ALTER TABLE bank.ledger DROP PRIMARY KEY, MODIFY id BIGINT, ADD COLUMN row_id BIGINT "
+    "AUTO_INCREMENT PRIMARY KEY FIRST",
+    "ALTER TABLE loose ADD COLUMN c JSON DEFAULT (JSON_OBJECT('a', 1.50)), ADD CHECK (a < 1000); "
+    "ALTER TABLE loose ADD INDEX (a)",
 ]
 
 
@@ -167,6 +175,8 @@ def prepare(server):
         cursor.execute("CREATE TABLE bank.keyless (a INT, b JSON)")
         rows = ", ".join(f"({n}, 'a{n}', 1000)" for n in range(ACCOUNTS))
         cursor.execute(f"INSERT INTO bank.account VALUES {rows}")
+        cursor.execute("CREATE TABLE bank.loose (a INT, b JSON)")
+        cursor.execute("INSERT INTO bank.loose VALUES (1, '[]'), (2, NULL), (1, '[]')")
         cursor.execute("CREATE USER clerk@'%' IDENTIFIED BY 'secret'")
         cursor.execute("GRANT ALL ON *.* TO clerk@'%'")
         cursor.execute("CREATE USER guest@'%'")
@@ -214,11 +224,13 @@ def under_load(server, room):
         run("backup", "--port", server.port, room / "whole")
         until = time.monotonic() + SECONDS - 3
         alterations = iter(ALTERATIONS)
-        connection = server.connect(database="bank")
+        connection = server.connect(database="bank", read_timeout=60)
         while (statement := next(alterations, None)) or time.monotonic() < until:
             with connection.cursor() as cursor:
-                if statement:
-                    cursor.execute(statement)
+                for one in (statement or "").split("; "):
+                    if one:
+                        cursor.execute(one)
+                connection.select_db("bank")
                 cursor.execute("FLUSH BINARY LOGS")
                 run("backup", "--port", server.port, "--logs-only", logs)
                 cursor.execute("SHOW BINARY LOGS")

@@ -16,8 +16,9 @@ pub struct LoggedStatement {
     pub reading: Reading,
     /// Whether foreign keys were looked at.
     pub foreign_key_checks: bool,
-    /// When, in seconds since 1970.
-    pub seconds: u32,
+    /// What it takes for now, in microseconds since 1970: by its event, when it was committed, in whole
+    /// seconds.
+    pub micros: i64,
 }
 
 /// The statement in a transaction's events; `None`: there is none, or it is not as Cohort writes it.
@@ -38,7 +39,7 @@ pub fn statement(mut events: &[u8]) -> Option<LoggedStatement> {
             text: String::from_utf8(text.to_vec()).ok()?,
             reading,
             foreign_key_checks: flags2 & FLAGS2_NO_FOREIGN_KEY_CHECKS == 0,
-            seconds: event.timestamp,
+            micros: i64::from(event.timestamp) * 1_000_000,
         });
     }
     None

@@ -17,6 +17,9 @@ use std::{
     time::Instant,
 };
 
+/// The nice value of those who go last.
+const LEAST_URGENT: i32 = 19;
+
 /// What `cohort backup` is told.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -49,6 +52,8 @@ Examples:
 /// Makes the backup; what went wrong as text.
 pub fn run(backup: &BackUp) -> Result<(), String> {
     let begun = Instant::now();
+    // What runs beside it on this machine, the server perhaps, goes first. If it cannot be, it is not.
+    let _ = rustix::process::nice(LEAST_URGENT);
     if backup.to == Path::new("-") {
         return to_stdout(backup);
     }

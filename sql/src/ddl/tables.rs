@@ -439,6 +439,7 @@ fn rebuild(
         old: Arc::clone(old),
         new,
         numbers: conversion.numbers(),
+        now_micros: ctx.session.now_micros,
         convert: Box::new(move |image, out| conversion.convert(image, out)),
     };
     let result = ctx.change(dictionary, change, related, text);

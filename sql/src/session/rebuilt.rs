@@ -14,6 +14,9 @@ use cohort_engine::{
     types::Collation,
 };
 
+/// In microseconds.
+const SECOND: i64 = 1_000_000;
+
 /// Reads statements for restores.
 pub struct Rebuilder;
 
@@ -62,7 +65,11 @@ impl Session {
             ),
             format!("SET collation_server = {}", collation(reading.server)?),
             format!("SET time_zone = '{zone}'"),
-            format!("SET timestamp = {}", statement.seconds),
+            format!(
+                "SET timestamp = {}.{:06}",
+                statement.micros / SECOND,
+                statement.micros % SECOND
+            ),
             format!(
                 "SET foreign_key_checks = {}",
                 u8::from(statement.foreign_key_checks)

@@ -73,26 +73,40 @@ impl Site for Offline<'_> {
     }
 }
 
-/// The number of the build that a transaction needs.
-pub(super) fn build_of(events: &[u8]) -> Option<u64> {
-    let mut numbers = changes(events).filter_map(|change| match change {
+/// A build that a transaction needs.
+#[derive(Clone, Copy)]
+pub(super) struct Build {
+    pub(super) number: u64,
+    /// What the statement took for now, in microseconds since 1970, if it was of rows.
+    now_micros: Option<i64>,
+}
+
+/// What a transaction says of a build, if it needs one.
+pub(super) fn build_of(events: &[u8]) -> Option<Build> {
+    let mut builds = changes(events).filter_map(|change| match change {
         Change::Internal {
             key: &[BUILD],
             value,
-        } => value?.try_into().ok().map(u64::from_le_bytes),
+        } => {
+            let (number, rest) = value?.split_first_chunk()?;
+            Some(Build {
+                number: u64::from_le_bytes(*number),
+                now_micros: rest.try_into().ok().map(i64::from_le_bytes),
+            })
+        }
         Change::Internal { .. } | Change::Rows { .. } | Change::Query { .. } => None,
     });
-    numbers.next()
+    builds.next()
 }
 
 impl Again<'_> {
-    /// Builds what a transaction needs: the build of this number. `before`: the definitions that its
+    /// Builds what a transaction needs. `before`: the definitions that its
     /// records are not applied to yet; the Base has all rows as of then.
     pub(super) fn build(
         &mut self,
         base: &Base,
         before: &Dictionary,
-        (seq, number): (Seq, u64),
+        (seq, build): (Seq, Build),
         events: &[u8],
     ) -> Result<(), TxnError> {
         let mut after = before.clone();
@@ -103,8 +117,11 @@ impl Again<'_> {
                 after.apply(key, value, seq)?;
             }
         }
-        self.last = self.last.max(number);
-        let site = Offline { base, number };
+        self.last = self.last.max(build.number);
+        let site = Offline {
+            base,
+            number: build.number,
+        };
         let lost = |table: &Arc<Table>| after.table_by_id(table.id).is_none();
         let gone = before.entries().map(|(table, _)| table);
         let gone: Vec<&Arc<Table>> = gone.filter(|table| lost(table)).collect();
@@ -112,9 +129,10 @@ impl Again<'_> {
             match (before.table_by_id(new.id), gone.as_slice()) {
                 (Some(old), _) => indexes(&site, old, new)?,
                 (None, [old]) => {
-                    let statement = statement(events).ok_or_else(|| {
+                    let mut statement = statement(events).ok_or_else(|| {
                         TxnError::Corrupt("a table without the statement that made it".to_owned())
                     })?;
+                    statement.micros = build.now_micros.unwrap_or(statement.micros);
                     let mut rebuild = self.rebuild.lock();
                     rebuild.rebuild(&statement, before, &mut |made, convert| {
                         table(&site, (old, new), made, convert)

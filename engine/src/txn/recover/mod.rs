@@ -430,8 +430,8 @@ impl Recovery<'_> {
     /// Builds what a transaction needs and the Base of a restore does not have, before its records are
     /// applied.
     fn build_again(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
-        let number = match again::build_of(events) {
-            Some(number) if self.again.is_some() && number > self.builds => number,
+        let build = match again::build_of(events) {
+            Some(build) if self.again.is_some() && build.number > self.builds => build,
             _ => return Ok(()),
         };
         // The rows are read from the Base, as of the commit before.
@@ -441,7 +441,7 @@ impl Recovery<'_> {
         self.applied = run;
         merged?;
         match &mut self.again {
-            Some(again) => again.build(&self.base, &self.dictionary, (seq, number), events),
+            Some(again) => again.build(&self.base, &self.dictionary, (seq, build), events),
             None => Ok(()),
         }
     }
@@ -489,15 +489,17 @@ impl Recovery<'_> {
     }
     /// Whether the Base has what a DDL built straight into it.
     fn check_build(&self, number: &[u8]) -> Result<(), TxnError> {
-        let number = number.try_into().map(u64::from_le_bytes);
+        let number = number
+            .split_first_chunk()
+            .map(|(number, _)| u64::from_le_bytes(*number));
         match number {
-            Ok(number) if number <= self.builds || self.again.is_some() => Ok(()),
-            Ok(_) => Err(TxnError::Corrupt(format!(
+            Some(number) if number <= self.builds || self.again.is_some() => Ok(()),
+            Some(_) => Err(TxnError::Corrupt(format!(
                 "{BASE_FILE} is older than this: rows or index entries that the statement built \
                  are not in it; put the newest one back, or restore the data directory from a \
                  backup"
             ))),
-            Err(_) => Err(TxnError::Corrupt("a build without its number".to_owned())),
+            None => Err(TxnError::Corrupt("a build without its number".to_owned())),
         }
     }
     fn note_row_numbers(&self, table: TableId, numbers: &[u8]) {

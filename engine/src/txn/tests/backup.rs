@@ -111,7 +111,7 @@ impl Rebuild for Moved {
         definitions: &Dictionary,
         with: &mut Converted<'_>,
     ) -> Result<(), TxnError> {
-        assert_eq!(statement.text, "DDL");
+        assert_eq!((&*statement.text, statement.micros), ("DDL", 7));
         let table = Arc::clone(definitions.table("test", "t").expect("as it was before"));
         with(&table, &mut |old, out| {
             moved(&table, old, out);
@@ -239,6 +239,7 @@ impl History {
                         Ok(())
                     }),
                     numbers: Numbers::default(),
+                    now_micros: 7,
                 };
                 change(&self.engine, rebuild).expect("a rebuild");
                 self.note();
