@@ -340,11 +340,16 @@ def check_growing(server, room):
         run("backup", "--port", server.port, "--logs-only", grown)
         cursor.execute("CHECKSUM TABLE bank.keyless")
         wanted = cursor.fetchone()
+        cursor.execute("SELECT @@server_uuid, @@gtid_executed")
+        own = cursor.fetchone()
     run("verify", grown)
-    with Restored(grown) as restored, restored.connect() as connection:
-        with connection.cursor() as cursor:
-            cursor.execute("CHECKSUM TABLE bank.keyless")
-            assert cursor.fetchone() == wanted
+    for keeping in ([], ["--keep-server-uuid"]):
+        with Restored(grown, *keeping) as restored, restored.connect() as connection:
+            with connection.cursor() as cursor:
+                cursor.execute("CHECKSUM TABLE bank.keyless")
+                assert cursor.fetchone() == wanted
+                cursor.execute("SELECT @@server_uuid, @@gtid_executed")
+                assert (cursor.fetchone() == own) == bool(keeping)
 
 
 def check_kills(server, room):

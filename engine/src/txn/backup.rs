@@ -7,7 +7,7 @@
 //! meanwhile. Nobody changes definitions meanwhile (LOCK INSTANCE FOR BACKUP): an index that is being
 //! built would be in the Base in part.
 //!
-//! Commits want the same disk and the same processors. So while there are any, the copying rests four
+//! Commits want the same disk and the same processors. So while there are any, the copying rests seven
 //! times as long as it has worked (measured: without that it takes 60 % of the commits away on two
 //! processors, which it shares with the clients and the one who takes it).
 //!
@@ -219,7 +219,7 @@ impl<'e> Pace<'e> {
     /// It is looked after so many bytes whether there are commits.
     const PIECE: usize = 1 << 20;
     /// So many times as long as it works it rests.
-    const REST: u64 = 4;
+    const REST: u64 = 7;
 
     fn new(engine: &'e Inner) -> Pace<'e> {
         Pace {

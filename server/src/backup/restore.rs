@@ -87,7 +87,10 @@ pub fn run(restore: &Restore) -> Result<(), String> {
                 "{} is not empty: name a directory that is, or that is not there yet",
                 datadir.display()
             ),
-            other => format!("{}: {other:?}", datadir.display()),
+            RestoreError::Failed(why) | RestoreError::Source(why) | RestoreError::Part(why) => {
+                format!("{}: {why}", datadir.display())
+            }
+            RestoreError::Cut(error, _) => error.to_string(),
         });
     }
     match restore.steps(&env, target) {
@@ -146,7 +149,8 @@ impl Restore {
             RestoreError::Source(why) => in_backup(why),
             RestoreError::Part(why) => in_backup(format!("damaged: {why}")),
             RestoreError::Failed(why) => why,
-            RestoreError::NotEmpty | RestoreError::Cut(..) => format!("{error:?}"),
+            RestoreError::NotEmpty => "the directory is not empty".to_owned(),
+            RestoreError::Cut(error, _) => error.to_string(),
         })?;
         while let Some(name) = source.peek().map_err(in_backup)?.map(str::to_owned) {
             let path = self.datadir.join(&name);
