@@ -12,6 +12,7 @@ has acknowledged is restored with its own logs.
 """
 
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -372,9 +373,39 @@ def check_kills(server, room):
     print("what was killed is no backup", flush=True)
 
 
+def check_ways(server, room):
+    """By the socket, with TLS and with a password; and KILL ends one that nobody takes."""
+    environment = os.environ | {"MYSQL_PWD": "secret"}
+    clerk = ["--user", "clerk", "--port", server.port, "--ssl-mode", "VERIFY_CA", "--ssl-ca",
+             server.data / "ca.pem"]
+    run("backup", *clerk, room / "by-tls", env=environment)
+    run("verify", room / "by-tls")
+    run("backup", "--socket", server.data / "mysql.sock", room / "by-socket")
+    run("verify", room / "by-socket")
+    code, said = run("backup", *clerk[:4], "--password", "wrong", room / "none", check=False)
+    assert code == 1 and "1045" in said, said
+    stalled = subprocess.Popen([BINARY, "backup", "--port", str(server.port), "-"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with server.connect() as connection, connection.cursor() as cursor:
+        until, found = time.monotonic() + 10, ()
+        while not found and time.monotonic() < until:
+            cursor.execute("SELECT id FROM information_schema.processlist WHERE command = 'Backup'")
+            found = cursor.fetchall()
+        assert found, "it is in the process list"
+        cursor.execute(f"KILL {found[0][0]}")
+        until = time.monotonic() + 10
+        while found and time.monotonic() < until:
+            cursor.execute("SELECT id FROM information_schema.processlist WHERE command = 'Backup'")
+            found = cursor.fetchall()
+        assert not found, "KILL ends it"
+        cursor.execute("CREATE TABLE bank.again (a INT)")  # Definitions change again.
+    said = stalled.communicate()[1].decode()
+    assert stalled.returncode == 1 and "of no use" in said, said
+
+
 def check_privilege(server, room):
     code, said = run("backup", "--port", server.port, "--user", "guest", room / "guest",
-                         check=False)
+                     check=False)
     assert code == 1 and "BACKUP_ADMIN" in said, said
     code, said = run("backup", "--port", server.port, room / "whole", check=False)
     assert code == 1 and "not empty" in said, said
@@ -397,6 +428,7 @@ def main():
         prepare(server)
         notes = under_load(server, room)
         check_privilege(server, room)
+        check_ways(server, room)
         run("backup", "--port", server.port, room / "small")
         manifest = json.loads((room / "small" / "backup.json").read_text())["backup"]
         assert manifest["server_uuid"] == notes[0].source

@@ -59,8 +59,9 @@ pub struct Restore {
 }
 
 const EXAMPLES: &str = "\
-Without a target everything that is in the backup and in the logs is restored. Transactions keep their
-GTIDs, and those to come have the UUID of a new server. Then start it: cohort serve --datadir PATH.
+Without a target everything that is in the backup and in the logs is restored. Transactions keep
+their GTIDs, and those to come have the UUID of a new server. Then start it:
+cohort serve --datadir PATH.
 
 Examples:
   cohort restore /backup/monday --datadir ./data

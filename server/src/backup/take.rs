@@ -35,9 +35,9 @@ pub struct BackUp {
 }
 
 const EXAMPLES: &str = "\
-Copies all databases of a server that runs, with accounts and settings of SET PERSIST, as of the end of
-the copying; commits go on meanwhile, changes of definitions wait. What is in a backup and what is not:
-docs/backup.md.
+Copies all databases of a server that runs, with accounts and settings of SET PERSIST, as of the
+end of the copying; commits go on meanwhile, changes of definitions wait. What is in a backup and
+what is not: docs/backup.md.
 
 Examples:
   cohort backup /backup/monday
@@ -47,7 +47,8 @@ Examples:
   cohort verify /backup/monday
   cohort backup --logs-only /backup/logs
       every few minutes: keeps the log for restoring to any moment since the last backup
-  cohort restore /backup/monday --logs /backup/logs --datadir ./data --to-time '2026-11-26 14:05:00'";
+  cohort restore /backup/monday --logs /backup/logs --datadir ./data \\
+      --to-time '2026-11-26 14:05:00'";
 
 /// Makes the backup; what went wrong as text.
 pub fn run(backup: &BackUp) -> Result<(), String> {

@@ -13,8 +13,8 @@ pub struct Verify {
 }
 
 const EXAMPLES: &str = "\
-Reads every byte of a backup, without a server and without changing anything. Exits with 0 if all is as
-it was written, with 1 otherwise: also for a backup that did not come to its end.
+Reads every byte of a backup, without a server and without changing anything. Exits with 0 if all is
+as it was written, with 1 otherwise: also for a backup that did not come to its end.
 
 Examples:
   cohort verify /backup/monday

@@ -16,15 +16,16 @@ use select::Which;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-Reads files of Cohort, also those of a backup, and of MySQL (with checksums; values have names if
-binlog_row_metadata=FULL was set, and are read if binlog_row_image is FULL).
+Reads files of Cohort, also those of a backup, and of MySQL (with checksums; columns have names if
+binlog_row_metadata is FULL, and rows are read if binlog_row_image is FULL).
 
 Examples:
   cohort log show data/binlog.000007
   cohort log show --rows data/binlog.000007
   cohort log grep --table shop.orders --key 4711 data/binlog.*
       who changed that order, and when
-  cohort log grep --table shop.orders --from '2026-11-26 14:00' --to '2026-11-26 14:10' data/binlog.*
+  cohort log grep --table shop.orders --from '2026-11-26 14:00' --to '2026-11-26 14:10' \\
+      data/binlog.*
   cohort log stat data/binlog.*
   cohort log undo --gtid 3e11fa47-71ca-11e1-9e33-c80aa9429562:23 data/binlog.000007 > undo.sql
   mysql < undo.sql";

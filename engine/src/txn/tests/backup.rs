@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     Seq,
-    env::{fake::Disk, splitmix::SplitMix64},
+    env::{
+        fake::{Damage, Disk},
+        splitmix::SplitMix64,
+    },
     log::{CutError, LoggedStatement, Target},
     txn::{
         backup::{BackupSink, FileEnd, Have, PART_PREFIX},
@@ -458,11 +461,42 @@ fn what_is_damaged_is_in_no_backup() {
         .iter()
         .rposition(|byte| *byte != 0)
         .unwrap();
-    let flip = crate::env::fake::Damage::Flip {
+    let flip = Damage::Flip {
         offset: at - 400,
         bit: 3,
     };
     disk.damage(&path, flip);
     let refused = history.engine.back_up(&mut Files::default());
     assert!(matches!(refused, Err(TxnError::Storage(_))), "{refused:?}");
+}
+
+#[test]
+fn a_damaged_base_is_in_no_backup() {
+    let disk = disk();
+    let mut history = History::new(&disk);
+    (1..9).for_each(|n| history.step(n));
+    history.engine.checkpoint().unwrap();
+    let sound = backup(&history.engine);
+    let path = PathBuf::from(DIR).join("cohort.base");
+    let length = disk.contents(&path).unwrap().len();
+    let (mut refused, mut unused) = (0, 0);
+    for offset in (0..length).step_by(509) {
+        let flip = Damage::Flip { offset, bit: 5 };
+        disk.damage(&path, flip);
+        let mut files = Files::default();
+        match history.engine.back_up(&mut files) {
+            Err(TxnError::Damaged { .. } | TxnError::Storage(_)) => refused += 1,
+            Err(other) => panic!("byte {offset}: {other:?}"),
+            Ok(_) => {
+                assert!(files.all == sound.all, "byte {offset}");
+                unused += 1;
+            }
+        }
+        disk.damage(&path, flip);
+    }
+    assert!(
+        refused > 10 && unused > 10,
+        "{refused} refused, {unused} unused"
+    );
+    assert!(backup(&history.engine).all == sound.all);
 }
