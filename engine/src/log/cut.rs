@@ -63,10 +63,12 @@ impl fmt::Display for CutError {
 }
 
 /// What is left of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remains {
     /// The last commit.
     pub last: CopiedCommit,
+    /// The source of the last file's GTIDs, as text; `None`: there is no commit.
+    pub source: Option<String>,
     /// Nothing came behind it.
     pub is_all: bool,
 }
@@ -137,6 +139,8 @@ struct Walk<'a> {
     target: Target,
     /// The last commit that stays.
     last: CopiedCommit,
+    /// The server that wrote what was read last.
+    source: Option<[u8; 16]>,
     /// Nothing was cut.
     is_all: bool,
     progress: &'a mut dyn FnMut(u64),
@@ -171,6 +175,7 @@ pub fn cut(
         files,
         target,
         last: CopiedCommit::default(),
+        source: None,
         is_all: true,
         progress,
         done: 0,
@@ -261,6 +266,9 @@ impl Walk<'_> {
             );
             return Err(damaged(0, &why));
         }
+        if header.after > 0 {
+            self.source = Some(header.source);
+        }
         let mut reader = Reader::new(&file, start, length);
         loop {
             let position = reader.position();
@@ -280,6 +288,7 @@ impl Walk<'_> {
                         return Ok(Found::Cut);
                     }
                     self.last = commit_of(&gtid);
+                    self.source = Some(gtid.source);
                     reader.skip(usize::try_from(gtid.length).unwrap_or(usize::MAX));
                     self.done += gtid.length;
                     (self.progress)(self.done);
@@ -370,6 +379,7 @@ impl Walk<'_> {
         directory.env.sync_dir(&directory.path).map_err(failed)?;
         Ok(Remains {
             last: self.last,
+            source: self.source.map(uuid),
             is_all: self.is_all,
         })
     }

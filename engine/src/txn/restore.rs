@@ -7,8 +7,8 @@
 //! 4. [`finish`] cuts them at the wanted transaction, replays them as a start does after a crash,
 //!    makes a checkpoint, and removes the note.
 //!
-//! The transactions keep their GTIDs. The server gets another UUID, unless it is told to keep the
-//! one it had: what the other server has committed, or will commit, behind the cut has other GTIDs
+//! The transactions keep their GTIDs. The first start makes another UUID, unless this one is to keep
+//! the one it had: what the other server has committed, or will commit, behind the cut has other GTIDs
 //! then than what is committed here.
 
 use super::{
@@ -17,11 +17,11 @@ use super::{
     engine::{Engine, EngineOptions},
     error::OpenError,
     meta,
-    recover::{self, BASE_FILE, UNFINISHED},
+    recover::{self, BASE_FILE, UNFINISHED, UUID_FILE},
 };
 use crate::{
     Seq,
-    env::{Env, Mode, fake::Disk},
+    env::{Env, fake::Disk},
     log::{CopiedCommit, CutError, CutFiles, Progress, Remains, Target, cut},
     store::{
         base::Base,
@@ -124,7 +124,7 @@ pub struct Restored {
 pub struct Plan<'a> {
     /// The last transaction that is to be there.
     pub target: Target,
-    /// The server's UUID; `None`: a new one.
+    /// The server's UUID; `None`: a new one, which its first start makes.
     pub server_uuid: Option<&'a str>,
     /// How the engine is opened.
     pub options: EngineOptions,
@@ -157,11 +157,14 @@ pub fn finish(
         applied: header.applied,
     };
     let remains = cut(env, dir, files, plan.target, read);
-    let Remains { last, is_all } =
-        remains.map_err(|error| RestoreError::Cut(error, header.applied))?;
-    if let Some(uuid) = plan.server_uuid {
-        recover::write_uuid(env, dir, uuid)?;
-    }
+    let Remains {
+        last,
+        source,
+        is_all,
+    } = remains.map_err(|error| RestoreError::Cut(error, header.applied))?;
+    // The log is replayed as that of its last server. Another one has a file of its own in it.
+    let source = source.unwrap_or(header.log_source);
+    recover::write_uuid(env, dir, plan.server_uuid.unwrap_or(&source))?;
     let engine = Engine::open_with(env, dir, plan.options, Some(plan.rebuild), progress)?;
     if engine.log().visible() != last.seq {
         let replayed = engine.log().visible();
@@ -172,10 +175,12 @@ pub fn finish(
     }
     let prepared = engine.prepared().len();
     engine.close().map_err(|error| failed(&error))?;
-    let note = dir.join(UNFINISHED);
-    if env.open(&note, Mode::Existing).is_ok() {
-        env.remove(&note).map_err(|error| failed(&error))?;
+    if plan.server_uuid.is_none() {
+        env.remove(&dir.join(UUID_FILE))
+            .map_err(|error| failed(&error))?;
     }
+    env.remove(&dir.join(UNFINISHED))
+        .map_err(|error| failed(&error))?;
     env.sync_dir(dir).map_err(|error| failed(&error))?;
     Ok(Restored {
         last,

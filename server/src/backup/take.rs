@@ -53,7 +53,7 @@ Examples:
 /// Makes the backup; what went wrong as text.
 pub fn run(backup: &BackUp) -> Result<(), String> {
     let begun = Instant::now();
-    // What runs beside it on this machine, the server perhaps, goes first. If it cannot be, it is not.
+    // What runs beside it on this machine, the server perhaps, goes first, if the system lets us.
     let _ = rustix::process::nice(LEAST_URGENT);
     if backup.to == Path::new("-") {
         return to_stdout(backup);

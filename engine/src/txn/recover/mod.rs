@@ -56,7 +56,7 @@ use std::{
 /// The Base's file in the data directory.
 pub(super) const BASE_FILE: &str = "cohort.base";
 /// Where the server's UUID is.
-const UUID_FILE: &str = "auto.cnf";
+pub(super) const UUID_FILE: &str = "auto.cnf";
 /// The note in a directory that a restore has begun and not finished.
 pub(super) const UNFINISHED: &str = "restore.unfinished";
 

@@ -317,6 +317,48 @@ fn archive(engine: &Engine, files: &mut Files) {
 }
 
 #[test]
+fn a_server_that_was_given_another_uuid_is_restored() {
+    let disk = disk();
+    let mut history = History::new(&disk);
+    (1..6).for_each(|n| history.step(n));
+    let mut files = backup(&history.engine);
+    let History {
+        engine,
+        random,
+        states,
+    } = history;
+    archive(&engine, &mut files);
+    let old = source(&engine);
+    let middle = engine.log().visible();
+    engine.close().unwrap();
+    let uuid = "[auto]\nserver-uuid=12345678-1234-1234-1234-123456789abc\n";
+    disk.put(&Path::new(DIR).join("auto.cnf"), uuid.as_bytes().to_vec());
+    let mut history = History {
+        engine: open(&disk.env()),
+        random,
+        states,
+    };
+    assert_ne!(source(&history.engine), old);
+    (6..13).for_each(|n| history.step(n));
+    archive(&history.engine, &mut files);
+    let last = history.engine.log().visible();
+    assert!(last > middle + 3);
+    let new = source(&history.engine);
+    for (source, seq) in [(old, middle), (new, middle + 1), (new, last)] {
+        let (disk, restored) = try_restore(&files, Target::Through(source, seq)).expect("restored");
+        assert_eq!(restored.last.seq, seq);
+        let engine = open_at(&disk);
+        assert_eq!(state(&engine), history.states[&seq]);
+        assert_ne!(engine.server_uuid(), history.engine.server_uuid());
+    }
+    let mistaken = try_restore(&files, Target::Through(old, last)).err();
+    assert!(matches!(
+        mistaken,
+        Some(RestoreError::Cut(CutError::Failed(_), _))
+    ));
+}
+
+#[test]
 fn a_log_is_copied_in_pieces_of_any_size() {
     let disk = disk();
     let mut history = History::new(&disk);
