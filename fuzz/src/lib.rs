@@ -30,11 +30,12 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     target("before_login", packets::before_login),
     target("after_login", packets::after_login),
     target("sql", sql::text),
     target("log", log::recovery),
+    target("log_file", log::reading),
     target("row", row::images),
 ];
 

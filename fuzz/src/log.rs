@@ -3,6 +3,7 @@
 
 use cohort_engine::{
     env::fake::Disk,
+    log::{LogFile, LoggedPart},
     txn::{Engine, EngineOptions, Unattended},
     types::Value,
 };
@@ -102,6 +103,47 @@ pub fn recovery(bytes: &[u8]) {
         "INSERT INTO d.t (a) VALUES (9)",
     ] {
         let _ = session.query(sql.as_bytes(), false, &mut Nowhere);
+    }
+}
+
+/// The same changes, each event's checksum being right all the same: files of others, for `cohort log`.
+pub fn reading(bytes: &[u8]) {
+    let disk = Disk::new(3);
+    let path = Path::new(FILE);
+    TEMPLATE.with(|files| {
+        let file = files.iter().find(|(name, _)| *name == FILE);
+        let mut contents = file.map_or_else(Vec::new, |(_, contents)| contents.clone());
+        damage(&mut contents, bytes);
+        seal(&mut contents);
+        disk.put(path, contents);
+    });
+    let Ok(mut file) = LogFile::open(&disk.env(), path) else {
+        return;
+    };
+    while let Ok(Some(transaction)) = file.next_transaction() {
+        for part in transaction.parts().into_iter().flatten() {
+            if let LoggedPart::Rows(rows) = part {
+                rows.rows().for_each(drop);
+            }
+        }
+    }
+}
+
+/// Makes the checksums right.
+fn seal(contents: &mut [u8]) {
+    const SIZE: usize = 9;
+    const SUM: usize = 4;
+    let mut at = 4;
+    while let Some(size) = contents.get(at + SIZE..at + SIZE + 4) {
+        let size = size.try_into().map_or(0, u32::from_le_bytes) as usize;
+        let Some(event) = contents.get_mut(at..at.saturating_add(size)) else {
+            return;
+        };
+        let Some((summed, sum)) = event.split_last_chunk_mut::<SUM>() else {
+            return;
+        };
+        *sum = crc32fast::hash(summed).to_le_bytes();
+        at += size;
     }
 }
 

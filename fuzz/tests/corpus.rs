@@ -132,11 +132,16 @@ fn log() {
 }
 
 #[test]
+fn log_file() {
+    run(Target::named("log_file").unwrap());
+}
+
+#[test]
 fn row() {
     run(Target::named("row").unwrap());
 }
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 5);
+    assert_eq!(TARGETS.len(), 6);
 }

@@ -90,6 +90,8 @@ pub mod command {
     pub const BINLOG_DUMP_GTID: u8 = 0x1e;
     /// Makes the session new.
     pub const RESET_CONNECTION: u8 = 0x1f;
+    /// Cohort's own: the files of a backup.
+    pub const COHORT_BACKUP: u8 = 0xc0;
 }
 
 /// Column types on the wire.

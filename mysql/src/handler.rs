@@ -7,7 +7,7 @@ use cohort_engine::{
 use cohort_scheduler::{Class, Standing};
 use cohort_sql::{
     Attributes, Encryption, Output, SqlError,
-    session::{Dump, DumpStart, Identity, Prepared},
+    session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
     users::Requirement,
 };
 use std::{sync::Arc, time::Duration};
@@ -71,7 +71,9 @@ pub trait Handler {
     -> Result<(), SqlError>;
     /// COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
     fn begin_dump(&mut self, start: DumpStart, server_id: u32) -> Result<Dump, SqlError>;
-    /// What is to be sent of it has been.
+    /// `COHORT_BACKUP`.
+    fn begin_backup(&mut self, kind: BackupKind) -> Result<BackUp, SqlError>;
+    /// What is to be sent of a dump or a backup has been.
     fn end_dump(&mut self);
     /// COM_STMT_CLOSE.
     fn close(&mut self, id: u32);

@@ -15,6 +15,7 @@
 //!    copied from and to the socket, never while the client is waited for.
 
 pub mod auth;
+pub mod backup;
 pub mod client;
 pub mod connection;
 pub mod constants;

@@ -8,7 +8,7 @@ use cohort_engine::{
 use cohort_scheduler::Standing;
 use cohort_sql::{
     Attributes, Output, Session, SqlError,
-    session::{Dump, DumpStart, Identity, Prepared},
+    session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
     status::Counter,
 };
 use std::{sync::Arc, time::Duration};
@@ -55,6 +55,9 @@ impl Handler for Session {
     }
     fn begin_dump(&mut self, start: DumpStart, server_id: u32) -> Result<Dump, SqlError> {
         Session::begin_dump(self, start, server_id)
+    }
+    fn begin_backup(&mut self, kind: BackupKind) -> Result<BackUp, SqlError> {
+        Session::begin_backup(self, kind)
     }
     fn end_dump(&mut self) {
         Session::end_dump(self);

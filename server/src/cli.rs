@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::{
-    check, compact,
+    backup, binlog, check, compact,
     config::{self, Settings},
     lab, serve,
 };
@@ -40,6 +40,14 @@ enum Command {
     Check(check::Check),
     /// Give the free space in a data directory back to the disk.
     Compact(compact::Compact),
+    /// Copy all that a running server has, or what is new in its log.
+    Backup(Box<backup::BackUp>),
+    /// Read a backup and say whether it is what was written.
+    Verify(backup::Verify),
+    /// Make a data directory of a backup, as of any transaction or moment since.
+    Restore(backup::Restore),
+    /// Read files of the binary log: transactions, rows, counts, and the SQL that undoes one.
+    Log(binlog::Log),
     /// Look at global transactions, and change them by hand.
     Tx(Box<coordinator::Tx>),
     /// Make measurements, of Cohort and of other servers.
@@ -76,6 +84,10 @@ pub fn run() -> Result<(), String> {
         }
         Command::Check(check) => check::run(&check),
         Command::Compact(compact) => compact::run(&compact),
+        Command::Backup(backup) => backup::back_up(&backup),
+        Command::Verify(verify) => backup::verify(&verify),
+        Command::Restore(restore) => backup::restore(&restore),
+        Command::Log(log) => binlog::run(&log),
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
     }

@@ -1,5 +1,7 @@
 //! The server, `cohort serve`, and its measurements, `cohort lab`.
 
+mod backup;
+mod binlog;
 mod check;
 mod cli;
 mod compact;

@@ -135,7 +135,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
 
 /// Makes the data directory, which is nobody's business but the server's and its group's. One that
 /// is there already stays as it is.
-fn make_directory(path: &Path) -> io::Result<()> {
+pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }

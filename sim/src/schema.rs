@@ -276,6 +276,7 @@ impl World {
                 used: Arc::new(AtomicU64::new(used)),
                 restart: false,
             },
+            now_micros: 0,
         };
         self.perform(
             "rebuild table",

@@ -44,7 +44,8 @@ impl Directory {
 }
 
 /// The number of a file with this name (`binlog.000017`, perhaps after a directory).
-pub(super) fn file_number(name: &str) -> Option<u64> {
+#[must_use]
+pub fn file_number(name: &str) -> Option<u64> {
     let name = Path::new(name).file_name()?.to_str()?;
     let digits = name.strip_prefix("binlog.")?;
     let number = digits.parse().ok().filter(|&number| number > 0)?;

@@ -40,6 +40,7 @@
 
 pub mod base;
 mod delta;
+pub mod dump;
 mod error;
 mod file;
 mod key;

@@ -18,7 +18,7 @@ use super::{
     meta,
 };
 use crate::{
-    store::base::{BaseItem, BaseRange},
+    store::base::{BaseItem, BaseRange, BaseSnapshot, BaseWrite},
     types::{Index, Table, TreeId, key},
 };
 use std::sync::atomic::Ordering;
@@ -33,9 +33,51 @@ pub type RowConversion<'a> = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String
 /// How often KILL is looked for, in rows.
 const KILL_CHECK: u64 = 1024;
 
+/// The Base that is built into.
+pub(super) trait Site {
+    /// Makes one durable change of it, which counts as a build.
+    fn change(
+        &self,
+        change: &mut dyn FnMut(&BaseWrite<'_>) -> Result<(), TxnError>,
+    ) -> Result<(), TxnError>;
+    /// Asked now and then: an error ends the building.
+    fn check(&self) -> Result<(), TxnError>;
+}
+
+/// That of an open engine, and who builds.
+struct Live<'a> {
+    inner: &'a Inner,
+    descriptor: &'a Descriptor,
+}
+
+impl Site for Live<'_> {
+    fn change(
+        &self,
+        change: &mut dyn FnMut(&BaseWrite<'_>) -> Result<(), TxnError>,
+    ) -> Result<(), TxnError> {
+        let _one_at_a_time = self.inner.checkpointer.exclusive.lock();
+        self.inner.mend_base()?;
+        let write = self.inner.base.write()?;
+        // Each commit has a number of its own: with an older one the Base lacks something.
+        let number = self.inner.builds.load(Ordering::Relaxed) + 1;
+        meta::write_builds(&write, number)?;
+        change(&write)?;
+        write.commit()?;
+        self.inner.builds.store(number, Ordering::Relaxed);
+        Ok(())
+    }
+    fn check(&self) -> Result<(), TxnError> {
+        self.descriptor.waiting.offer(true);
+        match self.descriptor.is_killed() {
+            true => Err(TxnError::Killed),
+            false => Ok(()),
+        }
+    }
+}
+
 /// A tree being built.
 struct TreeBuilder<'a> {
-    inner: &'a Inner,
+    site: &'a dyn Site,
     tree: TreeId,
     /// Its name, for duplicates.
     name: &'a str,
@@ -74,7 +116,7 @@ fn length(bytes: &[u8]) -> Result<u32, TxnError> {
 impl<'a> TreeBuilder<'a> {
     fn new(rows: &Rows<'a>, tree: TreeId, name: &'a str) -> TreeBuilder<'a> {
         TreeBuilder {
-            inner: rows.inner,
+            site: rows.site,
             tree,
             name,
             bytes: Vec::new(),
@@ -133,37 +175,35 @@ impl<'a> TreeBuilder<'a> {
         if entries.windows(2).any(same) {
             return Err(self.duplicate());
         }
-        if let Some(first) = entries.first() {
-            let one_at_a_time = self.inner.checkpointer.exclusive.lock();
-            self.inner.mend_base()?;
-            let write = self.inner.base.write()?;
-            // Each commit has a number of its own: with an older one the Base lacks something.
-            let number = self.inner.builds.load(Ordering::Relaxed) + 1;
-            meta::write_builds(&write, number)?;
-            let mut tree = write.tree(self.tree)?;
-            let appended = !self.flushed || tree.is_below(self.key(first))?;
-            // Of those that are appended only the first can meet one that is there.
-            let met = if appended { 1 } else { entries.len() };
-            for entry in entries.iter().take(met).filter(|entry| entry.unique > 0) {
-                if self.flushed && tree.has_prefix(self.unique(entry))? {
-                    return Err(self.duplicate());
-                }
-            }
-            let pairs = entries.iter().map(|e| (self.key(e), self.value(e)));
-            if appended {
-                tree.append(pairs, |pair| *pair)?;
-            } else {
-                for (key, value) in pairs {
-                    tree.put(key, value)?;
-                }
-            }
-            drop(tree);
-            write.commit()?;
-            self.inner.builds.store(number, Ordering::Relaxed);
-            drop(one_at_a_time);
+        if !entries.is_empty() {
+            self.site.change(&mut |write| self.put(&entries, write))?;
         }
         self.flushed = true;
         self.bytes.clear();
+        Ok(())
+    }
+    /// Puts a sorted chunk into the tree.
+    fn put(&self, entries: &[Pending], write: &BaseWrite<'_>) -> Result<(), TxnError> {
+        let Some(first) = entries.first() else {
+            return Ok(());
+        };
+        let mut tree = write.tree(self.tree)?;
+        let appended = !self.flushed || tree.is_below(self.key(first))?;
+        // Of those that are appended only the first can meet one that is there.
+        let met = if appended { 1 } else { entries.len() };
+        for entry in entries.iter().take(met).filter(|entry| entry.unique > 0) {
+            if self.flushed && tree.has_prefix(self.unique(entry))? {
+                return Err(self.duplicate());
+            }
+        }
+        let pairs = entries.iter().map(|e| (self.key(e), self.value(e)));
+        if appended {
+            tree.append(pairs, |pair| *pair)?;
+        } else {
+            for (key, value) in pairs {
+                tree.put(key, value)?;
+            }
+        }
         Ok(())
     }
 }
@@ -182,21 +222,34 @@ pub(super) fn new_indexes(
     new: &Table,
     descriptor: &Descriptor,
 ) -> Result<Option<u64>, TxnError> {
-    let known = |index: &&Index| old.indexes.iter().any(|other| other.tree == index.tree);
-    let fresh: Vec<&Index> = new.indexes.iter().filter(|index| !known(index)).collect();
+    let fresh = fresh_indexes(old, new);
     if fresh.is_empty() {
         return Ok(None);
     }
     let trees: Vec<TreeId> = fresh.iter().map(|index| index.tree).collect();
-    build(inner, old, &trees, descriptor, |rows| {
-        let mut builders = builders(rows, fresh.iter().copied());
-        while let Some(row) = rows.next()? {
-            for (index, builder) in fresh.iter().zip(&mut builders) {
-                builder.push_entry(&Entry::derive(new, index, row.value(), row.key())?)?;
-            }
+    let site = Live { inner, descriptor };
+    build(&site, old, &trees, |rows| fill_indexes(rows, new, &fresh))
+}
+
+/// The indexes of `new` that `old` does not have.
+pub(super) fn fresh_indexes<'t>(old: &Table, new: &'t Table) -> Vec<&'t Index> {
+    let known = |index: &&Index| old.indexes.iter().any(|other| other.tree == index.tree);
+    new.indexes.iter().filter(|index| !known(index)).collect()
+}
+
+/// Builds indexes from the rows.
+pub(super) fn fill_indexes(
+    rows: &mut Rows<'_>,
+    new: &Table,
+    fresh: &[&Index],
+) -> Result<(), TxnError> {
+    let mut builders = builders(rows, fresh.iter().copied());
+    while let Some(row) = rows.next()? {
+        for (index, builder) in fresh.iter().zip(&mut builders) {
+            builder.push_entry(&Entry::derive(new, index, row.value(), row.key())?)?;
         }
-        builders.iter_mut().try_for_each(TreeBuilder::flush)
-    })
+    }
+    builders.iter_mut().try_for_each(TreeBuilder::flush)
 }
 
 /// Converts all rows of `old` into the trees of `new`. Returns the next hidden row number, and the
@@ -210,26 +263,39 @@ pub(super) fn rebuild(
 ) -> Result<(u64, Option<u64>), TxnError> {
     let trees: Vec<TreeId> = table_trees(new).collect();
     let mut next_row = 1;
-    let number = build(inner, old, &trees, descriptor, |rows| {
-        let mut rows_builder = TreeBuilder::new(rows, new.rows, "PRIMARY");
-        let mut builders = builders(rows, new.indexes.iter());
-        let mut image = Vec::new();
-        while let Some(row) = rows.next()? {
-            image.clear();
-            convert(row.value(), &mut image).map_err(TxnError::Conversion)?;
-            let key = primary_key(new, &image)?.unwrap_or_else(|| {
-                next_row += 1;
-                hidden_key(next_row - 1)
-            });
-            rows_builder.push(&key, key.len(), &image)?;
-            for (index, builder) in new.indexes.iter().zip(&mut builders) {
-                builder.push_entry(&Entry::derive(new, index, &image, &key)?)?;
-            }
-        }
-        rows_builder.flush()?;
-        builders.iter_mut().try_for_each(TreeBuilder::flush)
+    let site = Live { inner, descriptor };
+    let number = build(&site, old, &trees, |rows| {
+        next_row = fill_table(rows, new, convert)?;
+        Ok(())
     })?;
     Ok((next_row, number))
+}
+
+/// Converts the rows into the trees of `new`. Returns the next hidden row number.
+pub(super) fn fill_table(
+    rows: &mut Rows<'_>,
+    new: &Table,
+    convert: &mut RowConversion<'_>,
+) -> Result<u64, TxnError> {
+    let mut next_row = 1;
+    let mut rows_builder = TreeBuilder::new(rows, new.rows, "PRIMARY");
+    let mut builders = builders(rows, new.indexes.iter());
+    let mut image = Vec::new();
+    while let Some(row) = rows.next()? {
+        image.clear();
+        convert(row.value(), &mut image).map_err(TxnError::Conversion)?;
+        let key = primary_key(new, &image)?.unwrap_or_else(|| {
+            next_row += 1;
+            hidden_key(next_row - 1)
+        });
+        rows_builder.push(&key, key.len(), &image)?;
+        for (index, builder) in new.indexes.iter().zip(&mut builders) {
+            builder.push_entry(&Entry::derive(new, index, &image, &key)?)?;
+        }
+    }
+    rows_builder.flush()?;
+    builders.iter_mut().try_for_each(TreeBuilder::flush)?;
+    Ok(next_row)
 }
 
 /// Looks for the parent of each row of `new`, which is built: `ForeignKey` for one without. `names`:
@@ -276,13 +342,8 @@ fn find_orphan(
         let index = key.parent_index(parent).ok_or(TxnError::TableChanged)?;
         references.push((key, parent, index));
     }
-    let mut rows = Rows {
-        inner,
-        range: snapshot.range(new.rows, &[], None)?,
-        item: None,
-        count: 0,
-        descriptor,
-    };
+    let site = Live { inner, descriptor };
+    let mut rows = Rows::of(new, &snapshot, &site)?;
     while let Some(row) = rows.next()? {
         for (key, parent, index) in &references {
             let child = (new, key.columns.as_slice());
@@ -302,22 +363,31 @@ fn find_orphan(
 }
 
 /// The rows of a table, in order, from the Base.
-struct Rows<'a> {
-    inner: &'a Inner,
+pub(super) struct Rows<'a> {
+    site: &'a dyn Site,
     range: BaseRange,
     item: Option<BaseItem>,
     count: u64,
-    descriptor: &'a Descriptor,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// All of a table's.
+    pub fn of(
+        table: &Table,
+        snapshot: &BaseSnapshot,
+        site: &'a dyn Site,
+    ) -> Result<Rows<'a>, TxnError> {
+        Ok(Rows {
+            site,
+            range: snapshot.range(table.rows, &[], None)?,
+            item: None,
+            count: 0,
+        })
+    }
     fn next(&mut self) -> Result<Option<&BaseItem>, TxnError> {
         self.count += 1;
         if self.count.is_multiple_of(KILL_CHECK) {
-            self.descriptor.waiting.offer(true);
-            if self.descriptor.is_killed() {
-                return Err(TxnError::Killed);
-            }
+            self.site.check()?;
         }
         self.item = self.range.next(false)?;
         Ok(self.item.as_ref())
@@ -327,21 +397,15 @@ impl Rows<'_> {
 /// Runs `fill` on the rows of `table`, and publishes what it built, or removes it. Returns the
 /// build's number, if there were rows.
 fn build<'a>(
-    inner: &'a Inner,
+    site: &'a Live<'a>,
     table: &Table,
     trees: &[TreeId],
-    descriptor: &'a Descriptor,
     fill: impl FnOnce(&mut Rows<'a>) -> Result<(), TxnError>,
 ) -> Result<Option<u64>, TxnError> {
+    let inner = site.inner;
     inner.checkpoint_now()?;
     let snapshot = inner.base.snapshot()?;
-    let mut rows = Rows {
-        inner,
-        range: snapshot.range(table.rows, &[], None)?,
-        item: None,
-        count: 0,
-        descriptor,
-    };
+    let mut rows = Rows::of(table, &snapshot, site)?;
     let result = fill(&mut rows);
     let any = rows.count > 1;
     let _one_at_a_time = inner.checkpointer.exclusive.lock();

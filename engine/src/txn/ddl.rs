@@ -115,6 +115,9 @@ pub enum SchemaChange<'a> {
         convert: Box<RowConversion<'a>>,
         /// Where AUTO_INCREMENT goes on.
         numbers: Numbers,
+        /// What the statement takes for now, in microseconds since 1970: whoever converts the rows
+        /// again must know.
+        now_micros: i64,
     },
     /// CREATE, ALTER, DROP or RENAME of views: these go, and then these come.
     Views {
@@ -147,6 +150,8 @@ pub(super) struct Records {
 struct Built {
     /// The build's number, if there was one.
     build: Option<u64>,
+    /// Of rows: what the statement took for now.
+    now_micros: Option<i64>,
     /// The next hidden row number of a table.
     next_row: Option<(TableId, u64)>,
 }
@@ -183,12 +188,14 @@ impl Engine {
                 new,
                 convert,
                 numbers,
+                now_micros,
             } => {
                 let (before, state) = unchanged(&dictionary, old)?;
                 let convert = convert.as_mut();
                 let (next, build) = build::rebuild(inner, before, new, convert, descriptor)?;
                 built = Built {
                     build,
+                    now_micros: Some(*now_micros),
                     next_row: Some((new.id, next)),
                 };
                 build::check_references(inner, (before, new), &related.checked, descriptor)?;
@@ -240,7 +247,9 @@ impl Inner {
             batch.internal(key, value.as_deref());
         }
         if let Some(build) = built.build {
-            batch.internal(&[BUILD], Some(&build.to_le_bytes()));
+            let mut value = build.to_le_bytes().to_vec();
+            value.extend(built.now_micros.map(i64::to_le_bytes).iter().flatten());
+            batch.internal(&[BUILD], Some(&value));
         }
         if let Some((id, next)) = built.next_row
             && let Some((table, state)) = after.entry(id)

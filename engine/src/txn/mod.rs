@@ -21,6 +21,7 @@
 //! | `temporary`, `temporary_ddl` | tables of one session; making and changing them |
 //! | `table_state`, `auto_increment` | what is known of a table beside its definition; its next values |
 //! | `check`, `compact` | CHECK TABLE; giving the Base's free space back to the disk |
+//! | `backup`, `restore` | a copy of all that is there, for elsewhere; a data directory made of one |
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
 //! | `checkpoint`, `checkpointer`, `meta`, `recover` | from memory to the Base, and back at a start |
 //! | `stats` | what it tells about itself |
@@ -29,6 +30,7 @@
 //! own, and its methods may stand in files above it.
 
 mod auto_increment;
+pub mod backup;
 mod beside;
 mod build;
 mod check;
@@ -58,6 +60,7 @@ mod prepared_list;
 mod read;
 mod recover;
 mod replies;
+pub mod restore;
 mod row_change;
 mod snapshot;
 mod stats;

@@ -61,7 +61,8 @@ pub struct Savepoint {
 const CHANGE_BYTES: usize = 300;
 
 /// The internal record of a DDL that built trees straight into the Base: this byte; the value is the
-/// build's number, 8 bytes little endian.
+/// build's number and, if rows were converted, what the statement took for now, in microseconds since
+/// 1970; 8 bytes little endian each.
 pub(super) const BUILD: u8 = b'b';
 
 impl WriteSet {

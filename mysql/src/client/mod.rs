@@ -2,11 +2,13 @@
 //!
 //! | file | what is inside |
 //! |---|---|
+//! | `backup` | the files of a backup |
 //! | `login` | the answers to the server's greeting and to what it asks after it |
 //! | `tls` | encryption, and whom to trust |
 //! | `url` | names and passwords in URLs |
 //! | `wire` | requests in bytes, and what replies are made of |
 
+pub mod backup;
 pub mod follow;
 pub mod login;
 pub mod tls;

@@ -112,7 +112,7 @@ impl<B: Backend> Connection<B> {
     }
 
     /// Takes a slot for what follows, unless the thread has one.
-    fn take_slot(&self, commands: &mut Commands<B::Session>) {
+    pub(super) fn take_slot(&self, commands: &mut Commands<B::Session>) {
         if !self.admin {
             let backend = &self.shared.backend;
             backend.acquire_slot(self.id, || commands.class());
@@ -184,6 +184,7 @@ impl<B: Backend> Connection<B> {
             command::CHANGE_USER => return self.change_user(commands),
             command::REGISTER_SLAVE => self.register_replica(commands),
             command::BINLOG_DUMP | command::BINLOG_DUMP_GTID => return self.dump(commands),
+            command::COHORT_BACKUP => return self.back_up(commands),
             _ => self.error(&SqlError::unknown_command()),
         }
         Ok(())

@@ -157,7 +157,7 @@ impl<B: Backend> Connection<B> {
     }
 
     /// Whether to go on: not for a client that has gone, nor after KILL, nor when the server stops.
-    fn check_following(&self, commands: &Commands<B::Session>) -> Result<(), End> {
+    pub(super) fn check_following(&self, commands: &Commands<B::Session>) -> Result<(), End> {
         let session = &commands.session;
         let is_over = session.is_over()
             || commands.owner.is_killed()

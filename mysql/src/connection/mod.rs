@@ -433,6 +433,7 @@ fn dialect(login: &handshake::Login<'_>) -> Dialect {
     }
 }
 
+mod backup;
 mod commands;
 mod dump;
 pub(super) mod late;

@@ -16,7 +16,7 @@ use cohort_scheduler::{Class, Standing};
 use cohort_sql::variables::HighPriority;
 use cohort_sql::{
     Attributes, ColumnMeta, Done, Output, SqlError, password,
-    session::{Dump, DumpStart, Identity, Prepared},
+    session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
     users::Requirement,
 };
 use rustix::event::{PollFd, PollFlags, poll};
@@ -74,6 +74,9 @@ impl Handler for CannedSession {
     }
     fn begin_dump(&mut self, _: DumpStart, _: u32) -> Result<Dump, SqlError> {
         Err(SqlError::log_cannot_be_read("there is none"))
+    }
+    fn begin_backup(&mut self, _: BackupKind) -> Result<BackUp, SqlError> {
+        Err(SqlError::unknown_command())
     }
     fn end_dump(&mut self) {}
     fn query(&mut self, sql: &[u8], multi: bool, out: &mut dyn Output) -> Result<(), SqlError> {

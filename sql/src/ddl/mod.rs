@@ -56,7 +56,7 @@ use cohort_engine::{
     log::Reading,
     txn::{
         DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, TableLocks, TxnError,
-        concerned_children,
+        concerned_children, restore::Converted,
     },
     types::{Collation, Table},
 };
@@ -112,6 +112,24 @@ pub fn execute(
             Ok(done) => return Ok(done),
         }
         *ctx.warnings = warnings.clone();
+    }
+}
+
+/// Tells `with` what a statement that has rewritten a table's rows makes of that table, and of its
+/// rows. Nothing is changed.
+///
+/// # Errors
+/// It does no such thing, or `with` says so.
+pub fn converted(
+    statement: &Statement,
+    ctx: &mut DdlContext<'_>,
+    with: &mut Converted<'_>,
+) -> Result<(), SqlError> {
+    match statement {
+        Statement::AlterTable { table, actions, .. } => {
+            tables::converted(table, actions, ctx, with)
+        }
+        _ => Err(SqlError::internal("a statement that rewrites no rows")),
     }
 }
 

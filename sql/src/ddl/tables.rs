@@ -16,7 +16,7 @@ use crate::{
     command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
 };
 use cohort_engine::{
-    txn::{Dictionary, Related, SchemaChange, TxnError, concerned_children},
+    txn::{Dictionary, Related, SchemaChange, TxnError, concerned_children, restore},
     types::{Index, IndexPart, Table, TableId},
 };
 use parking_lot::Mutex;
@@ -439,6 +439,7 @@ fn rebuild(
         old: Arc::clone(old),
         new,
         numbers: conversion.numbers(),
+        now_micros: ctx.session.now_micros,
         convert: Box::new(move |image, out| conversion.convert(image, out)),
     };
     let result = ctx.change(dictionary, change, related, text);
@@ -452,6 +453,23 @@ fn rebuild(
     }
     let rows = if altered.copies { converted.rows } else { 0 };
     Ok(records(rows, ctx.warnings.count()))
+}
+
+/// Tells `with` what an ALTER TABLE makes of its table, and of its rows. Nothing is changed.
+pub(super) fn converted(
+    name: &TableName,
+    actions: &[Action],
+    ctx: &mut DdlContext<'_>,
+    with: &mut restore::Converted<'_>,
+) -> Result<(), SqlError> {
+    let dictionary = ctx.engine.dictionary();
+    let old = ctx.base_table(&dictionary, name)?;
+    let altered = alter::alter(&old, actions, &dictionary, ctx)?;
+    let new = altered.table.clone();
+    let outcome = Arc::new(Mutex::new(Converted::default()));
+    let mut conversion = Conversion::new(&old, &new, &altered, ctx.session, &outcome)?;
+    with(&new, &mut |image, out| conversion.convert(image, out))?;
+    Ok(())
 }
 
 /// 1062 for rows that a new unique key does not take, 1452 for those without a parent.

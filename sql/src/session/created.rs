@@ -18,7 +18,7 @@ use cohort_engine::{
 use std::{io, sync::Arc};
 
 /// For a statement that has no rows.
-struct NoRows;
+pub(super) struct NoRows;
 
 impl Output for NoRows {
     fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {

@@ -377,7 +377,7 @@ impl Session {
         self.take_locks(Engine::lock_all_tables)
     }
 
-    fn take_locks(
+    pub(super) fn take_locks(
         &self,
         take: fn(&Engine, &Arc<Owner>, &str, u64) -> Result<TableLocks, TxnError>,
     ) -> Result<TableLocks, SqlError> {

@@ -7,6 +7,7 @@
 mod account;
 mod admin;
 mod apply;
+mod backup;
 mod checksum;
 mod created;
 mod dump;
@@ -15,6 +16,7 @@ mod locked;
 mod masked;
 mod prepared;
 mod query;
+mod rebuilt;
 mod repeat;
 mod replication;
 mod schema;
@@ -26,8 +28,10 @@ mod withheld;
 mod xa;
 
 pub use crate::state::{Identity, Instance, State};
+pub use backup::{BackUp, BackupKind};
 pub use dump::{Dump, DumpStart};
 pub use prepared::Prepared;
+pub use rebuilt::Rebuilder;
 
 use crate::{
     command::{self, Command, Cursor},

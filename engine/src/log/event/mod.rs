@@ -21,6 +21,7 @@ mod decode;
 mod describe;
 mod encode;
 mod header;
+mod mapped;
 mod table_map;
 mod xa;
 
@@ -32,6 +33,7 @@ pub(super) use encode::{
     rotate, stop,
 };
 pub(super) use header::{FileHeader, FileHeaderFlaw, UNWRITTEN};
+pub use mapped::Mapped;
 pub(super) use table_map::table_map;
 pub(super) use xa::{XaStatement, prepared_xid, xa_prepare, xa_statement};
 
@@ -44,7 +46,7 @@ pub(super) const MAGIC: [u8; 4] = *b"\xfebin";
 /// No event is larger: MySQL's own tools refuse more (1 GiB, the limit of max_allowed_packet).
 pub(super) const SIZE_MAX: usize = 1 << 30;
 
-/// The event types Cohort writes.
+/// The event types that Cohort writes, and some of MySQL's that it knows.
 pub(super) mod kind {
     pub(crate) const QUERY: u8 = 2;
     pub(crate) const STOP: u8 = 3;
@@ -54,12 +56,20 @@ pub(super) mod kind {
     pub(crate) const TABLE_MAP: u8 = 19;
     pub(crate) const HEARTBEAT: u8 = 27;
     pub(crate) const IGNORABLE: u8 = 28;
+    /// Of MySQL: the statement that changed the rows that follow.
+    pub(crate) const ROWS_QUERY: u8 = 29;
     pub(crate) const WRITE_ROWS: u8 = 30;
     pub(crate) const UPDATE_ROWS: u8 = 31;
     pub(crate) const DELETE_ROWS: u8 = 32;
     pub(crate) const GTID: u8 = 33;
+    /// Of MySQL without GTIDs.
+    pub(crate) const ANONYMOUS_GTID: u8 = 34;
     pub(crate) const PREVIOUS_GTIDS: u8 = 35;
     pub(crate) const XA_PREPARE: u8 = 38;
+    /// Of MySQL: updates that tell parts of JSON documents.
+    pub(crate) const PARTIAL_UPDATE_ROWS: u8 = 39;
+    /// Of MySQL: a compressed transaction.
+    pub(crate) const TRANSACTION_PAYLOAD: u8 = 40;
     pub(crate) const HEARTBEAT_V2: u8 = 41;
 }
 

@@ -4,7 +4,7 @@
 use super::{begin, finish, kind, lenenc};
 use crate::types::{ColumnType, IndexPart, Table, row::column_type};
 
-fn is_number(ty: ColumnType) -> bool {
+pub(super) fn is_number(ty: ColumnType) -> bool {
     use ColumnType as T;
     matches!(
         ty,

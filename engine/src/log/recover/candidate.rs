@@ -86,7 +86,7 @@ pub(in crate::log) type DecodedHeader = Result<(FileHeader, usize), FileHeaderFl
 
 /// Finds a GTID event from `start` on whose group was begun when the transaction of that
 /// sequence number was durable.
-pub(super) fn later_group(
+pub(in crate::log) fn later_group(
     file: &File,
     start: u64,
     end: u64,

@@ -16,7 +16,7 @@ mod files;
 mod refusal;
 mod stretch;
 
-pub(super) use candidate::read_header;
+pub(super) use candidate::{later_group, read_header};
 pub(super) use files::begin;
 
 use super::{
@@ -28,7 +28,7 @@ use crate::{
     env::on_all_processors,
     types::{GtidSet, ServerUuid, gtid::format_uuid},
 };
-use candidate::{Candidate, later_group};
+use candidate::Candidate;
 use refusal::{damage, io_error, missing};
 use stretch::{Checked, Stretch, Stretches};
 

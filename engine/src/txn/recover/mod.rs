@@ -14,6 +14,7 @@
 //! a share of the keys. Should the delta grow too large, it is merged into the Base on the way; the
 //! log position recorded stays the old one, since a later start skips by Seq what the Base has.
 
+mod again;
 mod redo;
 mod rows;
 
@@ -42,6 +43,8 @@ use crate::{
         gtid::{format_uuid, parse_uuid},
     },
 };
+use again::Again;
+pub use again::{Converted, Rebuild};
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 use rows::Rows;
@@ -56,6 +59,10 @@ use std::{
 
 /// The Base's file in the data directory.
 pub(super) const BASE_FILE: &str = "cohort.base";
+/// Where the server's UUID is.
+pub(super) const UUID_FILE: &str = "auto.cnf";
+/// The note in a directory that a restore has begun and not finished.
+pub(super) const UNFINISHED: &str = "restore.unfinished";
 
 impl Engine {
     /// Opens the data directory `dir`, or begins a new one if it is empty. `progress` hears how
@@ -66,11 +73,31 @@ impl Engine {
         options: EngineOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Engine, OpenError> {
+        let unfinished = env.exists(&dir.join(UNFINISHED));
+        if unfinished.is_ok_and(|unfinished| unfinished) {
+            return Err(OpenError(format!(
+                "{} is of a restore that has not come to its end: remove the directory and restore \
+                 again",
+                dir.display()
+            )));
+        }
+        Engine::open_with(env, dir, options, None, progress)
+    }
+
+    /// The same of a directory that may be a restore's. `again`: who knows what is to be built again.
+    pub(super) fn open_with(
+        env: &Env,
+        dir: &Path,
+        options: EngineOptions,
+        again: Option<&mut dyn Rebuild>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Engine, OpenError> {
         let _alone = options.inline.then(env::alone);
         let lock = lock_directory(env, dir)?;
         let server_uuid = server_uuid(env, dir)?;
         let base = open_base(env, dir, &options, &server_uuid)?;
         let mut recovery = Recovery::new(base, &options)?;
+        recovery.again = again.map(Again::new);
         let header = recovery.header.clone();
         let known = log::Known {
             position: header.position,
@@ -219,7 +246,7 @@ pub(super) fn new_base(
 
 /// The server's UUID, made on the first start and kept in `auto.cnf`, as MySQL keeps its own.
 fn server_uuid(env: &Env, dir: &Path) -> Result<[u8; 16], OpenError> {
-    let path = dir.join("auto.cnf");
+    let path = dir.join(UUID_FILE);
     let fail = |what: &dyn std::fmt::Display| OpenError(format!("{}: {what}", path.display()));
     if env.exists(&path).map_err(|error| fail(&error))? {
         let contents = env.read(&path, 4096).map_err(|error| fail(&error))?;
@@ -235,18 +262,26 @@ fn server_uuid(env: &Env, dir: &Path) -> Result<[u8; 16], OpenError> {
     env.random(&mut uuid).map_err(|error| fail(&error))?;
     uuid[6] = uuid[6] & 0x0f | 0x40;
     uuid[8] = uuid[8] & 0x3f | 0x80;
-    let contents = format!("[auto]\nserver-uuid={}\n", format_uuid(&uuid));
-    env.replace(&path, contents.as_bytes())
-        .map_err(|error| fail(&error))?;
+    write_uuid(env, dir, &format_uuid(&uuid))?;
     Ok(uuid)
 }
 
+/// Keeps the server's UUID in `auto.cnf`.
+pub(super) fn write_uuid(env: &Env, dir: &Path, uuid: &str) -> Result<(), OpenError> {
+    let path = dir.join(UUID_FILE);
+    let contents = format!("[auto]\nserver-uuid={uuid}\n");
+    let written = env.replace(&path, contents.as_bytes());
+    written.map_err(|error| OpenError(format!("{}: {error}", path.display())))
+}
+
 /// The state that replaying builds.
-struct Recovery {
+struct Recovery<'r> {
     base: Base,
     header: Header,
     /// How many times trees were built straight into the Base.
     builds: u64,
+    /// In a restore: what a DDL has built since.
+    again: Option<Again<'r>>,
     dictionary: Dictionary,
     delta: Delta,
     delta_bytes: usize,
@@ -265,7 +300,7 @@ struct Decoded {
     rows: Rows,
 }
 
-impl Replay for Recovery {
+impl Replay for Recovery<'_> {
     type Decoded = Decoded;
     /// Decodes transactions up to one that changes more than rows.
     fn decode(&self, transactions: &[Replayed<'_>]) -> Decoded {
@@ -312,8 +347,8 @@ impl Replay for Recovery {
     }
 }
 
-impl Recovery {
-    fn new(base: Base, options: &EngineOptions) -> Result<Recovery, OpenError> {
+impl Recovery<'_> {
+    fn new<'r>(base: Base, options: &EngineOptions) -> Result<Recovery<'r>, OpenError> {
         let snapshot = base.snapshot().map_err(|error| unreadable(&error))?;
         let meta = meta::read(&snapshot).map_err(|error| unreadable(&error))?;
         let Meta {
@@ -344,6 +379,7 @@ impl Recovery {
             applied: header.applied,
             header,
             builds,
+            again: None,
             dictionary,
             delta: Delta::new(0),
             // A running server's deltas together are smaller, so this is for other cases. The
@@ -388,7 +424,26 @@ impl Recovery {
         }
         Ok(())
     }
+    /// Builds what a transaction needs and the Base of a restore does not have, before its records are
+    /// applied.
+    fn build_again(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
+        let build = match again::build_of(events) {
+            Some(build) if self.again.is_some() && build.number > self.builds => build,
+            _ => return Ok(()),
+        };
+        // The rows are read from the Base, as of the commit before.
+        self.load();
+        let run = std::mem::replace(&mut self.applied, seq - 1);
+        let merged = self.merge();
+        self.applied = run;
+        merged?;
+        match &mut self.again {
+            Some(again) => again.build(&self.base, &self.dictionary, (seq, build), events),
+            None => Ok(()),
+        }
+    }
     fn apply_events(&mut self, seq: Seq, events: &[u8]) -> Result<(), TxnError> {
+        self.build_again(seq, events)?;
         let mut besides = beside::of_events(events);
         for change in log::changes(events) {
             match change {
@@ -437,15 +492,17 @@ impl Recovery {
     }
     /// Whether the Base has what a DDL built straight into it.
     fn check_build(&self, number: &[u8]) -> Result<(), TxnError> {
-        let number = number.try_into().map(u64::from_le_bytes);
+        let number = number
+            .split_first_chunk()
+            .map(|(number, _)| u64::from_le_bytes(*number));
         match number {
-            Ok(number) if number <= self.builds => Ok(()),
-            Ok(_) => Err(TxnError::Corrupt(format!(
+            Some(number) if number <= self.builds || self.again.is_some() => Ok(()),
+            Some(_) => Err(TxnError::Corrupt(format!(
                 "{BASE_FILE} is older than this: rows or index entries that the statement built \
                  are not in it; put the newest one back, or restore the data directory from a \
                  backup"
             ))),
-            Err(_) => Err(TxnError::Corrupt("a build without its number".to_owned())),
+            None => Err(TxnError::Corrupt("a build without its number".to_owned())),
         }
     }
     fn note_row_numbers(&self, table: TableId, numbers: &[u8]) {
@@ -509,6 +566,7 @@ impl Recovery {
     }
     /// The engine's shared part, and what it has to restore.
     fn finish(self, parts: Parts) -> Result<(Inner, Records), OpenError> {
+        let again = self.again.map_or(0, |again| again.last);
         let base = self.base;
         // Only now: what an index build left is owned by a table that the log has just told of.
         drop_orphans(&parts.env, &base, &self.dictionary).map_err(|error| unreadable(&error))?;
@@ -543,7 +601,7 @@ impl Recovery {
             next_temporary_id: AtomicU32::new(0),
             dictionary_versions: AtomicU64::new(0),
             unlisted: Arc::default(),
-            builds: AtomicU64::new(self.builds),
+            builds: AtomicU64::new(self.builds.max(again)),
             max_transaction_bytes: AtomicU64::new(parts.options.max_transaction_bytes),
             max_lock_bytes: AtomicU64::new(parts.options.max_lock_bytes),
             max_temporary_bytes: AtomicU64::new(parts.options.max_temporary_bytes),

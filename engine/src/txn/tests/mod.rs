@@ -1,5 +1,6 @@
 //! Tests of the engine as a whole, on the fake disk.
 
+mod backup;
 mod bank;
 mod basics;
 mod crash;

@@ -75,6 +75,7 @@ fn a_rebuild_converts_every_row() {
         new,
         convert: Box::new(convert),
         numbers: Numbers::default(),
+        now_micros: 7,
     };
     change(&engine, rebuild).unwrap();
     let check = |engine: &Engine| {
@@ -109,6 +110,7 @@ fn a_refused_conversion_leaves_everything_as_it_was() {
         new,
         convert: Box::new(|_, _| Err("row 1".to_owned())),
         numbers: Numbers::default(),
+        now_micros: 7,
     };
     let refused = change(&engine, rebuild);
     assert!(matches!(&refused, Err(TxnError::Conversion(words)) if words == "row 1"));
