@@ -37,6 +37,7 @@ mod in_list;
 mod infer;
 mod operand;
 pub mod resolve;
+mod taken;
 mod time_zone;
 mod types;
 mod value_type;
@@ -63,6 +64,7 @@ pub(crate) use resolve::literal::{as_number, moment_text};
 pub use resolve::{
     Scope, SubqueryUse, check_ordered, comparison_collation, is_aggregate, is_window_function,
 };
+pub use taken::Taken;
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};
 

@@ -6,6 +6,7 @@
 
 mod account;
 mod admin;
+mod bound;
 mod checksum;
 mod created;
 mod dump;

@@ -2,7 +2,7 @@
 
 use super::{
     Scope, SubqueryUse, build_binary, call, characters, compared, compares_as_text,
-    comparison_collation, literal, not_if, operator, resolve, text_if,
+    comparison_collation, literal, not_if, operator, resolve, taken, text_if,
 };
 use crate::{
     error::SqlError,
@@ -283,7 +283,8 @@ fn in_list(
         }
     };
     let list = list.iter().map(|candidate| resolve(candidate, scope));
-    let list = list.collect::<Result<Vec<_>, _>>()?;
+    let mut list = list.collect::<Result<Vec<_>, _>>()?;
+    taken::together(std::iter::once(&mut expr).chain(&mut list), None, scope);
     if list.iter().all(|candidate| is_number(&infer(candidate))) {
         expr = literal::as_number(expr);
     }
@@ -331,11 +332,13 @@ fn between(
     negated: bool,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    let [expr, low, high] = [
+    let mut operands = [
         resolve(expr, scope)?,
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
+    taken::together(&mut operands, None, scope);
+    let [expr, low, high] = operands;
     // Between the same two is equal to them, but for a text that need not be a date then.
     let is_same =
         matches!((&low, &high), (Expr::Literal(low, _), Expr::Literal(high, _)) if low == high);

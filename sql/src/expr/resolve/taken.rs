@@ -1,0 +1,151 @@
+//! Parameters that are taken for numbers, before they have values: see `expr::taken`.
+//!
+//! MySQL's rule: of what stands together, the first whose type is known decides for those that are
+//! not known; if nothing is, the function says what they are. What consists of such parameters only
+//! (`? + ?`) is not known itself, until something stands beside it (`(? + ?) + 1`).
+
+use super::{Scope, arithmetic_type};
+use crate::expr::{
+    BinaryOp, Expr, ExprType,
+    functions::{Function, Typing},
+    infer,
+    taken::Taken,
+    visit_operands,
+};
+
+/// Operands that become values of one type. `otherwise`: what they are if nothing tells.
+pub(super) fn together<'e>(
+    operands: impl IntoIterator<Item = &'e mut Expr>,
+    otherwise: Option<Taken>,
+    scope: &mut dyn Scope,
+) {
+    let mut operands: Vec<&mut Expr> = operands.into_iter().collect();
+    if !operands.iter().any(|operand| has_parameters(operand)) {
+        return;
+    }
+    let known = |operand: &&mut Expr| (!is_open(operand, scope)).then(|| infer(operand));
+    let types: Vec<Option<ExprType>> = operands.iter().map(known).collect();
+    for (at, operand) in operands.iter_mut().enumerate() {
+        let others = types.iter().enumerate().filter(|(other, _)| *other != at);
+        let beside = match others.filter_map(|(_, ty)| *ty).next() {
+            Some(ty) => Taken::beside(&ty),
+            None => otherwise,
+        };
+        let (Some(beside), own) = (beside, types.get(at).copied().flatten()) else {
+            continue;
+        };
+        match (own, &mut **operand) {
+            (None, open) => give(open, beside, scope),
+            // The value that it had decides, but it stands in a place of numbers.
+            (
+                Some(own),
+                Expr::Parameter {
+                    index, bound: true, ..
+                },
+            ) => {
+                if let Some(own) = Taken::beside(&own) {
+                    scope.take(*index, own);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn has_parameters(expr: &Expr) -> bool {
+    let mut found = matches!(expr, Expr::Parameter { bound: true, .. });
+    visit_operands(expr, &mut |operand| found |= has_parameters(operand));
+    found
+}
+
+/// The arguments of a function. What is not here takes parameters as they come.
+pub(super) fn arguments(function: &Function, args: &mut [Expr], scope: &mut dyn Scope) {
+    match function.name {
+        "coalesce" | "ifnull" | "greatest" | "least" | "nullif" | "field" => {
+            together(args, None, scope);
+        }
+        "if" => together(args.iter_mut().skip(1), None, scope),
+        "mod" => together(args, Some(Taken::Double), scope),
+        "abs" | "ceil" | "ceiling" | "floor" | "sign" => {
+            together(args, Some(Taken::Double), scope);
+        }
+        "round" | "truncate" => together(args.iter_mut().take(1), Some(Taken::Decimal), scope),
+        _ => {}
+    }
+}
+
+/// What the operands of an arithmetic operator are if nothing tells.
+pub(super) fn of_arithmetic(op: BinaryOp) -> Taken {
+    match op {
+        BinaryOp::IntegerDivide => Taken::Integer { unsigned: false },
+        _ => Taken::Double,
+    }
+}
+
+pub(super) fn is_arithmetic(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::IntegerDivide
+            | BinaryOp::Modulo
+    )
+}
+
+/// Whether nothing but parameters decides about its type, of which none has one.
+fn is_open(expr: &Expr, scope: &dyn Scope) -> bool {
+    match expr {
+        Expr::Parameter { index, bound, .. } => *bound && scope.is_open(*index),
+        Expr::Binary {
+            op, left, right, ..
+        } => is_arithmetic(*op) && is_open(left, scope) && is_open(right, scope),
+        Expr::Function { function, args, .. } => {
+            let args = deciding(function, args);
+            !args.is_empty() && args.iter().all(|arg| is_open(arg, scope))
+        }
+        _ => false,
+    }
+}
+
+/// The arguments that decide about the type of what a function chooses among them.
+fn deciding<'e>(function: &Function, args: &'e [Expr]) -> &'e [Expr] {
+    match function.name {
+        "coalesce" | "ifnull" | "greatest" | "least" | "any_value" => args,
+        "if" => args.get(1..).unwrap_or_default(),
+        _ => &[],
+    }
+}
+
+fn give(expr: &mut Expr, taken: Taken, scope: &mut dyn Scope) {
+    match expr {
+        Expr::Parameter { index, ty, .. } => {
+            scope.take(*index, taken);
+            *ty = taken.ty();
+        }
+        Expr::Binary {
+            op,
+            left,
+            right,
+            ty,
+        } => {
+            give(left, taken, scope);
+            give(right, taken, scope);
+            let digits = u32::from(scope.div_precision_increment());
+            let of_numbers = arithmetic_type(*op, &infer(left), &infer(right), digits);
+            *ty = of_numbers.or_null();
+        }
+        Expr::Function { function, args, ty } => {
+            let chosen = usize::from(function.name == "if");
+            for arg in args.iter_mut().skip(chosen) {
+                give(arg, taken, scope);
+            }
+            *ty = (function.infer)(&Typing {
+                args,
+                collation: scope.collation(),
+            });
+        }
+        _ => {}
+    }
+}
