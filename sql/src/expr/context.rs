@@ -190,6 +190,8 @@ pub trait Environment {
     fn clock_micros(&self) -> i64;
     /// 64 random bits.
     fn random(&mut self) -> u64;
+    /// The next of the server's numbers for UUID_SHORT().
+    fn next_short_uuid(&mut self) -> u64;
     /// Random bytes that nobody can guess; false if there are none.
     fn secret(&mut self, bytes: &mut [u8]) -> bool {
         let _ = bytes;

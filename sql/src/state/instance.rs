@@ -40,6 +40,8 @@ pub struct Instance {
     pub sessions: Registry,
     /// When the instance was made, in microseconds since 1970.
     pub started_micros: u64,
+    /// The next number of UUID_SHORT().
+    short_uuid: AtomicU64,
     /// Compiled statements.
     pub plans: PlanCache,
     /// The locks of GET_LOCK().
@@ -78,6 +80,7 @@ impl Instance {
             globals,
             sessions: Registry::default(),
             started_micros,
+            short_uuid: AtomicU64::new((started_micros / 1_000_000) << 24),
             prepared: AtomicU64::new(0),
             hooks: Mutex::new(Vec::new()),
             persisted: OnceLock::new(),
@@ -117,6 +120,12 @@ impl Instance {
     #[must_use]
     pub fn env(&self) -> &Env {
         self.engine.env()
+    }
+    /// The next number of UUID_SHORT(), as MySQL makes them: of the server's id, its start and a
+    /// counter, so that they grow.
+    pub fn next_short_uuid(&self) -> u64 {
+        let server_id = self.globals.values().number("server_id");
+        (server_id & 0xff) << 56 | self.short_uuid.fetch_add(1, Ordering::Relaxed)
     }
     /// The global value of a variable.
     #[must_use]

@@ -899,6 +899,10 @@ fn case(
     }
     let results = branches.iter_mut().map(|(_, result)| result);
     taken::together(results.chain(otherwise.iter_mut()), None, scope);
+    if let Some(of) = operand.take() {
+        let whens = branches.iter().map(|(when, _)| when);
+        operand = Some(compared::as_number_among(of, whens));
+    }
     let number = |(when, result): (Expr, Expr)| match &operand {
         Some(operand) => (compared::as_number_beside(when, operand), result),
         None => (when, result),

@@ -2,7 +2,7 @@
 
 use super::{
     Scope, SubqueryUse, build_binary, call, characters, compared, compares_as_text,
-    comparison_collation, literal, not_if, operator, resolve, taken, text_if,
+    comparison_collation, not_if, operator, resolve, taken, text_if,
 };
 use crate::{
     error::SqlError,
@@ -286,14 +286,14 @@ fn in_list(
     let mut list = list.collect::<Result<Vec<_>, _>>()?;
     taken::together(std::iter::once(&mut expr).chain(&mut list), None, scope);
     if list.iter().all(|candidate| is_number(&infer(candidate))) {
-        expr = literal::as_number(expr);
+        expr = compared::number(expr);
     }
     let ty = infer(&expr);
     let mut types = vec![ty];
     let mut resolved = Vec::with_capacity(list.len());
     for mut candidate in list {
         if is_number(&ty) {
-            candidate = literal::as_number(candidate);
+            candidate = compared::number(candidate);
         }
         candidate = compared::exact(compared::bound(candidate, &expr), &expr);
         types.push(infer(&candidate));
@@ -351,7 +351,7 @@ fn between(
     }
     let [expr, low, high] = compared::between(expr, low, high);
     let expr = if is_number(&infer(&low)) && is_number(&infer(&high)) {
-        literal::as_number(expr)
+        compared::number(expr)
     } else {
         expr
     };
@@ -388,7 +388,7 @@ fn alike(operands: [Expr; 3]) -> [Expr; 3] {
     if !mixed {
         return operands;
     }
-    operands.map(literal::as_number).map(|operand| {
+    operands.map(compared::number).map(|operand| {
         if infer(&operand).is_string() {
             operand.into_double()
         } else {
