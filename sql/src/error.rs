@@ -436,6 +436,7 @@ errors! {
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3941 b"HY000" enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
+    3954 b"HY000" misplaced_into() "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
     3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
     3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     3959 b"HY000" column_used_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";

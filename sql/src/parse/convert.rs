@@ -214,7 +214,15 @@ impl Converter<'_> {
             let name = lexer::name(variable.text(self.source));
             names.push(name.to_lowercase());
             let mut ahead = lexer.clone();
-            if !ahead.next_token().is_symbol(self.source, ",") {
+            let mut next = ahead.next_token();
+            if !next.is_symbol(self.source, ",") {
+                while next.is_symbol(self.source, ")") {
+                    next = ahead.next_token();
+                }
+                let combines = ["UNION", "EXCEPT", "INTERSECT"];
+                if combines.iter().any(|word| next.is_word(self.source, word)) {
+                    return Err(SqlError::misplaced_into());
+                }
                 self.into = names;
                 return Ok(Some(lexer));
             }
@@ -294,6 +302,10 @@ impl Converter<'_> {
         }
         match text {
             b"(" => {
+                if self.inserts_query(after) {
+                    self.push(token, Out::LParen);
+                    self.push(token, Out::RParen);
+                }
                 let kind = self.opened(after);
                 self.open.push(Parenthesis { kind, from: false });
                 if kind == Inside::Tables {
@@ -324,6 +336,27 @@ impl Converter<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a query in parentheses follows the name of INSERT's table: the library knows one only
+    /// by SELECT, and takes WITH and VALUES for columns. Behind an empty list of columns it does not.
+    fn inserts_query(&self, after: &Lexer) -> bool {
+        let has_begun = |token: &Token| {
+            let words = ["SELECT", "VALUES", "VALUE", "SET", "TABLE", "WITH"];
+            token.is_symbol(self.source, "(")
+                || words.iter().any(|word| token.is_word(self.source, word))
+        };
+        let inserts = self.begins_with("INSERT") || self.begins_with("REPLACE");
+        if !inserts || self.tokens.iter().any(has_begun) {
+            return false;
+        }
+        let mut lexer = after.clone();
+        let mut next = lexer.next_token();
+        while next.is_symbol(self.source, "(") {
+            next = lexer.next_token();
+        }
+        next.is_word(self.source, "WITH")
+            || next.is_word(self.source, "VALUES") && lexer.next_token().is_word(self.source, "ROW")
     }
 
     /// The innermost open parenthesis.

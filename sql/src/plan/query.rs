@@ -508,7 +508,7 @@ impl Planner<'_> {
                 None => self.column_of_view(&computed.expr),
                 Some(_) => None,
             };
-            let name = match (alias.or(own.as_ref()), expr) {
+            let name = match (alias.or(own.as_ref()), inside(expr)) {
                 (Some(name), _) => name.clone(),
                 (None, ast::Expr::Identifier(ident)) if !ident.value.starts_with('@') => {
                     ident.value.clone()
@@ -940,4 +940,18 @@ fn is_filled(name: &str) -> bool {
     ];
     const OTHERS: [&str; 5] = ["COHORT_", "GLOBAL_", "SESSION_", "SYSTEM_", "THREAD_POOL_"];
     NAMES.contains(&name) || OTHERS.iter().any(|others| name.starts_with(others))
+}
+
+/// An expression without parentheses around it, and without `+` in front: neither is in the name of
+/// a column or literal.
+fn inside(mut expr: &ast::Expr) -> &ast::Expr {
+    while let ast::Expr::Nested(inner)
+    | ast::Expr::UnaryOp {
+        op: ast::UnaryOperator::Plus,
+        expr: inner,
+    } = expr
+    {
+        expr = inner;
+    }
+    expr
 }

@@ -20,6 +20,14 @@ pub(super) struct Bound<'v> {
 }
 
 impl<'v> Bound<'v> {
+    /// For a statement that is prepared: nothing is known yet.
+    pub fn unknown() -> Bound<'v> {
+        Bound {
+            values: Cow::Borrowed(&[]),
+            kinds: Arc::from([]),
+        }
+    }
+
     /// Values for a plan that was made for these kinds; if it does not take them, with the kinds of
     /// one that may.
     pub fn to(plan: &Plan, kinds: &Arc<[ValueKind]>, values: &'v [Value]) -> Bound<'v> {

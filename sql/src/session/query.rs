@@ -81,7 +81,7 @@ enum Params<'a> {
     Lifted(&'a Lifted),
     /// Those of its `?`; none if they are not known yet.
     Bound(&'a Bound<'a>),
-    /// It has none.
+    /// It may have none.
     None,
 }
 
@@ -143,9 +143,9 @@ impl Session {
         database: &str,
         params: &'v [Value],
     ) -> Result<(Arc<Plan>, Bound<'v>), SqlError> {
-        let first = self.plan(sql, database, Params::None)?;
         let compile = |bound: &Bound<'_>| self.plan(sql, database, Params::Bound(bound));
-        self.bind((first, Arc::from([])), params, &compile)
+        let unknown = Bound::unknown();
+        self.bind((compile(&unknown)?, unknown.kinds), params, &compile)
     }
 
     /// The same as what fills the table.
@@ -186,6 +186,9 @@ impl Session {
             };
             interrupt::by(Some(Arc::clone(&state.owner)), || {
                 parse::parse(sql, state.settings().lexer, lifted, |parsed| {
+                    if matches!(params, Params::None) {
+                        parsed.text.refuse_placeholders()?;
+                    }
                     plan::compile(parsed, &context, lifted.is_some(), filling)
                 })
             })
@@ -217,12 +220,9 @@ impl Session {
     /// Compiles a query.
     pub(super) fn compile_query(&mut self, sql: &[u8]) -> Result<Query, SqlError> {
         let database = Arc::clone(&self.state.database);
-        let kinds: Arc<[ValueKind]> = Arc::from([]);
-        let unknown = Bound {
-            values: [].as_slice().into(),
-            kinds: Arc::clone(&kinds),
-        };
+        let unknown = Bound::unknown();
         let plan = self.prepared_plan(sql, &database, &unknown)?;
+        let kinds = unknown.kinds;
         self.check_locked(&plan)?;
         Ok(Query {
             source: sql.into(),
