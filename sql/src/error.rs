@@ -282,6 +282,10 @@ errors! {
     1706 b"HY000" key_update_twice(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1761 b"23000" duplicate_by_cascade(parent, entry, child, index) "Foreign key constraint for table '{parent}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{index}'";
     1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
+    1800 b"HY000" unknown_algorithm(name) "Unknown ALGORITHM '{name}'";
+    1801 b"HY000" unknown_lock(name) "Unknown LOCK type '{name}'";
+    1845 b"0A000" alter_not_supported(what, instead) "{what} is not supported for this operation. Try {instead}.";
+    1846 b"0A000" alter_not_supported_because(what, why, instead) "{what} is not supported. Reason: {why}. Try {instead}.";
     1815 b"HY000" internal(why) "Internal error: {why}";
     1818 b"HY000" invalid_year_width() "Invalid display width. Use YEAR instead.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";

@@ -41,6 +41,7 @@ mod table;
 mod tables;
 mod temporary;
 mod view;
+mod way;
 
 pub use parse::parse;
 pub use show::{logged_creation, show_create_database, show_create_table};

@@ -11,6 +11,7 @@ use super::{
     storage_engine,
     syntax::{Action, CreateTable},
     table, temporary, view,
+    way::Asked,
 };
 use crate::{
     command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
@@ -353,14 +354,15 @@ pub(super) fn alter(
     text: &str,
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
+    let asked = Asked::of(actions)?;
     if let Some(own) = ctx.temporary(name)? {
         return temporary::alter(&own, actions, ctx);
     }
     let dictionary = ctx.engine.dictionary();
     let old = ctx.base_table(&dictionary, name)?;
     let place = new_place(&old, actions, &dictionary, ctx)?;
-    let is_simple = |action: &Action| matches!(action, Action::RenameTo(_) | Action::Keys);
-    if actions.iter().all(is_simple) {
+    if !asked.copies() && !actions.iter().any(Action::changes_table) {
+        asked.check_names()?;
         if actions.contains(&Action::Keys) {
             ctx.warnings.note(SqlError::illegal_alter_option(&old.name));
         }
