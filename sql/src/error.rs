@@ -199,6 +199,7 @@ errors! {
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
     1298 b"HY000" unknown_time_zone(name) "Unknown or incorrect time zone: '{name}'";
+    1300 b"HY000" name_not_convertible(bytes) "Cannot convert string '{bytes}' from utf8mb4 to utf8mb3";
     1300 b"HY000" invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
     1301 b"HY000" allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
     1305 b"42000" does_not_exist(kind, name) "{kind} {name} does not exist";
@@ -258,6 +259,9 @@ errors! {
     1467 b"HY000" auto_increment_failed() "Failed to read auto-increment value from storage engine";
     1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
     1473 b"HY000" too_high_level_of_nesting() "Too high level of nesting for select";
+    1478 b"HY000" innodb_option(why) "InnoDB: {why}";
+    3500 b"HY000" compressed_temporary_table() "CREATE TEMPORARY TABLE is not allowed with ROW_FORMAT=COMPRESSED or KEY_BLOCK_SIZE.";
+    1064 b"42000" option_out_of_range(name, range, near, line) "The valid range for {name} is {range}. Error near '{near}' at line {line}";
     1478 b"HY000" illegal_create_option(engine, option) "Table storage engine '{engine}' does not support the create option '{option}'";
     1524 b"HY000" plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 b"HY000" incorrect_value(kind, value) "Incorrect {kind} value: '{value}'";
@@ -510,13 +514,25 @@ impl SqlError {
     /// 1064 near the text from `offset` on.
     #[must_use]
     pub fn syntax_at(sql: &[u8], offset: usize) -> SqlError {
-        let (before, near) = sql.split_at(offset.min(sql.len()));
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        // 80 characters have at most 320 bytes.
-        let near = String::from_utf8_lossy(near.get(..320).unwrap_or(near));
-        let shown: String = near.chars().take(80).collect();
-        SqlError::syntax(shown, line)
+        let (near, line) = near(sql, offset);
+        SqlError::syntax(near, line)
     }
+
+    /// 1064 for a number from `offset` on that an option cannot have.
+    #[must_use]
+    pub fn option_at(sql: &[u8], offset: usize, option: &str, range: &str) -> SqlError {
+        let (near, line) = near(sql, offset);
+        SqlError::option_out_of_range(option, range, near, line)
+    }
+}
+
+/// The text from an offset on, as errors show it, and its line.
+fn near(sql: &[u8], offset: usize) -> (String, usize) {
+    let (before, near) = sql.split_at(offset.min(sql.len()));
+    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    // 80 characters have at most 320 bytes.
+    let near = String::from_utf8_lossy(near.get(..320).unwrap_or(near));
+    (near.chars().take(80).collect(), line)
 }
 
 impl SqlError {

@@ -9,7 +9,7 @@ use super::{
     column::{self, Draft, check_length, is_proper},
     default,
     foreign_key::{self, NewKeys},
-    functional, generated, key, storage_engine,
+    functional, generated, key, row_format, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
     way::{Asked, Change},
@@ -65,6 +65,9 @@ pub(super) fn alter(
     table::check_columns(&columns)?;
     generated::check_changes(old, &columns, actions, ctx.session)?;
     default::check_changes(old, &columns, ctx.session)?;
+    for draft in &columns {
+        default::check_kept(&draft.column, ctx)?;
+    }
     default::define(&mut columns, ctx)?;
     generated::define(&mut columns, ctx)?;
     let Keys {
@@ -80,7 +83,7 @@ pub(super) fn alter(
         known,
         &mut columns,
         name,
-        ctx.is_strict(),
+        (ctx.is_strict(), row_format::part_max_in(&new)),
         ctx.warnings,
     )?;
     table::check(&columns, &defined)?;
@@ -210,6 +213,12 @@ fn options(
                 ctx.warnings.note(SqlError::illegal_alter_option(&new.name));
             }
             _ => {}
+        }
+    }
+    for action in actions {
+        if let Action::Options(options) = action {
+            let statement = (row_format::Statement::Alter, new.is_temporary());
+            row_format::check(options, new, statement, ctx)?;
         }
     }
     Ok(convert)

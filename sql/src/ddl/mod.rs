@@ -33,6 +33,7 @@ mod generated;
 mod key;
 mod logged_text;
 mod parse;
+mod row_format;
 mod selected;
 mod show;
 mod storage_engine;

@@ -6,7 +6,7 @@ use super::{
     check,
     column::{check_length, is_proper, warn_of},
     convert::{Conversion, Outcome as Converted},
-    duplicate, foreign_key,
+    default, duplicate, foreign_key, row_format,
     show::{logged_definition, logged_drop},
     storage_engine,
     syntax::{Action, CreateTable},
@@ -201,9 +201,11 @@ pub(super) fn create_like(
     check::check_names(&[(None, &table)], &around)?;
     table.created = table::created(ctx);
     for column in &table.columns {
+        default::check_kept(column, ctx)?;
         warn_of(column, ctx.warnings);
     }
     if target.temporary {
+        row_format::check_temporary(&table)?;
         temporary::create(table, ctx);
         return Ok(Done::default());
     }

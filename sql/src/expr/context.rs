@@ -230,6 +230,8 @@ pub struct EvalContext<'a> {
     pub ignore: bool,
     /// INSERT tells only once of each column that cannot be NULL or has no default.
     pub tells_once: bool,
+    /// Dates may be zero, or have zero parts, whatever sql_mode says: those of a column's default.
+    pub takes_zero_dates: bool,
     /// A CHECK constraint is evaluated: what JSON_SCHEMA_VALID finds is told.
     pub checking: bool,
     /// The statement has slept: before its next row it looks whether it must stop.
@@ -298,6 +300,7 @@ impl<'a> EvalContext<'a> {
             storing: false,
             ignore: false,
             tells_once: false,
+            takes_zero_dates: false,
             checking: false,
             slept: false,
             document_of: "",

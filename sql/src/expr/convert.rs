@@ -853,7 +853,8 @@ pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
 }
 
 /// Bytes for an error: the first six, those that are no ASCII characters in hexadecimal digits.
-pub(super) fn printable(bytes: &[u8]) -> String {
+#[must_use]
+pub fn printable(bytes: &[u8]) -> String {
     const SHOWN: usize = 6;
     let mut text = String::new();
     for &byte in bytes.iter().take(SHOWN) {

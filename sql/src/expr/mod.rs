@@ -50,7 +50,7 @@ pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub(crate) use convert::parse_time;
-pub use convert::{conform, for_variable, kept, text};
+pub use convert::{conform, for_variable, kept, printable, text};
 pub use eval::{eval, holds, is_false, is_true};
 pub use functions::json::{
     FromJson, JsonPart, default_for_json_column, exists_for_json_column, for_json_column,

@@ -145,7 +145,7 @@ impl Converter<'_> {
                 let next = lexer.clone().next_token();
                 if self.last_is(".") && !next.is_symbol(self.source, "(") {
                     // After a point every word is a name.
-                    let name = String::from_utf8_lossy(text);
+                    let name = lexer::name(text);
                     let quote = reserved::is_reserved(text).then_some('`');
                     let kind = Kind::QuotedName;
                     self.push(Token { kind, ..token }, Out::make_word(&name, quote));
@@ -917,7 +917,7 @@ impl Converter<'_> {
     fn token(&mut self, token: Token, text: &[u8], lifted: bool) -> Option<Out> {
         let string = || String::from_utf8_lossy(text).into_owned();
         Some(match token.kind {
-            Kind::Word => Out::make_word(&string(), None),
+            Kind::Word => Out::make_word(&lexer::name(text), None),
             Kind::QuotedName => Out::make_word(&lexer::name(text), Some('`')),
             Kind::UserVariable => Out::make_word(&format!("@{}", lexer::name(text)), None),
             Kind::SystemVariable => Out::make_word(&format!("@@{}", lexer::name(text)), None),

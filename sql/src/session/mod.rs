@@ -12,6 +12,7 @@ mod created;
 mod dump;
 mod locked;
 mod masked;
+mod names;
 mod prepared;
 mod query;
 mod schema;
@@ -115,6 +116,8 @@ pub struct Session {
     locked: Locked,
     trail: Trail,
     statements: Statements,
+    /// What is told of the names of the statement that begins.
+    names: Vec<SqlError>,
     /// The literals of the last query that came as text; kept for its memory.
     lifted: Lifted,
     /// Another statement of the same text follows.
@@ -187,6 +190,7 @@ impl Session {
             locked: Locked::default(),
             trail: Trail::default(),
             statements: Statements::default(),
+            names: Vec::new(),
             lifted: Lifted::default(),
             more: false,
             released: false,
@@ -316,6 +320,7 @@ impl Session {
         text: &Arc<str>,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
+        self.names = names::beyond(sql, self.state.settings().lexer);
         if query::is_query(sql) {
             self.clear_warnings();
             return self.run_text(sql, text, out);
@@ -337,6 +342,9 @@ impl Session {
         state
             .warnings
             .clear(settings.error_count_max, settings.notes);
+        for warning in std::mem::take(&mut self.names) {
+            self.state.warnings.warn(warning);
+        }
     }
 
     /// Compiles one statement.
