@@ -24,9 +24,6 @@ use std::borrow::Cow;
 /// The last moment that TIMESTAMP holds: 2038-01-19 03:14:07.999999 UTC, in microseconds.
 pub const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
 
-/// The modes that zero dates, and zeros in dates, are refused by.
-const ZERO_DATES: SqlMode = SqlMode(SqlMode::NO_ZERO_DATE.0 | SqlMode::NO_ZERO_IN_DATE.0);
-
 /// No number above it is a date and time, let alone a time.
 const TIME_NUMBER_MAX: f64 = 99_991_231_235_959.0;
 
@@ -829,10 +826,7 @@ impl Target<'_, '_> {
             self.bad_temporal(kind, value, is_beyond)?;
             return Ok(None);
         };
-        let mode = match self.context.takes_zero_dates {
-            true => self.context.statement.sql_mode.without(ZERO_DATES),
-            false => self.context.statement.sql_mode,
-        };
+        let mode = self.context.modes_of_dates();
         let date = parsed.value.date;
         let exists = date.is_valid() || mode.has(SqlMode::ALLOW_INVALID_DATES);
         let zero_part = !date.is_zero() && date.has_zero_part();

@@ -311,6 +311,18 @@ impl<'a> EvalContext<'a> {
         }
     }
 
+    /// The sql_mode that dates are stored by.
+    #[must_use]
+    pub fn modes_of_dates(&self) -> SqlMode {
+        let mode = self.statement.sql_mode;
+        match self.takes_zero_dates {
+            true => mode.without(SqlMode(
+                SqlMode::NO_ZERO_DATE.0 | SqlMode::NO_ZERO_IN_DATE.0,
+            )),
+            false => mode,
+        }
+    }
+
     /// Goes on with other parameters.
     pub fn set_params(&mut self, params: &'a [Value]) {
         self.params = params;

@@ -5,6 +5,7 @@
 //! our list: so its error messages lead back to the text (MySQL's "near '…' at line N"), and its
 //! tree leads back to the words of a select list, which name the result's columns.
 
+mod ahead;
 mod convert;
 mod depth;
 mod dialect;
