@@ -167,16 +167,24 @@ impl Instance {
         }
         self.configure(name, value)
     }
-    /// Gives variables the values that SET PERSIST has kept in the data directory.
+    /// Gives variables the values that SET PERSIST has kept in the data directory. What the operator
+    /// should know: values of variables that are not there. They stay in the file, for a version
+    /// that has them.
     ///
     /// # Errors
-    /// The file cannot be read, or asks for what is not there: the text says what to do.
-    pub fn configure_as_persisted(&self) -> Result<(), String> {
+    /// The file cannot be read, or has values that variables cannot have: the text says what to do.
+    pub fn configure_as_persisted(&self) -> Result<Vec<String>, String> {
         let store = Store::open(self.engine.env().clone(), self.engine.dir())?;
+        let mut told = Vec::new();
         for (name, one) in store.variables() {
-            let value = variables::find(&name).map(|variable| variable.of_persisted(&one.value));
-            let done = value.and_then(|value| self.configure_as_set(&name, &value));
-            done.map_err(|error| {
+            let Ok(variable) = variables::find(&name) else {
+                told.push(format!(
+                    "Currently unknown variable '{name}' was read from the persisted config file."
+                ));
+                continue;
+            };
+            let value = variable.of_persisted(&one.value);
+            self.configure_as_set(&name, &value).map_err(|error| {
                 format!(
                     "setting {name} = {} of {}: {}; take it out of the file",
                     one.value,
@@ -186,7 +194,7 @@ impl Instance {
             })?;
         }
         let _ = self.persisted.set(store);
-        Ok(())
+        Ok(told)
     }
     /// What SET PERSIST keeps.
     pub(crate) fn persisted(&self) -> &Store {
