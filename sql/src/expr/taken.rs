@@ -23,6 +23,8 @@ pub enum Taken {
     Decimal,
     /// A DOUBLE.
     Double,
+    /// A number of rows, which is looked at when it is counted: LIMIT.
+    Count,
 }
 
 impl Taken {
@@ -63,6 +65,7 @@ impl Taken {
     pub fn ty(self) -> ExprType {
         match self {
             Taken::Integer { unsigned } => ExprType::bigint(unsigned),
+            Taken::Count => ExprType::bigint(true),
             Taken::Decimal => ExprType::decimal(65, 30),
             Taken::Double => ExprType::double(),
         }
@@ -75,6 +78,7 @@ impl Taken {
     #[must_use]
     pub fn bind(self, value: &Value) -> Option<Value> {
         match (self, value) {
+            (Taken::Count, _) => None,
             (_, Value::Bytes(text)) => self.of_text(text),
             (Taken::Decimal, Value::Int(n)) => Some(Value::Decimal(Box::new(Decimal::from(*n)))),
             (Taken::Decimal, Value::UInt(n)) => Some(Value::Decimal(Box::new(Decimal::from(*n)))),
@@ -108,7 +112,7 @@ impl Taken {
             _ if x.is_finite() && !garbage => Some(Value::Double(x)),
             // The largest number that there is.
             Taken::Integer { .. } => Some(Value::Decimal(Box::new(exact.number))),
-            Taken::Decimal | Taken::Double => None,
+            Taken::Decimal | Taken::Double | Taken::Count => None,
         }
     }
 
@@ -117,7 +121,7 @@ impl Taken {
     #[must_use]
     pub fn takes(self, bound: &Value) -> bool {
         match (self, bound) {
-            (_, Value::Null | Value::Bytes(_)) => true,
+            (Taken::Count, _) | (_, Value::Null | Value::Bytes(_)) => true,
             (Taken::Integer { unsigned }, Value::Int(_)) => !unsigned,
             (Taken::Integer { unsigned }, Value::UInt(_)) => unsigned,
             (Taken::Decimal, Value::Decimal(_)) => true,
@@ -162,6 +166,7 @@ pub(super) fn number_of(
             told("DECIMAL", context);
             Value::Decimal(Box::new(convert::text_to_decimal(text).number))
         }
+        Taken::Count => return None,
         Taken::Double => {
             told("DOUBLE", context);
             Value::Double(convert::text_prefix_f64(text).0)

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, infer, plain_arguments, plain_call, visit_operands},
+    expr::{Expr, Scope, Taken, infer, plain_arguments, plain_call, visit_operands},
     lexer::ValueKind,
     output::ColumnMeta,
     parse::{Text, key_name, key_position},
@@ -253,7 +253,16 @@ impl Planner<'_> {
     pub(super) fn limit_value(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
         match expr {
             ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(..) | ast::Value::Placeholder(_) => self.resolve(expr),
+                ast::Value::Number(..) | ast::Value::Placeholder(_) => {
+                    let count = self.resolve(expr)?;
+                    if let Expr::Parameter {
+                        index, bound: true, ..
+                    } = &count
+                    {
+                        self.take(*index, Taken::Count);
+                    }
+                    Ok(count)
+                }
                 other => Err(SqlError::syntax(other, 1)),
             },
             other => Err(SqlError::syntax(other, 1)),

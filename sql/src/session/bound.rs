@@ -4,8 +4,9 @@
 //! what stands beside a `?` then says what number it is taken for (see `Taken`), and a value becomes
 //! that where it can. If one cannot, the statement is compiled anew for the kinds that all values
 //! have, and stays so until a value does not fit again: as in MySQL, what a statement yields may
-//! depend on what it was executed with before. A parameter in a place that is not for numbers just
-//! has the kind of its value. NULL fits everywhere, and tells nothing.
+//! depend on what it was executed with before. A parameter in a place that is not for numbers has the
+//! kind of its value; it is taken for a text at first, so another kind does not fit. NULL fits
+//! everywhere, and tells nothing.
 
 use super::Session;
 use crate::{error::SqlError, lexer::ValueKind, plan::Plan};
@@ -46,6 +47,8 @@ impl<'v> Bound<'v> {
             }
             let kind = ValueKind::of(value);
             if !known.takes(kind) {
+                // It was taken for a text.
+                anew |= !matches!(kind, ValueKind::Text | ValueKind::LongText);
                 let wanted = wanted.to_mut();
                 wanted.resize(values.len().max(wanted.len()), ValueKind::Null);
                 if let Some(place) = wanted.get_mut(at) {

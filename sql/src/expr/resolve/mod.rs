@@ -492,15 +492,7 @@ fn build(
     let arithmetic =
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     let (mut left, mut right) = (left, right);
-    if op.is_comparison() {
-        taken::together([&mut left, &mut right], None, scope);
-    } else if taken::is_arithmetic(op) {
-        taken::together(
-            [&mut left, &mut right],
-            Some(taken::of_arithmetic(op)),
-            scope,
-        );
-    }
+    taken::operands(op, [&mut left, &mut right], scope);
     let (left, right) = if arithmetic {
         let counts = matches!(
             op,

@@ -4,7 +4,7 @@
 //! not known; if nothing is, the function says what they are. What consists of such parameters only
 //! (`? + ?`) is not known itself, until something stands beside it (`(? + ?) + 1`).
 
-use super::{Scope, arithmetic_type};
+use super::{Scope, arithmetic_type, literal};
 use crate::expr::{
     BinaryOp, Expr, ExprType,
     functions::{Function, Typing},
@@ -74,15 +74,27 @@ pub(super) fn arguments(function: &Function, args: &mut [Expr], scope: &mut dyn 
     }
 }
 
-/// What the operands of an arithmetic operator are if nothing tells.
-pub(super) fn of_arithmetic(op: BinaryOp) -> Taken {
-    match op {
-        BinaryOp::IntegerDivide => Taken::Integer { unsigned: false },
-        _ => Taken::Double,
-    }
+/// The operands of an operator.
+pub(super) fn operands(op: BinaryOp, operands: [&mut Expr; 2], scope: &mut dyn Scope) {
+    // An integer stays what it is beside a number that becomes one.
+    let is_other = |operand: &&mut Expr| {
+        let taken = Taken::beside(&infer(operand));
+        !is_open(operand, scope) && !matches!(taken, Some(Taken::Integer { .. }))
+    };
+    let is_plain = |operand: &&mut Expr| matches!(operand, Expr::Parameter { .. });
+    let stays = operands.iter().any(is_other) && operands.iter().any(is_plain);
+    let otherwise = match op {
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor if stays => return,
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => None,
+        _ if op.is_comparison() => None,
+        BinaryOp::IntegerDivide => Some(Taken::Integer { unsigned: false }),
+        _ if is_arithmetic(op) => Some(Taken::Double),
+        _ => return,
+    };
+    together(operands, otherwise, scope);
 }
 
-pub(super) fn is_arithmetic(op: BinaryOp) -> bool {
+fn is_arithmetic(op: BinaryOp) -> bool {
     matches!(
         op,
         BinaryOp::Add
@@ -101,6 +113,7 @@ fn is_open(expr: &Expr, scope: &dyn Scope) -> bool {
         Expr::Binary {
             op, left, right, ..
         } => is_arithmetic(*op) && is_open(left, scope) && is_open(right, scope),
+        Expr::Negate { expr, .. } => is_open(expr, scope),
         Expr::Function { function, args, .. } => {
             let args = deciding(function, args);
             !args.is_empty() && args.iter().all(|arg| is_open(arg, scope))
@@ -135,6 +148,11 @@ fn give(expr: &mut Expr, taken: Taken, scope: &mut dyn Scope) {
             let digits = u32::from(scope.div_precision_increment());
             let of_numbers = arithmetic_type(*op, &infer(left), &infer(right), digits);
             *ty = of_numbers.or_null();
+        }
+        Expr::Negate { expr: operand, .. } => {
+            give(operand, taken, scope);
+            let operand = std::mem::replace(&mut **operand, Expr::null());
+            *expr = literal::negate(operand);
         }
         Expr::Function { function, args, ty } => {
             let chosen = usize::from(function.name == "if");
