@@ -10,7 +10,6 @@ use crate::expr::{
     functions::{Function, Typing},
     infer,
     taken::Taken,
-    visit_operands,
 };
 
 /// Operands that become values of one type. `otherwise`: what they are if nothing tells.
@@ -20,16 +19,19 @@ pub(super) fn together<'e>(
     scope: &mut dyn Scope,
 ) {
     let mut operands: Vec<&mut Expr> = operands.into_iter().collect();
-    if !operands.iter().any(|operand| has_parameters(operand)) {
-        return;
-    }
     let known = |operand: &&mut Expr| (!is_open(operand, scope)).then(|| infer(operand));
     let types: Vec<Option<ExprType>> = operands.iter().map(known).collect();
+    let is_bound = |operand: &&mut Expr| matches!(operand, Expr::Parameter { bound: true, .. });
+    if types.iter().all(Option::is_some) && !operands.iter().any(is_bound) {
+        return;
+    }
+    let mut known = types.iter().enumerate();
+    let mut known = known.by_ref().filter_map(|(at, ty)| Some((at, (*ty)?)));
+    let (first, second) = (known.next(), known.next());
     for (at, operand) in operands.iter_mut().enumerate() {
-        let others = types.iter().enumerate().filter(|(other, _)| *other != at);
-        let beside = match others.filter_map(|(_, ty)| *ty).next() {
-            Some(ty) => Taken::beside(&ty),
-            None => otherwise,
+        let beside = match first.filter(|(first, _)| *first != at).or(second) {
+            Some((other, ty)) if other != at => Taken::beside(&ty),
+            _ => otherwise,
         };
         let (Some(beside), own) = (beside, types.get(at).copied().flatten()) else {
             continue;
@@ -50,12 +52,6 @@ pub(super) fn together<'e>(
             _ => {}
         }
     }
-}
-
-fn has_parameters(expr: &Expr) -> bool {
-    let mut found = matches!(expr, Expr::Parameter { bound: true, .. });
-    visit_operands(expr, &mut |operand| found |= has_parameters(operand));
-    found
 }
 
 /// The arguments of a function. What is not here takes parameters as they come.
@@ -106,17 +102,29 @@ fn is_arithmetic(op: BinaryOp) -> bool {
     )
 }
 
+/// So deep is looked for parameters that nothing is known of.
+const DEPTH_MAX: usize = 64;
+
 /// Whether nothing but parameters decides about its type, of which none has one.
 fn is_open(expr: &Expr, scope: &dyn Scope) -> bool {
+    is_open_within(expr, DEPTH_MAX, scope)
+}
+
+fn is_open_within(expr: &Expr, depth: usize, scope: &dyn Scope) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let is_open = |expr: &Expr| is_open_within(expr, depth, scope);
     match expr {
         Expr::Parameter { index, bound, .. } => *bound && scope.is_open(*index),
+        // The right operand is the smaller one of a sum of many.
         Expr::Binary {
             op, left, right, ..
-        } => is_arithmetic(*op) && is_open(left, scope) && is_open(right, scope),
-        Expr::Negate { expr, .. } => is_open(expr, scope),
+        } => is_arithmetic(*op) && is_open(right) && is_open(left),
+        Expr::Negate { expr, .. } => is_open(expr),
         Expr::Function { function, args, .. } => {
             let args = deciding(function, args);
-            !args.is_empty() && args.iter().all(|arg| is_open(arg, scope))
+            !args.is_empty() && args.iter().all(is_open)
         }
         _ => false,
     }
