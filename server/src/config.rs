@@ -248,7 +248,7 @@ fn from_environment(vars: impl Iterator<Item = (String, String)>) -> Result<Sett
 
 /// An integer, in units of 1024, 1024², 1024³ or 1024⁴ if K, M, G or T follows, as in MySQL's
 /// option files.
-fn integer(text: &str) -> Option<i64> {
+pub(crate) fn integer(text: &str) -> Option<i64> {
     const UNITS: &str = "KMGT";
     let unit = text.chars().last().map(|c| c.to_ascii_uppercase());
     let Some(power) = unit.and_then(|unit| UNITS.find(unit)) else {

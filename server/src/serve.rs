@@ -1,7 +1,7 @@
 //! `cohort serve`: from settings to a running server, and from a signal to its end.
 
 use crate::{
-    config::Settings,
+    config::{self, Settings},
     connections::{self, Connections},
     coordinate,
     database::Database,
@@ -15,7 +15,10 @@ use cohort_engine::{
 use cohort_mysql::{auth::Verified, connection::Shared, rsa::Key, tls::Tls};
 use cohort_process::{limits, notice, service};
 use cohort_scheduler::{Rules, Scheduler, waits::Waits};
-use cohort_sql::{Instance, variables::default_number};
+use cohort_sql::{
+    Instance,
+    variables::{self, Kind, default_number},
+};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
@@ -245,7 +248,9 @@ pub(crate) fn database(
         let threads = *limits::THREADS / 4 * 3;
         configure("thread_pool_max_threads", Value::UInt(threads as u64))?;
     }
-    instance.configure_as_persisted()?;
+    for told in instance.configure_as_persisted()? {
+        notice!("{told}");
+    }
     let waits = Arc::new(Waits::default());
     let rules = pool::rules(&instance);
     let crowd = processors() * pool::CROWD_PER_CORE;
@@ -268,11 +273,20 @@ fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
         toml::Value::Integer(n) => Ok(Value::Int(n)),
         toml::Value::Float(x) => Ok(Value::Double(x)),
         toml::Value::Boolean(b) => Ok(Value::Int(i64::from(b))),
-        toml::Value::String(text) => Ok(Value::Bytes(text.into_bytes())),
+        toml::Value::String(text) => Ok(match config::integer(&text) {
+            // `128M`, as in MySQL's option files.
+            Some(number) if is_number(name) => Value::Int(number),
+            _ => Value::Bytes(text.into_bytes()),
+        }),
         _ => Err(format!(
             "setting {name}: a number, a string or true/false is expected"
         )),
     }
+}
+
+/// Whether the values of a variable are whole numbers.
+fn is_number(name: &str) -> bool {
+    variables::find(name).is_ok_and(|variable| matches!(variable.kind, Kind::UInt { .. }))
 }
 
 /// The connections, and what SQL and KILL need of them.
@@ -439,4 +453,24 @@ fn finish(mut engine: Arc<Engine>) -> Result<(), String> {
     .map_err(|error| format!("the last checkpoint failed: {error}"))?;
     notice!("stopped");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_where_numbers_are_wanted() {
+        let text = |text: &str| toml::Value::String(text.into());
+        let cases = [
+            ("max_allowed_packet", "128M", Value::Int(128 << 20)),
+            ("sort_buffer_size", "2k", Value::Int(2048)),
+            ("wait_timeout", "60", Value::Int(60)),
+            ("sql_mode", "ANSI", Value::Bytes(b"ANSI".to_vec())),
+            ("version_comment", "7M", Value::Bytes(b"7M".to_vec())),
+        ];
+        for (name, given, expected) in cases {
+            assert_eq!(toml_value(name, text(given)), Ok(expected), "{name}");
+        }
+    }
 }

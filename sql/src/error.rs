@@ -219,6 +219,7 @@ errors! {
     1294 b"HY000" invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 b"HY000" unsupported_prepared() "This command is not supported in the prepared statement protocol yet";
     1298 b"HY000" unknown_time_zone(name) "Unknown or incorrect time zone: '{name}'";
+    1300 b"HY000" name_not_convertible(bytes) "Cannot convert string '{bytes}' from utf8mb4 to utf8mb3";
     1300 b"HY000" invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
     1301 b"HY000" allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
     1305 b"42000" does_not_exist(kind, name) "{kind} {name} does not exist";
@@ -278,6 +279,9 @@ errors! {
     1467 b"HY000" auto_increment_failed() "Failed to read auto-increment value from storage engine";
     1470 b"HY000" string_too_long(value, what, max) "String '{value}' is too long for {what} (should be no longer than {max})";
     1473 b"HY000" too_high_level_of_nesting() "Too high level of nesting for select";
+    1478 b"HY000" innodb_option(why) "InnoDB: {why}";
+    3500 b"HY000" compressed_temporary_table() "CREATE TEMPORARY TABLE is not allowed with ROW_FORMAT=COMPRESSED or KEY_BLOCK_SIZE.";
+    1064 b"42000" option_out_of_range(name, range, near, line) "The valid range for {name} is {range}. Error near '{near}' at line {line}";
     1478 b"HY000" illegal_create_option(engine, option) "Table storage engine '{engine}' does not support the create option '{option}'";
     1524 b"HY000" plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 b"HY000" incorrect_value(kind, value) "Incorrect {kind} value: '{value}'";
@@ -302,6 +306,10 @@ errors! {
     1706 b"HY000" key_update_twice(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1761 b"23000" duplicate_by_cascade(parent, entry, child, index) "Foreign key constraint for table '{parent}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{index}'";
     1792 b"25006" read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
+    1800 b"HY000" unknown_algorithm(name) "Unknown ALGORITHM '{name}'";
+    1801 b"HY000" unknown_lock(name) "Unknown LOCK type '{name}'";
+    1845 b"0A000" alter_not_supported(what, instead) "{what} is not supported for this operation. Try {instead}.";
+    1846 b"0A000" alter_not_supported_because(what, why, instead) "{what} is not supported. Reason: {why}. Try {instead}.";
     1815 b"HY000" internal(why) "Internal error: {why}";
     1818 b"HY000" invalid_year_width() "Invalid display width. Use YEAR instead.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
@@ -456,6 +464,7 @@ errors! {
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3941 b"HY000" enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
+    3954 b"HY000" misplaced_into() "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
     3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
     3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     3959 b"HY000" column_used_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
@@ -525,13 +534,25 @@ impl SqlError {
     /// 1064 near the text from `offset` on.
     #[must_use]
     pub fn syntax_at(sql: &[u8], offset: usize) -> SqlError {
-        let (before, near) = sql.split_at(offset.min(sql.len()));
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        // 80 characters have at most 320 bytes.
-        let near = String::from_utf8_lossy(near.get(..320).unwrap_or(near));
-        let shown: String = near.chars().take(80).collect();
-        SqlError::syntax(shown, line)
+        let (near, line) = near(sql, offset);
+        SqlError::syntax(near, line)
     }
+
+    /// 1064 for a number from `offset` on that an option cannot have.
+    #[must_use]
+    pub fn option_at(sql: &[u8], offset: usize, option: &str, range: &str) -> SqlError {
+        let (near, line) = near(sql, offset);
+        SqlError::option_out_of_range(option, range, near, line)
+    }
+}
+
+/// The text from an offset on, as errors show it, and its line.
+fn near(sql: &[u8], offset: usize) -> (String, usize) {
+    let (before, near) = sql.split_at(offset.min(sql.len()));
+    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    // 80 characters have at most 320 bytes.
+    let near = String::from_utf8_lossy(near.get(..320).unwrap_or(near));
+    (near.chars().take(80).collect(), line)
 }
 
 impl SqlError {

@@ -30,7 +30,7 @@ fn start(env: &Env) -> Result<Arc<Instance>, String> {
     let engine = engine.expect("the data directory opens");
     cohort_sql::users::make_first(&engine).expect("the first account");
     let instance = Instance::new(Arc::new(engine));
-    instance.configure_as_persisted().map(|()| instance)
+    instance.configure_as_persisted().map(|_| instance)
 }
 
 /// Runs a statement; the code of its error.
@@ -93,10 +93,6 @@ fn what_makes_no_sense_is_refused_at_the_start() {
     for (contents, told) in [
         ("{", "delete it"),
         (
-            r#"{"Version": 2, "mysql_dynamic_variables": {"nope": {"Value": "1"}}}"#,
-            "nope",
-        ),
-        (
             r#"{"Version": 2, "mysql_dynamic_variables": {"wait_timeout": {"Value": "x"}}}"#,
             "take it out",
         ),
@@ -113,4 +109,27 @@ fn what_makes_no_sense_is_refused_at_the_start() {
         };
         assert!(why.contains(told), "{why}");
     }
+}
+
+#[test]
+fn unknown_variables_are_passed_over_and_kept() {
+    let env = Disk::new(1).env();
+    drop(start(&env).unwrap());
+    let contents = r#"{"Version": 2, "mysql_dynamic_variables":
+        {"nope": {"Value": "1"}, "wait_timeout": {"Value": "5"}}}"#;
+    env.replace(Path::new(FILE), contents.as_bytes()).unwrap();
+    let first = start(&env).unwrap();
+    assert_eq!(wait_timeout(&first), 5);
+    assert_eq!(run(&first, "SET PERSIST wait_timeout = 6"), Ok(()));
+    drop(first);
+    let told = {
+        let options = EngineOptions::default();
+        let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| ());
+        let instance = Instance::new(Arc::new(engine.unwrap()));
+        instance.configure_as_persisted().unwrap()
+    };
+    let [told] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    assert!(told.contains("'nope'"), "{told}");
 }

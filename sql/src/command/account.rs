@@ -115,11 +115,23 @@ fn identified(c: &mut Cursor) -> Parsed<Authentication> {
             ));
         }
     } else if c.eat("AS") {
-        authentication.stored = Some(c.string()?);
+        authentication.stored = Some(stored(c)?);
     } else if authentication.plugin.is_none() {
         return Err(c.error());
     }
     Ok(authentication)
+}
+
+/// What a plugin stores: a string, also in hexadecimal digits, as SHOW CREATE USER has it with
+/// print_identified_with_as_hex.
+fn stored(c: &mut Cursor) -> Parsed<String> {
+    let token = c.peek();
+    if token.kind != Kind::Hex {
+        return c.string();
+    }
+    let bytes = lexer::bits(token.kind, c.text(token)).ok_or_else(|| c.error())?;
+    c.next();
+    String::from_utf8(bytes).map_err(|_| SqlError::wrong_password_hash())
 }
 
 /// REQUIRE, if it is here.
@@ -258,5 +270,33 @@ fn everywhere(c: &mut Cursor) -> Parsed<()> {
         Ok(())
     } else {
         Err(only_everything())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lexer::Mode;
+
+    #[test]
+    fn what_is_stored_may_stand_in_hexadecimal_digits() {
+        let stored = |text: &str| {
+            let sql = format!("CREATE USER u IDENTIFIED WITH p AS {text}");
+            let mut cursor = Cursor::new(sql.as_bytes(), Mode::default());
+            match account(&mut cursor) {
+                Ok(Some(Command::CreateUser { users, .. })) => {
+                    let first = users.into_iter().next();
+                    let stored = first.and_then(|user| user.authentication?.stored);
+                    Ok(stored.expect("what is stored"))
+                }
+                Ok(_) => panic!("CREATE USER"),
+                Err(error) => Err(error.code),
+            }
+        };
+        assert_eq!(stored("'$A$x'"), Ok("$A$x".into()));
+        assert_eq!(stored("0x24412478"), Ok("$A$x".into()));
+        assert_eq!(stored("X'24412478'"), Ok("$A$x".into()));
+        assert_eq!(stored("0xFF"), Err(1827));
+        assert_eq!(stored("7"), Err(1064));
     }
 }

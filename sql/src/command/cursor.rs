@@ -159,6 +159,11 @@ impl<'a> Cursor<'a> {
     pub fn error(&self) -> SqlError {
         SqlError::syntax_at(self.source, self.peek().start)
     }
+    /// 1064 for a number here that an option cannot have.
+    #[must_use]
+    pub fn error_of_option(&self, option: &str, range: &str) -> SqlError {
+        SqlError::option_at(self.source, self.peek().start, option, range)
+    }
     /// The end of the statement must be here.
     pub fn expect_end(&self) -> Parsed<()> {
         if self.at_end() {

@@ -9,15 +9,16 @@ use super::{
     column::{self, Draft, check_length, is_proper},
     default,
     foreign_key::{self, NewKeys},
-    functional, generated, key, storage_engine,
+    functional, generated, key, row_format, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
+    way::{Asked, Change},
 };
-use crate::{error::SqlError, expr::SqlMode};
+use crate::error::SqlError;
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
-        Collation, Column, ColumnType, Index, Table,
+        Collation, ColumnType, Index, Table,
         schema::{DefaultValue, TreeId, Visibility},
     },
 };
@@ -47,6 +48,7 @@ pub(super) fn alter(
     dictionary: &Dictionary,
     ctx: &mut DdlContext,
 ) -> Result<Altered, SqlError> {
+    let asked = Asked::of(actions)?;
     let mut new = Table::clone(old);
     let convert = options(&mut new, actions, ctx)?;
     let mut columns = columns(old, actions, new.collation, ctx)?;
@@ -63,6 +65,9 @@ pub(super) fn alter(
     table::check_columns(&columns)?;
     generated::check_changes(old, &columns, actions, ctx.session)?;
     default::check_changes(old, &columns, ctx.session)?;
+    for draft in &columns {
+        default::check_kept(&draft.column, ctx)?;
+    }
     default::define(&mut columns, ctx)?;
     generated::define(&mut columns, ctx)?;
     let Keys {
@@ -78,7 +83,7 @@ pub(super) fn alter(
         known,
         &mut columns,
         name,
-        ctx.is_strict(),
+        (ctx.is_strict(), row_format::part_max_in(&new)),
         ctx.warnings,
     )?;
     table::check(&columns, &defined)?;
@@ -89,18 +94,12 @@ pub(super) fn alter(
         .iter()
         .map(|key| &key.index)
         .find(|index| index.name == "PRIMARY");
-    let forced = actions
-        .iter()
-        .any(|action| matches!(action, Action::Rebuild));
+    let is_rebuild = |action: &Action| matches!(action, Action::Rebuild);
+    let forced = asked.copies() || actions.iter().any(is_rebuild);
     let checked = check::alter(old, &mut new, actions, &sources, dictionary, ctx)?;
     let restart = restarts(old, actions, ctx);
     let rebuild = forced || checked || restart || !same_rows(old, &new, &sources, primary);
-    let loses_primary = old.primary.is_some() && primary.is_none();
-    let forgives_null = !ctx.session.sql_mode.has(SqlMode::STRICT);
-    let copies = loses_primary
-        || checked
-        || functional::copies(old, &new.columns, &defined, &sources)
-        || copies(old, &new, &sources, forgives_null);
+    let functional = functional::copies(old, &new.columns, &defined, &sources);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
         let origin = origins.get(position).copied().flatten()?;
         let origin = old.indexes.get(origin)?;
@@ -122,6 +121,15 @@ pub(super) fn alter(
     let related = foreign_keys(old, &mut new, actions, &sources, dictionary, ctx)?;
     check::check_foreign_keys(&new, ctx.session)?;
     generated::check_base_columns(&new, ctx.session)?;
+    let change = Change {
+        old,
+        new: &new,
+        sources: &sources,
+        actions,
+        checked,
+        functional,
+    };
+    let copies = asked.copied(&change, ctx)?;
     Ok(Altered {
         table: new,
         sources,
@@ -205,6 +213,12 @@ fn options(
                 ctx.warnings.note(SqlError::illegal_alter_option(&new.name));
             }
             _ => {}
+        }
+    }
+    for action in actions {
+        if let Action::Options(options) = action {
+            let statement = (row_format::Statement::Alter, new.is_temporary());
+            row_format::check(options, new, statement, ctx)?;
         }
     }
     Ok(convert)
@@ -494,30 +508,4 @@ fn restarts(old: &Table, actions: &[Action], ctx: &DdlContext<'_>) -> bool {
     let next = ctx.engine.auto_increment_peek(old);
     let wanted = wanted.next_back().map(|wanted| wanted.max(1));
     old.auto_increment_column().is_some() && wanted.is_some_and(|wanted| wanted < next)
-}
-
-/// Whether MySQL copies the table: for a column whose type changes, one where NULL may become
-/// something else, or a new one whose values are computed.
-fn copies(old: &Table, new: &Table, sources: &[Option<usize>], forgives_null: bool) -> bool {
-    let pairs = new.columns.iter().zip(sources);
-    let mut added = pairs.clone().filter(|(_, source)| source.is_none());
-    let is_computed = |column: &Column| {
-        column.default.is_computed() || column.generated.is_some() && !column.is_virtual()
-    };
-    if added.any(|(column, _)| is_computed(column)) {
-        return true;
-    }
-    pairs
-        .filter_map(|(new, source)| Some((old.columns.get((*source)?)?, new)))
-        .any(|(old, new)| {
-            if forgives_null && old.nullable && !new.nullable {
-                return true;
-            }
-            if new.generated != old.generated {
-                return true;
-            }
-            let mut old = old.clone();
-            old.nullable = new.nullable;
-            !old.same_storage(new) || (new.auto_increment && !old.auto_increment)
-        })
 }

@@ -162,7 +162,7 @@ pub(super) fn check_foreign_keys(table: &Table, session: &Statement<'_>) -> Resu
 }
 
 /// The columns that a constraint uses.
-fn columns(
+pub(super) fn columns(
     check: &Check,
     table: &Table,
     session: &Statement<'_>,

@@ -8,7 +8,8 @@ use crate::{
     data_type::{check_member, check_varchar, text_for},
     defaults::moment,
     error::SqlError,
-    expr::{SqlMode, Statement},
+    expr::{SqlMode, Statement, printable},
+    lexer::in_names,
     warnings::{Level, Warnings},
 };
 use cohort_engine::types::{
@@ -205,15 +206,20 @@ pub(super) fn comment(
     strict: bool,
     warnings: &mut Warnings,
 ) -> Result<String, SqlError> {
-    let Some((end, _)) = text.char_indices().nth(max) else {
-        return Ok(text.to_string());
+    let kept = in_names(text.into());
+    if kept != text {
+        let lost = printable(text.as_bytes());
+        warnings.warn(SqlError::name_not_convertible(lost));
+    }
+    let Some((end, _)) = kept.char_indices().nth(max) else {
+        return Ok(kept.into_owned());
     };
     let error = SqlError::comment_too_long(kind, name, max);
     if strict {
         return Err(error);
     }
     warnings.warn(error);
-    Ok(text.get(..end).unwrap_or_default().to_string())
+    Ok(kept.get(..end).unwrap_or_default().to_string())
 }
 
 /// Characters that a comment of a column or an index may have.
@@ -304,6 +310,10 @@ fn literal(
     crate::expr::text(&value, decimals, &mut text);
     if let (ColumnType::Char(length), true) = (column.ty, column.is_binary()) {
         text.resize(text.len().max(usize::from(length)), 0);
+    }
+    if column.ty == ColumnType::Year {
+        let zeros = 4_usize.saturating_sub(text.len());
+        text.splice(0..0, std::iter::repeat_n(b'0', zeros));
     }
     if column.zerofill {
         let width = usize::from(

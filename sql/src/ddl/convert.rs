@@ -51,6 +51,10 @@ impl Environment for NoEnvironment {
         asked("RAND()");
         0
     }
+    fn next_short_uuid(&mut self) -> u64 {
+        asked("UUID_SHORT()");
+        0
+    }
     fn sleep(&mut self, _micros: u64) -> bool {
         asked("SLEEP()");
         false

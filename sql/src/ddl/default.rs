@@ -4,8 +4,13 @@
 //! stays, and keeps its name, as long as one uses it.
 
 use super::{DdlContext, column::Draft};
-use crate::{defaults, error::SqlError, expr::Statement, row_expr::Settings};
-use cohort_engine::types::{Column, Table, schema::DefaultValue};
+use crate::{
+    defaults,
+    error::SqlError,
+    expr::{SqlMode, Statement},
+    row_expr::Settings,
+};
+use cohort_engine::types::{Column, ColumnType, Table, schema::DefaultValue, temporal};
 
 /// Completes the defaults of a table whose columns are known, and checks what they use: 3767, 3768.
 pub(super) fn define(drafts: &mut [Draft], ctx: &mut DdlContext<'_>) -> Result<(), SqlError> {
@@ -29,6 +34,35 @@ pub(super) fn define(drafts: &mut [Draft], ctx: &mut DdlContext<'_>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// 1067 for a date that stands there from another sql_mode as a default, and that this one does not
+/// take; a warning outside strict mode.
+pub(super) fn check_kept(column: &Column, ctx: &mut DdlContext<'_>) -> Result<(), SqlError> {
+    let DefaultValue::Literal(text) = &column.default else {
+        return Ok(());
+    };
+    let has_date = matches!(
+        column.ty,
+        ColumnType::Date | ColumnType::DateTime(_) | ColumnType::Timestamp(_)
+    );
+    let date = temporal::parse(text.as_bytes()).map(|parsed| parsed.value.date);
+    let Some(date) = date.filter(|_| has_date) else {
+        return Ok(());
+    };
+    let mode = ctx.session.sql_mode;
+    let refused = match date.is_zero() {
+        true => mode.has(SqlMode::NO_ZERO_DATE),
+        false => date.has_zero_part() && mode.has(SqlMode::NO_ZERO_IN_DATE),
+    };
+    match (refused, mode.has(SqlMode::STRICT)) {
+        (false, _) => Ok(()),
+        (true, true) => Err(SqlError::invalid_default(&column.name)),
+        (true, false) => {
+            ctx.warnings.warn(SqlError::out_of_range(&column.name, 1));
+            Ok(())
+        }
+    }
 }
 
 fn has_expression(draft: &Draft) -> bool {

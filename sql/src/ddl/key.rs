@@ -11,7 +11,7 @@ use crate::{
 use cohort_engine::types::{Column, ColumnType, Index, schema::IndexPart};
 
 /// The most bytes of a key, and of each part.
-const KEY_BYTES_MAX: u64 = 3072;
+pub(super) const KEY_BYTES_MAX: u64 = 3072;
 /// The most columns of a key.
 const PARTS_MAX: usize = 16;
 /// The most keys of a table, the primary key not counted.
@@ -30,20 +30,20 @@ pub(super) const INNODB_KEY: &str = "GEN_CLUST_INDEX";
 
 /// The indexes of a table: the primary key first, then unique ones without NULL, other unique
 /// ones, the rest; of unique ones, those of whole columns first. Columns of the primary key become
-/// NOT NULL. The first `known` keys are ones that the table has already. Without `strict`, a part
-/// that is too long is cut where the key is not unique.
+/// NOT NULL. The first `known` keys are ones that the table has already. A part of more than `part_max`
+/// bytes is too long; without `strict` it is cut where the key is not unique.
 pub(super) fn define(
     keys: &[KeySyntax],
     known: usize,
     columns: &mut [Draft],
     table: (&str, &str),
-    strict: bool,
+    (strict, part_max): (bool, u64),
     warnings: &mut Warnings,
 ) -> Result<Vec<Defined>, SqlError> {
     let mut defined: Vec<Defined> = Vec::with_capacity(keys.len());
     for (position, key) in keys.iter().enumerate() {
         let cut = (!strict && key.kind == KeyKind::Plain).then_some(&mut *warnings);
-        let mut index = index(key, columns, &defined, cut)?;
+        let mut index = index(key, columns, &defined, (part_max, cut))?;
         let named = ("index", &*index.name);
         index.comment = column::comment(&key.comment, named, COMMENT_MAX, strict, warnings)?;
         if key.using == Some(IndexType::Hash) {
@@ -95,7 +95,7 @@ fn index(
     key: &KeySyntax,
     columns: &mut [Draft],
     before: &[Defined],
-    mut cut: Option<&mut Warnings>,
+    (part_max, mut cut): (u64, Option<&mut Warnings>),
 ) -> Result<Index, SqlError> {
     if key.parts.len() > PARTS_MAX {
         return Err(SqlError::too_many_key_parts(PARTS_MAX));
@@ -115,7 +115,8 @@ fn index(
         if parts.iter().any(|other| other.column == position) {
             return Err(SqlError::duplicate_column(&draft.column.name));
         }
-        let (part, length) = index_part(part, position, &draft.column, cut.as_deref_mut())?;
+        let at = (position, &draft.column);
+        let (part, length) = index_part(part, at, part_max, cut.as_deref_mut())?;
         bytes += length;
         if bytes > KEY_BYTES_MAX {
             return Err(SqlError::key_too_long(KEY_BYTES_MAX));
@@ -186,8 +187,8 @@ fn name(key: &KeySyntax, columns: &[Draft], before: &[Defined]) -> Result<String
 /// A part of a key and its length in bytes.
 fn index_part(
     syntax: &PartSyntax,
-    position: u16,
-    column: &Column,
+    (position, column): (u16, &Column),
+    part_max: u64,
     cut: Option<&mut Warnings>,
 ) -> Result<(IndexPart, u64), SqlError> {
     if syntax.prefix == Some(0) {
@@ -199,7 +200,7 @@ fn index_part(
     }
     let is_text = matches!(column.ty, ColumnType::Text(_));
     let mut prefix = syntax.prefix;
-    let mut max = KEY_BYTES_MAX;
+    let mut max = part_max;
     let mut bytes = match prefix {
         None if is_text => return Err(SqlError::blob_key_without_length(&column.name)),
         None => u64::from(sizes(column).1),

@@ -4,10 +4,12 @@
 //! | option | here | in the log |
 //! |---|---|---|
 //! | ENGINE | MyISAM, MEMORY and the like are tables of InnoDB's kind, with transactions | InnoDB |
+//! | ROW_FORMAT | FIXED, of such a table, is not kept | DEFAULT |
 //! | ALGORITHM, LOCK | a schema change chooses its own way | DEFAULT: MySQL refuses what it cannot do so |
 
 use super::{
     parse::{ALGORITHMS, LOCKS},
+    row_format::FIXED,
     storage_engine::REPLACED,
 };
 use crate::lexer::{self, Kind, Lexer, Mode, Token};
@@ -15,8 +17,9 @@ use cohort_engine::types::Value;
 use std::borrow::Cow;
 
 /// The option, its values that are not written as they are, and what is written.
-const OPTIONS: [(&str, &[&str], &str); 3] = [
+const OPTIONS: [(&str, &[&str], &str); 4] = [
     ("ENGINE", &REPLACED, "InnoDB"),
+    ("ROW_FORMAT", &[FIXED], "DEFAULT"),
     ("ALGORITHM", &ALGORITHMS, "DEFAULT"),
     ("LOCK", &LOCKS, "DEFAULT"),
 ];

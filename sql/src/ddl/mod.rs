@@ -33,6 +33,7 @@ mod generated;
 mod key;
 mod logged_text;
 mod parse;
+mod row_format;
 mod selected;
 mod show;
 mod storage_engine;
@@ -41,6 +42,7 @@ mod table;
 mod tables;
 mod temporary;
 mod view;
+mod way;
 
 pub use parse::parse;
 pub use show::{logged_creation, show_create_database, show_create_table};

@@ -15,6 +15,13 @@ pub(super) const REPLACED: [&str; 5] = ["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "
 /// What MySQL has, and nothing can stand for.
 const REFUSED: [&str; 3] = ["BLACKHOLE", "MRG_MYISAM", "MERGE"];
 
+/// Whether a table of InnoDB's kind stands for one of this engine.
+pub(super) fn is_replaced(engine: &str) -> bool {
+    REPLACED
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(engine))
+}
+
 /// Checks the engine that is named for a table. MySQL says which engine it takes instead of an
 /// unknown one if the table `is_new`.
 pub(super) fn check(

@@ -482,4 +482,47 @@ pub enum Action {
     Rebuild,
     /// ENABLE KEYS, DISABLE KEYS: not for this kind of table.
     Keys,
+    /// ALGORITHM.
+    Algorithm(Algorithm),
+    /// LOCK.
+    Lock(Lock),
+}
+
+impl Action {
+    /// Whether it changes more of a table than its name.
+    #[must_use]
+    pub fn changes_table(&self) -> bool {
+        !matches!(
+            self,
+            Action::RenameTo(_) | Action::Keys | Action::Algorithm(_) | Action::Lock(_)
+        )
+    }
+}
+
+/// ALGORITHM: the way in which a table is to be changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Algorithm {
+    /// DEFAULT.
+    #[default]
+    Default,
+    /// INPLACE.
+    InPlace,
+    /// COPY.
+    Copy,
+    /// INSTANT.
+    Instant,
+}
+
+/// LOCK: what others may do meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lock {
+    /// DEFAULT.
+    #[default]
+    Default,
+    /// NONE: read and write.
+    None,
+    /// SHARED: read.
+    Shared,
+    /// EXCLUSIVE.
+    Exclusive,
 }

@@ -7,7 +7,7 @@ use super::{
     foreign_key::{self, NewKeys},
     functional, generated,
     key::{self, Defined},
-    selected, storage_engine,
+    row_format, selected, storage_engine,
     syntax::{CreateTable, TableOptions},
 };
 use crate::{error::SqlError, plan::SelectedColumn};
@@ -75,7 +75,8 @@ pub(super) fn define(
     foreign_key::drop_redundant(&mut keys);
     functional::define(&mut keys, 0, &mut drafts, ctx)?;
     generated::check_primary(&keys, &drafts)?;
-    let keys = key::define(&keys, 0, &mut drafts, table, ctx.is_strict(), ctx.warnings)?;
+    let limits = (ctx.is_strict(), row_format::part_max(&create.options));
+    let keys = key::define(&keys, 0, &mut drafts, table, limits, ctx.warnings)?;
     selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
@@ -109,6 +110,8 @@ pub(super) fn define(
     foreign_key::created(&table, dictionary, related, ctx)?;
     checks::check_foreign_keys(&table, ctx.session)?;
     generated::check_base_columns(&table, ctx.session)?;
+    let statement = (row_format::Statement::Create, create.temporary);
+    row_format::check(&create.options, &table, statement, ctx)?;
     Ok(table)
 }
 
@@ -210,7 +213,8 @@ pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result
         let mut kept: Vec<String> = kept.map(str::to_string).collect();
         // For some, 0 is another value than the default.
         let zero_counts = name.starts_with("STATS_") || *name == "PACK_KEYS";
-        if value != "DEFAULT" && (value != "0" || zero_counts) {
+        let is_kept = value != "DEFAULT" && value != row_format::FIXED;
+        if is_kept && (value != "0" || zero_counts) {
             kept.push(format!("{prefix}{value}"));
         }
         kept.sort_by_key(|option| {

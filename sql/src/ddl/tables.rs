@@ -6,11 +6,12 @@ use super::{
     check,
     column::{check_length, is_proper, warn_of},
     convert::{Conversion, Outcome as Converted},
-    duplicate, foreign_key,
+    default, duplicate, foreign_key, row_format,
     show::{logged_definition, logged_drop},
     storage_engine,
     syntax::{Action, CreateTable},
     table, temporary, view,
+    way::Asked,
 };
 use crate::{
     command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
@@ -200,9 +201,11 @@ pub(super) fn create_like(
     check::check_names(&[(None, &table)], &around)?;
     table.created = table::created(ctx);
     for column in &table.columns {
+        default::check_kept(column, ctx)?;
         warn_of(column, ctx.warnings);
     }
     if target.temporary {
+        row_format::check_temporary(&table)?;
         temporary::create(table, ctx);
         return Ok(Done::default());
     }
@@ -353,14 +356,15 @@ pub(super) fn alter(
     text: &str,
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
+    let asked = Asked::of(actions)?;
     if let Some(own) = ctx.temporary(name)? {
         return temporary::alter(&own, actions, ctx);
     }
     let dictionary = ctx.engine.dictionary();
     let old = ctx.base_table(&dictionary, name)?;
     let place = new_place(&old, actions, &dictionary, ctx)?;
-    let is_simple = |action: &Action| matches!(action, Action::RenameTo(_) | Action::Keys);
-    if actions.iter().all(is_simple) {
+    if !asked.copies() && !actions.iter().any(Action::changes_table) {
+        asked.check_names()?;
         if actions.contains(&Action::Keys) {
             ctx.warnings.note(SqlError::illegal_alter_option(&old.name));
         }

@@ -238,7 +238,11 @@ impl<'p> Inserter<'p> {
 
     /// The row before values are given to it: expressions may refer to columns before theirs.
     fn defaults(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        self.default_values(|inserter| &inserter.missing, context)?;
+        // The definition has been checked, in the sql_mode of then.
+        context.eval.takes_zero_dates = true;
+        let taken = self.default_values(|inserter| &inserter.missing, context);
+        context.eval.takes_zero_dates = false;
+        taken?;
         for &position in self.required.iter().chain(&self.computed) {
             if let (Some(column), Some(slot)) =
                 (self.table.columns.get(position), self.row.get_mut(position))

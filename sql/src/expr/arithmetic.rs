@@ -7,7 +7,7 @@ use super::{
 };
 use crate::error::SqlError;
 use bigdecimal::{RoundingMode, ToPrimitive, num_bigint::BigInt};
-use cohort_engine::types::{Decimal, Value};
+use cohort_engine::types::{ColumnType, Decimal, Value};
 
 /// The most digits DECIMAL keeps after the point.
 const MAX_SCALE: i64 = 30;
@@ -55,9 +55,20 @@ pub(super) fn binary(
         _ => add_subtract_multiply(op, a, b, context.statement.sql_mode),
     };
     match result {
+        Ok(Number::Decimal(n)) => Ok(Value::Decimal(Box::new(with_digits(n, ty)))),
         Ok(number) => Ok(number.into_value()),
         Err(Failure::OutOfRange(kind)) => Err(SqlError::value_out_of_range(kind, describe())),
         Err(Failure::DivisionByZero) => division_by_zero(context),
+    }
+}
+
+/// A decimal with as many digits after the point as the type has; if it has more, they stay.
+fn with_digits(number: Decimal, ty: &ExprType) -> Decimal {
+    match ty.ty {
+        Some(ColumnType::Decimal { scale, .. }) if convert::scale(&number) < scale.into() => {
+            number.with_scale(scale.into())
+        }
+        _ => number,
     }
 }
 

@@ -826,7 +826,7 @@ impl Target<'_, '_> {
             self.bad_temporal(kind, value, is_beyond)?;
             return Ok(None);
         };
-        let mode = self.context.statement.sql_mode;
+        let mode = self.context.modes_of_dates();
         let date = parsed.value.date;
         let exists = date.is_valid() || mode.has(SqlMode::ALLOW_INVALID_DATES);
         let zero_part = !date.is_zero() && date.has_zero_part();

@@ -336,7 +336,9 @@ fn json_key(node: &Node<'_>, key: &mut Vec<u8>) {
         Node::Scalar(Scalar::Time(time)) => {
             hash_key(&Value::Time(*time), Collation::Binary, key);
         }
-        Node::Scalar(Scalar::DateTime(moment)) => moment_key(*moment, key),
+        Node::Scalar(Scalar::DateTime(moment) | Scalar::Timestamp(moment)) => {
+            moment_key(*moment, key);
+        }
         Node::Scalar(Scalar::Int(n)) => hash_key(&Value::Int(*n), Collation::Binary, key),
         Node::Scalar(Scalar::UInt(n)) => hash_key(&Value::UInt(*n), Collation::Binary, key),
         // Equal numbers have equal digits.

@@ -190,6 +190,8 @@ pub trait Environment {
     fn clock_micros(&self) -> i64;
     /// 64 random bits.
     fn random(&mut self) -> u64;
+    /// The next of the server's numbers for UUID_SHORT().
+    fn next_short_uuid(&mut self) -> u64;
     /// Random bytes that nobody can guess; false if there are none.
     fn secret(&mut self, bytes: &mut [u8]) -> bool {
         let _ = bytes;
@@ -234,6 +236,8 @@ pub struct EvalContext<'a> {
     pub ignore: bool,
     /// INSERT tells only once of each column that cannot be NULL or has no default.
     pub tells_once: bool,
+    /// Dates may be zero, or have zero parts, whatever sql_mode says: those of a column's default.
+    pub takes_zero_dates: bool,
     /// A CHECK constraint is evaluated: what JSON_SCHEMA_VALID finds is told.
     pub checking: bool,
     /// The statement has slept: before its next row it looks whether it must stop.
@@ -302,6 +306,7 @@ impl<'a> EvalContext<'a> {
             storing: false,
             ignore: false,
             tells_once: false,
+            takes_zero_dates: false,
             checking: false,
             slept: false,
             document_of: "",
@@ -309,6 +314,18 @@ impl<'a> EvalContext<'a> {
             seeds: Vec::new(),
             sets: ValueSets::new(),
             paths: Paths::default(),
+        }
+    }
+
+    /// The sql_mode that dates are stored by.
+    #[must_use]
+    pub fn modes_of_dates(&self) -> SqlMode {
+        let mode = self.statement.sql_mode;
+        match self.takes_zero_dates {
+            true => mode.without(SqlMode(
+                SqlMode::NO_ZERO_DATE.0 | SqlMode::NO_ZERO_IN_DATE.0,
+            )),
+            false => mode,
         }
     }
 

@@ -841,13 +841,10 @@ pub fn kept(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Value
     padded(conform(value, ty, context), ty)
 }
 
-/// Shows as many digits of a decimal as the type has; IF and CASE leave them as they are. So many
-/// as there can be are the type of what is known only later.
+/// Shows as many digits of a decimal as the type has; IF and CASE leave them as they are.
 pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
     match (value, ty.ty) {
-        (Value::Decimal(number), Some(ColumnType::Decimal { scale: digits, .. }))
-            if digits < 30 =>
-        {
+        (Value::Decimal(number), Some(ColumnType::Decimal { scale: digits, .. })) => {
             let digits = i64::from(digits).max(scale(&number));
             Value::Decimal(Box::new(number.with_scale(digits)))
         }
@@ -856,7 +853,8 @@ pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
 }
 
 /// Bytes for an error: the first six, those that are no ASCII characters in hexadecimal digits.
-pub(super) fn printable(bytes: &[u8]) -> String {
+#[must_use]
+pub fn printable(bytes: &[u8]) -> String {
     const SHOWN: usize = 6;
     let mut text = String::new();
     for &byte in bytes.iter().take(SHOWN) {

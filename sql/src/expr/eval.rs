@@ -8,6 +8,7 @@ use super::{
     functions, infer,
     operand::{bit_pattern, complement},
     resolve::literal,
+    taken,
     types::coercibility,
 };
 use crate::error::SqlError;
@@ -126,12 +127,18 @@ impl Expr {
                     _ => Cow::Borrowed(value),
                 });
             }
-            Expr::Parameter { index, .. } => {
+            Expr::Parameter { index, ty, bound } => {
                 let params: &'c [Value] = context.params;
-                return params
+                let value = params
                     .get(*index as usize)
-                    .map(Cow::Borrowed)
-                    .ok_or_else(|| SqlError::wrong_arguments("EXECUTE"));
+                    .ok_or_else(|| SqlError::wrong_arguments("EXECUTE"))?;
+                if *bound
+                    && let Value::Bytes(text) = value
+                    && let Some(number) = taken::number_of(text, ty, context)
+                {
+                    return Ok(Cow::Owned(number));
+                }
+                return Ok(Cow::Borrowed(value));
             }
             Expr::Binary {
                 op,

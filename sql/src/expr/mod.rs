@@ -37,6 +37,7 @@ mod in_list;
 mod infer;
 mod operand;
 pub mod resolve;
+mod taken;
 mod time_zone;
 mod types;
 mod value_type;
@@ -49,7 +50,7 @@ pub use balance::{chain, depth, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub(crate) use convert::parse_time;
-pub use convert::{conform, for_variable, kept, text};
+pub use convert::{conform, for_variable, kept, printable, text};
 pub use eval::{eval, holds, is_false, is_true};
 pub use functions::json::{
     FromJson, JsonPart, default_for_json_column, exists_for_json_column, for_json_column,
@@ -63,6 +64,7 @@ pub(crate) use resolve::literal::{as_number, moment_text};
 pub use resolve::{
     Scope, SubqueryUse, check_ordered, comparison_collation, is_aggregate, is_window_function,
 };
+pub use taken::Taken;
 pub use time_zone::TimeZone;
 pub use types::{ExprType, coercibility, common_type};
 

@@ -409,6 +409,17 @@ impl ExprType {
         self.was_timestamp || matches!(self.ty, Some(ColumnType::Timestamp(_)))
     }
 
+    /// What it is for clients.
+    #[must_use]
+    pub fn shown(&self) -> Option<ColumnType> {
+        match self.ty {
+            Some(ColumnType::DateTime(fsp)) if self.was_timestamp => {
+                Some(ColumnType::Timestamp(fsp))
+            }
+            ty => ty,
+        }
+    }
+
     /// Whether it yields whole numbers.
     #[must_use]
     pub fn is_integer(&self) -> bool {
@@ -459,12 +470,7 @@ impl ExprType {
             original_table: String::new(),
             name: name.to_string(),
             original_name: String::new(),
-            ty: match self.ty {
-                Some(ColumnType::DateTime(fsp)) if self.was_timestamp => {
-                    Some(ColumnType::Timestamp(fsp))
-                }
-                ty => ty,
-            },
+            ty: self.shown(),
             unsigned: self.unsigned,
             not_null: !self.nullable,
             collation: self.collation,

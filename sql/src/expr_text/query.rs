@@ -141,7 +141,7 @@ impl Printer<'_> {
                     true => self.body(&inner.body, named),
                     false => {
                         let text = self.query(inner, named)?;
-                        Ok((format!("({text})"), Items::default()))
+                        Ok((format!("({text})"), self.names(&inner.body)?))
                     }
                 }
             }
@@ -151,6 +151,7 @@ impl Printer<'_> {
                 left,
                 right,
             } => {
+                let names = self.names(left)?;
                 let left = self.operand(left, (*op, false), named)?;
                 let right = self.operand(right, (*op, true), named)?;
                 let word = match op {
@@ -164,7 +165,7 @@ impl Printer<'_> {
                     ast::SetQuantifier::Distinct | ast::SetQuantifier::None => "",
                     other => return Err(refused(other)),
                 };
-                Ok((format!("{left} {word}{all} {right}"), Items::default()))
+                Ok((format!("{left} {word}{all} {right}"), names))
             }
             SetExpr::Values(values) => {
                 let rows = values.rows.iter();
@@ -264,6 +265,21 @@ impl Printer<'_> {
             text.push_str(&format!(" window {}", windows.join(",")));
         }
         Ok((text, items))
+    }
+
+    /// The columns of what is no SELECT itself, to which an order outside it refers by their names:
+    /// those of the first SELECT in it.
+    fn names(&self, body: &SetExpr) -> Result<Items, SqlError> {
+        let mut items = match body {
+            SetExpr::Select(select) => self.items(select)?,
+            SetExpr::Query(inner) => self.names(&inner.body)?,
+            SetExpr::SetOperation { left, .. } => self.names(left)?,
+            _ => Items::default(),
+        };
+        for (name, text) in &mut items.printed {
+            *text = quoted(name);
+        }
+        Ok(items)
     }
 
     /// The items of a select list and their names.

@@ -30,7 +30,10 @@ pub fn atom(value: &Value, ty: Option<ColumnType>, bytes: bool) -> Scalar<'_> {
         Value::Member(member) => Scalar::Text(String::from_utf8_lossy(member.bytes())),
         Value::Date(date) => Scalar::Date(*date),
         Value::Time(time) => Scalar::Time(*time),
-        Value::DateTime(moment) => Scalar::DateTime(*moment),
+        Value::DateTime(moment) => match ty {
+            Some(ColumnType::Timestamp(_)) => Scalar::Timestamp(*moment),
+            _ => Scalar::DateTime(*moment),
+        },
         Value::Json(json) => match json.root() {
             Node::Scalar(scalar) => scalar.into_owned(),
             // Nobody asks: documents are taken as they are.
@@ -66,7 +69,7 @@ pub fn plain(json: &Json) -> Option<Value> {
         Scalar::Decimal(number) => Value::Decimal(number),
         Scalar::Date(date) => Value::Date(date),
         Scalar::Time(time) => Value::Time(time),
-        Scalar::DateTime(moment) => Value::DateTime(moment),
+        Scalar::DateTime(moment) | Scalar::Timestamp(moment) => Value::DateTime(moment),
         scalar @ (Scalar::Text(_) | Scalar::Opaque(..)) => {
             let mut text = Vec::new();
             unquoted(&scalar, &mut text);

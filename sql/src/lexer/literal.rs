@@ -6,9 +6,29 @@ use memchr::memchr2;
 use std::borrow::Cow;
 
 /// The name that a `Word` or `QuotedName` (or a variable, without its `@`s) stands for. Bytes
-/// that are not UTF-8 are replaced.
+/// that are not UTF-8 are replaced, and so are characters that no name has: see `is_beyond_names`.
 #[must_use]
 pub fn name(text: &[u8]) -> Cow<'_, str> {
+    in_names(unquoted(text))
+}
+
+/// Whether a character is one beyond U+FFFF. Names are in utf8mb3, which does not have it: there
+/// it is a question mark, as in MySQL.
+#[must_use]
+pub fn is_beyond_names(character: char) -> bool {
+    character > '\u{FFFF}'
+}
+
+/// A text as a name, or as a comment of a definition.
+#[must_use]
+pub fn in_names(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.contains(is_beyond_names) {
+        true => Cow::Owned(text.replace(is_beyond_names, "?")),
+        false => text,
+    }
+}
+
+fn unquoted(text: &[u8]) -> Cow<'_, str> {
     let text = text.strip_prefix(b"@@").unwrap_or(text);
     let text = text.strip_prefix(b"@").unwrap_or(text);
     let Some((&quote @ (b'`' | b'"' | b'\''), rest)) = text.split_first() else {

@@ -145,7 +145,7 @@ impl Converter<'_> {
                 let next = lexer.clone().next_token();
                 if self.last_is(".") && !next.is_symbol(self.source, "(") {
                     // After a point every word is a name.
-                    let name = String::from_utf8_lossy(text);
+                    let name = lexer::name(text);
                     let quote = reserved::is_reserved(text).then_some('`');
                     let kind = Kind::QuotedName;
                     self.push(Token { kind, ..token }, Out::make_word(&name, quote));
@@ -183,42 +183,6 @@ impl Converter<'_> {
         match token.is_word(self.source, "INTO") {
             true => self.take_into(after),
             false => self.take_json_columns(token, after),
-        }
-    }
-
-    /// The user variables after the INTO of a SELECT, which sqlparser does not know; then the
-    /// lexer behind them.
-    fn take_into<'l>(&mut self, after: &Lexer<'l>) -> Result<Option<Lexer<'l>>, SqlError> {
-        let queries = ["SELECT", "WITH", "("];
-        let is_query = self.tokens.first().is_some_and(|first| {
-            let is = |word: &&str| {
-                first.is_word(self.source, word) || first.is_symbol(self.source, word)
-            };
-            queries.iter().any(is)
-        });
-        if !is_query || !self.into.is_empty() {
-            return Ok(None);
-        }
-        let mut lexer = after.clone();
-        let mut names = Vec::new();
-        loop {
-            let variable = lexer.next_token();
-            for file in ["OUTFILE", "DUMPFILE"] {
-                if variable.is_word(self.source, file) {
-                    return Err(SqlError::not_supported(format!("SELECT … INTO {file}")));
-                }
-            }
-            if variable.kind != Kind::UserVariable {
-                return Ok(None);
-            }
-            let name = lexer::name(variable.text(self.source));
-            names.push(name.to_lowercase());
-            let mut ahead = lexer.clone();
-            if !ahead.next_token().is_symbol(self.source, ",") {
-                self.into = names;
-                return Ok(Some(lexer));
-            }
-            lexer = ahead;
         }
     }
 
@@ -294,6 +258,10 @@ impl Converter<'_> {
         }
         match text {
             b"(" => {
+                if self.inserts_query(after) {
+                    self.push(token, Out::LParen);
+                    self.push(token, Out::RParen);
+                }
                 let kind = self.opened(after);
                 self.open.push(Parenthesis { kind, from: false });
                 if kind == Inside::Tables {
@@ -498,7 +466,7 @@ impl Converter<'_> {
     }
 
     /// Whether this is the statement's first word.
-    fn begins_with(&self, word: &str) -> bool {
+    pub(super) fn begins_with(&self, word: &str) -> bool {
         let first = self.tokens.first();
         first.is_some_and(|first| first.is_word(self.source, word))
     }
@@ -884,7 +852,7 @@ impl Converter<'_> {
     fn token(&mut self, token: Token, text: &[u8], lifted: bool) -> Option<Out> {
         let string = || String::from_utf8_lossy(text).into_owned();
         Some(match token.kind {
-            Kind::Word => Out::make_word(&string(), None),
+            Kind::Word => Out::make_word(&lexer::name(text), None),
             Kind::QuotedName => Out::make_word(&lexer::name(text), Some('`')),
             Kind::UserVariable => Out::make_word(&format!("@{}", lexer::name(text)), None),
             Kind::SystemVariable => Out::make_word(&format!("@@{}", lexer::name(text)), None),

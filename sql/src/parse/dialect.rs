@@ -59,7 +59,9 @@ impl Dialect for MySql {
             return Some(sounds_like(parser, expr, precedence));
         }
         let like = self.prec_value(Precedence::Like);
-        let own = in_list(parser, expr).or_else(|| matches_null(parser, expr, like));
+        let own = in_list(parser, expr)
+            .or_else(|| quantified(parser, expr))
+            .or_else(|| matches_null(parser, expr, like));
         own.or_else(|| self.0.parse_infix(parser, expr, precedence))
     }
     fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
@@ -199,7 +201,7 @@ pub(super) fn returning_behind(
     Ok(())
 }
 
-/// `IN ((SELECT …), 2)`: a list. The library takes what begins like a query for one.
+/// `IN ((SELECT …), 2)`, `IN ((SELECT …) + 1)`: a list. The library takes what begins like a query for one.
 fn in_list(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>> {
     let word = |at: usize, wanted: Keyword| is_word(parser, at, &[wanted]);
     let negated = word(0, Keyword::NOT);
@@ -207,7 +209,7 @@ fn in_list(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>
     let is_list = word(open - 1, Keyword::IN)
         && is_token(parser, open, &Token::LParen)
         && is_token(parser, open + 1, &Token::LParen)
-        && is_token(parser, closing(parser, open + 1) + 1, &Token::Comma);
+        && !goes_on_as_query(parser, closing(parser, open + 1) + 1);
     if !is_list {
         return None;
     }
@@ -388,9 +390,54 @@ fn is_query_in_parentheses(parser: &Parser) -> bool {
     if inner < 2 || !is_word(parser, inner, &[Keyword::SELECT, Keyword::WITH]) {
         return false;
     }
-    use Keyword::{EXCEPT, INTERSECT, LIMIT, ORDER, UNION};
     let next = closing(parser, 1) + 1;
-    is_word(parser, next, &[UNION, EXCEPT, INTERSECT, ORDER, LIMIT])
+    !is_token(parser, next, &Token::RParen) && goes_on_as_query(parser, next)
+}
+
+/// Whether a query in parentheses ends before this place, or goes on there.
+fn goes_on_as_query(parser: &Parser, next: usize) -> bool {
+    use Keyword::{EXCEPT, INTERSECT, LIMIT, ORDER, UNION};
+    is_token(parser, next, &Token::RParen)
+        || is_word(parser, next, &[UNION, EXCEPT, INTERSECT, ORDER, LIMIT])
+}
+
+/// `= ANY ((SELECT …) UNION …)`: behind two parentheses the library expects an expression.
+fn quantified(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+    let op = match parser.peek_token_ref().token {
+        Token::Eq => BinaryOperator::Eq,
+        Token::Neq => BinaryOperator::NotEq,
+        Token::Lt => BinaryOperator::Lt,
+        Token::LtEq => BinaryOperator::LtEq,
+        Token::Gt => BinaryOperator::Gt,
+        Token::GtEq => BinaryOperator::GtEq,
+        _ => return None,
+    };
+    let is = |words: &[Keyword]| is_word(parser, 1, words);
+    let (all, is_some) = (is(&[Keyword::ALL]), is(&[Keyword::SOME]));
+    let is_quantified = all || is_some || is(&[Keyword::ANY]);
+    let nested = |at: usize| is_token(parser, at, &Token::LParen);
+    if !is_quantified || !nested(2) || !nested(3) {
+        return None;
+    }
+    parser.advance_token();
+    parser.advance_token();
+    let (left, right) = (Box::new(expr.clone()), query_in_parentheses(parser));
+    Some(right.map(|right| {
+        let (compare_op, right) = (op, Box::new(right));
+        match all {
+            true => Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            },
+            false => Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                is_some,
+            },
+        }
+    }))
 }
 
 fn query_in_parentheses(parser: &mut Parser) -> Result<Expr, ParserError> {

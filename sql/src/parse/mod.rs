@@ -5,6 +5,7 @@
 //! our list: so its error messages lead back to the text (MySQL's "near '…' at line N"), and its
 //! tree leads back to the words of a select list, which name the result's columns.
 
+mod ahead;
 mod convert;
 mod depth;
 mod dialect;
@@ -210,13 +211,31 @@ impl Text<'_> {
         let (Some(start), Some(end)) = (start, self.tokens.get(last)) else {
             return String::new();
         };
-        let bytes = self.source.get(start.start..end.end).unwrap_or_default();
         let range = first.unwrap_or(last)..=last;
-        if let Some(string) = self.tokens.get(range).and_then(|t| self.only_strings(t)) {
+        let inner = self.inside(self.tokens.get(range).unwrap_or_default());
+        if let Some(string) = self.only_strings(inner) {
             let bytes = lexer::string(string.text(self.source), self.mode);
             return String::from_utf8_lossy(&bytes).into_owned();
         }
+        let bytes = match inner {
+            [number] if matches!(number.kind, Kind::Integer | Kind::Decimal | Kind::Float) => {
+                number.text(self.source)
+            }
+            _ => self.source.get(start.start..end.end).unwrap_or_default(),
+        };
         String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// Tokens without parentheses around all of them, and without `+` in front.
+    fn inside<'t>(&self, mut tokens: &'t [Token]) -> &'t [Token] {
+        let is = |token: &Token, symbol: &str| token.is_symbol(self.source, symbol);
+        loop {
+            tokens = match tokens {
+                [first, inner @ .., last] if is(first, "(") && is(last, ")") => inner,
+                [first, inner @ ..] if is(first, "+") => inner,
+                inner => return inner,
+            };
+        }
     }
 
     /// The first of some strings, a character set before it perhaps, if there is nothing else.
@@ -256,6 +275,15 @@ impl Text<'_> {
         match self.last(word) {
             Some(at) => self.error_at(at),
             None => SqlError::syntax(word, 1),
+        }
+    }
+
+    /// 1064 at the first `?`, for a statement that is not prepared.
+    pub fn refuse_placeholders(&self) -> Result<(), SqlError> {
+        let mut tokens = self.tokens.iter();
+        match tokens.position(|token| token.kind == Kind::Placeholder) {
+            Some(at) => Err(self.error_at(at)),
+            None => Ok(()),
         }
     }
 
@@ -570,11 +598,20 @@ mod tests {
 
     #[test]
     fn select_items_are_the_texts() {
-        let source = b"SELECT DISTINCT count( * ), 'x', a+1 AS b, f(1,(2)) FROM t";
+        let source = b"SELECT DISTINCT count( * ), 'x', a+1 AS b, f(1,(2)), (+( 1.5 )), (1)+(2), ('a' 'b'), -(1) FROM t";
         let items = |parsed: &Parsed<'_>| Ok(parsed.text.select_items(0));
         assert_eq!(
             parse(source, Mode::default(), None, items).unwrap(),
-            ["count( * )", "x", "a+1 AS b", "f(1,(2))"]
+            [
+                "count( * )",
+                "x",
+                "a+1 AS b",
+                "f(1,(2))",
+                "1.5",
+                "(1)+(2)",
+                "a",
+                "-(1)"
+            ]
         );
     }
 

@@ -121,7 +121,13 @@ fn only_block(query: &Query) -> Option<&Block> {
 /// Whether the rows of a view can be changed: no table of it is the inner one of an outer join, or a
 /// view whose rows cannot be changed. (Of a derived table nothing can be changed in the end.)
 fn is_updatable(block: &Block, query: &ast::Query, planner: &Planner<'_>) -> bool {
-    let ast::SetExpr::Select(select) = query.body.as_ref() else {
+    let mut body = query.body.as_ref();
+    while let ast::SetExpr::Query(inner) = body
+        && inner.with.is_none()
+    {
+        body = inner.body.as_ref();
+    }
+    let ast::SetExpr::Select(select) = body else {
         return false;
     };
     let is_system = |source: &super::Source| matches!(source.input, Input::Virtual(_));

@@ -56,8 +56,9 @@ pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Wi
 
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, SqlMode, VariableScope},
+    expr::{Expr, ExprType, SqlMode, Taken, VariableScope},
     expr_text::Meanings,
+    lexer::ValueKind,
     parse::{JsonTableSyntax, Parsed, Text},
     row_expr::Settings,
 };
@@ -141,8 +142,11 @@ pub struct CompileContext<'a> {
     pub variable: &'a (dyn Fn(VariableScope, &str) -> Result<Value, SqlError> + Sync),
     /// The type of a user variable's value now.
     pub user_variable: &'a (dyn Fn(&str) -> ExprType + Sync),
-    /// What its parameters are now, for their types; fewer if they are not known.
+    /// What its parameters are now; fewer if they are not known.
     pub parameters: &'a [Value],
+    /// The kinds that they are taken to have, if these are not those of the values: see
+    /// `session::bound`.
+    pub kinds: Option<&'a [ValueKind]>,
 }
 
 /// Compiles a query or DML statement. Run it under `parse::with_stack`. `template`: the
@@ -220,6 +224,7 @@ pub fn compile(
         execution_ms_max: parsed.text.execution_ms_max(),
         user_variables: planner.user_variables,
         literals: planner.literals,
+        taken: planner.taken,
     })
 }
 
@@ -250,6 +255,7 @@ impl<'a> Planner<'a> {
             nested: 0,
             user_variables: Vec::new(),
             literals: Vec::new(),
+            taken: Vec::new(),
         }
     }
 
@@ -361,4 +367,6 @@ struct Planner<'a> {
     user_variables: Vec<(String, ExprType)>,
     /// What it has compared parameters with.
     literals: Vec<KnownLiteral>,
+    /// What its parameters are taken for, if it follows from where they stand.
+    taken: Vec<Option<Taken>>,
 }

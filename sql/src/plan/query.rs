@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, infer, plain_arguments, plain_call, visit_operands},
+    expr::{Expr, Scope, Taken, infer, plain_arguments, plain_call, visit_operands},
     lexer::ValueKind,
     output::ColumnMeta,
     parse::{Text, key_name, key_position},
@@ -253,7 +253,16 @@ impl Planner<'_> {
     pub(super) fn limit_value(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
         match expr {
             ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(..) | ast::Value::Placeholder(_) => self.resolve(expr),
+                ast::Value::Number(..) | ast::Value::Placeholder(_) => {
+                    let count = self.resolve(expr)?;
+                    if let Expr::Parameter {
+                        index, bound: true, ..
+                    } = &count
+                    {
+                        self.take(*index, Taken::Count);
+                    }
+                    Ok(count)
+                }
                 other => Err(SqlError::syntax(other, 1)),
             },
             other => Err(SqlError::syntax(other, 1)),
@@ -508,7 +517,7 @@ impl Planner<'_> {
                 None => self.column_of_view(&computed.expr),
                 Some(_) => None,
             };
-            let name = match (alias.or(own.as_ref()), expr) {
+            let name = match (alias.or(own.as_ref()), inside(expr)) {
                 (Some(name), _) => name.clone(),
                 (None, ast::Expr::Identifier(ident)) if !ident.value.starts_with('@') => {
                     ident.value.clone()
@@ -940,4 +949,18 @@ fn is_filled(name: &str) -> bool {
     ];
     const OTHERS: [&str; 5] = ["COHORT_", "GLOBAL_", "SESSION_", "SYSTEM_", "THREAD_POOL_"];
     NAMES.contains(&name) || OTHERS.iter().any(|others| name.starts_with(others))
+}
+
+/// An expression without parentheses around it, and without `+` in front: neither is in the name of
+/// a column or literal.
+fn inside(mut expr: &ast::Expr) -> &ast::Expr {
+    while let ast::Expr::Nested(inner)
+    | ast::Expr::UnaryOp {
+        op: ast::UnaryOperator::Plus,
+        expr: inner,
+    } = expr
+    {
+        expr = inner;
+    }
+    expr
 }

@@ -10,9 +10,9 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{
-        self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, VariableScope, coercibility,
-        comparison_collation, infer, is_aggregate, is_window_function, plain_arguments, plain_call,
-        resolve::check_constant, visit_operands_mut,
+        self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, Taken, VariableScope,
+        coercibility, comparison_collation, infer, is_aggregate, is_window_function,
+        plain_arguments, plain_call, resolve::check_constant, visit_operands_mut,
     },
     lexer::ValueKind,
 };
@@ -323,6 +323,21 @@ pub(super) struct Mark {
     virtual_tables: usize,
     warnings: usize,
     conversions: usize,
+}
+
+impl Planner<'_> {
+    /// The kind that a parameter is taken to have; NULL if it is not known.
+    fn parameter_kind(&self, index: u32) -> ValueKind {
+        let kind = match self.context.kinds {
+            Some(kinds) => kinds.get(index as usize).copied(),
+            None => self
+                .context
+                .parameters
+                .get(index as usize)
+                .map(ValueKind::of),
+        };
+        kind.unwrap_or(ValueKind::Null)
+    }
 }
 
 impl Planner<'_> {
@@ -686,13 +701,28 @@ impl Scope for Planner<'_> {
         if index >= self.parameters {
             return Err(SqlError::syntax("?", 1));
         }
-        let value = self.context.parameters.get(index as usize);
-        let kind = value.map_or(ValueKind::Null, ValueKind::of);
+        let kind = self.parameter_kind(index);
+        let collation = self.context.settings.collation;
+        let taken = Taken::of_kind(kind).filter(|_| !self.lifted);
         Ok(Expr::Parameter {
             index,
-            ty: kind.parameter_type(self.context.settings.collation),
+            ty: taken.map_or_else(|| kind.parameter_type(collation), Taken::ty),
             bound: !self.lifted,
         })
+    }
+
+    fn is_open(&self, index: u32) -> bool {
+        !self.lifted && self.parameter_kind(index) == ValueKind::Null
+    }
+
+    fn take(&mut self, index: u32, taken: Taken) {
+        let at = index as usize;
+        if self.taken.len() <= at {
+            self.taken.resize(at + 1, None);
+        }
+        if let Some(known) = self.taken.get_mut(at) {
+            *known = Some(taken);
+        }
     }
 
     fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {

@@ -3,7 +3,7 @@
 use super::{Demands, JsonTable, KnownLiteral, Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, infer},
+    expr::{BinaryOp, Expr, ExprType, Taken, infer},
     output::ColumnMeta,
 };
 use cohort_engine::{
@@ -53,6 +53,9 @@ pub struct Plan {
     /// What it takes for granted of its parameters: they are in the place of literals of the
     /// expressions of indexes.
     pub literals: Vec<KnownLiteral>,
+    /// What its parameters are taken for, by their positions, where it follows from what stands
+    /// beside them; fewer if there are no more.
+    pub taken: Vec<Option<Taken>>,
 }
 
 impl Plan {

@@ -105,7 +105,7 @@ impl Session {
         let relations = Relations::of_any_change(table, &dictionary)?;
         let demands = Demands::of(&relations, &state.plan_settings(database))?;
         let insert = format!("REPLACE INTO `{}` () VALUES ()", name.replace('`', "``"));
-        let plan = self.plan_query(insert.as_bytes(), database, &[])?;
+        let (plan, _) = self.plan_query(insert.as_bytes(), database, &[])?;
         let Body::Insert(insert) = &plan.body else {
             return Err(SqlError::internal("a REPLACE that is none"));
         };

@@ -3,7 +3,7 @@
 //! The query is compiled for its columns, of which the table is made, and then again as what fills
 //! it. Definition and rows come into being by one commit: see the engine's `creation`.
 
-use super::{Session, query::ATTEMPTS_MAX};
+use super::{Session, bound::Bound, query::ATTEMPTS_MAX};
 use crate::{
     ddl::{self, CreateQuery, CreateTable, CreatedTable, Duplicates},
     error::SqlError,
@@ -77,7 +77,7 @@ impl Session {
         params: &[Value],
     ) -> Result<Option<Outcome>, SqlError> {
         let database = Arc::clone(&self.state.database);
-        let plan = self.plan_query(&query.text, &database, params)?;
+        let (plan, params) = self.plan_query(&query.text, &database, params)?;
         self.check_privileges(&plan)?;
         self.check_locked(&plan)?;
         let Some(selected) = plan.selected_columns() else {
@@ -98,7 +98,7 @@ impl Session {
             related,
         } = created;
         if create.temporary {
-            let filled = self.fill_temporary(query, table, columns, (text, params));
+            let filled = self.fill_temporary(query, table, columns, (text, &params));
             return filled.map(Some);
         }
         let statement = DdlStatement {
@@ -116,8 +116,8 @@ impl Session {
             ignore: query.duplicates == Duplicates::Ignore,
             replace: query.duplicates == Duplicates::Replace,
         };
-        let plan = self.plan_filling(&query.text, &database, params, &filling)?;
-        self.fill_and_commit(&plan, &creation, text, params)
+        let plan = self.plan_filling(&query.text, &database, &params, &filling)?;
+        self.fill_and_commit(&plan, &creation, text, &params.values)
     }
 
     /// Makes a temporary table and fills it in the transaction that is open, or in one of its own.
@@ -127,7 +127,7 @@ impl Session {
         query: &CreateQuery,
         table: Table,
         columns: Vec<usize>,
-        (text, params): (&Arc<str>, &[Value]),
+        (text, params): (&Arc<str>, &Bound<'_>),
     ) -> Result<Outcome, SqlError> {
         let database = Arc::clone(&self.state.database);
         let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
@@ -139,8 +139,9 @@ impl Session {
         };
         let compile =
             |session: &Session| session.plan_filling(&query.text, &database, params, &filling);
-        let filled = compile(self)
-            .and_then(|plan| self.run_in_transaction(plan, &compile, text, params, &mut NoRows));
+        let filled = compile(self).and_then(|plan| {
+            self.run_in_transaction(plan, &compile, text, &params.values, &mut NoRows)
+        });
         let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
         engine.end_temporary(owner, filled.is_ok());
         filled

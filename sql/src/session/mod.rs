@@ -8,12 +8,14 @@ mod account;
 mod admin;
 mod apply;
 mod backup;
+mod bound;
 mod checksum;
 mod created;
 mod dump;
 mod gtid;
 mod locked;
 mod masked;
+mod names;
 mod prepared;
 mod query;
 mod rebuilt;
@@ -122,6 +124,8 @@ pub struct Session {
     locked: Locked,
     trail: Trail,
     statements: Statements,
+    /// What is told of the names of the statement that begins.
+    names: Vec<SqlError>,
     /// The literals of the last query that came as text; kept for its memory.
     lifted: Lifted,
     /// Another statement of the same text follows.
@@ -197,6 +201,7 @@ impl Session {
             locked: Locked::default(),
             trail: Trail::default(),
             statements: Statements::default(),
+            names: Vec::new(),
             lifted: Lifted::default(),
             more: false,
             released: false,
@@ -327,6 +332,7 @@ impl Session {
         text: &Arc<str>,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
+        self.names = names::beyond(sql, self.state.settings().lexer);
         if query::is_query(sql) && self.state.gtid.is_automatic() {
             self.clear_warnings();
             return self.run_text(sql, text, out);
@@ -348,6 +354,9 @@ impl Session {
         state
             .warnings
             .clear(settings.error_count_max, settings.notes);
+        for warning in std::mem::take(&mut self.names) {
+            self.state.warnings.warn(warning);
+        }
     }
 
     /// Compiles one statement.

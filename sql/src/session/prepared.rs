@@ -229,6 +229,7 @@ mod tests {
                     Value::Bytes(_) => ty.is_some_and(ColumnType::is_string),
                     Value::Int(_) => *ty == Some(ColumnType::BigInt),
                     Value::Double(_) => *ty == Some(ColumnType::Double),
+                    Value::Decimal(_) => matches!(ty, Some(ColumnType::Decimal { scale: 30, .. })),
                     Value::Null => ty.is_some(),
                     other => panic!("{other:?}"),
                 };
@@ -236,6 +237,7 @@ mod tests {
             }
             last.row.clone()
         };
+        let decimal = |digits: &str| Value::Decimal(Box::new(digits.parse().expect("a number")));
         let (int, null, double) = (Value::Int, Value::Null, Value::Double);
         assert_eq!(
             execute([text("x"), text("y"), int(1), int(1)]),
@@ -252,7 +254,16 @@ mod tests {
         );
         assert_eq!(
             execute([null.clone(), null.clone(), text("1.5"), int(3)]),
-            [null, double(2.5), int(3)]
+            [null, decimal("2.500000000000000000000000000000"), int(3)]
+        );
+        // A text is the number that it holds, whatever is computed with it, and no less exactly.
+        assert_eq!(
+            execute([text("x"), text("y"), text("9007199254740993"), text("0.1")]),
+            [
+                text("x"),
+                decimal("9007199254740994.000000000000000000000000000000"),
+                decimal("2.000000000000000000000000000000")
+            ]
         );
     }
 

@@ -1,6 +1,6 @@
 //! Queries and DML: what the planner compiles and the executor runs.
 
-use super::{Session, client_gone, schema::OWN_SCHEMA, withheld::Withheld};
+use super::{Session, bound::Bound, client_gone, schema::OWN_SCHEMA, withheld::Withheld};
 use crate::{
     catalog,
     error::SqlError,
@@ -43,18 +43,6 @@ struct Latest {
     plan: Arc<Plan>,
 }
 
-impl Latest {
-    /// Whether it can be run with these values.
-    fn takes(&self, params: &[Value], state: &State) -> bool {
-        let mut pairs = self.kinds.iter().zip(params);
-        let mut variables = self.plan.user_variables.iter();
-        self.kinds.len() == params.len()
-            && self.plan.is_for(params)
-            && pairs.all(|(kind, value)| kind.takes(ValueKind::of(value)))
-            && variables.all(|(name, ty)| state.user_variable_type(name) == *ty)
-    }
-}
-
 impl Query {
     /// How many `?` it has; 1390 if they are more than the protocol can number.
     pub fn parameters(&self) -> Result<u16, SqlError> {
@@ -69,12 +57,12 @@ impl Query {
     pub fn is(&self, what: impl FnOnce(&Body) -> bool) -> bool {
         what(&self.latest.lock().plan.body)
     }
-    /// Keeps a plan that was made for values like these.
-    fn keep(&self, plan: &Arc<Plan>, params: &[Value]) {
+    /// Keeps a plan that was made for these kinds.
+    fn keep(&self, plan: &Arc<Plan>, kinds: &Arc<[ValueKind]>) {
         let mut latest = self.latest.lock();
         if !Arc::ptr_eq(&latest.plan, plan) {
             *latest = Latest {
-                kinds: params.iter().map(ValueKind::of).collect(),
+                kinds: Arc::clone(kinds),
                 plan: Arc::clone(plan),
             };
         }
@@ -95,8 +83,10 @@ enum PlanSource {
 enum Params<'a> {
     /// They are its literals.
     Lifted(&'a Lifted),
-    /// Those of its `?`; fewer if they are not known yet.
-    Bound(&'a [Value]),
+    /// Those of its `?`; none if they are not known yet.
+    Bound(&'a Bound<'a>),
+    /// It may have none.
+    None,
 }
 
 /// Whether a text begins as one of the statements that are the planner's. Comments in front are
@@ -150,14 +140,16 @@ impl Output for Kept {
 }
 
 impl Session {
-    /// Compiles the query that a table is made of.
-    pub(super) fn plan_query(
+    /// Compiles a query that is not kept, with the values of its parameters.
+    pub(super) fn plan_query<'v>(
         &self,
         sql: &[u8],
         database: &str,
-        params: &[Value],
-    ) -> Result<Arc<Plan>, SqlError> {
-        self.plan(sql, database, Params::Bound(params))
+        params: &'v [Value],
+    ) -> Result<(Arc<Plan>, Bound<'v>), SqlError> {
+        let compile = |bound: &Bound<'_>| self.plan(sql, database, Params::Bound(bound));
+        let unknown = Bound::unknown();
+        self.bind((compile(&unknown)?, unknown.kinds), params, &compile)
     }
 
     /// The same as what fills the table.
@@ -165,7 +157,7 @@ impl Session {
         &self,
         sql: &[u8],
         database: &str,
-        params: &[Value],
+        params: &Bound<'_>,
         filling: &Filling,
     ) -> Result<Arc<Plan>, SqlError> {
         self.plan_into(sql, database, Params::Bound(params), Some(filling))
@@ -183,19 +175,24 @@ impl Session {
         params: Params<'_>,
         filling: Option<&Filling>,
     ) -> Result<Arc<Plan>, SqlError> {
-        let (lifted, parameters) = match params {
-            Params::Lifted(lifted) => (Some(lifted), lifted.parameters()),
-            Params::Bound(values) => (None, values),
+        let (lifted, parameters, kinds) = match params {
+            Params::Lifted(lifted) => (Some(lifted), lifted.parameters(), None),
+            Params::Bound(bound) => (None, &*bound.values, Some(&*bound.kinds)),
+            Params::None => (None, [].as_slice(), None),
         };
         let state = &self.state;
         let plan = state.with_compile_context(database, |context| {
             let context = CompileContext {
                 locked: self.locked.tables.is_some(),
                 parameters,
+                kinds,
                 ..*context
             };
             interrupt::by(Some(Arc::clone(&state.owner)), || {
                 parse::parse(sql, state.settings().lexer, lifted, |parsed| {
+                    if matches!(params, Params::None) {
+                        parsed.text.refuse_placeholders()?;
+                    }
                     plan::compile(parsed, &context, lifted.is_some(), filling)
                 })
             })
@@ -227,9 +224,10 @@ impl Session {
     /// Compiles a query.
     pub(super) fn compile_query(&mut self, sql: &[u8]) -> Result<Query, SqlError> {
         let database = Arc::clone(&self.state.database);
-        let plan = self.prepared_plan(sql, &database, &[])?;
+        let unknown = Bound::unknown();
+        let plan = self.prepared_plan(sql, &database, &unknown)?;
+        let kinds = unknown.kinds;
         self.check_locked(&plan)?;
-        let kinds = Arc::from([]);
         Ok(Query {
             source: sql.into(),
             database,
@@ -237,18 +235,17 @@ impl Session {
         })
     }
 
-    /// The plan of a prepared statement for the kinds of these values, from the cache if it has
-    /// one.
+    /// The plan of a prepared statement for these kinds, from the cache if it has one.
     fn prepared_plan(
         &self,
         sql: &[u8],
         database: &str,
-        params: &[Value],
+        params: &Bound<'_>,
     ) -> Result<Arc<Plan>, SqlError> {
         let version = self.state.dictionary_version();
         let plans = &self.state.instance.plans;
-        let key = self.prepared_key(sql, database, params);
-        if let Some(plan) = key.and_then(|key| plans.get(&key, version, params)) {
+        let key = self.prepared_key(sql, database, &params.kinds);
+        if let Some(plan) = key.and_then(|key| plans.get(&key, version, &params.values)) {
             self.state.counters().count(Counter::PlanCacheHits);
             return Ok(plan);
         }
@@ -260,10 +257,10 @@ impl Session {
         &self,
         sql: &[u8],
         database: &str,
-        params: &[Value],
+        params: &Bound<'_>,
     ) -> Result<Arc<Plan>, SqlError> {
         let plan = self.plan(sql, database, Params::Bound(params))?;
-        if let Some(key) = self.prepared_key(sql, database, params) {
+        if let Some(key) = self.prepared_key(sql, database, &params.kinds) {
             self.state.counters().count(Counter::PlanCacheMisses);
             self.state.instance.plans.put(&key, Arc::clone(&plan));
         }
@@ -272,14 +269,14 @@ impl Session {
 
     /// The key of a prepared statement in the cache of plans; `None` if it has no place there:
     /// the types of user variables, and what system variables are, do not stand in the text.
-    fn prepared_key(&self, sql: &[u8], database: &str, params: &[Value]) -> Option<Vec<u8>> {
+    fn prepared_key(&self, sql: &[u8], database: &str, kinds: &[ValueKind]) -> Option<Vec<u8>> {
         if sql.len() > PREPARED_CACHED_MAX || sql.contains(&b'@') {
             return None;
         }
         let mut key = Vec::with_capacity(sql.len() + 64);
         self.begin_key(&mut key, database, PlanSource::Prepared);
-        for value in params {
-            ValueKind::of(value).mark(&mut key);
+        for kind in kinds {
+            kind.mark(&mut key);
         }
         key.push(0);
         key.extend_from_slice(sql);
@@ -299,7 +296,7 @@ impl Session {
             self.run_lifted(sql, &lifted, text, out)
         } else {
             let database = Arc::clone(&self.state.database);
-            let compile = |session: &Session| session.plan(sql, &database, Params::Bound(&[]));
+            let compile = |session: &Session| session.plan(sql, &database, Params::None);
             compile(self).and_then(|plan| self.run_plan(plan, &compile, text, &[], out))
         };
         self.lifted = lifted;
@@ -340,7 +337,7 @@ impl Session {
             // Some statements need their literals where they are, if only for the error.
             Err(_) => {
                 let database = Arc::clone(&self.state.database);
-                let compile = |session: &Session| session.plan(sql, &database, Params::Bound(&[]));
+                let compile = |session: &Session| session.plan(sql, &database, Params::None);
                 let plan = compile(self)?;
                 self.run_plan(plan, &compile, text, &[], out)
             }
@@ -364,30 +361,31 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        let compile = |session: &Session| {
-            let plan = session.new_prepared_plan(&query.source, &query.database, params)?;
-            query.keep(&plan, params);
+        let version = self.state.dictionary_version();
+        let (latest, kinds) = {
+            let latest = query.latest.lock();
+            (Arc::clone(&latest.plan), Arc::clone(&latest.kinds))
+        };
+        let prepared = |bound: &Bound<'_>| {
+            let plan = self.prepared_plan(&query.source, &query.database, bound)?;
+            query.keep(&plan, &bound.kinds);
             Ok(plan)
         };
-        let version = self.state.dictionary_version();
-        let (known, reprepared) = {
-            let latest = query.latest.lock();
-            let is_current = latest.plan.dictionary == version;
-            let fits = is_current && latest.takes(params, &self.state);
-            (fits.then(|| Arc::clone(&latest.plan)), !is_current)
-        };
-        if reprepared {
+        let first = if latest.dictionary == version {
+            latest
+        } else {
             self.state.counters().count(Counter::ComStmtReprepare);
-        }
-        let plan = match known {
-            Some(plan) => plan,
-            None => {
-                let plan = self.prepared_plan(&query.source, &query.database, params)?;
-                query.keep(&plan, params);
-                plan
-            }
+            let values = params.into();
+            let kinds = Arc::clone(&kinds);
+            prepared(&Bound { values, kinds })?
         };
-        self.run_plan(plan, &compile, text, params, out)
+        let (plan, bound) = self.bind((first, kinds), params, &prepared)?;
+        let compile = |session: &Session| {
+            let plan = session.new_prepared_plan(&query.source, &query.database, &bound)?;
+            query.keep(&plan, &bound.kinds);
+            Ok(plan)
+        };
+        self.run_plan(plan, &compile, text, &bound.values, out)
     }
 
     /// The values of expressions (with commas between them), as SELECT computes them and
@@ -410,13 +408,13 @@ impl Session {
         let collation = self.state.settings().collation;
         let sql = format!("SELECT {expressions}");
         let database = Arc::clone(&self.state.database);
-        let bound = Params::Bound(params);
-        let compile = |session: &Session| session.plan(sql.as_bytes(), &database, bound);
-        let plan = compile(self)?;
+        let (plan, bound) = self.plan_query(sql.as_bytes(), &database, params)?;
+        let compile =
+            |session: &Session| session.plan(sql.as_bytes(), &database, Params::Bound(&bound));
         let mut kept = Kept::default();
         let text = Arc::from(sql.as_str());
         let columns = Arc::clone(&plan.columns);
-        self.run_in_transaction(plan, &compile, &text, params, &mut kept)?;
+        self.run_in_transaction(plan, &compile, &text, &bound.values, &mut kept)?;
         match (kept.rows.pop(), kept.rows.is_empty()) {
             (Some(row), true) => {
                 let typed = row.into_iter().zip(columns.iter());

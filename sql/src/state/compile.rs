@@ -48,6 +48,7 @@ impl State {
             variable: &variable,
             user_variable: &|name: &str| self.user_variable_type(name),
             parameters: &[],
+            kinds: None,
         })
     }
 }

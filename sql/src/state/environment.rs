@@ -189,6 +189,9 @@ impl expr::Environment for Changes<'_> {
         });
         sequence.next_u64()
     }
+    fn next_short_uuid(&mut self) -> u64 {
+        self.state.instance.next_short_uuid()
+    }
     fn secret(&mut self, bytes: &mut [u8]) -> bool {
         self.state.instance.env().random(bytes).is_ok()
     }

@@ -43,6 +43,8 @@ pub struct Instance {
     pub sessions: Registry,
     /// When the instance was made, in microseconds since 1970.
     pub started_micros: u64,
+    /// The next number of UUID_SHORT().
+    short_uuid: AtomicU64,
     /// Compiled statements.
     pub plans: PlanCache,
     /// The locks of GET_LOCK().
@@ -84,6 +86,7 @@ impl Instance {
             globals,
             sessions: Registry::default(),
             started_micros,
+            short_uuid: AtomicU64::new((started_micros / 1_000_000) << 24),
             prepared: AtomicU64::new(0),
             hooks: Mutex::new(Vec::new()),
             persisted: OnceLock::new(),
@@ -126,6 +129,12 @@ impl Instance {
     pub fn env(&self) -> &Env {
         self.engine.env()
     }
+    /// The next number of UUID_SHORT(), as MySQL makes them: of the server's id, its start and a
+    /// counter, so that they grow.
+    pub fn next_short_uuid(&self) -> u64 {
+        let server_id = self.globals.values().number("server_id");
+        (server_id & 0xff) << 56 | self.short_uuid.fetch_add(1, Ordering::Relaxed)
+    }
     /// The global value of a variable.
     #[must_use]
     pub fn global(&self, variable: &Variable) -> Value {
@@ -166,16 +175,24 @@ impl Instance {
         }
         self.configure(name, value)
     }
-    /// Gives variables the values that SET PERSIST has kept in the data directory.
+    /// Gives variables the values that SET PERSIST has kept in the data directory. What the operator
+    /// should know: values of variables that are not there. They stay in the file, for a version
+    /// that has them.
     ///
     /// # Errors
-    /// The file cannot be read, or asks for what is not there: the text says what to do.
-    pub fn configure_as_persisted(&self) -> Result<(), String> {
+    /// The file cannot be read, or has values that variables cannot have: the text says what to do.
+    pub fn configure_as_persisted(&self) -> Result<Vec<String>, String> {
         let store = Store::open(self.engine.env().clone(), self.engine.dir())?;
+        let mut told = Vec::new();
         for (name, one) in store.variables() {
-            let value = variables::find(&name).map(|variable| variable.of_persisted(&one.value));
-            let done = value.and_then(|value| self.configure_as_set(&name, &value));
-            done.map_err(|error| {
+            let Ok(variable) = variables::find(&name) else {
+                told.push(format!(
+                    "Currently unknown variable '{name}' was read from the persisted config file."
+                ));
+                continue;
+            };
+            let value = variable.of_persisted(&one.value);
+            self.configure_as_set(&name, &value).map_err(|error| {
                 format!(
                     "setting {name} = {} of {}: {}; take it out of the file",
                     one.value,
@@ -185,7 +202,7 @@ impl Instance {
             })?;
         }
         let _ = self.persisted.set(store);
-        Ok(())
+        Ok(told)
     }
     /// What SET PERSIST keeps.
     pub(crate) fn persisted(&self) -> &Store {

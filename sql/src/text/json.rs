@@ -111,7 +111,11 @@ fn print_scalar(scalar: &Scalar<'_>, out: &mut Vec<u8>) {
             return out.extend_from_slice(number.to_plain_string().as_bytes());
         }
         Scalar::Text(text) => return quote(text, out),
-        Scalar::Date(_) | Scalar::Time(_) | Scalar::DateTime(_) | Scalar::Opaque(..) => {
+        Scalar::Date(_)
+        | Scalar::Time(_)
+        | Scalar::DateTime(_)
+        | Scalar::Timestamp(_)
+        | Scalar::Opaque(..) => {
             unquoted(scalar, &mut text);
         }
     }
@@ -125,7 +129,7 @@ pub fn unquoted(scalar: &Scalar<'_>, out: &mut Vec<u8>) {
         Scalar::Text(text) => out.extend_from_slice(text.as_bytes()),
         Scalar::Date(date) => date.write(out),
         Scalar::Time(time) => time.write(DIGITS, out),
-        Scalar::DateTime(moment) => moment.write(DIGITS, out),
+        Scalar::DateTime(moment) | Scalar::Timestamp(moment) => moment.write(DIGITS, out),
         Scalar::Opaque(ty, bytes) => {
             /// Characters of a line.
             const LINE: usize = 76;

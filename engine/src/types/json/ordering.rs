@@ -61,7 +61,10 @@ fn compare_scalars(a: &Scalar<'_>, b: &Scalar<'_>) -> Ordering {
         (Scalar::Bool(a), Scalar::Bool(b)) => a.cmp(b),
         (Scalar::Date(a), Scalar::Date(b)) => a.cmp(b),
         (Scalar::Time(a), Scalar::Time(b)) => a.cmp(b),
-        (Scalar::DateTime(a), Scalar::DateTime(b)) => a.cmp(b),
+        (
+            Scalar::DateTime(a) | Scalar::Timestamp(a),
+            Scalar::DateTime(b) | Scalar::Timestamp(b),
+        ) => a.cmp(b),
         (Scalar::Opaque(a_type, a), Scalar::Opaque(b_type, b)) => {
             let kinds = a_kind(*a_type).cmp(&a_kind(*b_type));
             kinds.then_with(|| a.cmp(b))

@@ -29,8 +29,10 @@ pub enum Scalar<'a> {
     Date(Date),
     /// A TIME.
     Time(Time),
-    /// A DATETIME or TIMESTAMP.
+    /// A DATETIME.
     DateTime(DateTime),
+    /// A TIMESTAMP, as the session saw it whose value it is.
+    Timestamp(DateTime),
     /// Bytes, with the number of their type in MySQL's protocol.
     Opaque(u8, Cow<'a, [u8]>),
 }
@@ -90,6 +92,7 @@ impl<'a> Scalar<'a> {
             Scalar::Date(date) => Scalar::Date(date),
             Scalar::Time(time) => Scalar::Time(time),
             Scalar::DateTime(moment) => Scalar::DateTime(moment),
+            Scalar::Timestamp(moment) => Scalar::Timestamp(moment),
             Scalar::Opaque(ty, bytes) => Scalar::Opaque(ty, Cow::Owned(bytes.into_owned())),
         }
     }
@@ -106,7 +109,7 @@ impl<'a> Scalar<'a> {
             Scalar::Text(_) => ScalarKind::Text,
             Scalar::Date(_) => ScalarKind::Date,
             Scalar::Time(_) => ScalarKind::Time,
-            Scalar::DateTime(_) => ScalarKind::DateTime,
+            Scalar::DateTime(_) | Scalar::Timestamp(_) => ScalarKind::DateTime,
             Scalar::Opaque(OPAQUE_BIT, _) => ScalarKind::Bit,
             // VARCHAR, the BLOBs, VAR_STRING and STRING
             Scalar::Opaque(15 | 249..=254, _) => ScalarKind::Blob,
@@ -138,9 +141,13 @@ impl<'a> Scalar<'a> {
             }
             Scalar::Date(date) => opaque(DATE, &pack(*date, 0).to_le_bytes(), out),
             Scalar::Time(time) => opaque(TIME, &pack_time(*time).to_le_bytes(), out),
-            Scalar::DateTime(moment) => {
+            Scalar::DateTime(moment) | Scalar::Timestamp(moment) => {
                 let packed = pack(moment.date, moment.micros);
-                opaque(DATETIME, &packed.to_le_bytes(), out)
+                let ty = match self {
+                    Scalar::Timestamp(_) => TIMESTAMP,
+                    _ => DATETIME,
+                };
+                opaque(ty, &packed.to_le_bytes(), out)
             }
             Scalar::Opaque(ty, bytes) => opaque(*ty, bytes, out),
         }
@@ -275,7 +282,8 @@ fn read_opaque(ty: u8, value: &[u8]) -> Option<Scalar<'_>> {
         }
         DATE => Scalar::Date(unpack(packed()?)?.date),
         TIME => Scalar::Time(unpack_time(packed()?)?),
-        DATETIME | TIMESTAMP => Scalar::DateTime(unpack(packed()?)?),
+        DATETIME => Scalar::DateTime(unpack(packed()?)?),
+        TIMESTAMP => Scalar::Timestamp(unpack(packed()?)?),
         ty => Scalar::Opaque(ty, Cow::Borrowed(value)),
     })
 }

@@ -52,6 +52,7 @@ fn everything() -> Tree {
             date,
             micros: 86_399_999_999,
         }),
+        Scalar::Timestamp(DateTime { date, micros: 1 }),
         Scalar::Opaque(252, Cow::Borrowed(b"\0\xff")),
     ];
     let list = Tree::Array(scalars.into_iter().map(Tree::Scalar).collect());

@@ -4,7 +4,7 @@ use super::{column, key, options};
 use crate::{
     command::{Cursor, Parsed},
     data_type::{CharsetSyntax, charset_clause},
-    ddl::syntax::{Action, Constraint, Place, TableOptions},
+    ddl::syntax::{Action, Algorithm, Constraint, Lock, Place, TableOptions},
     error::SqlError,
     lexer::Kind,
 };
@@ -23,25 +23,56 @@ pub(in crate::ddl) const ALGORITHMS: [&str; 4] = ["DEFAULT", "INPLACE", "COPY", 
 /// What LOCK may be.
 pub(in crate::ddl) const LOCKS: [&str; 4] = ["DEFAULT", "NONE", "SHARED", "EXCLUSIVE"];
 
-/// ALGORITHM and LOCK clauses: a schema change chooses its own way.
-pub(super) fn algorithm_and_lock(c: &mut Cursor) -> Parsed<bool> {
-    let mut any = false;
-    while let Some(which) = c.eat_any(&["ALGORITHM", "LOCK"]) {
-        c.eat_symbol("=");
-        let values = if which == 0 { ALGORITHMS } else { LOCKS };
-        if c.eat_any(&values).is_none() {
+/// ALGORITHM or LOCK, if it follows: 1800 or 1801 for what it may not be.
+pub(super) fn algorithm_or_lock(c: &mut Cursor) -> Parsed<Option<Action>> {
+    let Some(which) = c.eat_any(&["ALGORITHM", "LOCK"]) else {
+        return Ok(None);
+    };
+    c.eat_symbol("=");
+    let values = if which == 0 { ALGORITHMS } else { LOCKS };
+    let Some(value) = c.eat_any(&values) else {
+        let token = c.peek();
+        let name = String::from_utf8_lossy(c.text(token)).into_owned();
+        return Err(match (token.kind, which) {
+            (Kind::Word, 0) => SqlError::unknown_algorithm(name),
+            (Kind::Word, _) => SqlError::unknown_lock(name),
+            _ => c.error(),
+        });
+    };
+    Ok(Some(match (which, value) {
+        (0, 0) => Action::Algorithm(Algorithm::Default),
+        (0, 1) => Action::Algorithm(Algorithm::InPlace),
+        (0, 2) => Action::Algorithm(Algorithm::Copy),
+        (0, _) => Action::Algorithm(Algorithm::Instant),
+        (_, 0) => Action::Lock(Lock::Default),
+        (_, 1) => Action::Lock(Lock::None),
+        (_, 2) => Action::Lock(Lock::Shared),
+        (_, _) => Action::Lock(Lock::Exclusive),
+    }))
+}
+
+/// Those behind CREATE INDEX and DROP INDEX: each once.
+pub(super) fn algorithm_and_lock(c: &mut Cursor, actions: &mut Vec<Action>) -> Parsed<()> {
+    while let Some(word) = ["ALGORITHM", "LOCK"].iter().find(|word| c.is(word)) {
+        let is_it = |action: &Action| match action {
+            Action::Algorithm(_) => *word == "ALGORITHM",
+            Action::Lock(_) => *word == "LOCK",
+            _ => false,
+        };
+        if actions.iter().any(is_it) {
             return Err(c.error());
         }
-        any = true;
+        actions.extend(algorithm_or_lock(c)?);
     }
-    Ok(any)
+    Ok(())
 }
 
 fn action(c: &mut Cursor, actions: &mut Vec<Action>) -> Parsed<()> {
-    if algorithm_and_lock(c)?
-        || c.eat_all(&["WITH", "VALIDATION"])
-        || c.eat_all(&["WITHOUT", "VALIDATION"])
-    {
+    if let Some(way) = algorithm_or_lock(c)? {
+        actions.push(way);
+        return Ok(());
+    }
+    if c.eat_all(&["WITH", "VALIDATION"]) || c.eat_all(&["WITHOUT", "VALIDATION"]) {
         return Ok(());
     }
     let action = if c.eat("ADD") {

@@ -111,10 +111,11 @@ fn create(c: &mut Cursor) -> Parsed<Statement> {
     let table = c.table()?;
     let mut key = key::definition(c, kind, Some(name))?;
     key.using = key.using.or(using);
-    alter::algorithm_and_lock(c)?;
+    let mut actions = vec![Action::AddKey(key)];
+    alter::algorithm_and_lock(c, &mut actions)?;
     Ok(Statement::AlterTable {
         table,
-        actions: vec![Action::AddKey(key)],
+        actions,
         counter: "create_index",
     })
 }
@@ -152,10 +153,11 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
         let name = c.name()?;
         c.expect("ON")?;
         let table = c.table()?;
-        alter::algorithm_and_lock(c)?;
+        let mut actions = vec![Action::DropKey(name)];
+        alter::algorithm_and_lock(c, &mut actions)?;
         return Ok(Statement::AlterTable {
             table,
-            actions: vec![Action::DropKey(name)],
+            actions,
             counter: "drop_index",
         });
     }

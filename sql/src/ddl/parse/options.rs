@@ -85,21 +85,8 @@ pub(super) fn table_option(c: &mut Cursor, options: &mut TableOptions) -> Parsed
         encryption(c)?;
     } else if let Some(which) = c.eat_any(&SHOWN) {
         c.eat_symbol("=");
-        let token = c.peek();
-        let value = String::from_utf8_lossy(c.text(token)).to_ascii_uppercase();
         let name = SHOWN.get(which).copied().unwrap_or_default();
-        let words = match name {
-            "ROW_FORMAT" => ROW_FORMATS.as_slice(),
-            "PACK_KEYS" | "STATS_AUTO_RECALC" | "STATS_PERSISTENT" | "STATS_SAMPLE_PAGES" => {
-                &["DEFAULT"]
-            }
-            _ => &[],
-        };
-        let is_number = token.kind == Kind::Integer && name != "ROW_FORMAT";
-        if !is_number && !words.contains(&value.as_str()) {
-            return Err(c.error());
-        }
-        c.next();
+        let value = shown_value(c, name)?;
         options.others.push((name, value));
     } else if let Some(word) = REFUSED.iter().find(|word| c.is(word)) {
         return Err(SqlError::not_supported(format_args!("table option {word}")));
@@ -110,4 +97,59 @@ pub(super) fn table_option(c: &mut Cursor, options: &mut TableOptions) -> Parsed
         return charset_clause(c, &mut options.charset);
     }
     Ok(true)
+}
+
+/// The value of an option that is shown again.
+fn shown_value(c: &mut Cursor, name: &str) -> Parsed<String> {
+    let token = c.peek();
+    let text = String::from_utf8_lossy(c.text(token)).to_ascii_uppercase();
+    let words = match name {
+        "ROW_FORMAT" => ROW_FORMATS.as_slice(),
+        "PACK_KEYS" | "STATS_AUTO_RECALC" | "STATS_PERSISTENT" | "STATS_SAMPLE_PAGES" => {
+            &["DEFAULT"]
+        }
+        _ => &[],
+    };
+    if words.contains(&text.as_str()) {
+        c.next();
+        return Ok(text);
+    }
+    let Some(number) = whole(token.kind, &text).filter(|_| name != "ROW_FORMAT") else {
+        return Err(c.error());
+    };
+    let number = match name {
+        "PACK_KEYS" | "STATS_AUTO_RECALC" | "STATS_PERSISTENT" if number > 1 => {
+            return Err(c.error());
+        }
+        "CHECKSUM" | "DELAY_KEY_WRITE" => number.min(1),
+        "MAX_ROWS" | "MIN_ROWS" => number.min(u32::MAX.into()),
+        "AVG_ROW_LENGTH" if number > u32::MAX.into() => {
+            return Err(c.error_of_option("avg_row_length", "[0,4294967295]"));
+        }
+        "KEY_BLOCK_SIZE" if number > u16::MAX.into() => {
+            return Err(c.error_of_option("key_block_size", "[0,65535]"));
+        }
+        "STATS_SAMPLE_PAGES" if !(1..=u64::from(u16::MAX)).contains(&number) => {
+            return Err(c.error_of_option("stats_sample_pages", "[1, 65535]"));
+        }
+        _ => number,
+    };
+    c.next();
+    Ok(number.to_string())
+}
+
+/// The whole number that a number begins with.
+fn whole(kind: Kind, text: &str) -> Option<u64> {
+    match kind {
+        Kind::Hex => u64::from_str_radix(text.strip_prefix("0X")?, 16).ok(),
+        Kind::Integer | Kind::Decimal | Kind::Float => {
+            let end = text.find(|c: char| !c.is_ascii_digit());
+            let digits = text.get(..end.unwrap_or(text.len()))?;
+            match digits.is_empty() {
+                true => Some(0),
+                false => Some(digits.parse().unwrap_or(u64::MAX)),
+            }
+        }
+        _ => None,
+    }
 }

@@ -118,7 +118,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "uuid_short",
         (0, 0),
         |_| ExprType::bigint(true),
-        |_, context| Ok(Value::UInt(context.environment.random() >> 1)),
+        |_, context| Ok(Value::UInt(context.environment.next_short_uuid())),
     ),
     volatile(
         "random_bytes",

@@ -63,6 +63,9 @@ impl Environment for Variables {
     fn random(&mut self) -> u64 {
         0
     }
+    fn next_short_uuid(&mut self) -> u64 {
+        0
+    }
     fn sleep(&mut self, _: u64) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! Calls of functions, and the forms that are functions in all but syntax.
 
-use super::{Scope, Typing, characters, compared, functions, literal, resolve};
+use super::{Scope, Typing, characters, compared, functions, literal, resolve, taken};
 use crate::{
     error::SqlError,
     expr::{
@@ -35,6 +35,8 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         [seed] if function.name == "rand" && is_settled(seed, scope) => &functions::RAND_SEQUENCE,
         _ => function,
     };
+    let mut args = args;
+    taken::arguments(function, &mut args, scope);
     let args = match <[Expr; 2]>::try_from(args) {
         Ok([value, with]) if function.name == "nullif" => {
             let with = compared::as_number_beside(compared::bound(with, &value), &value);

@@ -121,11 +121,18 @@ fn has_columns(expr: &Expr) -> bool {
 
 /// A hexadecimal or bit literal is a number beside one.
 pub(super) fn as_number_beside(expr: Expr, other: &Expr) -> Expr {
-    let ty = infer(other);
-    if ty.ty.is_some() && !ty.is_string() && !ty.is_temporal() && !ty.is_json() {
-        literal::as_number(expr)
-    } else {
-        expr
+    as_number_among(expr, std::iter::once(other))
+}
+
+/// The same, if all of several are numbers.
+pub(super) fn as_number_among<'e>(expr: Expr, others: impl IntoIterator<Item = &'e Expr>) -> Expr {
+    let is_number = |other: &Expr| {
+        let ty = infer(other);
+        ty.ty.is_some() && !ty.is_string() && !ty.is_temporal() && !ty.is_json()
+    };
+    match others.into_iter().all(is_number) {
+        true => number(expr),
+        false => expr,
     }
 }
 
@@ -148,6 +155,35 @@ pub(super) fn between(expr: Expr, low: Expr, high: Expr) -> [Expr; 3] {
     };
     let (low, high) = (end(low), end(high));
     [expr, low, high]
+}
+
+/// What is compared with a number: a hexadecimal or bit literal is one, also where IF or CASE
+/// chooses it.
+pub(super) fn number(mut expr: Expr) -> Expr {
+    if !infer(&expr).is_string() {
+        return expr;
+    }
+    let replace = |result: &mut Expr| {
+        *result = number(std::mem::replace(result, Expr::null()));
+    };
+    match &mut expr {
+        Expr::Case {
+            branches,
+            otherwise,
+            ..
+        } => {
+            branches.iter_mut().for_each(|(_, then)| replace(then));
+            otherwise
+                .iter_mut()
+                .for_each(|otherwise| replace(otherwise));
+            expr
+        }
+        Expr::Function { function, args, .. } if function.name == "if" => {
+            args.iter_mut().skip(1).for_each(replace);
+            expr
+        }
+        _ => literal::as_number(expr),
+    }
 }
 
 /// A date as a number.
@@ -195,7 +231,7 @@ fn with_number(constant: Expr, other: &Expr) -> Expr {
             }
         }
         _ if ty.is_temporal() => constant,
-        _ => exact(literal::as_number(constant), other),
+        _ => exact(number(constant), other),
     }
 }
 

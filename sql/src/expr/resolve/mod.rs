@@ -7,11 +7,13 @@ pub use characters::check_constant;
 mod compared;
 pub(super) mod literal;
 mod predicate;
+mod taken;
 
 use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
     infer, is_volatile,
+    taken::Taken,
     types::{NOT_FIXED, coercibility, common_type, mix_collations, mix_results},
     visit_operands,
 };
@@ -39,6 +41,15 @@ pub trait Scope {
     fn column(&mut self, path: &[ast::Ident]) -> Result<Expr, SqlError>;
     /// A parameter: `?` (numbered by the parser as the placeholders `?0`, `?1`, …).
     fn parameter(&mut self, index: u32) -> Result<Expr, SqlError>;
+    /// Whether a parameter is a `?` whose type only follows from what stands beside it.
+    fn is_open(&self, index: u32) -> bool {
+        let _ = index;
+        false
+    }
+    /// Such a parameter is taken for a number.
+    fn take(&mut self, index: u32, taken: Taken) {
+        let _ = (index, taken);
+    }
     /// Plans a subquery and says in which slots its result will be: one but for rows. Negation is
     /// the caller's.
     fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError>;
@@ -284,7 +295,11 @@ fn unary(
     let operand = resolve(expr, scope)?;
     match op {
         ast::UnaryOperator::Plus => Ok(operand),
-        ast::UnaryOperator::Minus => Ok(literal::negate(operand)),
+        ast::UnaryOperator::Minus => {
+            let mut operand = operand;
+            taken::together([&mut operand], Some(Taken::Double), scope);
+            Ok(literal::negate(operand))
+        }
         ast::UnaryOperator::Not | ast::UnaryOperator::BangNot => Ok(Expr::Not(Box::new(operand))),
         ast::UnaryOperator::BitwiseNot => {
             let operand = as_bytes(literal::as_number(operand));
@@ -476,6 +491,8 @@ fn build(
     }
     let arithmetic =
         !op.is_comparison() && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+    let (mut left, mut right) = (left, right);
+    taken::operands(op, [&mut left, &mut right], scope);
     let (left, right) = if arithmetic {
         let counts = matches!(
             op,
@@ -860,17 +877,30 @@ fn case(
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
     let operand = operand.map(|operand| resolve(operand, scope)).transpose()?;
+    let mut operand = operand;
     let mut branches = Vec::with_capacity(conditions.len());
-    let mut results = Vec::new();
-    for when in conditions {
-        let ast::CaseWhen { condition, result } = when;
-        let (mut condition, result) = (resolve(condition, scope)?, resolve(result, scope)?);
-        if let Some(operand) = &operand {
-            condition = compared::as_number_beside(condition, operand);
-        }
-        results.push(infer(&result));
-        branches.push((condition, result));
+    for ast::CaseWhen { condition, result } in conditions {
+        branches.push((resolve(condition, scope)?, resolve(result, scope)?));
     }
+    let mut otherwise = otherwise
+        .map(|otherwise| resolve(otherwise, scope))
+        .transpose()?;
+    if operand.is_some() {
+        let whens = branches.iter_mut().map(|(when, _)| when);
+        taken::together(operand.iter_mut().chain(whens), None, scope);
+    }
+    let results = branches.iter_mut().map(|(_, result)| result);
+    taken::together(results.chain(otherwise.iter_mut()), None, scope);
+    if let Some(of) = operand.take() {
+        let whens = branches.iter().map(|(when, _)| when);
+        operand = Some(compared::as_number_among(of, whens));
+    }
+    let number = |(when, result): (Expr, Expr)| match &operand {
+        Some(operand) => (compared::as_number_beside(when, operand), result),
+        None => (when, result),
+    };
+    let branches: Vec<(Expr, Expr)> = branches.into_iter().map(number).collect();
+    let mut results: Vec<ExprType> = branches.iter().map(|(_, result)| infer(result)).collect();
     let whens = branches.iter().map(|(when, _)| when);
     let whens = whens.filter(|_| operand.is_some());
     let compared = operand.iter().chain(whens).map(|expr| {
@@ -882,9 +912,6 @@ fn case(
         ty
     });
     let compared: Vec<ExprType> = compared.collect();
-    let otherwise = otherwise
-        .map(|otherwise| resolve(otherwise, scope))
-        .transpose()?;
     results.extend(otherwise.as_ref().map(infer));
     check_mixable(&results, "case")?;
     if otherwise.is_none() {

@@ -2,7 +2,7 @@
 
 use super::{
     Scope, SubqueryUse, build_binary, call, characters, compared, compares_as_text,
-    comparison_collation, literal, not_if, operator, resolve, text_if,
+    comparison_collation, not_if, operator, resolve, taken, text_if,
 };
 use crate::{
     error::SqlError,
@@ -283,16 +283,17 @@ fn in_list(
         }
     };
     let list = list.iter().map(|candidate| resolve(candidate, scope));
-    let list = list.collect::<Result<Vec<_>, _>>()?;
+    let mut list = list.collect::<Result<Vec<_>, _>>()?;
+    taken::together(std::iter::once(&mut expr).chain(&mut list), None, scope);
     if list.iter().all(|candidate| is_number(&infer(candidate))) {
-        expr = literal::as_number(expr);
+        expr = compared::number(expr);
     }
     let ty = infer(&expr);
     let mut types = vec![ty];
     let mut resolved = Vec::with_capacity(list.len());
     for mut candidate in list {
         if is_number(&ty) {
-            candidate = literal::as_number(candidate);
+            candidate = compared::number(candidate);
         }
         candidate = compared::exact(compared::bound(candidate, &expr), &expr);
         types.push(infer(&candidate));
@@ -331,11 +332,13 @@ fn between(
     negated: bool,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
-    let [expr, low, high] = [
+    let mut operands = [
         resolve(expr, scope)?,
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
+    taken::together(&mut operands, None, scope);
+    let [expr, low, high] = operands;
     // Between the same two is equal to them, but for a text that need not be a date then.
     let is_same =
         matches!((&low, &high), (Expr::Literal(low, _), Expr::Literal(high, _)) if low == high);
@@ -348,7 +351,7 @@ fn between(
     }
     let [expr, low, high] = compared::between(expr, low, high);
     let expr = if is_number(&infer(&low)) && is_number(&infer(&high)) {
-        literal::as_number(expr)
+        compared::number(expr)
     } else {
         expr
     };
@@ -385,7 +388,7 @@ fn alike(operands: [Expr; 3]) -> [Expr; 3] {
     if !mixed {
         return operands;
     }
-    operands.map(literal::as_number).map(|operand| {
+    operands.map(compared::number).map(|operand| {
         if infer(&operand).is_string() {
             operand.into_double()
         } else {

@@ -119,7 +119,9 @@ fn plain_value(
         | ColumnType::Set(_)
         | ColumnType::Json => Ok(match (scalar, column.ty) {
             (Scalar::Date(date), _) if has_date(column.ty) => Value::Date(*date),
-            (Scalar::DateTime(moment), _) if has_date(column.ty) => Value::DateTime(*moment),
+            (Scalar::DateTime(moment) | Scalar::Timestamp(moment), _) if has_date(column.ty) => {
+                Value::DateTime(*moment)
+            }
             (Scalar::Time(time), ColumnType::Time(_)) => Value::Time(*time),
             (Scalar::Opaque(_, bytes), _) => Value::Bytes(bytes.to_vec()),
             _ => {
@@ -160,6 +162,7 @@ fn integer(scalar: &Scalar<'_>) -> Result<Value, NoInteger> {
         | Scalar::Date(_)
         | Scalar::Time(_)
         | Scalar::DateTime(_)
+        | Scalar::Timestamp(_)
         | Scalar::Opaque(..) => return Err(NoInteger::Other),
     };
     let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
@@ -189,6 +192,7 @@ fn double(scalar: &Scalar<'_>) -> Option<Value> {
         | Scalar::Date(_)
         | Scalar::Time(_)
         | Scalar::DateTime(_)
+        | Scalar::Timestamp(_)
         | Scalar::Opaque(..) => return None,
     })
 }

@@ -78,7 +78,7 @@ pub(in crate::expr) fn scalar<'v>(expr: &Expr, value: &'v Value) -> Scalar<'v> {
         Value::Int(n) if is_truth(expr) => Scalar::Bool(*n != 0),
         value => {
             let ty = infer(expr);
-            json::atom(value, ty.ty, ty.is_bytes())
+            json::atom(value, ty.shown(), ty.is_bytes())
         }
     }
 }

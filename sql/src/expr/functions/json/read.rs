@@ -204,6 +204,7 @@ fn name_of_type(node: &Node<'_>) -> &'static str {
             Scalar::Date(_) => "DATE",
             Scalar::Time(_) => "TIME",
             Scalar::DateTime(_) => "DATETIME",
+            Scalar::Timestamp(_) => "TIMESTAMP",
             Scalar::Opaque(..) => match scalar.kind() {
                 ScalarKind::Bit => "BIT",
                 ScalarKind::Blob => "BLOB",

@@ -1,0 +1,28 @@
+-- Names have no characters beyond U+FFFF: these are question marks in them.
+CREATE TABLE `a😀` (`c😀` INT, KEY `k😀` (`c😀`), CONSTRAINT `x😀` CHECK (`c😀` > 0)) COMMENT 't😀';
+SHOW CREATE TABLE `a😀`;
+INSERT INTO `a😀` (`c😀`) VALUES (1);
+SELECT * FROM `a?`;
+SELECT `y😀`.`c😀` FROM `a😀` `y😀`;
+SELECT 1 AS `a😀😀`, 2 AS `é😀日`;
+SELECT 1 😀;
+SELECT `w?x` FROM (SELECT 1 `w😀x`) x;
+ALTER TABLE `a😀` RENAME COLUMN `c?` TO `日本😀`;
+ALTER TABLE `a😀` ADD COLUMN d INT, RENAME TO `b😀`;
+CREATE TABLE `b?` (a INT);
+SHOW CREATE TABLE `b😀`;
+UPDATE `b😀` SET `日本?` = 2;
+SELECT * FROM `😀`;
+CREATE VIEW `v😀` AS SELECT `日本😀` AS `n😀` FROM `b😀`;
+SELECT * FROM `v?`;
+WITH `w😀` AS (SELECT 1) SELECT * FROM `w?`;
+SET @`u😀` = 1;
+SELECT @`u?`;
+SELECT @`u😀` = 1 x;
+PREPARE `p?` FROM 'SELECT 1';
+EXECUTE `p?`;
+ROLLBACK TO `s😀`;
+DROP VIEW `v😀`;
+DROP TABLE `b😀`;
+DROP TABLE `b😀`;
+SELECT * FROM `日本`;
