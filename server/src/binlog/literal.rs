@@ -103,6 +103,7 @@ fn is_its_text(node: &Node<'_>) -> bool {
             | Scalar::Date(_)
             | Scalar::Time(_)
             | Scalar::DateTime(_)
+            | Scalar::Timestamp(_)
             | Scalar::Opaque(..) => false,
         },
     }
@@ -138,6 +139,8 @@ fn built(node: &Node<'_>) -> Result<String, String> {
                 let text = plain(&Value::DateTime(*moment), MICROSECONDS);
                 format!("CAST('{text}' AS DATETIME(6))")
             }
+            // Nothing but a column of that type makes one.
+            Scalar::Timestamp(_) => return Err("a TIMESTAMP in a JSON document".to_owned()),
             Scalar::Opaque(kind, _) => return Err(format!("a value of type {kind}")),
         },
     })
