@@ -111,6 +111,11 @@ def client(source, seed, state):
             try:
                 cursor.execute("BEGIN")
                 for _ in range(rng.randrange(1, 6)):
+                    if rng.random() < 0.01:
+                        name = f"of_query{rng.randrange(3)}"
+                        cursor.execute(f"DROP TABLE IF EXISTS {name}")
+                        cursor.execute(f"CREATE TABLE {name} AS SELECT * FROM t WHERE n > %s",
+                                       (rng.randrange(-1000, 1000),))
                     if rng.random() < 0.1:
                         cursor.execute("INSERT INTO made_of (n) VALUES (%s)", (rng.randrange(99),))
                         cursor.execute("UPDATE made_of SET n = n + 1 WHERE id %% 7 = %s",

@@ -74,7 +74,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "server",
         &[
-            &["connections", "database", "lab", "scrub", "tls"],
+            &["connections", "database", "lab", "replica", "scrub", "tls"],
             &["pool"],
             &["config"],
             &["coordinate"],

@@ -14,7 +14,7 @@ use crate::{
 };
 use cohort_engine::{
     log::incoming::{Rows, TableMap},
-    txn::{LockMode, OnConflict, Read, Txn},
+    txn::{Creation, LockMode, OnConflict, Read, Txn},
     types::{Table, TableId},
 };
 use std::{collections::HashMap, sync::Arc};
@@ -24,6 +24,8 @@ use std::{collections::HashMap, sync::Arc};
 pub(super) struct Applying {
     /// By the numbers that the log has given them.
     maps: HashMap<u64, Arc<TableMap>>,
+    /// The table that comes into being with its rows.
+    pub creation: Option<Creation>,
     /// Nothing more comes of the last statement.
     ended: bool,
     /// What is known of the tables here.
@@ -89,7 +91,9 @@ impl Session {
         let version = state.instance.engine.dictionary_version();
         let dictionary = state.instance.engine.dictionary();
         let (database, name) = (&map.database, &map.table);
-        let table = dictionary.table(database, name);
+        let created = self.applying.creation.as_ref().map(Creation::table);
+        let created = created.filter(|made| (&made.database, &made.name) == (database, name));
+        let table = created.or_else(|| dictionary.table(database, name));
         let table = table.ok_or_else(|| SqlError::no_such_table(database, name))?;
         if let Some(known) = self.applying.known.get(&table.id)
             && known.version == version
@@ -104,22 +108,33 @@ impl Session {
         check_like(table, map)?;
         let relations = Relations::of_any_change(table, &dictionary)?;
         let demands = Demands::of(&relations, &state.plan_settings(database))?;
-        let insert = format!("REPLACE INTO `{}` () VALUES ()", name.replace('`', "``"));
-        let (plan, _) = self.plan_query(insert.as_bytes(), database, &[])?;
-        let Body::Insert(insert) = &plan.body else {
-            return Err(SqlError::internal("a REPLACE that is none"));
+        let defaults = match created {
+            // Its rows are whole.
+            Some(_) => Vec::new(),
+            None => self.defaults_of(table)?,
         };
         let known = Arc::new(Known {
             version,
             table: Arc::clone(table),
             relations,
             demands,
-            defaults: insert.defaults.clone(),
+            defaults,
             like: Arc::clone(map),
         });
         let all = &mut self.applying.known;
         all.insert(table.id, Arc::clone(&known));
         Ok(known)
+    }
+
+    /// What new rows of a table get in columns that are not said.
+    fn defaults_of(&self, table: &Table) -> Result<Vec<Default_>, SqlError> {
+        let name = table.name.replace('`', "``");
+        let insert = format!("REPLACE INTO `{name}` () VALUES ()");
+        let (plan, _) = self.plan_query(insert.as_bytes(), &table.database, &[])?;
+        match &plan.body {
+            Body::Insert(insert) => Ok(insert.defaults.clone()),
+            _ => Err(SqlError::internal("a REPLACE that is none")),
+        }
     }
 
     /// One attempt; false if a table has changed meanwhile.

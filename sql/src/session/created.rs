@@ -3,7 +3,7 @@
 //! The query is compiled for its columns, of which the table is made, and then again as what fills
 //! it. Definition and rows come into being by one commit: see the engine's `creation`.
 
-use super::{Session, bound::Bound, query::ATTEMPTS_MAX};
+use super::{Compiled, Session, bound::Bound, query::ATTEMPTS_MAX};
 use crate::{
     ddl::{self, CreateQuery, CreateTable, CreatedTable, Duplicates},
     error::SqlError,
@@ -12,7 +12,7 @@ use crate::{
     plan::{Filling, Plan},
 };
 use cohort_engine::{
-    txn::{Creation, DdlStatement, Isolation, Read, Txn, TxnError},
+    txn::{Creation, DdlStatement, Isolation, Read, Related, Txn, TxnError},
     types::{Table, Value},
 };
 use std::{io, sync::Arc};
@@ -101,15 +101,7 @@ impl Session {
             let filled = self.fill_temporary(query, table, columns, (text, &params));
             return filled.map(Some);
         }
-        let statement = DdlStatement {
-            database: database.to_string(),
-            text: ddl::logged_creation(&table, self.state.settings().time_zone),
-            reading: self.state.reading(),
-            foreign_key_checks: self.state.settings().foreign_key_checks,
-        };
-        let wait_ms = self.state.settings().table_lock_wait_ms;
-        let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
-        let creation = engine.begin_creation(owner, table, related, statement, wait_ms)?;
+        let creation = self.begin_creation(table, related)?;
         let filling = Filling {
             table: Arc::clone(creation.table()),
             columns,
@@ -118,6 +110,52 @@ impl Session {
         };
         let plan = self.plan_filling(&query.text, &database, &params, &filling)?;
         self.fill_and_commit(&plan, &creation, text, &params.values)
+    }
+
+    /// Begins to make a table together with its rows.
+    fn begin_creation(&self, table: Table, related: Related) -> Result<Creation, SqlError> {
+        let settings = self.state.settings();
+        let statement = DdlStatement {
+            database: self.state.database.to_string(),
+            text: ddl::logged_creation(&table, settings.time_zone),
+            reading: self.state.reading(),
+            foreign_key_checks: settings.foreign_key_checks,
+        };
+        let wait_ms = settings.table_lock_wait_ms;
+        let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
+        Ok(engine.begin_creation(owner, table, related, statement, wait_ms)?)
+    }
+
+    /// CREATE TABLE … START TRANSACTION, as it stands in logs, without these last words: the rows
+    /// that follow in the open transaction come into being with the table.
+    pub(super) fn repeat_creation(&mut self, text: &[u8]) -> Result<(), SqlError> {
+        let compiled = self.compile(text)?;
+        let Compiled::Schema(ddl::Statement::CreateTable(create)) = &compiled.what else {
+            return Err(SqlError::not_supported("START TRANSACTION in a definition"));
+        };
+        let created = self.with_ddl(|ctx| ddl::define_selected(create, &[], ctx))?;
+        let Some(CreatedTable { table, related, .. }) = created else {
+            return Err(SqlError::table_exists(&create.name.name));
+        };
+        let creation = self.begin_creation(table, related)?;
+        let (characteristics, _) = self.enter()?;
+        let mut txn = self.begin_engine(characteristics);
+        txn.use_created(&creation);
+        self.transaction.engine = Some(txn);
+        self.applying.creation = Some(creation);
+        Ok(())
+    }
+
+    /// Commits such a transaction; false if none is open.
+    pub(super) fn commit_repeated_creation(&mut self) -> Result<bool, SqlError> {
+        let Some(creation) = self.applying.creation.take() else {
+            return Ok(false);
+        };
+        let txn = self.transaction.engine.take();
+        self.forget();
+        let lost = || SqlError::internal("the transaction of a table that is made is lost");
+        txn.ok_or_else(lost)?.commit_creation(&creation)?;
+        Ok(true)
     }
 
     /// Makes a temporary table and fills it in the transaction that is open, or in one of its own.
