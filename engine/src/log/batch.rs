@@ -434,9 +434,10 @@ impl Batch {
             *flags |= if apart { NUMBERED_APART } else { 0 };
             *flags |= if gtid.is_none() { UNLISTED } else { 0 };
         }
+        // Readers of files want a name that no other has.
         let gtid = gtid.unwrap_or(Gtid {
             source: [0; 16],
-            number: 0,
+            number: seq,
         });
         let source = self.start + offset::GTID_SOURCE;
         if let Some(field) = self.bytes.get_mut(source..source + 16) {

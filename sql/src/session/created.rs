@@ -3,7 +3,7 @@
 //! The query is compiled for its columns, of which the table is made, and then again as what fills
 //! it. Definition and rows come into being by one commit: see the engine's `creation`.
 
-use super::{Compiled, Session, bound::Bound, query::ATTEMPTS_MAX};
+use super::{Session, bound::Bound, query::ATTEMPTS_MAX};
 use crate::{
     ddl::{self, CreateQuery, CreateTable, CreatedTable, Duplicates},
     error::SqlError,
@@ -126,13 +126,19 @@ impl Session {
         Ok(engine.begin_creation(owner, table, related, statement, wait_ms)?)
     }
 
-    /// CREATE TABLE … START TRANSACTION, as it stands in logs, without these last words: the rows
-    /// that follow in the open transaction come into being with the table.
-    pub(super) fn repeat_creation(&mut self, text: &[u8]) -> Result<(), SqlError> {
-        let compiled = self.compile(text)?;
-        let Compiled::Schema(ddl::Statement::CreateTable(create)) = &compiled.what else {
+    /// CREATE TABLE … START TRANSACTION, as it stands in logs: the rows that BINLOG or a replica
+    /// brings in this transaction come into being with the table.
+    pub(super) fn create_before_rows(&mut self, create: &ddl::Statement) -> Result<(), SqlError> {
+        let ddl::Statement::CreateTable(create) = create else {
             return Err(SqlError::not_supported("START TRANSACTION in a definition"));
         };
+        if create.temporary || create.query.is_some() {
+            let what = "START TRANSACTION in CREATE TABLE ... SELECT or of a temporary table";
+            return Err(SqlError::not_supported(what));
+        }
+        if self.transaction.engine.is_some() || self.transaction.open.is_none() {
+            self.begin(None, false)?;
+        }
         let created = self.with_ddl(|ctx| ddl::define_selected(create, &[], ctx))?;
         let Some(CreatedTable { table, related, .. }) = created else {
             return Err(SqlError::table_exists(&create.name.name));
@@ -146,16 +152,12 @@ impl Session {
         Ok(())
     }
 
-    /// Commits such a transaction; false if none is open.
-    pub(super) fn commit_repeated_creation(&mut self) -> Result<bool, SqlError> {
-        let Some(creation) = self.applying.creation.take() else {
-            return Ok(false);
-        };
-        let txn = self.transaction.engine.take();
-        self.forget();
-        let lost = || SqlError::internal("the transaction of a table that is made is lost");
-        txn.ok_or_else(lost)?.commit_creation(&creation)?;
-        Ok(true)
+    /// Commits such a transaction, if it is one; else it is left as it is.
+    pub(super) fn commit_created(&mut self, txn: Txn) -> Result<Option<Txn>, SqlError> {
+        match self.applying.creation.take() {
+            Some(creation) => Ok(txn.commit_creation(&creation).map(|_| None)?),
+            None => Ok(Some(txn)),
+        }
     }
 
     /// Makes a temporary table and fills it in the transaction that is open, or in one of its own.
@@ -228,4 +230,21 @@ impl Session {
             Stop::Gone(error) => super::client_gone(error),
         })
     }
+}
+
+/// A definition without START TRANSACTION at its end, by which a log says that rows follow.
+pub(super) fn without_start(text: &[u8]) -> Option<&[u8]> {
+    let rest = without_word(text, b"TRANSACTION")?;
+    let rest = without_word(rest, b"START")?;
+    let create = text.trim_ascii_start().get(..b"CREATE".len())?;
+    create.eq_ignore_ascii_case(b"CREATE").then_some(rest)
+}
+
+fn without_word<'a>(text: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
+    let text = text.trim_ascii_end();
+    let (rest, last) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
+    let apart = rest
+        .last()
+        .is_some_and(|byte| !byte.is_ascii_alphanumeric());
+    (apart && last.eq_ignore_ascii_case(word)).then_some(rest)
 }

@@ -227,7 +227,7 @@ fn is_free(what: &Compiled) -> bool {
                 | Command::Empty
         ),
         Compiled::Query(query) => query.is(|body| matches!(body, Body::Select(_))),
-        Compiled::Schema(_) => false,
+        Compiled::Schema(_) | Compiled::Creation(_) => false,
     }
 }
 
@@ -235,7 +235,8 @@ fn commits_implicitly(what: &Compiled) -> bool {
     match what {
         Compiled::Command(Command::Begin { .. }) => true,
         Compiled::Command(command) => command.facts().commits_implicitly,
-        Compiled::Query(_) => false,
+        // It goes on in the transaction that BEGIN has begun.
+        Compiled::Query(_) | Compiled::Creation(_) => false,
         Compiled::Schema(change) => !change.is_of_temporary(),
     }
 }

@@ -84,6 +84,8 @@ enum Compiled {
     Command(Command),
     Query(query::Query),
     Schema(crate::ddl::Statement),
+    /// CREATE TABLE … START TRANSACTION: rows follow.
+    Creation(crate::ddl::Statement),
 }
 
 /// Whether a text defines a trigger or a routine, whose body has semicolons of its own.
@@ -382,6 +384,15 @@ impl Session {
                 what: Compiled::Command(Command::Empty),
             });
         }
+        if let Some(definition) = created::without_start(sql) {
+            let mut cursor = Cursor::new(definition, self.state.settings().lexer);
+            let create = crate::ddl::parse(&mut cursor)?.ok_or_else(|| cursor.error())?;
+            return Ok(Statement {
+                text,
+                parameters: 0,
+                what: Compiled::Creation(create),
+            });
+        }
         let what = match command::parse(&mut cursor)? {
             Some(command) => Compiled::Command(command),
             None => match crate::ddl::parse(&mut cursor)? {
@@ -447,6 +458,14 @@ impl Session {
                 }
                 self.command(command, params, out)
             }
+            Compiled::Creation(create) => {
+                self.clear_warnings();
+                self.state.counters().command(create.counter());
+                self.check_schema(create)?;
+                self.check_server_writable()?;
+                self.create_before_rows(create)?;
+                self.done(0, String::new(), out)
+            }
             Compiled::Schema(change) => {
                 self.clear_warnings();
                 self.state.counters().command(change.counter());
@@ -487,7 +506,7 @@ impl Session {
                 Shown::checksums(Vec::new()).metas().into()
             }
             // Of what else has rows, EXECUTE and XA RECOVER, nothing can be prepared.
-            Compiled::Command(_) | Compiled::Schema(_) => Arc::from([]),
+            Compiled::Command(_) | Compiled::Schema(_) | Compiled::Creation(_) => Arc::from([]),
         }
     }
 

@@ -578,6 +578,11 @@ impl Session {
             self.enter()?
         };
         let changes = plan.changes_listed() || plan.locks_exclusively();
+        if changes && self.applying.creation.is_some() {
+            // The rows of the new table come from a log, and nothing else belongs to it.
+            let what = "other changes after CREATE TABLE ... START TRANSACTION";
+            return Err(SqlError::not_supported(what));
+        }
         if characteristics.read_only && changes {
             return Err(SqlError::read_only_transaction());
         }

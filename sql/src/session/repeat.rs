@@ -82,10 +82,7 @@ impl Session {
 
     /// The transaction is over. It is logged even if it has changed nothing.
     pub fn repeat_commit(&mut self) -> Result<(), SqlError> {
-        let mut committed = match self.commit_repeated_creation() {
-            Ok(false) => self.commit_last(),
-            created => created.map(|_| ()),
-        };
+        let mut committed = self.commit_last();
         if committed.is_ok() && self.state.owner.has_origin() {
             committed = self.commit_nothing();
         }
@@ -96,7 +93,6 @@ impl Session {
     /// The transaction is given up.
     pub fn repeat_rollback(&mut self) {
         self.rollback();
-        self.applying.creation = None;
         self.end_repeat();
     }
 
@@ -122,10 +118,7 @@ impl Session {
                  statement: {shown}"
             )));
         }
-        match without_start(text) {
-            Some(definition) => self.repeat_creation(definition),
-            None => self.query(text, false, &mut Unseen),
-        }
+        self.query(text, false, &mut Unseen)
     }
 
     /// Takes the settings that a statement's session had; returns in which its text is.
@@ -190,21 +183,4 @@ impl Session {
         self.state.timestamp = Some(i64::from(seconds) * 1_000_000 + i64::from(micros));
         Ok(collation)
     }
-}
-
-/// A definition without START TRANSACTION at its end, by which a log says that rows follow.
-fn without_start(text: &[u8]) -> Option<&[u8]> {
-    let rest = without_word(text, b"TRANSACTION")?;
-    let rest = without_word(rest, b"START")?;
-    let create = text.get(..b"CREATE".len())?;
-    create.eq_ignore_ascii_case(b"CREATE").then_some(rest)
-}
-
-fn without_word<'a>(text: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
-    let text = text.trim_ascii_end();
-    let (rest, last) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
-    let apart = rest
-        .last()
-        .is_some_and(|byte| !byte.is_ascii_alphanumeric());
-    (apart && last.eq_ignore_ascii_case(word)).then_some(rest)
 }

@@ -202,6 +202,10 @@ impl Session {
         let global = scope == SetScope::Global || variable.scope == Scope::Global;
         let (value, warning) = self.wanted(scope, variable, value)?;
         if variable.access == Access::Pinned {
+            if variable.name == "default_collation_for_utf8mb4" {
+                let warning = SqlError::updating_deprecated(variable.name);
+                self.state.warnings.warn(warning);
+            }
             return Ok(());
         }
         if let Some(warning) = warning {

@@ -166,7 +166,9 @@ impl Session {
             return Err(error);
         }
         self.state.counters().count(Counter::HandlerCommit);
-        self.placed = txn.commit_placed(&self.state.database)?;
+        if let Some(txn) = self.commit_created(txn)? {
+            self.placed = txn.commit_placed(&self.state.database)?;
+        }
         if self.leaves_commits {
             return Ok(());
         }
@@ -208,6 +210,7 @@ impl Session {
             self.state.counters().count(Counter::HandlerRollback);
             txn.rollback();
         }
+        self.applying.creation = None;
         self.forget();
     }
 
