@@ -11,7 +11,7 @@ use cohort_engine::{
         Origin,
         incoming::{Incoming, Query, What, unpack},
     },
-    txn::{Placed, Unattended},
+    txn::{Owner, Placed, Unattended},
 };
 use cohort_process::notice;
 use cohort_sql::{Instance, Session, SqlError, session::Identity};
@@ -110,11 +110,20 @@ impl Applier {
         }
     }
 
+    /// Its session, as the engine knows it.
+    pub fn owner(&self) -> Arc<Owner> {
+        Arc::clone(&self.session.state().owner)
+    }
+
     /// The thread.
     pub fn run(mut self) {
         let ended = self.apply_all();
         self.session.repeat_rollback();
-        if let Err(End::Failed(error)) = ended {
+        // Who stops it ends what it waits for, too: that is no failure.
+        let is_stopped = self.pipe.is_closed();
+        if let Err(End::Failed(error)) = ended
+            && !is_stopped
+        {
             let text = self.described(&error);
             notice!("replica: stopped: {text}");
             self.status.applier_ended((error.code, text));
@@ -266,8 +275,8 @@ impl Applier {
         if self.transaction.is_some() {
             return Err(SqlError::internal("a transaction begins in another one").into());
         }
-        self.delay(timestamp)?;
         self.status.applying(timestamp);
+        self.delay(timestamp)?;
         // What goes round in a circle is this server's own.
         let passed = origin.is_none() && server_id == self.own_id;
         self.transaction = Some(Transaction {

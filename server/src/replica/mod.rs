@@ -22,6 +22,7 @@ mod source;
 mod status;
 
 use applier::Applier;
+use cohort_engine::txn::Owner;
 use cohort_process::{notice, service};
 use cohort_sql::{Instance, ReplicaStatus, Replication, SqlError};
 use parking_lot::Mutex;
@@ -48,6 +49,8 @@ pub struct Replica {
 
 /// The threads of a replica that has been started.
 struct Running {
+    /// The applier, as the engine knows it: it may be waiting for a lock.
+    owner: Arc<Owner>,
     pipe: Arc<Pipe>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -56,6 +59,7 @@ impl Running {
     /// Ends them.
     fn stop(self) {
         self.pipe.close();
+        self.owner.kill();
         for thread in self.threads {
             // A panic has been told, and has ended the process.
             let _ = thread.join();
@@ -107,6 +111,7 @@ impl Replica {
         let pipe = Arc::new(Pipe::default());
         let receiver = Receiver::new(&instance, source, &self.who, &pipe, &self.status)?;
         let applier = Applier::new(&instance, source, &self.who, &pipe, &self.status);
+        let owner = applier.owner();
         let failed = |error: std::io::Error| SqlError::internal(error.to_string());
         let receive = move || receiver.run();
         let apply = move || applier.run();
@@ -114,7 +119,11 @@ impl Replica {
             service::start("replica-receive", "to follow the source", receive).map_err(failed)?,
             service::start("replica-apply", "to apply the source's log", apply).map_err(failed)?,
         ];
-        Ok(Running { pipe, threads })
+        Ok(Running {
+            owner,
+            pipe,
+            threads,
+        })
     }
 }
 

@@ -331,6 +331,7 @@ impl Receiver {
                         position = u64::from(incoming.end);
                     }
                     match &incoming.what {
+                        What::Gtid(origin) => self.status.retrieved(origin.gtid),
                         What::Format { checksums, .. } => sums = *checksums,
                         What::Rotate {
                             file: next,

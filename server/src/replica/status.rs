@@ -1,6 +1,7 @@
 //! What SHOW REPLICA STATUS says.
 
 use super::source::Source;
+use cohort_engine::types::{Gtid, GtidSet};
 use cohort_sql::ReplicaStatus;
 use parking_lot::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,7 +22,7 @@ struct Told {
     apply_error: Option<(u16, String)>,
     server_id: u32,
     uuid: String,
-    retrieved: String,
+    retrieved: GtidSet,
     waiting_bytes: u64,
     transactions: u64,
     /// The source's clock is so many seconds ahead of this one.
@@ -94,6 +95,10 @@ impl Status {
         put(&mut told.received, place);
         told.waiting_bytes = waiting_bytes as u64;
     }
+    /// A transaction has begun to come.
+    pub fn retrieved(&self, gtid: Gtid) {
+        self.0.lock().retrieved.add(gtid);
+    }
     /// A transaction that was written then is being applied.
     pub fn applying(&self, since: u32) {
         self.0.lock().applying_since = Some(since);
@@ -142,7 +147,7 @@ impl Status {
             delay_seconds: source.delay_seconds,
             delay_left: told.delay_left,
             auto_position: source.auto_position,
-            retrieved: told.retrieved.clone(),
+            retrieved: told.retrieved.to_string(),
             tls: (source.ssl, source.ssl_ca.clone(), source.ssl_verify),
             waiting_bytes: told.waiting_bytes,
             transactions: told.transactions,
