@@ -8,7 +8,7 @@
 
 use crate::{
     Seq,
-    types::{Gtid, GtidSet, ServerUuid},
+    types::{Gtid, GtidSet, ServerUuid, gtid::NUMBER_MAX},
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
@@ -75,7 +75,7 @@ impl Executed {
     }
 
     /// The GTID of the commit `seq`, the next one, if it is to have one. An error: there is a
-    /// commit of that name. Commits up to `visible` are visible.
+    /// commit of that name, or it is none. Commits up to `visible` are visible.
     pub(super) fn place(
         &mut self,
         seq: Seq,
@@ -106,7 +106,8 @@ impl Executed {
                 number: apart.placed.first_missing(&own),
             },
         };
-        if apart.placed.contains(gtid) {
+        let is_number = (1..=NUMBER_MAX).contains(&gtid.number);
+        if !is_number || apart.placed.contains(gtid) {
             return Err(gtid);
         }
         apart.placed.add(gtid);

@@ -1,6 +1,6 @@
 //! How the log is opened, and how it says that it failed.
 
-use crate::types::Gtid;
+use crate::types::{Gtid, gtid::NUMBER_MAX};
 use std::fmt;
 
 /// How the log is opened.
@@ -50,7 +50,7 @@ pub enum LogError {
     Failed(String),
     /// The disk is full: nothing more is committed until there is room again.
     Full(String),
-    /// There is a transaction of that name already.
+    /// There is a transaction of that name already, or there cannot be one.
     Executed(Gtid),
 }
 
@@ -58,7 +58,15 @@ impl fmt::Display for LogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LogError::Failed(text) | LogError::Full(text) => f.write_str(text),
-            LogError::Executed(gtid) => write!(f, "transaction {gtid} was executed before"),
+            LogError::Executed(gtid) if (1..=NUMBER_MAX).contains(&gtid.number) => {
+                write!(f, "transaction {gtid} was executed before")
+            }
+            LogError::Executed(gtid) => {
+                write!(
+                    f,
+                    "there cannot be a transaction {gtid}: its number is none"
+                )
+            }
         }
     }
 }

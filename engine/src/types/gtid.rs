@@ -279,7 +279,7 @@ impl GtidSet {
             put(ranges.0.len() as u64, &mut out);
             for (first, last) in &ranges.0 {
                 put(*first, &mut out);
-                put(last + 1, &mut out);
+                put(last.saturating_add(1), &mut out);
             }
         }
         out
@@ -310,7 +310,9 @@ impl GtidSet {
             source[8..].copy_from_slice(&low);
             for _ in 0..number().ok_or(GtidSetFlaw::Malformed)? {
                 match number().zip(number()) {
-                    Some((first, behind)) if 0 < first && first < behind => {
+                    Some((first, behind))
+                        if 0 < first && first < behind && behind - 1 <= NUMBER_MAX =>
+                    {
                         set.add_range(source, first, behind - 1);
                     }
                     _ => return Err(GtidSetFlaw::Malformed),

@@ -11,7 +11,7 @@ use cohort_engine::{
         Origin,
         incoming::{Incoming, Query, What, unpack},
     },
-    txn::{Owner, Placed, Unattended},
+    txn::{Placed, Unattended},
 };
 use cohort_process::notice;
 use cohort_sql::{Instance, Session, SqlError, session::Identity};
@@ -21,7 +21,7 @@ use std::{
 };
 
 /// The connection id of its session: clients' are far below.
-const SESSION: u64 = 4_100_000_000;
+pub const SESSION: u64 = 4_100_000_000;
 /// How long it waits before it looks whether it is to end.
 const TICK: Duration = Duration::from_millis(200);
 /// Commits that are not known to be durable, at most.
@@ -108,11 +108,6 @@ impl Applier {
             placed: None,
             placed_count: 0,
         }
-    }
-
-    /// Its session, as the engine knows it.
-    pub fn owner(&self) -> Arc<Owner> {
-        Arc::clone(&self.session.state().owner)
     }
 
     /// The thread.
@@ -275,6 +270,10 @@ impl Applier {
         if self.transaction.is_some() {
             return Err(SqlError::internal("a transaction begins in another one").into());
         }
+        if origin.is_none() && self.source.auto_position {
+            // It would come again with each connection.
+            return Err(refused("anonymous transactions with SOURCE_AUTO_POSITION = 1").into());
+        }
         self.status.applying(timestamp);
         self.delay(timestamp)?;
         // What goes round in a circle is this server's own.
@@ -348,7 +347,10 @@ impl Applier {
             What::TableMap(map) if !passed => self.session.map_table(map),
             What::Rows(rows) if !passed => self.session.apply_rows(&rows)?,
             What::TableMap(_) | What::Rows(_) => {}
-            What::Xid => self.commit(passed)?,
+            What::Xid => {
+                self.keep_position();
+                self.commit(passed)?;
+            }
             What::XaPrepare { xid, one_phase } => {
                 if !passed {
                     let phase = if one_phase { "COMMIT" } else { "PREPARE" };
@@ -367,11 +369,10 @@ impl Applier {
             | What::Heartbeat
             | What::Stop
             | What::Nothing
-            | What::Rotate { .. }
-            | What::Gtid(_)
-            | What::Anonymous
-            | What::MariaGtid { .. }
-            | What::Payload(_) => {}
+            | What::Rotate { .. } => {}
+            What::Gtid(_) | What::Anonymous | What::MariaGtid { .. } | What::Payload(_) => {
+                return Err(SqlError::internal("a transaction in a compressed one").into());
+            }
         }
         Ok(())
     }
@@ -387,10 +388,14 @@ impl Applier {
                 }
                 return Ok(());
             }
-            b"COMMIT" if open => return self.commit(passed),
+            b"COMMIT" if open => {
+                self.keep_position();
+                return self.commit(passed);
+            }
             b"ROLLBACK" if open => {
                 self.session.repeat_rollback();
                 self.enter_again()?;
+                self.keep_position();
                 return self.commit(passed);
             }
             _ => {}
@@ -452,7 +457,6 @@ impl Applier {
     /// The transaction is over.
     fn commit(&mut self, passed: bool) -> Result<(), End> {
         if !passed {
-            self.keep_position();
             self.session.repeat_commit()?;
             if let Some(placed) = self.session.take_placed() {
                 self.placed = Some(placed);

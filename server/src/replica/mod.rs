@@ -22,7 +22,6 @@ mod source;
 mod status;
 
 use applier::Applier;
-use cohort_engine::txn::Owner;
 use cohort_process::{notice, service};
 use cohort_sql::{Instance, ReplicaStatus, Replication, SqlError};
 use parking_lot::Mutex;
@@ -49,8 +48,8 @@ pub struct Replica {
 
 /// The threads of a replica that has been started.
 struct Running {
-    /// The applier, as the engine knows it: it may be waiting for a lock.
-    owner: Arc<Owner>,
+    /// Its sessions: the applier's may be waiting for a lock.
+    instance: Arc<Instance>,
     pipe: Arc<Pipe>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -59,7 +58,7 @@ impl Running {
     /// Ends them.
     fn stop(self) {
         self.pipe.close();
-        self.owner.kill();
+        self.instance.sessions.kill_connection(applier::SESSION);
         for thread in self.threads {
             // A panic has been told, and has ended the process.
             let _ = thread.join();
@@ -107,11 +106,10 @@ impl Replica {
     fn begin(&self, source: &Source) -> Result<Running, SqlError> {
         let gone = || SqlError::internal("the server is ending");
         let instance = self.instance.upgrade().ok_or_else(gone)?;
-        self.status.begin();
         let pipe = Arc::new(Pipe::default());
         let receiver = Receiver::new(&instance, source, &self.who, &pipe, &self.status)?;
+        self.status.begin();
         let applier = Applier::new(&instance, source, &self.who, &pipe, &self.status);
-        let owner = applier.owner();
         let failed = |error: std::io::Error| SqlError::internal(error.to_string());
         let receive = move || receiver.run();
         let apply = move || applier.run();
@@ -120,7 +118,7 @@ impl Replica {
             service::start("replica-apply", "to apply the source's log", apply).map_err(failed)?,
         ];
         Ok(Running {
-            owner,
+            instance,
             pipe,
             threads,
         })
@@ -138,7 +136,8 @@ impl Replication for Replica {
 
     fn start(&self) -> Result<bool, SqlError> {
         let mut running = self.running.lock();
-        if running.is_some() && self.status.runs() {
+        // If one of the two threads has ended, both begin again.
+        if running.is_some() && self.status.runs_whole() {
             return Ok(false);
         }
         if let Some(ended) = running.take() {

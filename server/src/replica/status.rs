@@ -48,6 +48,11 @@ impl Status {
         (told.state, told.receives, told.applies) = ("", None, false);
         told.applying_since = None;
     }
+    /// Whether both threads do what they should.
+    pub fn runs_whole(&self) -> bool {
+        let told = self.0.lock();
+        told.receives.is_some() && told.applies
+    }
     /// Whether one of the threads still does something.
     pub fn runs(&self) -> bool {
         let told = self.0.lock();

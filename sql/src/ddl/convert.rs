@@ -7,7 +7,7 @@ use super::alter::Altered;
 use crate::{
     defaults,
     error::SqlError,
-    exec::{check_values, fill_values, zero},
+    exec::{check_values, cut_to, fill_values, zero},
     expr::{self, Environment, EvalContext, Expr, Origin, SqlMode, Statement, VariableScope},
     plan::TableDemands,
     row_expr::Settings,
@@ -349,7 +349,7 @@ fn added(column: &Column, table: &Table, session: &Statement<'_>) -> Result<Sour
         DefaultValue::Null => return Ok(Source::Value(Value::Null)),
         DefaultValue::None if column.nullable => return Ok(Source::Value(Value::Null)),
         DefaultValue::None => zero(column),
-        DefaultValue::CurrentTimestamp => Value::DateTime(session.now()),
+        DefaultValue::CurrentTimestamp => Value::DateTime(cut_to(column, session.now())),
         DefaultValue::Literal(text) => Value::Bytes(text.clone().into_bytes()),
     };
     if column.default == DefaultValue::None && !column.ty.is_temporal() {

@@ -197,6 +197,12 @@ fn completed(table: &Table, image: Vec<u8>, context: &mut ExecContext) -> Result
     if !row::is_sound(table, &image) {
         return Err(unsound(table).into());
     }
+    let fields = partial::fields(table, &image)?;
+    let mut named = table.named_columns().iter().zip(&fields);
+    // At the source it may be one that can be NULL.
+    if let Some((column, _)) = named.find(|(column, field)| field.is_none() && !column.nullable) {
+        return Err(SqlError::bad_null(&column.name).into());
+    }
     match table.hidden_columns().is_empty() {
         true => Ok(image),
         false => recomputed(table, &image, context),

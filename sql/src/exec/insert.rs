@@ -15,7 +15,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict, Read},
-    types::{Column, ColumnType, Table, Value, row},
+    types::{Column, ColumnType, DateTime, Table, Value, row},
 };
 use std::sync::Arc;
 
@@ -677,13 +677,18 @@ pub(super) fn default_value(
 
 /// The statement's time for a column.
 pub(super) fn now(column: &Column, context: &mut ExecContext) -> Result<Value, Stop> {
-    let mut now = context.eval.statement.now();
+    let now = cut_to(column, context.eval.statement.now());
+    Ok(assign(column, Value::DateTime(now), &mut context.eval)?)
+}
+
+/// A moment without the digits that a column does not have: CURRENT_TIMESTAMP is not rounded.
+pub(crate) fn cut_to(column: &Column, mut moment: DateTime) -> DateTime {
     let fsp = match column.ty {
         ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => fsp,
         _ => 0,
     };
-    now.micros -= now.micros % 10_u64.pow(6 - u32::from(fsp.min(6)));
-    Ok(assign(column, Value::DateTime(now), &mut context.eval)?)
+    moment.micros -= moment.micros % 10_u64.pow(6 - u32::from(fsp.min(6)));
+    moment
 }
 
 /// What a column without a default gets outside strict mode.

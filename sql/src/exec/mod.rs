@@ -36,7 +36,7 @@ pub(crate) use apply::{Target, apply};
 pub(crate) use check::check_values;
 pub use derived::Tables;
 pub(crate) use generated::fill_values;
-pub(crate) use insert::{duplicate_error, zero};
+pub(crate) use insert::{cut_to, duplicate_error, zero};
 pub use patience::Patience;
 use returning::Returning;
 

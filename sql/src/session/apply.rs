@@ -26,8 +26,6 @@ pub(super) struct Applying {
     maps: HashMap<u64, Arc<TableMap>>,
     /// The table that comes into being with its rows.
     pub creation: Option<Creation>,
-    /// Nothing more comes of the last statement.
-    ended: bool,
     /// What is known of the tables here.
     known: HashMap<TableId, Arc<Known>>,
     /// Whether events have checksums, as a format description has said.
@@ -52,11 +50,10 @@ impl Session {
     pub fn map_table(&mut self, map: TableMap) {
         /// No statement changes so many tables.
         const MAPS_MAX: usize = 10_000;
-        let Applying { maps, ended, .. } = &mut self.applying;
-        if *ended && maps.len() > MAPS_MAX {
+        let maps = &mut self.applying.maps;
+        if maps.len() > MAPS_MAX {
             maps.clear();
         }
-        *ended = false;
         // Mostly the same one comes again.
         if maps.get(&map.id).is_none_or(|known| **known != map) {
             maps.insert(map.id, Arc::new(map));
@@ -77,7 +74,6 @@ impl Session {
                 return Err(SqlError::internal("rows that do not fit their table map"));
             }
             if self.apply_to(&known, rows)? {
-                self.applying.ended = rows.ends_statement;
                 return Ok(());
             }
             self.applying.known.remove(&known.table.id);

@@ -17,6 +17,8 @@ use cohort_engine::{
 };
 use std::time::Duration;
 
+/// gtid_purged takes no more at once: each file of the log begins with all of them.
+const RANGES_MAX: usize = 100_000;
 /// original_commit_timestamp, if nobody has set it.
 const NO_TIME: u64 = 1 << 55;
 /// original_server_version, if nobody has set it.
@@ -25,6 +27,9 @@ const NO_VERSION: u64 = 999_999;
 impl Session {
     /// SET gtid_next. 1774 if it is none, 1766 in a transaction, 1790 while another one is owned.
     pub(super) fn set_gtid_next(&mut self, value: &str) -> Result<(), SqlError> {
+        self.need_privileges(
+            "SUPER, SYSTEM_VARIABLES_ADMIN, SESSION_VARIABLES_ADMIN or REPLICATION_APPLIER",
+        )?;
         if self.transaction.open.is_some() {
             return Err(SqlError::variable_in_transaction("gtid_next"));
         }
@@ -195,6 +200,10 @@ impl Session {
         }
         if new.is_empty() {
             return Ok(());
+        }
+        if new.ranges().count() > RANGES_MAX {
+            let why = format!("it has more than {RANGES_MAX} ranges");
+            return Err(SqlError::gtid_purged_unchanged(why));
         }
         Ok(engine.add_gtids(&new)?)
     }

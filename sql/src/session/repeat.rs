@@ -4,8 +4,9 @@
 //! stand in the log; it ends with `repeat_commit`. What a commit returns may not be durable yet:
 //! see `Session::take_placed`.
 
-use super::{Session, query};
+use super::{Compiled, Session};
 use crate::{
+    command::Command,
     error::SqlError,
     output::{ColumnMeta, Done, Output},
     state::GtidNext,
@@ -111,11 +112,12 @@ impl Session {
         let collation = self.settle_as_source(query, seconds)?;
         let text = collation.charset().decode(query.text);
         let text = text.trim_ascii();
-        if query::is_query(text) {
+        let compiled = self.compile(text)?;
+        if !is_of_logs(&compiled.what) {
             let shown = String::from_utf8_lossy(text.get(..100).unwrap_or(text)).into_owned();
             return Err(SqlError::unknown_error(format!(
-                "the source logs statements instead of rows: set binlog_format=ROW there. The \
-                 statement: {shown}"
+                "statements like this are not repeated; if it changes rows, set \
+                 binlog_format=ROW at the source: {shown}"
             )));
         }
         self.query(text, false, &mut Unseen)
@@ -182,5 +184,32 @@ impl Session {
         }
         self.state.timestamp = Some(i64::from(seconds) * 1_000_000 + i64::from(micros));
         Ok(collation)
+    }
+}
+
+/// Whether a log of rows has such statements. Others would change rows otherwise than they were
+/// changed there, or this server.
+fn is_of_logs(what: &Compiled) -> bool {
+    match what {
+        Compiled::Schema(_) | Compiled::Creation(_) => true,
+        Compiled::Query(_) => false,
+        Compiled::Command(command) => matches!(
+            command,
+            Command::Xa(_)
+                | Command::Savepoint(_)
+                | Command::RollbackTo(_)
+                | Command::ReleaseSavepoint(_)
+                | Command::Empty
+                | Command::Flush { .. }
+                | Command::FlushTables { .. }
+                | Command::TableAdmin(..)
+                | Command::CreateUser { .. }
+                | Command::AlterUser { .. }
+                | Command::DropUser { .. }
+                | Command::RenameUser(_)
+                | Command::SetPassword { .. }
+                | Command::Grant { .. }
+                | Command::Revoke(_)
+        ),
     }
 }

@@ -20,6 +20,10 @@ impl Session {
         what: &Replication,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
+        // The applier may be waiting for what this session holds.
+        if self.locked.is_some() {
+            return Err(SqlError::lock_or_active_transaction());
+        }
         let instance = Arc::clone(&self.state.instance);
         let replication = instance.replication()?;
         let warning = match what {

@@ -321,6 +321,11 @@ impl Session {
             }
             "gtid_next" => return self.set_gtid_next(&text_of(&value)),
             "sql_log_bin" => self.check_sql_log_bin(value == Value::Int(1))?,
+            "original_commit_timestamp"
+            | "original_server_version"
+            | "immediate_server_version" => {
+                self.need_privileges("SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN")?;
+            }
             "pseudo_thread_id" => return Ok(()),
             _ => {}
         }

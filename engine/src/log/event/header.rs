@@ -16,8 +16,6 @@ const VERSION_LENGTH: usize = 50;
 const CRC32: u8 = 1;
 /// The key of our own record in a header; see `put_apart`.
 const APART: u8 = b'a';
-/// No event of a header is larger, in bytes: sets of GTIDs have a million ranges at most.
-const EVENT_MAX: usize = 32 << 20;
 
 /// What the beginning of a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,8 +157,8 @@ impl FileHeader {
 fn event_at<'a>(bytes: &'a [u8], end: &mut usize) -> Result<Event<'a>, FileHeaderFlaw> {
     let rest = bytes.get(*end..).unwrap_or_default();
     let event = Event::parse(rest, *end as u64).map_err(|flaw| match flaw {
-        Flaw::Short(size) if size <= EVENT_MAX => FileHeaderFlaw::Short(*end + size),
-        Flaw::Short(_) | Flaw::Header | Flaw::Checksum => FileHeaderFlaw::Missing,
+        Flaw::Short(size) => FileHeaderFlaw::Short(*end + size),
+        Flaw::Header | Flaw::Checksum => FileHeaderFlaw::Missing,
     })?;
     *end += event.size;
     Ok(event)

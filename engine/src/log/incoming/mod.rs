@@ -23,7 +23,7 @@ use super::{
         CHECKSUM, Cursor, HEADER, ORIGINAL_FOLLOWS, ORIGINAL_VERSION_FOLLOWS, SIZE_MAX, checksum,
     },
 };
-use crate::types::{Gtid, Xid};
+use crate::types::{Gtid, Xid, gtid::NUMBER_MAX};
 use std::fmt;
 
 /// Why bytes are no event.
@@ -295,6 +295,9 @@ fn gtid(body: &[u8]) -> Option<What<'static>> {
     cursor.u8()?;
     let source = cursor.take(16)?.try_into().ok()?;
     let number = cursor.u64()?;
+    if !(1..=NUMBER_MAX).contains(&number) {
+        return None;
+    }
     let mut origin = Origin {
         gtid: Gtid { source, number },
         committed_micros: None,

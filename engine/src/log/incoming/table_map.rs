@@ -2,8 +2,11 @@
 
 use crate::{
     log::event::Cursor,
-    types::{Column, ColumnType, row::column_type},
+    types::{Collation, Column, ColumnType, row::column_type},
 };
+
+/// No table of MySQL has more.
+const COLUMNS_MAX: usize = 4096;
 
 /// Which table rows are of, and how their images are to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub struct TableMap {
     pub table: String,
     /// Of each column MySQL's number of the type, and its metadata: two bytes at most, then zeros.
     pub columns: Vec<(u8, [u8; 2])>,
+    /// Of each column of texts the number of its collation, in order; `None`: it is not said.
+    pub collations: Option<Vec<u64>>,
     /// Of each column that is a number whether it is unsigned, in order; `None`: it is not said.
     pub unsigned: Option<Vec<bool>>,
 }
@@ -23,6 +28,8 @@ pub struct TableMap {
 impl TableMap {
     pub(super) fn parse(body: &[u8]) -> Option<TableMap> {
         const SIGNEDNESS: u8 = 1;
+        const DEFAULT_CHARSET: u8 = 2;
+        const COLUMN_CHARSET: u8 = 3;
         let mut cursor = Cursor(body);
         let id = cursor.integer(6)?;
         cursor.u16()?;
@@ -34,6 +41,9 @@ impl TableMap {
         };
         let (database, table) = (name()?, name()?);
         let count = usize::try_from(cursor.lenenc()?).ok()?;
+        if count > COLUMNS_MAX {
+            return None;
+        }
         let types = cursor.take(count)?;
         let mut metadata = Cursor(cursor.lenenc_bytes()?);
         let columns = types.iter().map(|&number| {
@@ -42,16 +52,23 @@ impl TableMap {
         });
         let columns = columns.collect::<Option<Vec<_>>>()?;
         cursor.take(count.div_ceil(8))?;
-        let mut unsigned = None;
+        let texts = columns
+            .iter()
+            .filter(|(number, metadata)| is_text(*number, *metadata));
+        let texts = texts.count();
+        let (mut unsigned, mut collations) = (None, None);
         while !cursor.0.is_empty() {
             let kind = cursor.u8()?;
             let contents = cursor.lenenc_bytes()?;
+            if kind == DEFAULT_CHARSET || kind == COLUMN_CHARSET {
+                collations = charsets(kind == DEFAULT_CHARSET, contents, texts);
+            }
             if kind == SIGNEDNESS {
                 let bits = contents.iter().flat_map(|byte| {
                     let bits = (0..8).rev();
                     bits.map(move |bit| byte >> bit & 1 == 1)
                 });
-                unsigned = Some(bits.collect());
+                unsigned = Some(bits.take(count).collect());
             }
         }
         Some(TableMap {
@@ -59,6 +76,7 @@ impl TableMap {
             database,
             table,
             columns,
+            collations,
             unsigned,
         })
     }
@@ -67,7 +85,7 @@ impl TableMap {
     /// it is there and here. `None`: they all can.
     #[must_use]
     pub fn unlike(&self, columns: &[Column]) -> Option<(usize, String, String)> {
-        let mut numbers = 0;
+        let (mut numbers, mut texts) = (0, 0);
         for (place, (column, (number, metadata))) in columns.iter().zip(&self.columns).enumerate() {
             let mut own = Vec::new();
             let own_number = column_type(column, &mut own);
@@ -78,6 +96,20 @@ impl TableMap {
             numbers += usize::from(is_number);
             let same_sign = column.ty == ColumnType::Year
                 || unsigned.is_none_or(|unsigned| unsigned == column.unsigned);
+            let is_text = is_text(number, *metadata);
+            let collations = self.collations.as_ref().filter(|_| is_text);
+            let charset = collations.and_then(|collations| collations.get(texts).copied());
+            texts += usize::from(is_text);
+            let there_is = charset.and_then(|id| Collation::from_id(u16::try_from(id).ok()?));
+            let here_is = column.collation.charset();
+            if let Some(there_is) = there_is
+                .map(Collation::charset)
+                .filter(|_| column.ty.is_string())
+                && there_is != here_is
+            {
+                let text = |name| format!("a text in {name}");
+                return Some((place, text(there_is.name()), text(here_is.name())));
+            }
             if (own_number, &own) != (number, metadata) || !same_sign {
                 let there = shown(number, metadata, unsigned);
                 let here = shown(own_number, &own, is_number.then_some(column.unsigned));
@@ -86,6 +118,32 @@ impl TableMap {
         }
         None
     }
+}
+
+/// Whether the list of collations has one for columns of this type.
+fn is_text(number: u8, metadata: [u8; 2]) -> bool {
+    const ENUM: u8 = 247;
+    const SET: u8 = 248;
+    match number {
+        15 | 252 | 253 => true,
+        254 => !matches!(metadata[0], ENUM | SET),
+        _ => false,
+    }
+}
+
+/// The collations of so many columns: one after another, or a usual one and those that differ,
+/// each behind its place.
+fn charsets(has_default: bool, contents: &[u8], count: usize) -> Option<Vec<u64>> {
+    let mut cursor = Cursor(contents);
+    if !has_default {
+        return (0..count).map(|_| cursor.lenenc()).collect();
+    }
+    let mut collations = vec![cursor.lenenc()?; count];
+    while !cursor.0.is_empty() {
+        let place = usize::try_from(cursor.lenenc()?).ok()?;
+        *collations.get_mut(place)? = cursor.lenenc()?;
+    }
+    Some(collations)
 }
 
 fn padded(metadata: &[u8]) -> [u8; 2] {
