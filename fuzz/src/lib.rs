@@ -8,6 +8,7 @@
 //!
 //! What took the server by surprise once stays in `corpus/TARGET/`, so that it does not again.
 
+mod incoming;
 mod log;
 mod packets;
 mod row;
@@ -30,12 +31,13 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     target("before_login", packets::before_login),
     target("after_login", packets::after_login),
     target("sql", sql::text),
     target("log", log::recovery),
     target("log_file", log::reading),
+    target("incoming", incoming::events),
     target("row", row::images),
 ];
 

@@ -137,6 +137,11 @@ fn log_file() {
 }
 
 #[test]
+fn incoming() {
+    run(Target::named("incoming").unwrap());
+}
+
+#[test]
 fn row() {
     run(Target::named("row").unwrap());
 }
