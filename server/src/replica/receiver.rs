@@ -133,7 +133,7 @@ impl Receiver {
                     if self.source.retry_count > 0 && failures >= self.source.retry_count {
                         return self.give_up(code, text);
                     }
-                    self.status.connecting(Some((code, text)));
+                    self.status.reconnecting((code, text));
                 }
             }
             if self.pipe.pause(pause) {
@@ -206,8 +206,14 @@ impl Receiver {
             .set_answer_timeout(Some(ANSWER))
             .map_err(Error::from)?;
         let maria = client.version.contains("MariaDB");
-        let server_id = client.variable("server_id")?.unwrap_or_default();
-        let server_id: u32 = server_id.parse().unwrap_or(0);
+        let server_id = client.variable("server_id")?;
+        let Some(server_id) = server_id.and_then(|id| id.parse().ok()) else {
+            return Err(End::Final(
+                FATAL,
+                "the source does not tell its server_id".into(),
+            ));
+        };
+        // A MariaDB server has no server_uuid.
         let uuid = client.variable("server_uuid")?.unwrap_or_default();
         self.check_source(maria, server_id, &uuid, client)?;
         let seconds = client.value("SELECT UNIX_TIMESTAMP()")?;
@@ -242,7 +248,7 @@ impl Receiver {
             server_id: self.who.server_id,
             port: self.who.port,
         };
-        let from = self.place();
+        let from = self.place()?;
         notice!(
             "replica: following {}:{} ({}) {}",
             self.source.host,
@@ -300,19 +306,25 @@ impl Receiver {
     }
 
     /// Where to go on.
-    fn place(&self) -> From {
+    fn place(&self) -> Result<From, End> {
         let log = self.engine.log();
         if self.source.auto_position {
-            return From::Without(log.executed());
+            return Ok(From::Without(log.executed()));
         }
         let kept = log.source_position();
         let kept = kept.and_then(|kept| self.source.read_position(&kept));
         let begins = (self.source.file.clone(), self.source.position.into());
         let (file, position) = kept.unwrap_or(begins);
-        From::At {
-            file,
-            position: u32::try_from(position).unwrap_or(u32::MAX).max(4),
-        }
+        let Ok(position) = u32::try_from(position) else {
+            return Err(End::Final(
+                FATAL,
+                format!(
+                    "position {position} of {file} cannot be asked for: the protocol ends at 4 GiB"
+                ),
+            ));
+        };
+        let position = position.max(4);
+        Ok(From::At { file, position })
     }
 
     fn receive(&self, client: &mut Client, mut sums: bool) -> End {

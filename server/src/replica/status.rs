@@ -24,7 +24,6 @@ struct Told {
     uuid: String,
     retrieved: GtidSet,
     waiting_bytes: u64,
-    transactions: u64,
     /// The source's clock is so many seconds ahead of this one.
     clock_ahead: i64,
     /// When, at the source, what is being applied was written; `None`: all is applied.
@@ -58,15 +57,12 @@ impl Status {
         let told = self.0.lock();
         told.receives.is_some() || told.applies
     }
-    /// The receiver is connected, or tries to be; the error of the last attempt.
-    pub fn connecting(&self, error: Option<(u16, String)>) {
+    /// The receiver tries again after this error.
+    pub fn reconnecting(&self, error: (u16, String)) {
         let mut told = self.0.lock();
         told.receives = Some(false);
-        told.state = match error {
-            None => "Connecting to source",
-            Some(_) => "Reconnecting after a failed source event read",
-        };
-        told.receive_error = error.or(told.receive_error.take());
+        told.state = "Reconnecting after a failed source event read";
+        told.receive_error = Some(error);
     }
     /// Who the source is.
     pub fn connected(&self, server_id: u32, uuid: &str, clock_ahead: i64) {
@@ -112,7 +108,6 @@ impl Status {
     pub fn applied(&self, place: (&str, u64)) {
         let mut told = self.0.lock();
         put(&mut told.applied, place);
-        told.transactions += 1;
     }
     /// There is nothing more to apply than what is applied up to here.
     pub fn caught_up(&self, place: (&str, u64)) {
@@ -155,7 +150,6 @@ impl Status {
             retrieved: told.retrieved.to_string(),
             tls: (source.ssl, source.ssl_ca.clone(), source.ssl_verify),
             waiting_bytes: told.waiting_bytes,
-            transactions: told.transactions,
         }
     }
 }

@@ -44,8 +44,6 @@ pub struct ReplicaStatus {
     pub tls: (bool, String, bool),
     /// Bytes of events that wait to be applied.
     pub waiting_bytes: u64,
-    /// Transactions applied since the start.
-    pub transactions: u64,
 }
 
 /// A replica of another server.
