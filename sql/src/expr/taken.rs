@@ -168,7 +168,10 @@ pub(super) fn number_of(
         }
         Taken::Count => return None,
         Taken::Double => {
-            told("DOUBLE", context);
+            // As in MySQL, one of spaces only is told for the other two.
+            if !text.trim_ascii().is_empty() {
+                told("DOUBLE", context);
+            }
             Value::Double(convert::text_prefix_f64(text).0)
         }
     })

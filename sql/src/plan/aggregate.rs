@@ -10,7 +10,7 @@ use crate::{
     error::SqlError,
     expr::{
         Expr, ExprType, JsonPart, as_number, check_ordered, coercibility, infer, plain_call,
-        resolve::check_constant,
+        resolve::{check_constant, parameters_as_texts},
     },
     parse::key_position,
 };
@@ -113,6 +113,13 @@ impl Planner<'_> {
             AggregateFunction::JsonObject => document_of(args, 2, name, JsonPart::Object)?,
             _ => args,
         };
+        if !matches!(
+            function,
+            AggregateFunction::Sum | AggregateFunction::Avg | AggregateFunction::Variance { .. }
+        ) {
+            args.iter_mut()
+                .for_each(|arg| parameters_as_texts(&mut arg.expr, self));
+        }
         as_numbers(&function, &mut args);
         if function == AggregateFunction::Count && !is_distinct(list) && is_never_null(&args) {
             return Ok(self.count_rows());

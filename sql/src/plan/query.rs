@@ -259,7 +259,7 @@ impl Planner<'_> {
                         index, bound: true, ..
                     } = &count
                     {
-                        self.take(*index, Taken::Count);
+                        self.take(*index, Some(Taken::Count));
                     }
                     Ok(count)
                 }

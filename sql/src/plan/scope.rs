@@ -715,13 +715,13 @@ impl Scope for Planner<'_> {
         !self.lifted && self.parameter_kind(index) == ValueKind::Null
     }
 
-    fn take(&mut self, index: u32, taken: Taken) {
+    fn take(&mut self, index: u32, taken: Option<Taken>) {
         let at = index as usize;
         if self.taken.len() <= at {
             self.taken.resize(at + 1, None);
         }
         if let Some(known) = self.taken.get_mut(at) {
-            *known = Some(taken);
+            *known = taken;
         }
     }
 

@@ -4,11 +4,13 @@
 pub(super) mod call;
 mod characters;
 pub use characters::check_constant;
+pub use taken::parameters_as_texts;
 mod compared;
 pub(super) mod literal;
 mod predicate;
 mod taken;
 
+use self::taken::Otherwise;
 use super::{
     BinaryOp, Expr, ExprType, SqlMode, VariableScope,
     functions::{self, Typing},
@@ -46,8 +48,8 @@ pub trait Scope {
         let _ = index;
         false
     }
-    /// Such a parameter is taken for a number.
-    fn take(&mut self, index: u32, taken: Taken) {
+    /// Such a parameter is taken for a number; `None`: for a text.
+    fn take(&mut self, index: u32, taken: Option<Taken>) {
         let _ = (index, taken);
     }
     /// Plans a subquery and says in which slots its result will be: one but for rows. Negation is
@@ -297,7 +299,7 @@ fn unary(
         ast::UnaryOperator::Plus => Ok(operand),
         ast::UnaryOperator::Minus => {
             let mut operand = operand;
-            taken::together([&mut operand], Some(Taken::Double), scope);
+            taken::together([&mut operand], Otherwise::Numbers(Taken::Double), scope);
             Ok(literal::negate(operand))
         }
         ast::UnaryOperator::Not | ast::UnaryOperator::BangNot => Ok(Expr::Not(Box::new(operand))),
@@ -870,6 +872,15 @@ fn coercibility_name(coercibility: u8) -> &'static str {
     }
 }
 
+/// The type of a CASE with these results, of which the last is that of ELSE if it has one.
+fn case_type(results: &[ExprType], has_else: bool) -> ExprType {
+    let mut results = results.to_vec();
+    if !has_else {
+        results.push(ExprType::null());
+    }
+    common_type(&results).computed()
+}
+
 fn case(
     operand: Option<&ast::Expr>,
     conditions: &[ast::CaseWhen],
@@ -887,10 +898,10 @@ fn case(
         .transpose()?;
     if operand.is_some() {
         let whens = branches.iter_mut().map(|(when, _)| when);
-        taken::together(operand.iter_mut().chain(whens), None, scope);
+        taken::together(operand.iter_mut().chain(whens), Otherwise::Texts, scope);
     }
     let results = branches.iter_mut().map(|(_, result)| result);
-    taken::together(results.chain(otherwise.iter_mut()), None, scope);
+    taken::together(results.chain(otherwise.iter_mut()), Otherwise::Texts, scope);
     if let Some(of) = operand.take() {
         let whens = branches.iter().map(|(when, _)| when);
         operand = Some(compared::as_number_among(of, whens));
@@ -914,10 +925,7 @@ fn case(
     let compared: Vec<ExprType> = compared.collect();
     results.extend(otherwise.as_ref().map(infer));
     check_mixable(&results, "case")?;
-    if otherwise.is_none() {
-        results.push(ExprType::null());
-    }
-    let ty = common_type(&results).computed();
+    let ty = case_type(&results, otherwise.is_some());
     let mut result = |result: Expr| match ty.is_string() {
         true => characters::of(result, ty.collation, scope),
         false => Ok(result),

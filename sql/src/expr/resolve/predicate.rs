@@ -2,7 +2,9 @@
 
 use super::{
     Scope, SubqueryUse, build_binary, call, characters, compared, compares_as_text,
-    comparison_collation, not_if, operator, resolve, taken, text_if,
+    comparison_collation, not_if, operator, resolve,
+    taken::{self, Otherwise},
+    text_if,
 };
 use crate::{
     error::SqlError,
@@ -284,7 +286,11 @@ fn in_list(
     };
     let list = list.iter().map(|candidate| resolve(candidate, scope));
     let mut list = list.collect::<Result<Vec<_>, _>>()?;
-    taken::together(std::iter::once(&mut expr).chain(&mut list), None, scope);
+    taken::together(
+        std::iter::once(&mut expr).chain(&mut list),
+        Otherwise::LikeFirst,
+        scope,
+    );
     if list.iter().all(|candidate| is_number(&infer(candidate))) {
         expr = compared::number(expr);
     }
@@ -337,7 +343,7 @@ fn between(
         resolve(low, scope)?,
         resolve(high, scope)?,
     ];
-    taken::together(&mut operands, None, scope);
+    taken::together(&mut operands, Otherwise::LikeFirst, scope);
     let [expr, low, high] = operands;
     // Between the same two is equal to them, but for a text that need not be a date then.
     let is_same =

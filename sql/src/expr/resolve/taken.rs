@@ -4,39 +4,67 @@
 //! not known; if nothing is, the function says what they are. What consists of such parameters only
 //! (`? + ?`) is not known itself, until something stands beside it (`(? + ?) + 1`).
 
-use super::{Scope, arithmetic_type, literal};
-use crate::expr::{
-    BinaryOp, Expr, ExprType,
-    functions::{Function, Typing},
-    infer,
-    taken::Taken,
+use super::{Scope, arithmetic_type, case_type, literal};
+use crate::{
+    expr::{
+        BinaryOp, Expr, ExprType,
+        functions::{Function, Typing},
+        infer,
+        taken::Taken,
+    },
+    lexer::ValueKind,
 };
+use cohort_engine::types::ColumnType;
 
-/// Operands that become values of one type. `otherwise`: what they are if nothing tells.
+/// What operands are of which none tells.
+#[derive(Clone, Copy)]
+pub(super) enum Otherwise {
+    /// Texts: they take the kinds of their values.
+    Texts,
+    /// Such numbers.
+    Numbers(Taken),
+    /// The first is a text, and the others are like what comes of it: `? + ?` of texts is a DOUBLE.
+    LikeFirst,
+}
+
+/// Operands that become values of one type.
 pub(super) fn together<'e>(
     operands: impl IntoIterator<Item = &'e mut Expr>,
-    otherwise: Option<Taken>,
+    otherwise: Otherwise,
     scope: &mut dyn Scope,
 ) {
     let mut operands: Vec<&mut Expr> = operands.into_iter().collect();
     let known = |operand: &&mut Expr| (!is_open(operand, scope)).then(|| infer(operand));
-    let types: Vec<Option<ExprType>> = operands.iter().map(known).collect();
+    let mut types: Vec<Option<ExprType>> = operands.iter().map(known).collect();
     let is_bound = |operand: &&mut Expr| matches!(operand, Expr::Parameter { bound: true, .. });
     if types.iter().all(Option::is_some) && !operands.iter().any(is_bound) {
         return;
     }
+    if types.iter().all(Option::is_none)
+        && let (Otherwise::LikeFirst, Some(first), Some(ty)) =
+            (otherwise, operands.first_mut(), types.first_mut())
+    {
+        give(first, None, scope);
+        *ty = Some(infer(first)).filter(|ty| ty.ty.is_some());
+    }
+    let is_plain = |operand: &&mut Expr| matches!(operand, Expr::Parameter { .. });
+    let only_plain = operands.iter().all(is_plain);
+    let otherwise = match otherwise {
+        Otherwise::Numbers(taken) => Some(taken),
+        Otherwise::Texts | Otherwise::LikeFirst => None,
+    };
     let mut known = types.iter().enumerate();
     let mut known = known.by_ref().filter_map(|(at, ty)| Some((at, (*ty)?)));
     let (first, second) = (known.next(), known.next());
+    let is_told = first.is_some();
     for (at, operand) in operands.iter_mut().enumerate() {
         let beside = match first.filter(|(first, _)| *first != at).or(second) {
             Some((other, ty)) if other != at => Taken::beside(&ty),
             _ => otherwise,
         };
-        let (Some(beside), own) = (beside, types.get(at).copied().flatten()) else {
-            continue;
-        };
-        match (own, &mut **operand) {
+        match (types.get(at).copied().flatten(), &mut **operand) {
+            // It is NULL until it has a value, whose kind it takes then.
+            (None, Expr::Parameter { .. }) if beside.is_none() && (only_plain || is_told) => {}
             (None, open) => give(open, beside, scope),
             // The value that it had decides, but it stands in a place of numbers.
             (
@@ -44,9 +72,9 @@ pub(super) fn together<'e>(
                 Expr::Parameter {
                     index, bound: true, ..
                 },
-            ) => {
+            ) if beside.is_some() => {
                 if let Some(own) = Taken::beside(&own) {
-                    scope.take(*index, own);
+                    scope.take(*index, Some(own));
                 }
             }
             _ => {}
@@ -54,20 +82,37 @@ pub(super) fn together<'e>(
     }
 }
 
-/// The arguments of a function. What is not here takes parameters as they come.
+/// What a function computes of that says nothing about it: `CONCAT(? + ?)`, `MAX(? + ?)`.
+pub fn parameters_as_texts(operand: &mut Expr, scope: &mut dyn Scope) {
+    together([operand], Otherwise::Texts, scope);
+}
+
+/// The arguments of a function.
 pub(super) fn arguments(function: &Function, args: &mut [Expr], scope: &mut dyn Scope) {
     match function.name {
         "coalesce" | "ifnull" | "greatest" | "least" | "nullif" | "field" => {
-            together(args, None, scope);
+            together(args, Otherwise::Texts, scope);
         }
-        "if" => together(args.iter_mut().skip(1), None, scope),
-        "mod" => together(args, Some(Taken::Double), scope),
-        "abs" | "ceil" | "ceiling" | "floor" | "sign" => {
-            together(args, Some(Taken::Double), scope);
+        "if" => together(args.iter_mut().skip(1), Otherwise::Texts, scope),
+        "mod" | "abs" | "ceil" | "ceiling" | "floor" | "sign" => {
+            together(args, Otherwise::Numbers(Taken::Double), scope);
         }
-        "round" | "truncate" => together(args.iter_mut().take(1), Some(Taken::Decimal), scope),
-        _ => {}
+        "round" | "truncate" => {
+            let number = args.iter_mut().take(1);
+            together(number, Otherwise::Numbers(Taken::Decimal), scope);
+        }
+        // Those that make a DOUBLE compute with such: POW, SIN.
+        _ if computes_doubles(function, args, scope) => {}
+        _ => args
+            .iter_mut()
+            .for_each(|arg| parameters_as_texts(arg, scope)),
     }
+}
+
+fn computes_doubles(function: &Function, args: &[Expr], scope: &dyn Scope) -> bool {
+    let collation = scope.collation();
+    let ty = (function.infer)(&Typing { args, collation });
+    ty.ty == Some(ColumnType::Double)
 }
 
 /// The operands of an operator.
@@ -81,10 +126,10 @@ pub(super) fn operands(op: BinaryOp, operands: [&mut Expr; 2], scope: &mut dyn S
     let stays = operands.iter().any(is_other) && operands.iter().any(is_plain);
     let otherwise = match op {
         BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor if stays => return,
-        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => None,
-        _ if op.is_comparison() => None,
-        BinaryOp::IntegerDivide => Some(Taken::Integer { unsigned: false }),
-        _ if is_arithmetic(op) => Some(Taken::Double),
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => Otherwise::Texts,
+        _ if op.is_comparison() => Otherwise::LikeFirst,
+        BinaryOp::IntegerDivide => Otherwise::Numbers(Taken::Integer { unsigned: false }),
+        _ if is_arithmetic(op) => Otherwise::Numbers(Taken::Double),
         _ => return,
     };
     together(operands, otherwise, scope);
@@ -120,7 +165,19 @@ fn is_open_within(expr: &Expr, depth: usize, scope: &dyn Scope) -> bool {
         // The right operand is the smaller one of a sum of many.
         Expr::Binary {
             op, left, right, ..
-        } => is_arithmetic(*op) && is_open(right) && is_open(left),
+        } => {
+            let is_whole = *op == BinaryOp::IntegerDivide;
+            is_arithmetic(*op) && !is_whole && is_open(right) && is_open(left)
+        }
+        Expr::Case {
+            branches,
+            otherwise,
+            ..
+        } => branches
+            .iter()
+            .map(|(_, then)| then)
+            .chain(otherwise.as_deref())
+            .all(is_open),
         Expr::Negate { expr, .. } => is_open(expr),
         Expr::Function { function, args, .. } => {
             let args = deciding(function, args);
@@ -130,20 +187,23 @@ fn is_open_within(expr: &Expr, depth: usize, scope: &dyn Scope) -> bool {
     }
 }
 
-/// The arguments that decide about the type of what a function chooses among them.
+/// The arguments that decide about the type of what a function makes of them.
 fn deciding<'e>(function: &Function, args: &'e [Expr]) -> &'e [Expr] {
     match function.name {
-        "coalesce" | "ifnull" | "greatest" | "least" | "any_value" => args,
+        "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "any_value" | "mod" | "abs"
+        | "ceil" | "ceiling" | "floor" => args,
         "if" => args.get(1..).unwrap_or_default(),
         _ => &[],
     }
 }
 
-fn give(expr: &mut Expr, taken: Taken, scope: &mut dyn Scope) {
+/// Has all parameters of what is open taken for a number, or (`None`) for texts.
+fn give(expr: &mut Expr, taken: Option<Taken>, scope: &mut dyn Scope) {
     match expr {
         Expr::Parameter { index, ty, .. } => {
             scope.take(*index, taken);
-            *ty = taken.ty();
+            let text = || ValueKind::Text.parameter_type(scope.collation());
+            *ty = taken.map_or_else(text, Taken::ty);
         }
         Expr::Binary {
             op,
@@ -171,6 +231,20 @@ fn give(expr: &mut Expr, taken: Taken, scope: &mut dyn Scope) {
                 args,
                 collation: scope.collation(),
             });
+        }
+        Expr::Case {
+            branches,
+            otherwise,
+            ty,
+            ..
+        } => {
+            let results = branches.iter_mut().map(|(_, then)| then);
+            let mut types = Vec::new();
+            for result in results.chain(otherwise.as_deref_mut()) {
+                give(result, taken, scope);
+                types.push(infer(result));
+            }
+            *ty = case_type(&types, otherwise.is_some());
         }
         _ => {}
     }
