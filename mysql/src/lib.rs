@@ -25,6 +25,7 @@ pub mod packet;
 pub mod parameters;
 pub mod reply;
 pub mod rsa;
+pub mod semi_sync;
 mod session;
 pub mod stream;
 pub mod tls;

@@ -422,6 +422,8 @@ fn bind_unix(
 fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
     let database = &connections.shared.backend;
     database.stopping.store(true, Ordering::Relaxed);
+    // Replicas are let go, and cannot acknowledge any more.
+    database.instance.engine.log().end_semi_sync();
     notice!("{signal}: draining {} connections", connections.count());
     if connections.drain(DRAIN) > 0 {
         let sessions = database.instance.sessions.list();

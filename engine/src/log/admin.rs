@@ -1,7 +1,8 @@
 //! The open log: what administrators ask of it.
 
 use super::{
-    EventInfo, FileInfo, Log, LogError, LogStep, Status, file_name, files::file_number, read,
+    EventInfo, FileInfo, Log, LogError, LogStep, SemiSyncSettings, SemiSyncStatus, Status,
+    file_name, files::file_number, read,
 };
 use crate::env::is_full;
 use std::sync::atomic::Ordering::Relaxed;
@@ -101,6 +102,22 @@ impl Log {
     /// kept open any longer; 0 for no such number.
     pub fn set_no_delay_count(&self, commits: u64) {
         self.shared.no_delay_count.store(commits, Relaxed);
+    }
+
+    /// Changes how commits wait for replicas.
+    pub fn set_semi_sync(&self, change: impl FnOnce(&mut SemiSyncSettings)) {
+        self.shared.set_semi_sync(change);
+    }
+
+    /// How commits wait for replicas.
+    #[must_use]
+    pub fn semi_sync(&self) -> SemiSyncStatus {
+        self.shared.semi_sync_status()
+    }
+
+    /// Nothing waits for replicas any more: the server is about to end.
+    pub fn end_semi_sync(&self) {
+        self.shared.close_semi_sync();
     }
 
     /// Changes max_binlog_size.

@@ -4,7 +4,7 @@ use super::{
     Batch, Kept, Known, LogError, OpenError, Options, Position, Progress, Replay,
     executed::Executed,
     files::{Directory, Files},
-    group::Group,
+    group::{Group, Publish},
     keeper::Filled,
     recover,
     seal::Clock,
@@ -59,6 +59,8 @@ enum Workers {
     Threads {
         writer: JoinHandle<()>,
         keeper: JoinHandle<()>,
+        /// Gives up waiting for replicas.
+        watcher: JoinHandle<()>,
     },
     /// Whoever waits for it.
     Inline(Box<Mutex<Writer>>),
@@ -66,7 +68,7 @@ enum Workers {
     Ended,
 }
 
-/// One of the log's two threads. In a log without threads somebody says when each is to run.
+/// One of the log's threads that write. In a log without threads somebody says when each is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStep {
     /// The log thread: writes what is placed.
@@ -128,9 +130,12 @@ impl Log {
     fn start(shared: Arc<Shared>, writer: Writer) -> std::io::Result<Log> {
         let start = |name: &str| thread::Builder::new().name(name.into());
         let keeper = Arc::clone(&shared);
+        let watched = Arc::clone(&shared);
+        let watch = move || watched.semi_sync.watch(|| watched.publish());
         let workers = Workers::Threads {
             keeper: start("log-keeper").spawn(move || keeper.keeper.run(&keeper.files))?,
             writer: start("log").spawn(move || writer.run())?,
+            watcher: start("log-watcher").spawn(watch)?,
         };
         Ok(Log { shared, workers })
     }
@@ -335,12 +340,18 @@ impl Log {
         // The keeper first: it may be writing zeros where the writer will cut.
         match std::mem::replace(&mut self.workers, Workers::Ended) {
             Workers::Ended => {}
-            Workers::Threads { writer, keeper } => {
+            Workers::Threads {
+                writer,
+                keeper,
+                watcher,
+            } => {
                 self.shared.keeper.stop();
                 let kept = keeper.join().is_ok();
                 self.shared.ask(|section| section.closing = true);
                 let written = writer.join().is_ok();
-                if !(kept && written) {
+                self.shared.close_semi_sync();
+                let watched = watcher.join().is_ok();
+                if !(kept && written && watched) {
                     let error = LogError::Failed("a thread of the binary log has panicked".into());
                     self.shared.fail(&error);
                 }

@@ -65,7 +65,12 @@ pub enum Step<'f> {
     /// are of, and where they begin; or it is the file's format description.
     Made(Vec<u8>),
     /// An event, as it stands in the file, with its checksum.
-    Event(&'f [u8]),
+    Event {
+        /// The event.
+        event: &'f [u8],
+        /// For now there is no transaction behind it: it ends one.
+        is_last: bool,
+    },
     /// A transaction that it was not to see was passed over.
     Passed,
     /// There is nothing more for now.
@@ -83,6 +88,8 @@ pub struct Follower {
     state: State,
     /// Since when the file is over but for its last event.
     over_since: Option<Instant>,
+    /// Its number among the replicas that say what they have (see `semi_sync`).
+    answers: Option<u64>,
 }
 
 /// What is read next.
@@ -137,6 +144,7 @@ impl Log {
             sums,
             state: State::Entering(position),
             over_since: None,
+            answers: None,
         })
     }
 
@@ -257,6 +265,19 @@ impl Follower {
         }
     }
 
+    /// It says what it has, by [`Follower::has`]: commits may wait for that.
+    pub fn answers(&mut self) {
+        let shared = &self.shared;
+        self.answers.get_or_insert_with(|| shared.replica_comes());
+    }
+
+    /// It has everything up to here, and safely.
+    pub fn has(&self, position: Position) {
+        if let Some(number) = self.answers {
+            self.shared.replica_has(number, position);
+        }
+    }
+
     /// Goes one step on.
     ///
     /// # Errors
@@ -308,7 +329,17 @@ impl Follower {
         if matches!(kind, kind::ROTATE | kind::STOP) {
             self.state = State::Leaving;
         }
-        Ok(Step::Event(self.reader.take(size)))
+        let behind = self.reader.end() - self.reader.position();
+        let is_last = behind == size as u64 || behind == size as u64 + self.rotate_length();
+        Ok(Step::Event {
+            event: self.reader.take(size),
+            is_last: is_last && matches!(self.state, State::Reading),
+        })
+    }
+
+    /// The length of a file's last event, if the log has left it. No transaction is as short.
+    fn rotate_length(&self) -> u64 {
+        event::rotate(&file_name(self.number + 1)).len() as u64
     }
 
     /// The format description of the file, for who reads on at a position: the file is not told to
@@ -414,6 +445,9 @@ impl Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         self.shared.files.cease(self.number);
+        if let Some(number) = self.answers {
+            self.shared.replica_goes(number);
+        }
     }
 }
 

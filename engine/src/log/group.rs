@@ -3,6 +3,7 @@
 
 use super::{
     Batch,
+    semi_sync::{SemiSync, Written},
     tell::{Tell, Told},
 };
 use crate::Seq;
@@ -10,7 +11,7 @@ use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst},
     },
 };
@@ -44,6 +45,8 @@ pub(super) struct Group {
     unapplied: AtomicU32,
     /// Whether all members are placed, written and (if so configured) synced.
     written: AtomicBool,
+    /// Where it is, then.
+    place: OnceLock<Written>,
     /// The last member's number; known when the group is taken.
     last: AtomicU64,
 }
@@ -56,6 +59,7 @@ impl Group {
             to_tell: Mutex::new(Some(Vec::new())),
             unapplied: AtomicU32::new(0),
             written: AtomicBool::new(false),
+            place: OnceLock::new(),
             last: AtomicU64::new(0),
         })
     }
@@ -71,7 +75,9 @@ impl Group {
         }
     }
 
-    pub(super) fn written(&self) {
+    pub(super) fn written(&self, place: Written) {
+        // It is written once.
+        let _ = self.place.set(place);
         self.written.store(true, SeqCst);
     }
 
@@ -164,14 +170,17 @@ impl InFlight {
         self.0.lock().push_back(Arc::clone(group));
     }
 
-    /// Makes all groups visible that can be: written and applied, and all before them too.
+    /// Makes all groups visible that can be: written, applied and let through by replicas, and all
+    /// before them too.
     /// `visible` is set before anybody is woken. Returns whom to tell.
     #[must_use]
-    pub(super) fn publish(&self, visible: &AtomicU64) -> Vec<Told> {
+    pub(super) fn publish(&self, visible: &AtomicU64, semi_sync: &SemiSync) -> Vec<Told> {
         let mut groups = self.0.lock();
         let mut told = Vec::new();
         while let Some(group) = groups.pop_front() {
-            if !group.written.load(SeqCst) || group.unapplied.load(SeqCst) > 0 {
+            let is_ready = group.written.load(SeqCst) && group.unapplied.load(SeqCst) == 0;
+            let passes = |place| semi_sync.passes(place);
+            if !is_ready || !group.place.get().is_some_and(passes) {
                 groups.push_front(group);
                 break;
             }
@@ -179,6 +188,13 @@ impl InFlight {
             group.finish(VISIBLE, &mut told);
         }
         told
+    }
+
+    /// How many commits are written and not visible yet.
+    pub(super) fn written_members(&self) -> u64 {
+        let groups = self.0.lock();
+        let places = groups.iter().filter_map(|group| group.place.get());
+        places.map(|place| place.members).sum()
     }
 
     /// The group that makes `seq` visible, if it is here.

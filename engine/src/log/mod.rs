@@ -14,7 +14,8 @@
 //! 2. A transaction is in one file, a group too; each group is one write and one fdatasync
 //!    (large members are written from their own buffers).
 //! 3. `visible` ≤ `durable` (with sync_binlog=1) ≤ placed. A group becomes visible when it and all
-//!    before it are durable and applied; then its members are woken.
+//!    before it are durable, applied and, with semi-synchronous replication, acknowledged by
+//!    replicas; then its members are woken.
 //! 4. A file's header says the last commit before it, and is written when that is durable.
 //! 5. A file is named in the index, durably, before its first commit; a name leaves the index,
 //!    durably, before its file is removed.
@@ -69,6 +70,7 @@ mod reading;
 mod recover;
 mod replay;
 mod seal;
+mod semi_sync;
 mod shared;
 mod statement;
 mod tell;
@@ -91,6 +93,7 @@ pub use offline::{LogFile, LoggedPart, LoggedRow, LoggedRows, LoggedTransaction}
 pub use options::{LogError, Options};
 pub use reading::Reading;
 pub use replay::{InOrder, Replay, ReplayError};
+pub use semi_sync::{SemiSyncSettings, SemiSyncStatus};
 pub use shared::Status;
 pub use statement::{LoggedStatement, statement};
 

@@ -6,6 +6,7 @@ use super::{
     files::{Directory, Files},
     group::{InFlight, Open, Publish},
     keeper::Keeper,
+    semi_sync::SemiSync,
     tell,
 };
 use crate::Seq;
@@ -93,6 +94,7 @@ pub(super) struct Shared {
     pub(super) progress: Condvar,
     /// How many wait for the next group.
     pub(super) waiting: AtomicU32,
+    pub(super) semi_sync: SemiSync,
     pub(super) files: Files,
     pub(super) keeper: Keeper,
     pub(super) counters: Counters,
@@ -144,6 +146,7 @@ impl Shared {
             }),
             progress: Condvar::new(),
             waiting: AtomicU32::new(0),
+            semi_sync: SemiSync::new(),
             files,
             keeper: Keeper::new(directory, start.file, options.server_id, ahead, expire),
             inline: options.inline,
@@ -224,6 +227,7 @@ impl Shared {
 
 impl Publish for Shared {
     fn publish(&self) {
-        tell::tell(self.in_flight.publish(&self.visible.0));
+        let told = self.in_flight.publish(&self.visible.0, &self.semi_sync);
+        tell::tell(told);
     }
 }

@@ -7,6 +7,7 @@ use super::{
     group::{Open, Publish},
     keeper::{self, Filled, Prepared},
     seal::{self, Clock},
+    semi_sync::Written,
     shared::{Section, Shared},
 };
 use crate::{
@@ -189,7 +190,14 @@ impl Writer {
                 self.position,
                 self.unsynced_groups == 0,
             );
-            work.open.group.written();
+            work.open.group.written(Written {
+                end: Position {
+                    file: self.number,
+                    offset: self.position,
+                },
+                members: work.open.commits,
+                since: Instant::now(),
+            });
             self.shared.publish();
         } else if work.sync && self.unsynced_groups > 0 {
             self.sync()?;

@@ -19,6 +19,8 @@ use std::{
 pub struct EngineStats {
     /// The log's.
     pub log: log::Status,
+    /// How commits wait for replicas.
+    pub semi_sync: log::SemiSyncStatus,
     /// Row lock waits.
     pub locks: LockStats,
     /// The newest commit that is visible.
@@ -110,6 +112,7 @@ fn collect(inner: &Inner) -> EngineStats {
     let checkpointer = &inner.checkpointer;
     EngineStats {
         log: inner.log.status(),
+        semi_sync: inner.log.semi_sync(),
         locks: inner.locks.stats(),
         visible,
         oldest_snapshot: oldest.unwrap_or(visible),

@@ -1,7 +1,7 @@
 //! Following a server's binary log, as a replica does.
 
 use super::{Client, Error, PACKET_MAX, put_command};
-use crate::{constants::command, packet::Writer};
+use crate::{constants::command, packet::Writer, semi_sync};
 use cohort_engine::types::GtidSet;
 
 /// Where to begin.
@@ -52,6 +52,17 @@ impl Client {
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.reader.holds_packet()
+    }
+
+    /// Says that this replica has everything up to there. The source counts packets anew then.
+    pub fn answer(&mut self, file: &str, position: u64) -> Result<(), Error> {
+        self.writer.sequence = 0;
+        self.writer.begin();
+        let answer = semi_sync::answer(file, position);
+        self.writer.buffer.extend_from_slice(&answer);
+        self.writer.end();
+        self.send()?;
+        Ok(())
     }
 
     /// The next event, with its header; `None`: the server has no more to say.

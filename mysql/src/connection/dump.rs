@@ -3,9 +3,12 @@
 //!
 //! The thread is the replica's as long as it follows, and holds no slot: there are few of them, and
 //! each waits for the log most of the time. What a replica does not take in net_write_timeout ends
-//! it; meanwhile nothing is collected for it but what is in the writer.
+//! it; meanwhile nothing is collected for it but what is in the writer. A semi-synchronous replica is
+//! asked whenever it has been sent all there is, and gets more when it has answered: commits that
+//! come meanwhile are the next group, for all of which it is asked once.
 
 use super::{Backend, Commands, Connection, Cursor, End, Handler, SqlError, command, reply};
+use crate::{packet::ReadError, semi_sync};
 use cohort_engine::{
     log::Step,
     types::{GtidSet, GtidSetFlaw},
@@ -88,20 +91,29 @@ impl<B: Backend> Connection<B> {
         let mut sent = Instant::now();
         // Where it is, if transactions were passed over that it has: they show it nothing.
         let mut passed = None;
+        // It was sent something, and not asked yet.
+        let mut owes = false;
         loop {
             let writer = &mut self.wire.writer;
-            let mut tell = |event: &[u8], passed: &mut Option<Vec<u8>>| {
-                for event in passed.take().as_deref().into_iter().chain([event]) {
-                    put_event(writer, event);
+            let answers = dump.answers;
+            let mut tell = |event: &[u8], is_asked: bool, passed: &mut Option<Vec<u8>>| {
+                if let Some(passed) = passed.take() {
+                    put_event(writer, answers.then_some(false), &passed);
                 }
+                put_event(writer, answers.then_some(is_asked), event);
             };
             let is_over = match dump.step() {
                 Ok(Step::Made(event)) => {
-                    tell(&event, &mut passed);
+                    tell(&event, false, &mut passed);
                     false
                 }
-                Ok(Step::Event(event)) => {
-                    tell(event, &mut passed);
+                Ok(Step::Event { event, is_last }) => {
+                    tell(event, is_last, &mut passed);
+                    owes = true;
+                    if answers && is_last {
+                        self.wait_for_answer(commands, dump)?;
+                        (owes, sent) = (false, Instant::now());
+                    }
                     false
                 }
                 Ok(Step::Passed) => {
@@ -125,7 +137,11 @@ impl<B: Backend> Connection<B> {
                 continue;
             }
             if let Some(passed) = passed.take() {
-                self.put_event(&passed);
+                self.put_event(dump, &passed);
+            }
+            if answers && !owes {
+                // It has what it was not sent.
+                dump.follower.has(dump.follower.position());
             }
             if !self.wire.writer.buffer.is_empty() {
                 self.wire.writer.flush(&mut &*self.stream)?;
@@ -141,7 +157,7 @@ impl<B: Backend> Connection<B> {
             if let Some(period) = dump.heartbeat {
                 let left = period.saturating_sub(sent.elapsed());
                 if left.is_zero() {
-                    self.put_event(&dump.follower.heartbeat(second_version));
+                    self.put_event(dump, &dump.follower.heartbeat(second_version));
                     self.wire.writer.flush(&mut &*self.stream)?;
                     sent = Instant::now();
                     continue;
@@ -152,8 +168,38 @@ impl<B: Backend> Connection<B> {
         }
     }
 
-    fn put_event(&mut self, event: &[u8]) {
-        put_event(&mut self.wire.writer, event);
+    fn put_event(&mut self, dump: &Dump, event: &[u8]) {
+        let asked = dump.answers.then_some(false);
+        put_event(&mut self.wire.writer, asked, event);
+    }
+
+    /// Sends what there is, and waits until the replica says that it has all of it.
+    fn wait_for_answer(
+        &mut self,
+        commands: &mut Commands<B::Session>,
+        dump: &Dump,
+    ) -> Result<(), End> {
+        self.wire.writer.flush(&mut &*self.stream)?;
+        // An answer begins anew to count packets.
+        self.wire.writer.sequence = 1;
+        self.stream.set_read_timeout(Some(ROUND))?;
+        let sent = dump.follower.position();
+        loop {
+            let reader = &mut self.wire.reader;
+            reader.sequence = 0;
+            match reader.next(&mut &*self.stream, semi_sync::ANSWER_MAX) {
+                Ok(()) => {
+                    let answer = semi_sync::parse_answer(reader.payload());
+                    let has = answer.ok_or(End::Quiet)?;
+                    dump.follower.has(has.min(sent));
+                    if has >= sent {
+                        return Ok(());
+                    }
+                }
+                Err(ReadError::Pending) => self.check_following(commands)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Whether to go on: not for a client that has gone, nor after KILL, nor when the server stops.
@@ -167,10 +213,14 @@ impl<B: Backend> Connection<B> {
     }
 }
 
-/// A packet with an event: a zero byte, which says that it is no error, and the event.
-fn put_event(writer: &mut super::Writer, event: &[u8]) {
+/// A packet with an event: a zero byte, which says that it is no error, and the event. A
+/// semi-synchronous replica is told before it whether it is to answer.
+fn put_event(writer: &mut super::Writer, asked: Option<bool>, event: &[u8]) {
     writer.begin();
     writer.buffer.push(0);
+    if let Some(asked) = asked {
+        writer.buffer.extend_from_slice(&semi_sync::head(asked));
+    }
     writer.buffer.extend_from_slice(event);
     writer.end();
 }

@@ -6,10 +6,7 @@ use super::{
     source::Source,
     status::Status,
 };
-use cohort_engine::{
-    log::incoming::{Incoming, What},
-    txn::Engine,
-};
+use cohort_engine::log::incoming::{Incoming, What};
 use cohort_mysql::{
     client::{
         Client, Error,
@@ -17,6 +14,7 @@ use cohort_mysql::{
         login::Account,
         tls::{Demand, Mode, Tls},
     },
+    semi_sync,
     stream::Stream,
 };
 use cohort_process::notice;
@@ -45,9 +43,18 @@ pub struct Who {
     pub port: u16,
 }
 
+/// How events come.
+#[derive(Clone, Copy)]
+struct Manner {
+    /// With checksums.
+    sums: bool,
+    /// With the question, for some, whether they are here (semi-synchronous replication).
+    asked: bool,
+}
+
 /// The receiver.
 pub struct Receiver {
-    engine: Arc<Engine>,
+    instance: Arc<Instance>,
     source: Source,
     who: Who,
     tls: Option<Tls>,
@@ -87,7 +94,7 @@ const FATAL: u16 = 13117;
 impl Receiver {
     /// Reads the certificates that the source must fit.
     pub fn new(
-        instance: &Instance,
+        instance: &Arc<Instance>,
         source: &Source,
         who: &Who,
         pipe: &Arc<Pipe>,
@@ -102,7 +109,7 @@ impl Receiver {
         let tls = source.ssl.then(|| Tls::load(&Demand { mode, authority }));
         let tls = tls.transpose().map_err(SqlError::unknown_error)?;
         Ok(Receiver {
-            engine: Arc::clone(&instance.engine),
+            instance: Arc::clone(instance),
             source: source.clone(),
             who: who.clone(),
             tls,
@@ -157,12 +164,12 @@ impl Receiver {
         if !self.pipe.put([Item::Again], 0) || !self.pipe.drain() {
             return End::Closed;
         }
-        let sums = match self.introduce(&mut client) {
-            Ok(sums) => sums,
+        let manner = match self.introduce(&mut client) {
+            Ok(manner) => manner,
             Err(end) => return end,
         };
         *connected = true;
-        self.receive(&mut client, sums)
+        self.receive(&mut client, manner)
     }
 
     fn connect(&self) -> Result<Client, End> {
@@ -199,9 +206,8 @@ impl Receiver {
         Ok(client?)
     }
 
-    /// Finds out who the source is, tells it who follows, and asks for the log. Whether events
-    /// have checksums.
-    fn introduce(&self, client: &mut Client) -> Result<bool, End> {
+    /// Finds out who the source is, tells it who follows, and asks for the log.
+    fn introduce(&self, client: &mut Client) -> Result<Manner, End> {
         client
             .set_answer_timeout(Some(ANSWER))
             .map_err(Error::from)?;
@@ -244,6 +250,10 @@ impl Receiver {
             // It knows GTIDs and checksums as MariaDB writes them.
             client.execute("SET @mariadb_slave_capability = 4")?;
         }
+        let asked = self.answers(client)?;
+        if asked {
+            client.execute("SET @rpl_semi_sync_replica = 1, @rpl_semi_sync_slave = 1")?;
+        }
         let who = Follower {
             server_id: self.who.server_id,
             port: self.who.port,
@@ -261,8 +271,26 @@ impl Receiver {
         let patience = (nanos > 0).then_some(patience);
         client.set_answer_timeout(patience).map_err(Error::from)?;
         client.follow(&who, &from)?;
-        self.status.connected(server_id, &uuid, seconds - now);
-        Ok(sums)
+        let ahead = seconds - now;
+        self.status.connected(server_id, &uuid, ahead, asked);
+        Ok(Manner { sums, asked })
+    }
+
+    /// Whether this replica says what it has. One that waits before it applies does not.
+    fn answers(&self, client: &mut Client) -> Result<bool, End> {
+        let values = self.instance.globals.values();
+        let is_wanted = values.number("rpl_semi_sync_replica_enabled") != 0;
+        if !is_wanted || self.source.delay_seconds > 0 {
+            return Ok(false);
+        }
+        for name in ["source", "master"] {
+            let variable = format!("rpl_semi_sync_{name}_enabled");
+            if client.variable(&variable)?.is_some() {
+                return Ok(true);
+            }
+        }
+        notice!("replica: the source knows no semi-synchronous replication");
+        Ok(false)
     }
 
     /// Whether this server can be a replica of that one.
@@ -307,7 +335,7 @@ impl Receiver {
 
     /// Where to go on.
     fn place(&self) -> Result<From, End> {
-        let log = self.engine.log();
+        let log = self.instance.engine.log();
         if self.source.auto_position {
             return Ok(From::Without(log.executed()));
         }
@@ -327,7 +355,8 @@ impl Receiver {
         Ok(From::At { file, position })
     }
 
-    fn receive(&self, client: &mut Client, mut sums: bool) -> End {
+    fn receive(&self, client: &mut Client, manner: Manner) -> End {
+        let mut sums = manner.sums;
         let (mut file, mut position) = (String::new(), 0);
         let (mut items, mut bytes) = (Vec::new(), 0);
         loop {
@@ -335,6 +364,13 @@ impl Receiver {
                 Ok(Some(event)) => event,
                 Ok(None) => return End::Lost(NET_ERROR, "the source has ended its log".into()),
                 Err(error) => return error.into(),
+            };
+            let (answer, event) = match manner.asked {
+                false => (false, event),
+                true => match semi_sync::parse_head(event) {
+                    Some(parsed) => parsed,
+                    None => return malformed("an event does not say whether to answer it"),
+                },
             };
             let before = sums;
             let is_sign_of_life = match Incoming::parse(event, sums) {
@@ -359,21 +395,34 @@ impl Receiver {
                     return End::Lost(NET_ERROR, text);
                 }
             };
-            if is_sign_of_life {
+            if is_sign_of_life && !answer {
                 continue;
             }
             bytes += event.len();
             items.push(Item::Event(event.to_vec(), before));
             // What has come with it is taken along.
-            if client.has_more() && bytes < TOGETHER {
+            if client.has_more() && bytes < TOGETHER && !answer {
                 continue;
             }
             if !self.pipe.put(items.drain(..), std::mem::take(&mut bytes)) {
                 return End::Closed;
             }
             self.status.received((&file, position), self.pipe.bytes());
+            if answer {
+                // When all of it is applied, and durable.
+                if !self.pipe.drain() {
+                    return End::Closed;
+                }
+                if let Err(error) = client.answer(&file, position) {
+                    return error.into();
+                }
+            }
         }
     }
+}
+
+fn malformed(what: &str) -> End {
+    End::Lost(NET_ERROR, what.to_owned())
 }
 
 fn told(from: &From) -> String {

@@ -26,6 +26,8 @@ struct Told {
     waiting_bytes: u64,
     /// The source's clock is so many seconds ahead of this one.
     clock_ahead: i64,
+    /// It says what it has.
+    answers: bool,
     /// When, at the source, what is being applied was written; `None`: all is applied.
     applying_since: Option<u32>,
     delay_left: Option<u64>,
@@ -65,13 +67,13 @@ impl Status {
         told.receive_error = Some(error);
     }
     /// Who the source is.
-    pub fn connected(&self, server_id: u32, uuid: &str, clock_ahead: i64) {
+    pub fn connected(&self, server_id: u32, uuid: &str, clock_ahead: i64, answers: bool) {
         let mut told = self.0.lock();
         told.receives = Some(true);
         told.state = "Waiting for source to send event";
         told.receive_error = None;
         (told.server_id, told.uuid) = (server_id, uuid.to_owned());
-        told.clock_ahead = clock_ahead;
+        (told.clock_ahead, told.answers) = (clock_ahead, answers);
     }
     /// The receiver has ended because the replica is stopped.
     pub fn receiver_stopped(&self) {
@@ -149,6 +151,7 @@ impl Status {
             auto_position: source.auto_position,
             retrieved: told.retrieved.to_string(),
             tls: (source.ssl, source.ssl_ca.clone(), source.ssl_verify),
+            answers: told.answers && told.receives == Some(true),
             waiting_bytes: told.waiting_bytes,
         }
     }

@@ -5,7 +5,7 @@ use crate::{
     status::{COUNTERS, Counter},
     variables::default_number,
 };
-use cohort_engine::txn::EngineStats;
+use cohort_engine::{log::SemiSyncStatus, txn::EngineStats};
 
 /// SHOW GLOBAL STATUS: names and values, by name.
 #[must_use]
@@ -61,13 +61,16 @@ fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, Str
         ("Open_tables", 0),
         ("Innodb_page_size", default_number("innodb_page_size")),
     ]);
-    engine(&instance.engine.stats(), &mut values);
+    let stats = instance.engine.stats();
+    engine(&stats, &mut values);
+    waits_for_replicas(&stats.semi_sync, &mut values);
     let mut pairs: Vec<(String, String)> = values
         .into_iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
     let texts = instance.tls().map_or_else(Vec::new, Tls::status);
     let texts = texts.into_iter().chain(encryption(session));
+    let texts = texts.chain(semi_sync(session));
     pairs.extend(texts.map(|(name, value)| (name.to_string(), value)));
     pairs.sort();
     pairs
@@ -84,6 +87,45 @@ fn encryption(session: &State) -> [(&'static str, String); 4] {
         ("Ssl_cipher_list", told(|tls| tls.ciphers)),
         ("Ssl_version", told(|tls| tls.version)),
         ("Tls_sni_server_name", told(|tls| &tls.server_name)),
+    ]
+}
+
+/// How commits wait for replicas. What MySQL does not count any more is 0.
+fn waits_for_replicas(status: &SemiSyncStatus, values: &mut Vec<(&'static str, u64)>) {
+    let waited = status.waited_us;
+    let average = waited.checked_div(status.acknowledged).unwrap_or(0);
+    values.extend([
+        ("Rpl_semi_sync_source_clients", status.clients),
+        ("Rpl_semi_sync_source_net_avg_wait_time", 0),
+        ("Rpl_semi_sync_source_net_wait_time", 0),
+        ("Rpl_semi_sync_source_net_waits", status.answers),
+        ("Rpl_semi_sync_source_no_times", status.given_up),
+        ("Rpl_semi_sync_source_no_tx", status.unacknowledged),
+        ("Rpl_semi_sync_source_timefunc_failures", 0),
+        ("Rpl_semi_sync_source_tx_avg_wait_time", average),
+        ("Rpl_semi_sync_source_tx_wait_time", waited),
+        ("Rpl_semi_sync_source_tx_waits", status.acknowledged),
+        ("Rpl_semi_sync_source_wait_pos_backtraverse", 0),
+        ("Rpl_semi_sync_source_wait_sessions", status.waiting),
+        ("Rpl_semi_sync_source_yes_tx", status.acknowledged),
+    ]);
+}
+
+/// Whether this server waits for replicas, and whether it is one that another waits for.
+fn semi_sync(session: &State) -> [(&'static str, String); 2] {
+    let told = |on| if on { "ON" } else { "OFF" }.to_owned();
+    let instance = &session.instance;
+    let replica = instance.replication().ok();
+    let replica = replica.and_then(|replication| replication.status());
+    [
+        (
+            "Rpl_semi_sync_source_status",
+            told(instance.engine.log().semi_sync().on),
+        ),
+        (
+            "Rpl_semi_sync_replica_status",
+            told(replica.is_some_and(|status| status.answers)),
+        ),
     ]
 }
 

@@ -2,7 +2,8 @@
 //!
 //! What a replica wants it has said in user variables before: `@source_binlog_checksum` that it
 //! knows checksums, `@source_heartbeat_period` how long it waits for a sign of life, `@replica_uuid`
-//! who it is. Older ones say `master` and `slave` for source and replica.
+//! who it is, `@rpl_semi_sync_replica` that it says what it has. Older ones say `master` and `slave`
+//! for source and replica.
 
 use super::Session;
 use crate::{error::SqlError, expr::text, state::Replica};
@@ -27,6 +28,8 @@ pub struct Dump {
     pub follower: Follower,
     /// After so long a silence it is told that nothing has happened; `None`: never.
     pub heartbeat: Option<Duration>,
+    /// It says what it has (semi-synchronous replication).
+    pub answers: bool,
     /// This server's UUID, for error texts.
     source: String,
 }
@@ -105,7 +108,12 @@ impl Session {
             DumpStart::Behind(has) => Start::Without(has),
         };
         let follower = instance.engine.log().follow(start, sums);
-        let follower = follower.map_err(|error| follow_error(&error, uuid))?;
+        let mut follower = follower.map_err(|error| follow_error(&error, uuid))?;
+        let answers = self.told(&["rpl_semi_sync_replica", "rpl_semi_sync_slave"]);
+        let answers = answers.is_some_and(|said| said != "0");
+        if answers {
+            follower.answers();
+        }
         // Whoever follows for nobody in particular, like mysqlbinlog, is not taken for another.
         let who = self.told(&["replica_uuid", "slave_uuid"]);
         let who = who.or_else(|| (server_id > 0).then(|| server_id.to_string()));
@@ -117,6 +125,7 @@ impl Session {
         Ok(Dump {
             follower,
             heartbeat,
+            answers,
             source: uuid.to_owned(),
         })
     }

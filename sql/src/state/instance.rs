@@ -23,9 +23,12 @@ use cohort_engine::{
     types::Value,
 };
 use parking_lot::Mutex;
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU8, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU8, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 /// Called when a global variable was set; an error refuses the value. The server applies
@@ -231,6 +234,19 @@ impl Instance {
             "sync_binlog" => log.set_sync_binlog(value),
             "binlog_group_commit_sync_delay" => log.set_sync_delay(value),
             "binlog_group_commit_sync_no_delay_count" => log.set_no_delay_count(value),
+            "rpl_semi_sync_source_enabled" => {
+                log.set_semi_sync(|settings| settings.enabled = value != 0);
+            }
+            "rpl_semi_sync_source_timeout" => {
+                log.set_semi_sync(|settings| settings.timeout = Duration::from_millis(value));
+            }
+            "rpl_semi_sync_source_wait_for_replica_count" => {
+                let replicas = usize::try_from(value).unwrap_or(usize::MAX);
+                log.set_semi_sync(|settings| settings.replicas = replicas);
+            }
+            "rpl_semi_sync_source_wait_no_replica" => {
+                log.set_semi_sync(|settings| settings.wait_no_replica = value != 0);
+            }
             "max_binlog_size" => log.set_max_binlog_size(value),
             "binlog_expire_logs_auto_purge" => log.set_auto_purge(value != 0),
             "binlog_expire_logs_seconds" => log.set_expire_logs_seconds(value),

@@ -42,6 +42,8 @@ pub struct ReplicaStatus {
     pub retrieved: String,
     /// Whether it speaks TLS, the file of authorities, whether the name is verified.
     pub tls: (bool, String, bool),
+    /// It says what it has (semi-synchronous replication).
+    pub answers: bool,
     /// Bytes of events that wait to be applied.
     pub waiting_bytes: u64,
 }

@@ -16,19 +16,19 @@ use std::{
 
 /// What a follower has come to: the types of the events, and the numbers of the commits.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Seen {
+pub(super) struct Seen {
     events: Vec<(String, u8)>,
-    commits: Vec<Seq>,
+    pub(super) commits: Vec<Seq>,
     passed: usize,
 }
 
 /// Goes on to the end.
-fn read(follower: &mut Follower, seen: &mut Seen) -> Result<(), FollowError> {
+pub(super) fn read(follower: &mut Follower, seen: &mut Seen) -> Result<(), FollowError> {
     loop {
         let at = follower.position().offset;
         let bytes = match follower.step()? {
             Step::Made(event) => event,
-            Step::Event(event) => {
+            Step::Event { event, .. } => {
                 assert!(Event::parse(event, at).is_ok(), "at {at}");
                 event.to_vec()
             }
@@ -70,7 +70,7 @@ fn own(ranges: &[(u64, u64)]) -> GtidSet {
     set
 }
 
-fn beginning() -> Start {
+pub(super) fn beginning() -> Start {
     Start::At(String::new(), MAGIC.len() as u64)
 }
 

@@ -6,6 +6,7 @@ mod elsewhere;
 mod files;
 mod follow;
 mod format;
+mod semi_sync;
 mod together;
 
 use super::{
