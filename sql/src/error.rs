@@ -68,6 +68,8 @@ errors! {
     1200 b"HY000" no_replica() "The server is not configured as replica; fix in config file or with CHANGE REPLICATION SOURCE TO";
     1254 b"HY000" replica_runs(what) "Replica(s) already {what}";
     1255 b"HY000" replica_stopped() "Replica already has been stopped";
+    1277 b"HY000" bad_until() "Incorrect parameter or combination of parameters for START REPLICA UNTIL";
+    3017 b"HY000" replica_sql_runs() "This operation cannot be performed with a running replica sql thread; run STOP REPLICA SQL_THREAD first";
     3021 b"HY000" replica_io_runs() "This operation cannot be performed with a running replica io thread; run STOP REPLICA IO_THREAD FOR CHANNEL '' first.";
     3081 b"HY000" replica_threads_run() "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '' first";
     1575 b"HY000" base64_decode_failed() "Decoding of base64 string failed";

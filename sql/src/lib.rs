@@ -38,7 +38,7 @@ pub use error::SqlError;
 pub use output::{ColumnMeta, Done, Output};
 pub use session::Session;
 pub use state::{
-    Attributes, Certificate, Encryption, Group, Instance, Pool, Queued, ReplicaStatus, Replication,
-    Tls, WaitClass,
+    Attributes, Certificate, Encryption, FilterEntry, FilterRule, Group, Instance, Pool, Queued,
+    ReplicaStatus, Replication, ReplicationFilter, Tls, Until, WaitClass,
 };
 pub use warnings::Warnings;

@@ -12,9 +12,10 @@ use cohort_engine::{
         incoming::{Incoming, Query, What, unpack},
     },
     txn::{Placed, Unattended},
+    types::Gtid,
 };
 use cohort_process::notice;
-use cohort_sql::{Instance, Session, SqlError, session::Identity};
+use cohort_sql::{Instance, Session, SqlError, Until, session::Identity};
 use std::{
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -34,8 +35,10 @@ const RETRIES: usize = 10;
 
 /// The applier.
 pub struct Applier {
+    instance: Arc<Instance>,
     session: Session,
     source: Source,
+    until: Option<Until>,
     own_id: u32,
     pipe: Arc<Pipe>,
     status: Arc<Status>,
@@ -69,6 +72,8 @@ struct Transaction {
 /// Why it ends.
 enum End {
     Closed,
+    /// It goes no further.
+    Reached,
     Failed(SqlError),
 }
 
@@ -96,9 +101,12 @@ impl Applier {
         let mut session = Session::new(Arc::clone(instance), SESSION, identity, waiting, false);
         session.set_internal();
         session.leave_commits();
+        session.set_filter(source.filter());
         Applier {
+            instance: Arc::clone(instance),
             session,
             source: source.clone(),
+            until: None,
             own_id: who.server_id,
             pipe: Arc::clone(pipe),
             status: Arc::clone(status),
@@ -110,20 +118,45 @@ impl Applier {
         }
     }
 
+    /// It goes no further than that.
+    pub fn stop_at(&mut self, until: Option<&Until>) {
+        self.until = until.cloned();
+    }
+
     /// The thread.
     pub fn run(mut self) {
         let ended = self.apply_all();
         self.session.repeat_rollback();
         // Who stops it ends what it waits for, too: that is no failure.
-        let is_stopped = self.pipe.is_closed();
-        if let Err(End::Failed(error)) = ended
-            && !is_stopped
-        {
-            let text = self.described(&error);
-            notice!("replica: stopped: {text}");
-            self.status.applier_ended((error.code, text));
-            // What else comes would only wait.
-            self.pipe.close();
+        if self.pipe.is_closed() {
+            return;
+        }
+        match ended {
+            Err(End::Failed(error)) => {
+                let text = self.described(&error);
+                notice!("replica: stopped: {text}");
+                self.status.applier_ended((error.code, text));
+            }
+            Err(End::Reached) => {
+                notice!("replica: stopped where it was to stop (START REPLICA UNTIL)");
+                self.status.applier_finished();
+            }
+            Ok(()) | Err(End::Closed) => return,
+        }
+        // What else comes would only wait.
+        self.pipe.close();
+    }
+
+    /// Whether it has come as far as it is to go, before a transaction of this name, if one comes.
+    fn has_reached(&self, next: Option<Gtid>) -> bool {
+        let executed = || self.instance.engine.log().executed();
+        match &self.until {
+            None => false,
+            Some(Until::BeforeGtids(set)) => next.is_some_and(|gtid| set.contains(gtid)),
+            Some(Until::AfterGtids(set)) => executed().contains_all(set),
+            Some(Until::Position(file, position)) => {
+                (&self.file, self.position) >= (file, *position)
+            }
         }
     }
 
@@ -274,6 +307,10 @@ impl Applier {
             // It would come again with each connection.
             return Err(refused("anonymous transactions with SOURCE_AUTO_POSITION = 1").into());
         }
+        if self.has_reached(origin.map(|origin| origin.gtid)) {
+            self.settle()?;
+            return Err(End::Reached);
+        }
         self.status.applying(timestamp);
         self.delay(timestamp)?;
         // What goes round in a circle is this server's own.
@@ -419,12 +456,19 @@ impl Applier {
             self.keep_position();
             let repeated = self.session.repeat_statement(query, timestamp);
             if let Err(error) = repeated
-                && !(query.text.starts_with(b"XA ROLLBACK") && error.code == UNKNOWN_XID)
+                && !(error.code == UNKNOWN_XID && self.may_be_unknown(query.text))
             {
                 return Err(error.into());
             }
         }
         self.commit(passed)
+    }
+
+    /// Whether an XA transaction that this statement ends need not be here: the source has rolled
+    /// it back, or all that it did was left out.
+    fn may_be_unknown(&self, text: &[u8]) -> bool {
+        let is_filtered = !self.source.filters.is_empty();
+        text.starts_with(b"XA ROLLBACK") || is_filtered && text.starts_with(b"XA COMMIT")
     }
 
     /// Whether the transaction is passed over.
@@ -465,10 +509,13 @@ impl Applier {
         }
         self.transaction = None;
         self.status.applied((&self.file, self.position));
-        if self.placed_count >= PLACED_MAX {
+        if self.placed_count >= PLACED_MAX || self.until.is_some() {
             self.settle()?;
         }
-        Ok(())
+        match self.has_reached(None) {
+            true => Err(End::Reached),
+            false => Ok(()),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ mod status;
 
 use applier::Applier;
 use cohort_process::{notice, service};
-use cohort_sql::{Instance, ReplicaStatus, Replication, SqlError};
+use cohort_sql::{FilterEntry, FilterRule, Instance, ReplicaStatus, Replication, SqlError, Until};
 use parking_lot::Mutex;
 use pipe::Pipe;
 use receiver::Receiver;
@@ -88,7 +88,7 @@ pub fn start(
     let wanted = replica.sources.current().is_some_and(|source| source.runs);
     if wanted && !skip {
         // Why it cannot is in its status, too.
-        if let Err(error) = Replication::start(&*replica) {
+        if let Err(error) = Replication::start(&*replica, None) {
             notice!("replication does not start: {}", error.message);
         }
     }
@@ -103,13 +103,14 @@ impl Replica {
         }
     }
 
-    fn begin(&self, source: &Source) -> Result<Running, SqlError> {
+    fn begin(&self, source: &Source, until: Option<&Until>) -> Result<Running, SqlError> {
         let gone = || SqlError::internal("the server is ending");
         let instance = self.instance.upgrade().ok_or_else(gone)?;
         let pipe = Arc::new(Pipe::default());
         let receiver = Receiver::new(&instance, source, &self.who, &pipe, &self.status)?;
-        self.status.begin();
-        let applier = Applier::new(&instance, source, &self.who, &pipe, &self.status);
+        self.status.begin(until);
+        let mut applier = Applier::new(&instance, source, &self.who, &pipe, &self.status);
+        applier.stop_at(until);
         let failed = |error: std::io::Error| SqlError::internal(error.to_string());
         let receive = move || receiver.run();
         let apply = move || applier.run();
@@ -134,7 +135,15 @@ impl Replication for Replica {
         self.sources.change(options)
     }
 
-    fn start(&self) -> Result<bool, SqlError> {
+    fn filter(&self, rules: &[(FilterRule, Vec<FilterEntry>)]) -> Result<(), SqlError> {
+        let running = self.running.lock();
+        if running.is_some() && self.status.runs() {
+            return Err(SqlError::replica_sql_runs());
+        }
+        self.sources.filter(rules)
+    }
+
+    fn start(&self, until: Option<&Until>) -> Result<bool, SqlError> {
         let mut running = self.running.lock();
         // If one of the two threads has ended, both begin again.
         if running.is_some() && self.status.runs_whole() {
@@ -145,8 +154,9 @@ impl Replication for Replica {
         }
         let source = self.sources.current().ok_or_else(SqlError::no_replica)?;
         source.check()?;
-        *running = Some(self.begin(&source)?);
-        self.sources.note_runs(true)?;
+        *running = Some(self.begin(&source, until)?);
+        // A server that starts again does not go beyond what was said.
+        self.sources.note_runs(until.is_none())?;
         Ok(true)
     }
 
@@ -169,7 +179,7 @@ impl Replication for Replica {
         if let Some(ended) = running.take() {
             ended.stop();
         }
-        self.status.begin();
+        self.status.begin(None);
         self.status.stopped();
         self.sources.reset(all)
     }

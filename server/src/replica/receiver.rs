@@ -68,6 +68,8 @@ enum End {
     Closed,
     /// The connection is lost; it may come back.
     Lost(u16, String),
+    /// An event is damaged: on its way, or where it lies.
+    Damaged(String),
     /// The source will never send what is wanted.
     Final(u16, String),
 }
@@ -88,6 +90,10 @@ impl std::convert::From<Error> for End {
 
 /// CR_SERVER_LOST: the number of the errors that no server has told.
 const NET_ERROR: u16 = 2013;
+/// A damaged event is asked for so often.
+const DAMAGED_MAX: u32 = 3;
+/// ER_NETWORK_READ_EVENT_CHECKSUM_FAILURE, as MySQL called it.
+const DAMAGED: u16 = 1743;
 /// ER_REPLICA_FATAL_ERROR.
 const FATAL: u16 = 13117;
 
@@ -121,6 +127,7 @@ impl Receiver {
     /// The thread.
     pub fn run(self) {
         let (mut pause, mut failures) = (PAUSE, 0);
+        let mut damage = (String::new(), 0);
         loop {
             // What was received before is applied first: then it is known where to go on.
             let mut connected = false;
@@ -131,6 +138,18 @@ impl Receiver {
             match end {
                 End::Closed => return self.status.receiver_stopped(),
                 End::Final(code, text) => return self.give_up(code, text),
+                End::Damaged(text) => {
+                    // It is asked for again. What is damaged where it lies comes again as it is.
+                    damage = match damage {
+                        (before, times) if before == text => (text.clone(), times + 1),
+                        _ => (text.clone(), 1),
+                    };
+                    if damage.1 >= DAMAGED_MAX {
+                        return self.give_up(DAMAGED, text);
+                    }
+                    notice!("replica: {text}; it is asked for again");
+                    self.status.reconnecting((DAMAGED, text));
+                }
                 End::Lost(code, text) => {
                     if connected {
                         (pause, failures) = (PAUSE, 0);
@@ -391,8 +410,10 @@ impl Receiver {
                 }
                 // It may be the network's: the applier has not seen it, and it is asked for again.
                 Err(flaw) => {
-                    let text = format!("after position {position} of {file}: {flaw}");
-                    return End::Lost(NET_ERROR, text);
+                    return End::Damaged(format!(
+                        "the event after position {position} of {file} of the source is damaged: \
+                         {flaw}"
+                    ));
                 }
             };
             if is_sign_of_life && !answer {

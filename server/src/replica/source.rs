@@ -1,10 +1,11 @@
 //! Where the source is and how it is followed: CHANGE REPLICATION SOURCE TO, kept in the data
 //! directory.
 
-use cohort_sql::SqlError;
+use cohort_sql::{FilterEntry, FilterRule, ReplicationFilter, SqlError};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     fs, io,
     io::Write,
     os::unix::fs::OpenOptionsExt,
@@ -50,6 +51,8 @@ pub struct Source {
     pub ssl_ca: String,
     /// SOURCE_SSL_VERIFY_SERVER_CERT.
     pub ssl_verify: bool,
+    /// CHANGE REPLICATION FILTER: the rules by their names.
+    pub filters: BTreeMap<String, Vec<FilterEntry>>,
     /// START REPLICA was said: it goes on when the server starts.
     pub runs: bool,
 }
@@ -72,6 +75,7 @@ impl Default for Source {
             ssl: false,
             ssl_ca: String::new(),
             ssl_verify: false,
+            filters: BTreeMap::new(),
             runs: false,
         }
     }
@@ -84,6 +88,16 @@ impl Source {
             return Err(SqlError::no_replica());
         }
         Ok(())
+    }
+
+    /// What of it is made here.
+    pub fn filter(&self) -> ReplicationFilter {
+        let mut filter = ReplicationFilter::default();
+        for rule in FilterRule::ALL {
+            let entries = self.filters.get(rule.name());
+            filter.set(rule, entries.cloned().unwrap_or_default());
+        }
+        filter
     }
 
     /// A place in its log as this server's log keeps it.
@@ -200,6 +214,18 @@ impl Sources {
         self.keep(&source)?;
         *current = Some(source);
         Ok(())
+    }
+
+    /// CHANGE REPLICATION FILTER.
+    pub fn filter(&self, rules: &[(FilterRule, Vec<FilterEntry>)]) -> Result<(), SqlError> {
+        let mut current = self.current.lock();
+        let source = current.as_mut().ok_or_else(SqlError::no_replica)?;
+        for (rule, entries) in rules {
+            source
+                .filters
+                .insert(rule.name().to_owned(), entries.clone());
+        }
+        self.keep(source)
     }
 
     /// Notes whether it is to be followed when the server starts.

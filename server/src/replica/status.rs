@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use cohort_engine::types::{Gtid, GtidSet};
-use cohort_sql::ReplicaStatus;
+use cohort_sql::{ReplicaStatus, Until};
 use parking_lot::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,6 +28,8 @@ struct Told {
     clock_ahead: i64,
     /// It says what it has.
     answers: bool,
+    /// How far it goes.
+    until: Option<Until>,
     /// When, at the source, what is being applied was written; `None`: all is applied.
     applying_since: Option<u32>,
     delay_left: Option<u64>,
@@ -35,11 +37,12 @@ struct Told {
 
 impl Status {
     /// The threads begin.
-    pub fn begin(&self) {
+    pub fn begin(&self, until: Option<&Until>) {
         *self.0.lock() = Told {
             state: "Connecting to source",
             receives: Some(false),
             applies: true,
+            until: until.cloned(),
             ..Told::default()
         };
     }
@@ -91,6 +94,10 @@ impl Status {
         let mut told = self.0.lock();
         told.applies = false;
         told.apply_error = Some(error);
+    }
+    /// The applier has come as far as it was to go.
+    pub fn applier_finished(&self) {
+        self.0.lock().applies = false;
     }
     /// Events have come up to here.
     pub fn received(&self, place: (&str, u64), waiting_bytes: usize) {
@@ -151,6 +158,8 @@ impl Status {
             auto_position: source.auto_position,
             retrieved: told.retrieved.to_string(),
             tls: (source.ssl, source.ssl_ca.clone(), source.ssl_verify),
+            filter: source.filter(),
+            until: told.until.clone(),
             answers: told.answers && told.receives == Some(true),
             waiting_bytes: told.waiting_bytes,
         }

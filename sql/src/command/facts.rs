@@ -98,7 +98,8 @@ impl Command {
             Command::Replication(what) => {
                 let counter = match what {
                     Replication::Change(_) => "change_replication_source",
-                    Replication::Start => "replica_start",
+                    Replication::Filter(_) => "change_repl_filter",
+                    Replication::Start(_) => "replica_start",
                     Replication::Stop => "replica_stop",
                     Replication::Reset { .. } => "reset",
                 };

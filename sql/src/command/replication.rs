@@ -1,15 +1,21 @@
 //! Statements of a replica, and BINLOG.
 
 use super::{Command, Cursor, Parsed};
-use crate::error::SqlError;
+use crate::{
+    error::SqlError,
+    state::{FilterEntry, FilterRule, Until},
+};
+use cohort_engine::types::{GtidSet, GtidSetFlaw};
 
 /// What a replica is told to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replication {
     /// CHANGE REPLICATION SOURCE TO: options in upper case without `SOURCE_`, and their values.
     Change(Vec<(String, String)>),
-    /// START REPLICA.
-    Start,
+    /// CHANGE REPLICATION FILTER.
+    Filter(Vec<(FilterRule, Vec<FilterEntry>)>),
+    /// START REPLICA, and UNTIL.
+    Start(Option<Until>),
     /// STOP REPLICA.
     Stop,
     /// RESET REPLICA.
@@ -52,16 +58,14 @@ pub(super) fn replication(c: &mut Cursor) -> Parsed<Option<Command>> {
         || c.eat_all(&["CHANGE", "MASTER", "TO"])
     {
         Replication::Change(c.list(option)?)
-    } else if c.are(&["CHANGE", "REPLICATION", "FILTER"]) {
-        return Err(SqlError::not_supported("CHANGE REPLICATION FILTER"));
+    } else if c.eat_all(&["CHANGE", "REPLICATION", "FILTER"]) {
+        Replication::Filter(c.list(filter)?)
     } else if c.are(&["START", "GROUP_REPLICATION"]) || c.are(&["STOP", "GROUP_REPLICATION"]) {
         return Err(SqlError::not_supported("group replication"));
     } else if eat_verb(c, "START") {
         one_thread(c, "START REPLICA")?;
-        if c.is("UNTIL") {
-            return Err(SqlError::not_supported("START REPLICA UNTIL"));
-        }
-        Replication::Start
+        let until = c.eat("UNTIL").then(|| until(c)).transpose()?;
+        Replication::Start(until)
     } else if eat_verb(c, "STOP") {
         one_thread(c, "STOP REPLICA")?;
         Replication::Stop
@@ -83,6 +87,81 @@ pub(super) fn replication(c: &mut Cursor) -> Parsed<Option<Command>> {
         }
     }
     Ok(Some(Command::Replication(what)))
+}
+
+/// `REPLICATE_DO_TABLE = (shop.orders, shop.items)`.
+fn filter(c: &mut Cursor) -> Parsed<(FilterRule, Vec<FilterEntry>)> {
+    let error = c.error();
+    let name = c.any_name()?.to_ascii_uppercase();
+    let mut rules = FilterRule::ALL.into_iter();
+    let rule = rules.find(|rule| rule.name() == name).ok_or(error)?;
+    c.expect_symbol("=")?;
+    c.expect_symbol("(")?;
+    if c.eat_symbol(")") {
+        return Ok((rule, Vec::new()));
+    }
+    let entries = c.list(|c| filter_entry(rule, c))?;
+    c.expect_symbol(")")?;
+    Ok((rule, entries))
+}
+
+fn filter_entry(rule: FilterRule, c: &mut Cursor) -> Parsed<FilterEntry> {
+    Ok(match rule {
+        FilterRule::DoDb | FilterRule::IgnoreDb => (c.name()?, None),
+        FilterRule::DoTable | FilterRule::IgnoreTable => {
+            let database = c.name()?;
+            c.expect_symbol(".")?;
+            (database, Some(c.any_name()?))
+        }
+        FilterRule::WildDoTable | FilterRule::WildIgnoreTable => {
+            let error = c.error();
+            let pattern = c.string()?;
+            match pattern.contains('.') {
+                true => (pattern, None),
+                false => return Err(error),
+            }
+        }
+        FilterRule::RewriteDb => {
+            c.expect_symbol("(")?;
+            let from = c.name()?;
+            c.expect_symbol(",")?;
+            let to = c.name()?;
+            c.expect_symbol(")")?;
+            (from, Some(to))
+        }
+    })
+}
+
+/// `SQL_AFTER_GTIDS = '…'`, `SOURCE_LOG_FILE = 'binlog.000007', SOURCE_LOG_POS = 157`.
+fn until(c: &mut Cursor) -> Parsed<Until> {
+    if c.is("SQL_AFTER_MTS_GAPS") {
+        // One thread applies: there are no gaps.
+        return Err(SqlError::not_supported("SQL_AFTER_MTS_GAPS"));
+    }
+    if let Some(which) = c.eat_any(&["SQL_BEFORE_GTIDS", "SQL_AFTER_GTIDS"]) {
+        c.expect_symbol("=")?;
+        let text = c.string()?;
+        let set = GtidSet::parse(&text).map_err(|flaw| match flaw {
+            GtidSetFlaw::Malformed => SqlError::bad_until(),
+            GtidSetFlaw::Tagged => SqlError::not_supported("tagged GTIDs"),
+        })?;
+        return Ok(match which {
+            0 => Until::BeforeGtids(set),
+            _ => Until::AfterGtids(set),
+        });
+    }
+    let (mut file, mut position) = (None, None);
+    for (name, value) in c.list(option)? {
+        match name.as_str() {
+            "LOG_FILE" => file = Some(value),
+            "LOG_POS" => position = value.parse().ok(),
+            _ => return Err(SqlError::bad_until()),
+        }
+    }
+    match (file, position) {
+        (Some(file), Some(position)) => Ok(Until::Position(file, position)),
+        _ => Err(SqlError::bad_until()),
+    }
 }
 
 fn eat_verb(c: &mut Cursor, verb: &str) -> bool {

@@ -125,12 +125,24 @@ impl Absent {
 impl Statement {
     /// The databases that it changes; `current` is the default one.
     pub fn databases<'a>(&'a self, current: &'a str) -> impl Iterator<Item = &'a str> {
-        let of = move |table: &'a TableName| table.database.as_deref().unwrap_or(current);
-        let names: Vec<&str> = match self {
+        let objects = self.objects(current).into_iter();
+        objects.map(|(database, _)| database)
+    }
+
+    /// What it changes: objects of databases or, without a name, whole databases.
+    #[must_use]
+    pub fn objects<'a>(&'a self, current: &'a str) -> Vec<(&'a str, Option<&'a str>)> {
+        let of = |table: &'a TableName| {
+            let database = table.database.as_deref().unwrap_or(current);
+            (database, Some(table.name.as_str()))
+        };
+        match self {
             Statement::CreateDatabase { name, .. } | Statement::DropDatabase { name, .. } => {
-                vec![name]
+                vec![(name, None)]
             }
-            Statement::AlterDatabase { name, .. } => vec![name.as_deref().unwrap_or(current)],
+            Statement::AlterDatabase { name, .. } => {
+                vec![(name.as_deref().unwrap_or(current), None)]
+            }
             Statement::CreateTable(table) => vec![of(&table.name)],
             Statement::CreateTableLike { name, .. } => vec![of(name)],
             Statement::CreateView(view) => vec![of(&view.name)],
@@ -142,8 +154,7 @@ impl Statement {
                 let both = tables.iter().flat_map(|(from, to)| [of(from), of(to)]);
                 both.collect()
             }
-        };
-        names.into_iter()
+        }
     }
 
     /// Whether it makes or drops temporary tables and nothing else, which commits nothing.

@@ -10,14 +10,17 @@ use crate::{
     exec::{self, Stop, Target},
     expr::EvalContext,
     plan::{Body, Default_, Demands, Relations},
-    state::Changes,
+    state::{Changes, ReplicationFilter},
 };
 use cohort_engine::{
     log::incoming::{Rows, TableMap},
     txn::{Creation, LockMode, OnConflict, Read, Txn},
     types::{Table, TableId},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// The tables of the rows that come.
 #[derive(Default)]
@@ -32,6 +35,10 @@ pub(super) struct Applying {
     pub checksums: Option<bool>,
     /// Rows that are there already or gone are no error.
     pub idempotent: bool,
+    /// What is made of what comes.
+    pub filter: ReplicationFilter,
+    /// The numbers of tables whose rows are left out.
+    left_out: HashSet<u64>,
 }
 
 /// What is known of a table, as of a version of the dictionary.
@@ -47,12 +54,24 @@ struct Known {
 
 impl Session {
     /// A TABLE_MAP event: rows of this number are of this table, until the statement ends.
-    pub fn map_table(&mut self, map: TableMap) {
+    pub fn map_table(&mut self, mut map: TableMap) {
         /// No statement changes so many tables.
         const MAPS_MAX: usize = 10_000;
-        let maps = &mut self.applying.maps;
-        if maps.len() > MAPS_MAX {
+        let applying = &mut self.applying;
+        let (maps, filter) = (&mut applying.maps, &applying.filter);
+        if maps.len() + applying.left_out.len() > MAPS_MAX {
             maps.clear();
+            applying.left_out.clear();
+        }
+        if !filter.is_empty() {
+            map.database = filter.rewritten(&map.database).into_owned();
+            let is_made = filter.takes_database(&map.database)
+                && filter.takes_tables([(&*map.database, &*map.table)]);
+            if !is_made {
+                applying.left_out.insert(map.id);
+                return;
+            }
+            applying.left_out.remove(&map.id);
         }
         // Mostly the same one comes again.
         if maps.get(&map.id).is_none_or(|known| **known != map) {
@@ -66,6 +85,9 @@ impl Session {
     /// 1146 and 1677 if there is no such table, or if it is another one; 1032 and 1062 if its rows
     /// are others; and what a change of rows may meet.
     pub fn apply_rows(&mut self, rows: &Rows<'_>) -> Result<(), SqlError> {
+        if self.applying.left_out.contains(&rows.table) {
+            return Ok(());
+        }
         let map = self.applying.maps.get(&rows.table).map(Arc::clone);
         let map = map.ok_or_else(|| SqlError::internal("rows without a table map"))?;
         for _ in 0..ATTEMPTS_MAX {

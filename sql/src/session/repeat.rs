@@ -7,9 +7,10 @@
 use super::{Compiled, Session};
 use crate::{
     command::Command,
+    ddl::Statement,
     error::SqlError,
     output::{ColumnMeta, Done, Output},
-    state::GtidNext,
+    state::{GtidNext, ReplicationFilter},
 };
 use cohort_engine::{
     log::{
@@ -56,6 +57,11 @@ impl Session {
             self.state.owner.set_origin(Some(origin));
         }
         Ok(executed)
+    }
+
+    /// What of another server's changes is made here.
+    pub fn set_filter(&mut self, filter: ReplicationFilter) {
+        self.applying.filter = filter;
     }
 
     /// Says that with the next commit that server's log is applied up to this position, which is
@@ -109,10 +115,21 @@ impl Session {
     /// Those of the statement; and for statements that change rows, of which the log of a server
     /// with binlog_format=ROW has none.
     pub fn repeat_statement(&mut self, query: &Query<'_>, seconds: u32) -> Result<(), SqlError> {
-        let collation = self.settle_as_source(query, seconds)?;
+        let database = String::from_utf8_lossy(query.database);
+        let filter = self.applying.filter.clone();
+        let database = filter.rewritten(&database);
+        if !filter.takes_database(&database) && !is_of_transactions(query.text) {
+            return Ok(());
+        }
+        let collation = self.settle_as_source(query, &database, seconds)?;
         let text = collation.charset().decode(query.text);
         let text = text.trim_ascii();
         let compiled = self.compile(text)?;
+        if let Compiled::Schema(change) | Compiled::Creation(change) = &compiled.what
+            && !takes(&filter, change, &database)
+        {
+            return Ok(());
+        }
         if !is_of_logs(&compiled.what) {
             let shown = String::from_utf8_lossy(text.get(..100).unwrap_or(text)).into_owned();
             return Err(SqlError::unknown_error(format!(
@@ -124,13 +141,17 @@ impl Session {
     }
 
     /// Takes the settings that a statement's session had; returns in which its text is.
-    fn settle_as_source(&mut self, query: &Query<'_>, seconds: u32) -> Result<Collation, SqlError> {
+    fn settle_as_source(
+        &mut self,
+        query: &Query<'_>,
+        database: &str,
+        seconds: u32,
+    ) -> Result<Collation, SqlError> {
         let session = crate::command::SetScope::Session;
         let mut collation = Collation::Utf8mb40900AiCi;
         let mut micros = 0;
-        let database = String::from_utf8_lossy(query.database);
         // One that is about to be made, or is gone, is none.
-        if *database != *self.state.database && self.use_database(&database).is_err() {
+        if *database != *self.state.database && self.use_database(database).is_err() {
             self.forget_database();
         }
         let of = |number: u16| {
@@ -185,6 +206,28 @@ impl Session {
         self.state.timestamp = Some(i64::from(seconds) * 1_000_000 + i64::from(micros));
         Ok(collation)
     }
+}
+
+/// Whether a definition is made here.
+fn takes(filter: &ReplicationFilter, change: &Statement, database: &str) -> bool {
+    let objects = change.objects(database);
+    let mut whole = objects.iter().filter(|(_, name)| name.is_none());
+    if whole.any(|(database, _)| !filter.takes_whole(database)) {
+        return false;
+    }
+    let tables = objects
+        .iter()
+        .filter_map(|(database, name)| Some((*database, (*name)?)));
+    let tables: Vec<_> = tables.collect();
+    tables.is_empty() || filter.takes_tables(tables)
+}
+
+/// Whether a statement says where transactions begin and end: these are in all databases.
+fn is_of_transactions(text: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 4] = [b"XA ", b"SAVEPOINT ", b"ROLLBACK TO ", b"RELEASE "];
+    BEGINNINGS
+        .iter()
+        .any(|beginning| text.starts_with(beginning))
 }
 
 /// Whether a log of rows has such statements. Others would change rows otherwise than they were

@@ -31,8 +31,12 @@ impl Session {
                 replication.change(options)?;
                 None
             }
-            Replication::Start => {
-                (!replication.start()?).then(|| SqlError::replica_runs("running"))
+            Replication::Filter(rules) => {
+                replication.filter(rules)?;
+                None
+            }
+            Replication::Start(until) => {
+                (!replication.start(until.as_ref())?).then(|| SqlError::replica_runs("running"))
             }
             Replication::Stop => {
                 let stopped = replication.stop()?;

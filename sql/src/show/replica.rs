@@ -4,7 +4,7 @@ use super::{NUMBER, Shown, TEXT, logs::allowed};
 use crate::{
     catalog::{number, text},
     error::SqlError,
-    state::{ReplicaStatus, State},
+    state::{FilterRule, ReplicaStatus, State, Until},
 };
 use cohort_engine::types::{ColumnType, Value};
 
@@ -30,6 +30,10 @@ fn yes(is: bool) -> Value {
 
 fn optional(value: Option<u64>) -> Value {
     value.map_or(Value::Null, number)
+}
+
+fn rule(status: &ReplicaStatus, rule: FilterRule) -> Value {
+    text(status.filter.shown(rule))
 }
 
 fn none(_: &ReplicaStatus, _: &State) -> Value {
@@ -59,20 +63,43 @@ const FIELDS: &[Field] = &[
         })
     }),
     ("Replica_SQL_Running", TEXT, |s, _| yes(s.applies)),
-    ("Replicate_Do_DB", TEXT, none),
-    ("Replicate_Ignore_DB", TEXT, none),
-    ("Replicate_Do_Table", TEXT, none),
-    ("Replicate_Ignore_Table", TEXT, none),
-    ("Replicate_Wild_Do_Table", TEXT, none),
-    ("Replicate_Wild_Ignore_Table", TEXT, none),
+    ("Replicate_Do_DB", TEXT, |s, _| rule(s, FilterRule::DoDb)),
+    ("Replicate_Ignore_DB", TEXT, |s, _| {
+        rule(s, FilterRule::IgnoreDb)
+    }),
+    ("Replicate_Do_Table", TEXT, |s, _| {
+        rule(s, FilterRule::DoTable)
+    }),
+    ("Replicate_Ignore_Table", TEXT, |s, _| {
+        rule(s, FilterRule::IgnoreTable)
+    }),
+    ("Replicate_Wild_Do_Table", TEXT, |s, _| {
+        rule(s, FilterRule::WildDoTable)
+    }),
+    ("Replicate_Wild_Ignore_Table", TEXT, |s, _| {
+        rule(s, FilterRule::WildIgnoreTable)
+    }),
     ("Last_Errno", NUMBER, |s, _| code(s.apply_error.as_ref())),
     ("Last_Error", TEXT, |s, _| words(s.apply_error.as_ref())),
     ("Skip_Counter", NUMBER, zero),
     ("Exec_Source_Log_Pos", NUMBER, |s, _| number(s.applied.1)),
     ("Relay_Log_Space", NUMBER, |s, _| number(s.waiting_bytes)),
-    ("Until_Condition", TEXT, |_, _| text("None")),
-    ("Until_Log_File", TEXT, none),
-    ("Until_Log_Pos", NUMBER, zero),
+    ("Until_Condition", TEXT, |s, _| {
+        text(match &s.until {
+            None => "None",
+            Some(Until::Position(..)) => "Source",
+            Some(Until::BeforeGtids(_)) => "SQL_BEFORE_GTIDS",
+            Some(Until::AfterGtids(_)) => "SQL_AFTER_GTIDS",
+        })
+    }),
+    ("Until_Log_File", TEXT, |s, _| match &s.until {
+        Some(Until::Position(file, _)) => text(file),
+        _ => text(""),
+    }),
+    ("Until_Log_Pos", NUMBER, |s, _| match &s.until {
+        Some(Until::Position(_, position)) => number(*position),
+        _ => number(0_u64),
+    }),
     ("Source_SSL_Allowed", TEXT, |s, _| yes(s.tls.0)),
     ("Source_SSL_CA_File", TEXT, |s, _| text(&s.tls.1)),
     ("Source_SSL_CA_Path", TEXT, none),
@@ -124,7 +151,9 @@ const FIELDS: &[Field] = &[
     ("Auto_Position", NUMBER, |s, _| {
         number(u64::from(s.auto_position))
     }),
-    ("Replicate_Rewrite_DB", TEXT, none),
+    ("Replicate_Rewrite_DB", TEXT, |s, _| {
+        rule(s, FilterRule::RewriteDb)
+    }),
     ("Channel_Name", TEXT, none),
     ("Source_TLS_Version", TEXT, none),
     ("Source_public_key_path", TEXT, none),

@@ -1,7 +1,20 @@
 //! What statements can see and change of the replication from another server. The server provides
 //! it; an instance without a server has none.
 
+use super::{FilterEntry, FilterRule, ReplicationFilter};
 use crate::error::SqlError;
+use cohort_engine::types::GtidSet;
+
+/// How far START REPLICA goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Before the first transaction of these.
+    BeforeGtids(GtidSet),
+    /// Until all of these are there.
+    AfterGtids(GtidSet),
+    /// Up to a position of a file of the source.
+    Position(String, u64),
+}
 
 /// How a replica is.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +57,10 @@ pub struct ReplicaStatus {
     pub tls: (bool, String, bool),
     /// It says what it has (semi-synchronous replication).
     pub answers: bool,
+    /// What of the source is made here.
+    pub filter: ReplicationFilter,
+    /// How far it goes.
+    pub until: Option<Until>,
     /// Bytes of events that wait to be applied.
     pub waiting_bytes: u64,
 }
@@ -52,8 +69,10 @@ pub struct ReplicaStatus {
 pub trait Replication: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO: options without `SOURCE_`, and their values.
     fn change(&self, options: &[(String, String)]) -> Result<(), SqlError>;
+    /// CHANGE REPLICATION FILTER.
+    fn filter(&self, rules: &[(FilterRule, Vec<FilterEntry>)]) -> Result<(), SqlError>;
     /// START REPLICA: false if it runs already.
-    fn start(&self) -> Result<bool, SqlError>;
+    fn start(&self, until: Option<&Until>) -> Result<bool, SqlError>;
     /// STOP REPLICA: false if it has stopped already.
     fn stop(&self) -> Result<bool, SqlError>;
     /// RESET REPLICA.
