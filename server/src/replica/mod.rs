@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `source` | where the source is, and how it is followed: CHANGE REPLICATION SOURCE, and its file |
 //! | `receiver` | the connection to the source, kept up for ever |
+//! | `reach` | a connection that is given up when it is not wanted any more |
 //! | `pipe` | what has come and is not applied yet, of bounded size |
 //! | `applier` | transactions of the source, made again here |
 //! | `status` | what SHOW REPLICA STATUS says |
@@ -17,6 +18,7 @@
 
 mod applier;
 mod pipe;
+mod reach;
 mod receiver;
 mod source;
 mod status;

@@ -3,6 +3,7 @@
 
 use super::{
     pipe::{Item, Pipe},
+    reach::reach,
     source::Source,
     status::Status,
 };
@@ -20,7 +21,7 @@ use cohort_mysql::{
 use cohort_process::notice;
 use cohort_sql::{Instance, SqlError};
 use std::{
-    net::{TcpStream, ToSocketAddrs},
+    net::ToSocketAddrs,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -199,8 +200,9 @@ impl Receiver {
         let addresses = (host.as_str(), *port).to_socket_addrs();
         let mut stream = Err(lost(&"no address"));
         for address in addresses.map_err(|error| lost(&error))? {
-            stream = TcpStream::connect_timeout(&address, ANSWER).map_err(|error| lost(&error));
-            if stream.is_ok() {
+            let is_wanted = || !self.pipe.is_closed();
+            stream = reach(address, ANSWER, is_wanted).map_err(|error| lost(&error));
+            if stream.is_ok() || !is_wanted() {
                 break;
             }
         }
