@@ -322,6 +322,38 @@ def check_texts(source):
     print(f"sources: {source.name}: texts of mysqlbinlog and mysqldump", flush=True)
 
 
+def check_null(source, follower):
+    """NULL does not come into a column that has none here, whatever the image."""
+    ask(source, "CREATE TABLE app.strict (id INT PRIMARY KEY, n INT, m INT, "
+                "g INT AS (m + 1) STORED)")
+    ask(source, "INSERT INTO app.strict (id, n, m) VALUES (1, 1, 1)")
+    compare("before NULL", source, follower, None)
+    ask(follower, "ALTER TABLE app.strict MODIFY n INT NOT NULL")
+    for image, sql in (("MINIMAL", "UPDATE app.strict SET n = NULL WHERE id = 1"),
+                       ("FULL", "UPDATE app.strict SET n = NULL, m = 2 WHERE id = 1")):
+        with contextlib.closing(source.connect(autocommit=True)) as connection, \
+                connection.cursor() as cursor:
+            cursor.execute("UPDATE app.strict SET n = 1")
+            cursor.execute(f"SET binlog_row_image = '{image}'")
+            cursor.execute(sql)
+        until = time.monotonic() + 60
+        while True:
+            status = ask(follower, "SHOW REPLICA STATUS")[0]
+            if status["Last_SQL_Errno"]:
+                break
+            assert time.monotonic() < until, (image, status)
+            time.sleep(0.05)
+        assert status["Last_SQL_Errno"] == 1048, (image, status["Last_SQL_Error"])
+        executed = ask(source, "SELECT @@gtid_executed AS e")[0]["e"].replace("\n", "")
+        missing = ask(follower, f"SELECT GTID_SUBTRACT('{executed}', @@gtid_executed) AS m")[0]["m"]
+        with contextlib.closing(follower.connect(autocommit=True)) as connection, \
+                connection.cursor() as cursor:
+            cursor.execute(f"SET gtid_next = '{missing}'")
+            cursor.execute("COMMIT")
+        ask(follower, "START REPLICA")
+    print(f"sources: {source.name}: NULL is refused where there is none", flush=True)
+
+
 def follow(server, port, *more):
     """Has a server follow another one."""
     options = ", ".join(("SOURCE_HOST='127.0.0.1'", f"SOURCE_PORT={port}", "SOURCE_CONNECT_RETRY=1",
@@ -350,6 +382,7 @@ def main():
                     follow(second, first.port, "SOURCE_USER='root'", "SOURCE_AUTO_POSITION=1")
                     run(source, [first, second], seconds, seed)
                     check_texts(source)
+                    check_null(source, first)
                     for server in (first, second):
                         assert "panicked" not in server.log.read_text()
             finally:

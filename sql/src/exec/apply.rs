@@ -17,7 +17,7 @@ use cohort_engine::{
     log::{RowsKind, incoming::Rows},
     txn::{Batch, KeyRange, LockMode, OnConflict, Read},
     types::{
-        Index, Table, key,
+        Index, Table, Value, key,
         row::{
             self,
             partial::{self, Field},
@@ -133,7 +133,7 @@ fn update(
 /// The next AUTO_INCREMENT value is above the row's.
 fn note_counter(table: &Table, image: &[u8], context: &mut ExecContext) -> Result<(), Stop> {
     if let Some(auto) = table.auto_increment_column() {
-        let mut row = vec![cohort_engine::types::Value::Null; table.columns.len()];
+        let mut row = vec![Value::Null; table.columns.len()];
         let wanted = [u16::try_from(auto).unwrap_or(u16::MAX)];
         row::decode_some(table, image, &wanted, &mut row)?;
         note_auto_increment(table, row.get(auto), context);
@@ -152,9 +152,9 @@ fn new_image(
     let fields: Vec<Field<'_>> = known.into_iter().map(Option::unwrap_or_default).collect();
     let image = partial::joined(table, &fields);
     if missing.is_empty() {
-        return completed(table, image, context);
+        return completed(table, image, false, context);
     }
-    let mut row = row::decode(table, &image).map_err(|_| unsound(table))?;
+    let mut row = decoded(table, &image)?;
     for position in missing {
         let default = target.defaults.get(position);
         let value = default_value(default, table, position, &row, context)?;
@@ -162,10 +162,7 @@ fn new_image(
             *slot = value;
         }
     }
-    generated::fill(table, &mut row, context)?;
-    let mut image = Vec::new();
-    row::encode(table, &row, &mut image);
-    Ok(image)
+    computed(table, row, context)
 }
 
 /// The image of a row of which some columns have changed.
@@ -181,40 +178,59 @@ fn changed_image(
         *field = changed.unwrap_or(*field);
     }
     let image = partial::joined(table, &fields);
-    if some_missing
-        && table
-            .columns
-            .iter()
-            .any(|column| column.generated.is_some())
-    {
-        return recomputed(table, &image, context);
-    }
-    completed(table, image, context)
+    let mut columns = table.columns.iter();
+    let may_be_old = some_missing && columns.any(|column| column.generated.is_some());
+    completed(table, image, may_be_old, context)
 }
 
 /// An image that the source has made, with what only this server keeps, if it is sound.
-fn completed(table: &Table, image: Vec<u8>, context: &mut ExecContext) -> Result<Vec<u8>, Stop> {
+/// `may_be_old`: the generated columns are of the row before.
+fn completed(
+    table: &Table,
+    image: Vec<u8>,
+    may_be_old: bool,
+    context: &mut ExecContext,
+) -> Result<Vec<u8>, Stop> {
+    if may_be_old || !table.hidden_columns().is_empty() {
+        let row = decoded(table, &image)?;
+        return computed(table, row, context);
+    }
     if !row::is_sound(table, &image) {
         return Err(unsound(table).into());
     }
-    let fields = partial::fields(table, &image)?;
-    let mut named = table.named_columns().iter().zip(&fields);
-    // At the source it may be one that can be NULL.
-    if let Some((column, _)) = named.find(|(column, field)| field.is_none() && !column.nullable) {
-        return Err(SqlError::bad_null(&column.name).into());
-    }
-    match table.hidden_columns().is_empty() {
-        true => Ok(image),
-        false => recomputed(table, &image, context),
+    check_not_null(table, &image)?;
+    Ok(image)
+}
+
+/// The values of an image that is sound.
+fn decoded(table: &Table, image: &[u8]) -> Result<Vec<Value>, Stop> {
+    match row::is_sound(table, image) {
+        true => Ok(row::decode(table, image)?),
+        false => Err(unsound(table).into()),
     }
 }
 
-fn recomputed(table: &Table, image: &[u8], context: &mut ExecContext) -> Result<Vec<u8>, Stop> {
-    let mut row = row::decode(table, image).map_err(|_| unsound(table))?;
+/// The image of these values, with generated columns made of the others.
+fn computed(
+    table: &Table,
+    mut row: Vec<Value>,
+    context: &mut ExecContext,
+) -> Result<Vec<u8>, Stop> {
     generated::fill(table, &mut row, context)?;
     let mut image = Vec::new();
     row::encode(table, &row, &mut image);
+    check_not_null(table, &image)?;
     Ok(image)
+}
+
+/// 1048 if a column is NULL that cannot be: at the source it may be one that can.
+fn check_not_null(table: &Table, image: &[u8]) -> Result<(), Stop> {
+    let fields = partial::fields(table, image)?;
+    let mut named = table.named_columns().iter().zip(&fields);
+    match named.find(|(column, field)| field.is_none() && !column.nullable) {
+        Some((column, _)) => Err(SqlError::bad_null(&column.name).into()),
+        None => Ok(()),
+    }
 }
 
 fn unsound(table: &Table) -> SqlError {
