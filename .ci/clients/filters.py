@@ -167,6 +167,39 @@ def check_until(source, replicas):
     print("filters: START REPLICA UNTIL stops where MySQL stops", flush=True)
 
 
+def check_tables(source, replicas):
+    """performance_schema.replication_… tells the same of both."""
+    ask(source, "CREATE DATABASE told")
+    shown = []
+    for replica in replicas:
+        assert not wait(source, replica)
+        columns = ask(replica, "SELECT TABLE_NAME AS t, COLUMN_NAME AS c FROM "
+                               "information_schema.COLUMNS WHERE TABLE_SCHEMA = 'performance_schema' "
+                               "AND TABLE_NAME LIKE 'replication%' ORDER BY 1, ORDINAL_POSITION")
+        ask(replica, "SET GLOBAL time_zone = '+00:00'")
+        queued = ask(replica, "SELECT SOURCE_UUID, SERVICE_STATE, LAST_ERROR_NUMBER, "
+                              "LAST_QUEUED_TRANSACTION, "
+                              "LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP, "
+                              "LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP, "
+                              "QUEUEING_TRANSACTION FROM performance_schema.replication_connection_status")
+        applied = ask(replica, "SELECT LAST_APPLIED_TRANSACTION, SERVICE_STATE, "
+                               "LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP, "
+                               "LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP, "
+                               "LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP >= "
+                               "LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP AS later FROM "
+                               "performance_schema.replication_applier_status_by_worker ORDER BY "
+                               "LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP DESC LIMIT 1")
+        configured = ask(replica, "SELECT HOST, PORT, USER, AUTO_POSITION, SSL_ALLOWED, "
+                                  "CONNECTION_RETRY_INTERVAL, HEARTBEAT_INTERVAL, "
+                                  "COMPRESSION_ALGORITHM FROM performance_schema."
+                                  "replication_connection_configuration")
+        state = ask(replica, "SELECT * FROM performance_schema.replication_applier_status")
+        shown.append((columns, queued, applied, configured, state))
+    for mine, theirs in zip(*shown):
+        assert mine == theirs, (mine, theirs)
+    print("filters: performance_schema.replication_... tells what it tells in MySQL", flush=True)
+
+
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 12
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
@@ -191,6 +224,7 @@ def main():
             follow(replica, source.port, "SOURCE_USER='repl'", "SOURCE_PASSWORD='secret'",
                    "SOURCE_SSL=1", "SOURCE_AUTO_POSITION=1")
             assert not wait(source, replica)
+        check_tables(source, (peer, cohort))
         check_until(source, (peer, cohort))
         for number in range(count):
             prefix = f"r{number}x"

@@ -39,6 +39,6 @@ pub use output::{ColumnMeta, Done, Output};
 pub use session::Session;
 pub use state::{
     Attributes, Certificate, Encryption, FilterEntry, FilterRule, Group, Instance, Pool, Queued,
-    ReplicaStatus, Replication, ReplicationFilter, Tls, Until, WaitClass,
+    ReplicaStatus, Replication, ReplicationFilter, Tls, Transit, Until, WaitClass,
 };
 pub use warnings::Warnings;

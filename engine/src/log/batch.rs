@@ -44,6 +44,8 @@ pub struct Origin {
     pub gtid: Gtid,
     /// When, in microseconds since 1970; `None`: it is not known.
     pub committed_micros: Option<u64>,
+    /// The same at the server that this one has it from.
+    pub immediate_micros: Option<u64>,
     /// The version of that server, e.g. 90700; `None`: it is not known.
     pub version: Option<u32>,
 }

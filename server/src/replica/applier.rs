@@ -194,6 +194,7 @@ impl Applier {
                 match item {
                     Item::Event(event, sums) => self.take(event, sums)?,
                     Item::Again => {
+                        self.status.applying_anew();
                         self.session.repeat_rollback();
                         self.transaction = None;
                         self.settle()?;
@@ -233,6 +234,7 @@ impl Applier {
             }
             self.session.repeat_rollback();
             self.transaction = None;
+            self.status.applying_again();
             result = kept
                 .iter()
                 .try_for_each(|(event, sums)| self.apply(event, *sums));
@@ -311,7 +313,7 @@ impl Applier {
             self.settle()?;
             return Err(End::Reached);
         }
-        self.status.applying(timestamp);
+        self.status.applying(timestamp, origin);
         self.delay(timestamp)?;
         // What goes round in a circle is this server's own.
         let passed = origin.is_none() && server_id == self.own_id;

@@ -400,7 +400,14 @@ impl Receiver {
                         position = u64::from(incoming.end);
                     }
                     match &incoming.what {
-                        What::Gtid(origin) => self.status.retrieved(origin.gtid),
+                        What::Gtid(origin) => self.status.retrieving(Some(*origin)),
+                        What::Anonymous | What::MariaGtid { .. } => self.status.retrieving(None),
+                        What::Xid | What::XaPrepare { .. } | What::Payload(_) => {
+                            self.status.retrieved();
+                        }
+                        // All but this one ends a transaction, or is followed by what does.
+                        What::Query(query) if query.text != b"BEGIN" => self.status.retrieved(),
+                        What::Heartbeat => self.status.alive(),
                         What::Format { checksums, .. } => sums = *checksums,
                         What::Rotate {
                             file: next,

@@ -1,8 +1,8 @@
 //! What SHOW REPLICA STATUS says.
 
 use super::source::Source;
-use cohort_engine::types::{Gtid, GtidSet};
-use cohort_sql::{ReplicaStatus, Until};
+use cohort_engine::{log::Origin, types::GtidSet};
+use cohort_sql::{ReplicaStatus, Transit, Until};
 use parking_lot::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -30,6 +30,14 @@ struct Told {
     answers: bool,
     /// How far it goes.
     until: Option<Until>,
+    heartbeats: (u64, u64),
+    receive_error_at: u64,
+    apply_error_at: u64,
+    queued: Option<Transit>,
+    queueing: Option<Transit>,
+    applied_last: Option<Transit>,
+    now_applying: Option<Transit>,
+    retries: u64,
     /// When, at the source, what is being applied was written; `None`: all is applied.
     applying_since: Option<u32>,
     delay_left: Option<u64>,
@@ -68,6 +76,8 @@ impl Status {
         told.receives = Some(false);
         told.state = "Reconnecting after a failed source event read";
         told.receive_error = Some(error);
+        told.receive_error_at = now_micros();
+        told.queueing = None;
     }
     /// Who the source is.
     pub fn connected(&self, server_id: u32, uuid: &str, clock_ahead: i64, answers: bool) {
@@ -88,12 +98,14 @@ impl Status {
         let mut told = self.0.lock();
         (told.state, told.receives) = ("", None);
         told.receive_error = Some(error);
+        told.receive_error_at = now_micros();
     }
     /// The applier has ended.
     pub fn applier_ended(&self, error: (u16, String)) {
         let mut told = self.0.lock();
         told.applies = false;
         told.apply_error = Some(error);
+        told.apply_error_at = now_micros();
     }
     /// The applier has come as far as it was to go.
     pub fn applier_finished(&self) {
@@ -106,17 +118,55 @@ impl Status {
         told.waiting_bytes = waiting_bytes as u64;
     }
     /// A transaction has begun to come.
-    pub fn retrieved(&self, gtid: Gtid) {
-        self.0.lock().retrieved.add(gtid);
+    pub fn retrieving(&self, origin: Option<Origin>) {
+        let transit = transit(origin);
+        let mut told = self.0.lock();
+        if let Some(gtid) = transit.gtid {
+            told.retrieved.add(gtid);
+        }
+        told.queueing = Some(transit);
+    }
+    /// It has come.
+    pub fn retrieved(&self) {
+        let mut told = self.0.lock();
+        if let Some(transit) = told.queueing.take() {
+            told.queued = Some(ended(transit));
+        }
+    }
+    /// There was nothing to send.
+    pub fn alive(&self) {
+        let mut told = self.0.lock();
+        told.heartbeats = (told.heartbeats.0 + 1, now_micros());
     }
     /// A transaction that was written then is being applied.
-    pub fn applying(&self, since: u32) {
-        self.0.lock().applying_since = Some(since);
+    pub fn applying(&self, since: u32, origin: Option<Origin>) {
+        let transit = transit(origin);
+        let mut told = self.0.lock();
+        told.applying_since = Some(since);
+        // One that is begun again is still the same.
+        if told.now_applying.is_none() {
+            told.now_applying = Some(transit);
+        }
+    }
+    /// It is begun again.
+    pub fn applying_again(&self) {
+        let mut told = self.0.lock();
+        told.retries += 1;
+        if let Some(transit) = &mut told.now_applying {
+            transit.retries += 1;
+        }
     }
     /// It is applied, with all before it.
     pub fn applied(&self, place: (&str, u64)) {
         let mut told = self.0.lock();
         put(&mut told.applied, place);
+        if let Some(transit) = told.now_applying.take() {
+            told.applied_last = Some(ended(transit));
+        }
+    }
+    /// What was begun comes again, from the beginning.
+    pub fn applying_anew(&self) {
+        self.0.lock().now_applying = None;
     }
     /// There is nothing more to apply than what is applied up to here.
     pub fn caught_up(&self, place: (&str, u64)) {
@@ -158,11 +208,45 @@ impl Status {
             auto_position: source.auto_position,
             retrieved: told.retrieved.to_string(),
             tls: (source.ssl, source.ssl_ca.clone(), source.ssl_verify),
+            heartbeat_ms: source.heartbeat_ms,
+            heartbeats: told.heartbeats,
+            receive_error_at: told.receive_error_at,
+            apply_error_at: told.apply_error_at,
+            queued: told.queued,
+            queueing: told.queueing,
+            applied_last: told.applied_last,
+            applying: told.now_applying,
+            retries: told.retries,
             filter: source.filter(),
             until: told.until.clone(),
             answers: told.answers && told.receives == Some(true),
             waiting_bytes: told.waiting_bytes,
         }
+    }
+}
+
+fn now_micros() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// A transaction that begins now.
+fn transit(origin: Option<Origin>) -> Transit {
+    let micros = |micros: fn(Origin) -> Option<u64>| origin.and_then(micros).unwrap_or(0);
+    Transit {
+        gtid: origin.map(|origin| origin.gtid),
+        original: micros(|origin| origin.committed_micros),
+        immediate: micros(|origin| origin.immediate_micros),
+        begun: now_micros(),
+        ended: 0,
+        retries: 0,
+    }
+}
+
+fn ended(transit: Transit) -> Transit {
+    Transit {
+        ended: now_micros(),
+        ..transit
     }
 }
 

@@ -6,6 +6,7 @@ mod definitions;
 mod mariadb;
 mod objects;
 mod pool;
+mod replication;
 mod server;
 pub(crate) mod status;
 mod views;
@@ -104,7 +105,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 54] = [
+const ENTRIES: [Entry; 66] = [
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -331,6 +332,78 @@ const ENTRIES: [Entry; 54] = [
     ),
     (
         PERFORMANCE,
+        "replication_applier_configuration",
+        def::PS_REPLICATION_APPLIER_CONFIGURATION,
+        replication::applier_configuration,
+    ),
+    (
+        PERFORMANCE,
+        "replication_applier_filters",
+        def::PS_REPLICATION_APPLIER_FILTERS,
+        replication::applier_filters,
+    ),
+    (
+        PERFORMANCE,
+        "replication_applier_global_filters",
+        def::PS_REPLICATION_APPLIER_GLOBAL_FILTERS,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "replication_applier_status",
+        def::PS_REPLICATION_APPLIER_STATUS,
+        replication::applier_status,
+    ),
+    (
+        PERFORMANCE,
+        "replication_applier_status_by_coordinator",
+        def::PS_REPLICATION_APPLIER_STATUS_BY_COORDINATOR,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "replication_applier_status_by_worker",
+        def::PS_REPLICATION_APPLIER_STATUS_BY_WORKER,
+        replication::applier_status_by_worker,
+    ),
+    (
+        PERFORMANCE,
+        "replication_asynchronous_connection_failover",
+        def::PS_REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "replication_asynchronous_connection_failover_managed",
+        def::PS_REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER_MANAGED,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "replication_connection_configuration",
+        def::PS_REPLICATION_CONNECTION_CONFIGURATION,
+        replication::connection_configuration,
+    ),
+    (
+        PERFORMANCE,
+        "replication_connection_status",
+        def::PS_REPLICATION_CONNECTION_STATUS,
+        replication::connection_status,
+    ),
+    (
+        PERFORMANCE,
+        "replication_group_member_stats",
+        def::PS_REPLICATION_GROUP_MEMBER_STATS,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "replication_group_members",
+        def::PS_REPLICATION_GROUP_MEMBERS,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
         "session_account_connect_attrs",
         def::PS_CONNECT_ATTRIBUTES,
         server::own_connect_attributes,
@@ -413,6 +486,7 @@ fn column(text: &str) -> Option<Column> {
         "int" => ColumnType::Int,
         "smallint" => ColumnType::SmallInt,
         "bigint" => ColumnType::BigInt,
+        "double" => ColumnType::Double,
         "datetime" => ColumnType::DateTime(small),
         "timestamp" => ColumnType::Timestamp(small),
         _ => return None,

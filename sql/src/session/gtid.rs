@@ -88,6 +88,7 @@ impl Session {
         self.state.owner.set_origin(Some(Origin {
             gtid,
             committed_micros: number("original_commit_timestamp", NO_TIME),
+            immediate_micros: None,
             version: version.and_then(|version| u32::try_from(version).ok()),
         }));
     }

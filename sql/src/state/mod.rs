@@ -20,7 +20,7 @@ pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Attributes, Entry};
 pub use replicas::Replica;
-pub use replication::{ReplicaStatus, Replication, Until};
+pub use replication::{ReplicaStatus, Replication, Transit, Until};
 pub use replication_filter::{FilterEntry, FilterRule, ReplicationFilter};
 pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;

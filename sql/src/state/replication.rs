@@ -3,7 +3,7 @@
 
 use super::{FilterEntry, FilterRule, ReplicationFilter};
 use crate::error::SqlError;
-use cohort_engine::types::GtidSet;
+use cohort_engine::types::{Gtid, GtidSet};
 
 /// How far START REPLICA goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,24 @@ pub enum Until {
     AfterGtids(GtidSet),
     /// Up to a position of a file of the source.
     Position(String, u64),
+}
+
+/// A transaction of the source on its way. Moments are in microseconds since 1970, 0 if they are not
+/// known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transit {
+    /// Its name; `None`: it has none.
+    pub gtid: Option<Gtid>,
+    /// When it was committed first.
+    pub original: u64,
+    /// When it was committed at the source.
+    pub immediate: u64,
+    /// When it began to be received, or applied.
+    pub begun: u64,
+    /// When it was.
+    pub ended: u64,
+    /// How often it was begun again.
+    pub retries: u64,
 }
 
 /// How a replica is.
@@ -57,6 +75,24 @@ pub struct ReplicaStatus {
     pub tls: (bool, String, bool),
     /// It says what it has (semi-synchronous replication).
     pub answers: bool,
+    /// SOURCE_HEARTBEAT_PERIOD, in milliseconds.
+    pub heartbeat_ms: u64,
+    /// How many signs of life there were without an event, and when the last one was.
+    pub heartbeats: (u64, u64),
+    /// When that error was, in microseconds since 1970.
+    pub receive_error_at: u64,
+    /// When that one was.
+    pub apply_error_at: u64,
+    /// What was received last.
+    pub queued: Option<Transit>,
+    /// What is being received.
+    pub queueing: Option<Transit>,
+    /// What was applied last.
+    pub applied_last: Option<Transit>,
+    /// What is being applied.
+    pub applying: Option<Transit>,
+    /// How often transactions were begun again.
+    pub retries: u64,
     /// What of the source is made here.
     pub filter: ReplicationFilter,
     /// How far it goes.

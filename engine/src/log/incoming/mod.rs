@@ -301,13 +301,15 @@ fn gtid(body: &[u8]) -> Option<What<'static>> {
     let mut origin = Origin {
         gtid: Gtid { source, number },
         committed_micros: None,
+        immediate_micros: None,
         version: None,
     };
     // What follows came with MySQL 8.0.1 and later.
     let mut more = || -> Option<()> {
         cursor.take(1 + 8 + 8)?;
         let committed = cursor.integer(7)?;
-        origin.committed_micros = Some(committed);
+        origin.committed_micros = Some(committed & !ORIGINAL_FOLLOWS);
+        origin.immediate_micros = origin.committed_micros;
         if committed & ORIGINAL_FOLLOWS != 0 {
             origin.committed_micros = Some(cursor.integer(7)?);
         }

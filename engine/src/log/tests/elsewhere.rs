@@ -17,6 +17,7 @@ fn given(id: u32, source: u8, number: u64) -> Batch {
             number,
         },
         committed_micros: Some(5_000_000),
+        immediate_micros: None,
         version: Some(80_036),
     });
     batch
