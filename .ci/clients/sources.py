@@ -9,6 +9,7 @@ MySQL comes from the Debian unstable root that PEERS_ROOT names (/opt/peers-sid)
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -89,9 +90,30 @@ def prepare(source):
                 "CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES "
                 "t (id) ON DELETE CASCADE ON UPDATE SET NULL)",
                 f"CREATE TABLE types ({TYPES})",
+                "CREATE TABLE docs (id INT PRIMARY KEY, a JSON, n INT, b JSON)",
                 "CREATE TABLE made_of (id INT AUTO_INCREMENT PRIMARY KEY, n INT, "
                 "g INT AS (n + 1) STORED, v INT AS (n * 2) VIRTUAL, KEY (v))"):
             cursor.execute(sql)
+
+
+def documents(rng):
+    """A statement that writes documents, or changes parts of them."""
+    def value():
+        return json.dumps(rng.choice((None, rng.randrange(10**6), "ü" * rng.randrange(300),
+                                      [1, {"x": [True]}], {"k": "v", "w": {}}, 1.5)))
+    path = rng.choice(("$.k", "$.list[0]", "$.list[1]", "$.list[last]", "$.list[5]", "$.in.k",
+                       "$.in.\"a b\"", "$.missing.k", "$[0].k"))
+    column, kind = rng.choice("ab"), rng.random()
+    if kind < 0.3:
+        whole = json.dumps({"k": "x" * rng.randrange(200), "list": [1, [2], "3"], "in": {"k": None}})
+        return ("REPLACE INTO docs VALUES (%s, %s, %s, %s)",
+                (rng.randrange(20), whole, rng.randrange(9), rng.choice((whole, value()))))
+    if kind < 0.4:
+        return f"UPDATE docs SET {column} = JSON_REMOVE({column}, '{path}') WHERE n < 5", ()
+    function = rng.choice(("JSON_SET", "JSON_REPLACE"))
+    other = f", b = JSON_SET(b, '{path}', 1)" if rng.random() < 0.3 and column == "a" else ""
+    return (f"UPDATE docs SET n = n + 1, {column} = {function}({column}, '{path}', "
+            f"JSON_EXTRACT(%s, '$')){other} WHERE id %% 5 = %s", (value(), rng.randrange(5)))
 
 
 def client(source, seed, state):
@@ -106,16 +128,21 @@ def client(source, seed, state):
                 if source.name == "mysql":
                     cursor.execute(f"SET binlog_row_image = '{rng.choice(('FULL', 'MINIMAL', 'NOBLOB'))}'")
                     cursor.execute(f"SET binlog_transaction_compression = {rng.randrange(2)}")
+                    cursor.execute("SET binlog_row_value_options = "
+                                   f"'{rng.choice(('', 'PARTIAL_JSON'))}'")
                 else:
                     cursor.execute(f"SET binlog_row_image = '{rng.choice(('FULL', 'MINIMAL', 'NOBLOB'))}'")
             try:
                 cursor.execute("BEGIN")
                 for _ in range(rng.randrange(1, 6)):
-                    if rng.random() < 0.01:
+                    if rng.random() < 0.03:
                         name = f"of_query{rng.randrange(3)}"
                         cursor.execute(f"DROP TABLE IF EXISTS {name}")
                         cursor.execute(f"CREATE TABLE {name} AS SELECT * FROM t WHERE n > %s",
                                        (rng.randrange(-1000, 1000),))
+                    # MariaDB's documents are texts.
+                    if rng.random() < 0.2 and source.name == "mysql":
+                        cursor.execute(*documents(rng))
                     if rng.random() < 0.1:
                         cursor.execute("INSERT INTO made_of (n) VALUES (%s)", (rng.randrange(99),))
                         cursor.execute("UPDATE made_of SET n = n + 1 WHERE id %% 7 = %s",

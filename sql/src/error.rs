@@ -87,6 +87,7 @@ errors! {
     1837 b"HY000" gtid_used(gtid) "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '{gtid}'.";
     3546 b"HY000" gtid_purged_unchanged(why) "@@GLOBAL.GTID_PURGED cannot be changed: {why}";
     3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
+    3648 b"HY000" json_not_changed(table, column) "Could not apply JSON diff in table {table}, column {column}.";
     3888 b"HY000" tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     4079 b"HY000" collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";

@@ -12,12 +12,12 @@ use super::{
     key::prefix_range,
     write::note_auto_increment,
 };
-use crate::{error::SqlError, plan::Default_};
+use crate::{error::SqlError, json, plan::Default_};
 use cohort_engine::{
     log::{RowsKind, incoming::Rows},
     txn::{Batch, KeyRange, LockMode, OnConflict, Read},
     types::{
-        Index, Table, Value, key,
+        ColumnType, Index, Json, Table, Value, key,
         row::{
             self,
             partial::{self, Field},
@@ -68,8 +68,13 @@ pub(crate) fn apply(
                 }
             }
             RowsKind::Update => {
-                let after = partial::take(table, rows.present.1, &mut images).map_err(unfit)?;
+                let bits = changed_documents(table, rows, &mut images).map_err(unfit)?;
+                let mut after = partial::take(table, rows.present.1, &mut images).map_err(unfit)?;
                 if let Some((key, image)) = find(target, &first, context)? {
+                    let made = documents(table, &image, bits, &after)?;
+                    for (position, field) in &made {
+                        after[*position] = Some(Some(field));
+                    }
                     let after = changed_image(table, &image, &after, context)?;
                     update(target, &key, &image, &after, context)?;
                 }
@@ -81,6 +86,69 @@ pub(crate) fn apply(
         }
     }
     Ok(())
+}
+
+/// Of which documents an image after has changes: a bit for each column of documents.
+fn changed_documents<'a>(
+    table: &Table,
+    rows: &Rows<'a>,
+    images: &mut &'a [u8],
+) -> Result<&'a [u8], row::Malformed> {
+    const PARTIAL_JSON: u8 = 1;
+    if !rows.partial {
+        return Ok(&[]);
+    }
+    let (&options, rest) = images.split_first().ok_or(row::Malformed)?;
+    *images = rest;
+    match options {
+        0 => Ok(&[]),
+        PARTIAL_JSON => {
+            let documents = documents_of(table).count().div_ceil(8);
+            let (bits, rest) = rest.split_at_checked(documents).ok_or(row::Malformed)?;
+            *images = rest;
+            Ok(bits)
+        }
+        _ => Err(row::Malformed),
+    }
+}
+
+/// The positions of the columns of documents.
+fn documents_of(table: &Table) -> impl Iterator<Item = usize> {
+    let columns = table.named_columns().iter().enumerate();
+    let documents = columns.filter(|(_, column)| column.ty == ColumnType::Json);
+    documents.map(|(position, _)| position)
+}
+
+/// The documents that an update has changed in parts, made of those that are here.
+fn documents(
+    table: &Table,
+    before: &[u8],
+    bits: &[u8],
+    after: &[Option<Field<'_>>],
+) -> Result<Vec<(usize, Vec<u8>)>, Stop> {
+    /// The length before a document, in bytes.
+    const LENGTH: usize = 4;
+    let is_set = |bit: usize| {
+        bits.get(bit / 8)
+            .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+    };
+    let mut made = Vec::new();
+    for (bit, position) in documents_of(table).enumerate() {
+        let Some(Some(Some(changes))) = after.get(position).filter(|_| is_set(bit)) else {
+            continue;
+        };
+        let fields = partial::fields(table, before)?;
+        let document = fields.get(position).copied().flatten();
+        let document = document.and_then(|field| Json::from_bytes(field.get(LENGTH..)?));
+        let changed = document.and_then(|old| json::apply_changes(&old, changes.get(LENGTH..)?));
+        let name = &table.columns[position].name;
+        let changed = changed.ok_or_else(|| SqlError::json_not_changed(&table.name, name))?;
+        let changed = json::document(&changed)?;
+        let length = u32::try_from(changed.bytes().len()).unwrap_or(u32::MAX);
+        let field = [&length.to_le_bytes(), changed.bytes()].concat();
+        made.push((position, field));
+    }
+    Ok(made)
 }
 
 fn insert(target: &Target<'_>, image: &[u8], context: &mut ExecContext) -> Result<(), Stop> {

@@ -1,16 +1,18 @@
 //! JSON: its text, read and written as MySQL does, and paths into documents.
 
 mod atom;
+mod diff;
 mod parse;
 mod path;
 mod schema;
 mod seek;
 
 pub use atom::{atom, plain};
+pub use diff::apply as apply_changes;
 pub use parse::{Flaw, parse, read};
 pub use path::{Leg, Path, Paths};
 pub use schema::{Failure, Written, check as check_schema};
-pub use seek::{Step, insert_at, part, path_text, places, seek, update};
+pub use seek::{Step, insert_at, part, path_text, places, remove, seek, update};
 
 use crate::error::SqlError;
 use cohort_engine::types::{

@@ -193,6 +193,27 @@ pub fn insert_at(tree: &mut Tree, leg: &Leg, value: Tree) {
     }
 }
 
+/// Removes what a path leads to. A position that stands for the value itself, which is no array,
+/// is no step: what is removed is the last part that has one.
+pub fn remove(tree: &mut Tree, legs: &[Leg]) {
+    let Some((last, above)) = legs.split_last() else {
+        return;
+    };
+    match (last, update(tree, above)) {
+        (Leg::Key(key), Some(Tree::Object(members))) => {
+            members.remove(&Key::from(key.as_str()));
+        }
+        (Leg::Index(position), Some(Tree::Array(elements))) => {
+            let at = usize::try_from(position.of(elements.len())).ok();
+            if let Some(at) = at.filter(|at| *at < elements.len()) {
+                elements.remove(at);
+            }
+        }
+        (Leg::Index(position), Some(_)) if position.of(1) == 0 => remove(tree, above),
+        _ => {}
+    }
+}
+
 /// The path to a value, as text: steps are keys and positions.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {

@@ -137,6 +137,11 @@ impl Session {
                  binlog_format=ROW at the source: {shown}"
             )));
         }
+        // MariaDB does not say that the rows of CREATE TABLE … SELECT follow in the transaction.
+        if self.state.in_transaction && makes_table(&compiled.what) {
+            let whole = [text, b" START TRANSACTION"].concat();
+            return self.query(&whole, false, &mut Unseen);
+        }
         self.query(text, false, &mut Unseen)
     }
 
@@ -205,6 +210,14 @@ impl Session {
         }
         self.state.timestamp = Some(i64::from(seconds) * 1_000_000 + i64::from(micros));
         Ok(collation)
+    }
+}
+
+/// Whether a statement makes a table that is not temporary, and does not say whether rows follow.
+fn makes_table(what: &Compiled) -> bool {
+    match what {
+        Compiled::Schema(Statement::CreateTable(create)) => !create.temporary,
+        _ => false,
     }
 }
 

@@ -246,6 +246,16 @@ fn what(kind: u8, flags: u16, body: &[u8], sums: bool) -> Result<What<'_>, Flaw>
             let rows = Rows::parse(RowsKind::Update, kind == kind::UPDATE_ROWS, body);
             named("update rows", rows.map(What::Rows))?
         }
+        kind::PARTIAL_UPDATE_ROWS => {
+            let rows = Rows::parse(RowsKind::Update, true, body);
+            let partial = |rows| {
+                What::Rows(Rows {
+                    partial: true,
+                    ..rows
+                })
+            };
+            named("update rows", rows.map(partial))?
+        }
         kind::DELETE_ROWS | kind::DELETE_ROWS_V1 => {
             let rows = Rows::parse(RowsKind::Delete, kind == kind::DELETE_ROWS, body);
             named("delete rows", rows.map(What::Rows))?
@@ -266,7 +276,6 @@ fn what(kind: u8, flags: u16, body: &[u8], sums: bool) -> Result<What<'_>, Flaw>
         kind::USER_VAR => What::Unknown("User var".into()),
         kind::BEGIN_LOAD_QUERY => What::Unknown("Begin_load_query".into()),
         kind::EXECUTE_LOAD_QUERY => What::Unknown("Execute_load_query".into()),
-        kind::PARTIAL_UPDATE_ROWS => What::Unknown("Update_rows_partial".into()),
         kind::MARIA_START_ENCRYPTION => What::Unknown("Start_encryption".into()),
         kind::TRANSACTION_CONTEXT | kind::VIEW_CHANGE => What::Nothing,
         // Its writer says that nothing is lost by passing it over.

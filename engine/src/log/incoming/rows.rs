@@ -25,6 +25,9 @@ pub struct Rows<'a> {
     /// A bit for each column that the images have, the first the least of the first byte; of an
     /// update those before, then those after.
     pub present: (&'a [u8], &'a [u8]),
+    /// What is there after an update may be changes of documents (see `json` of the SQL layer): each
+    /// image after begins with what is so.
+    pub partial: bool,
     /// The images, one after another; of an update before and after in turn.
     pub images: &'a [u8],
 }
@@ -51,6 +54,7 @@ impl<'a> Rows<'a> {
             foreign_keys_done: flags & (NO_FOREIGN_KEY_CHECKS | CASCADES_LOGGED) != 0,
             columns,
             present: (before, after),
+            partial: false,
             images: cursor.0,
         })
     }

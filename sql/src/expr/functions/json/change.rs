@@ -4,12 +4,9 @@ use super::{Args, done, make::Room, single_path, tree};
 use crate::{
     error::SqlError,
     expr::EvalContext,
-    json::{Leg, Path, insert_at, update},
+    json::{Leg, Path, insert_at, remove as remove_at, update},
 };
-use cohort_engine::types::{
-    Value,
-    json::{Key, Tree},
-};
+use cohort_engine::types::{Value, json::Tree};
 
 /// What JSON_SET and its like put into a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,28 +105,7 @@ pub(super) fn remove(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<V
         if path.legs.is_empty() {
             return Err(SqlError::vacuous_json_path());
         }
-        remove_part(&mut tree, &path.legs);
+        remove_at(&mut tree, &path.legs);
     }
     done(&tree, context)
-}
-
-/// Removes what a path leads to. A position that stands for the value itself, which is no array,
-/// is no step: what is removed is the last part that has one.
-fn remove_part(tree: &mut Tree, legs: &[Leg]) {
-    let Some((last, above)) = legs.split_last() else {
-        return;
-    };
-    match (last, update(tree, above)) {
-        (Leg::Key(key), Some(Tree::Object(members))) => {
-            members.remove(&Key::from(key.as_str()));
-        }
-        (Leg::Index(position), Some(Tree::Array(elements))) => {
-            let at = usize::try_from(position.of(elements.len())).ok();
-            if let Some(at) = at.filter(|at| *at < elements.len()) {
-                elements.remove(at);
-            }
-        }
-        (Leg::Index(position), Some(_)) if position.of(1) == 0 => remove_part(tree, above),
-        _ => {}
-    }
 }
