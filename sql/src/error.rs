@@ -89,6 +89,8 @@ errors! {
     3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3648 b"HY000" json_not_changed(table, column) "Could not apply JSON diff in table {table}, column {column}.";
     3888 b"HY000" tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
+    3904 b"22003" functional_json_out_of_range(index) "Out of range JSON value for CAST for functional index '{index}'.";
+    3908 b"HY000" array_in_scalar_part(index) "Cannot store an array or an object in a scalar key part of the index '{index}'.";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     4079 b"HY000" collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";
     4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
@@ -420,7 +422,7 @@ errors! {
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3763 b"HY000" generated_with_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
     3751 b"01000" functional_truncated(index, row) "Data truncated for functional index '{index}' at row {row}";
-    3752 b"01000" functional_out_of_range(index, row) "Value is out of range for functional index '{index}' at row {row}";
+    3752 b"22003" functional_out_of_range(index, row) "Value is out of range for functional index '{index}' at row {row}";
     3753 b"HY000" functional_on_json() "Cannot create a functional index on a function that returns a JSON or GEOMETRY value.";
     3754 b"HY000" functional_of_auto_increment(index) "Functional index '{index}' cannot refer to an auto-increment column.";
     3755 b"HY000" functional_column_drop(column) "Cannot drop column '{column}' because it is used by a functional index. In order to drop the column, you must remove the functional index.";
