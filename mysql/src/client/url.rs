@@ -124,3 +124,21 @@ pub fn decoded(text: &str) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|_| format!("{text}: not UTF-8"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_and_hosts() {
+        let url: ServerUrl = "mysql://a%40b:c@h:7,[::1]/x%2C,y?ssl-mode=REQUIRED"
+            .parse()
+            .unwrap();
+        assert_eq!((&*url.account.user, &*url.account.password), ("a@b", "c"));
+        assert_eq!(url.hosts, ["h:7", "[::1]:3306"]);
+        assert_eq!(url.path, "x%2C,y");
+        assert_eq!(url.tls.map(|demand| demand.mode), Some(Mode::Required));
+        assert_eq!(split("[::1]:3306"), ("::1", 3306));
+        assert_eq!(split("h:7"), ("h", 7));
+    }
+}

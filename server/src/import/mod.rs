@@ -199,7 +199,12 @@ impl Import<'_> {
         let (wanted, accounts) = self.look(&mut from, &whole)?;
         self.stop.check()?;
 
-        let snapshot = Snapshot::take(&self.source, self.options.threads.into(), &whole)?;
+        let snapshot = Snapshot::take(
+            &self.source,
+            self.options.threads.into(),
+            &whole,
+            &self.stop,
+        )?;
         let position = snapshot.position.clone();
         notice!("the snapshot is of {position}");
         if self.options.follow {

@@ -1,16 +1,24 @@
 //! One moment of the source, seen by several sessions, and its place in the source's log.
 //!
 //! `FLUSH TABLES WITH READ LOCK` keeps commits and definitions away while the sessions begin their
-//! transactions and the place is read; then it is given back, and the source goes on. The lock waits
-//! for statements that run, and all writers wait behind it: so it gives up after [`LOCK_WAIT_S`].
+//! transactions and the place is read; then it is given back, and the source goes on.
+//!
+//! The lock waits for statements that run, and all writers wait behind it. A statement that waits for a row
+//! runs, and who has locked the row may be one of those writers: neither would go on. So the lock is
+//! waited for only [`LOCK_WAIT_S`], and tried again.
 
 use super::{
     schema::Schema,
     servers::{Flavor, Server, Session},
+    stop::Stop,
 };
+use std::time::Duration;
 
-/// How long the lock may wait for statements that run, in seconds.
-const LOCK_WAIT_S: u32 = 20;
+/// How long the lock may wait for statements that run, in seconds; how often it is tried; and how long
+/// the source goes on between.
+const LOCK_WAIT_S: u32 = 2;
+const TRIES: u32 = 15;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Access denied, of several kinds.
 const DENIED: [u16; 3] = [1227, 1044, 1045];
@@ -85,7 +93,12 @@ impl Snapshot {
     ///
     /// # Errors
     /// The account may not, the lock cannot be had in time, or definitions have changed.
-    pub fn take(source: &Server, sessions: usize, schema: &Schema) -> Result<Snapshot, String> {
+    pub fn take(
+        source: &Server,
+        sessions: usize,
+        schema: &Schema,
+        stop: &Stop,
+    ) -> Result<Snapshot, String> {
         let begin = match source.flavor {
             Flavor::MySql | Flavor::MariaDb => {
                 "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
@@ -100,25 +113,7 @@ impl Snapshot {
             session.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
             connected.push(session);
         }
-        lock.execute(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_S}"))?;
-        match lock.attempt("FLUSH TABLES WITH READ LOCK")? {
-            Ok(_) => {}
-            Err(error) if DENIED.contains(&error.code) => {
-                return Err(format!(
-                    "{}: the account needs the privilege RELOAD for a consistent snapshot (FLUSH TABLES \
-                     WITH READ LOCK: {error})",
-                    source.name
-                ));
-            }
-            Err(error) if error.code == LOCK_WAIT_TIMEOUT => {
-                return Err(format!(
-                    "{}: FLUSH TABLES WITH READ LOCK waited {LOCK_WAIT_S} s for statements that run; \
-                     see SHOW PROCESSLIST there, and try again when they have ended",
-                    source.name
-                ));
-            }
-            Err(error) => return Err(lock.refused(&error)),
-        }
+        lock_source(source, &mut lock, stop)?;
         for session in &mut connected {
             session.execute(begin)?;
         }
@@ -135,4 +130,28 @@ impl Snapshot {
             }),
         }
     }
+}
+
+/// Keeps all changes of the source away.
+fn lock_source(source: &Server, lock: &mut Session, stop: &Stop) -> Result<(), String> {
+    lock.execute(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_S}"))?;
+    for _ in 0..TRIES {
+        match lock.attempt("FLUSH TABLES WITH READ LOCK")? {
+            Ok(_) => return Ok(()),
+            Err(error) if DENIED.contains(&error.code) => {
+                return Err(format!(
+                    "{}: the account needs the privilege RELOAD for a consistent snapshot (FLUSH TABLES \
+                     WITH READ LOCK: {error})",
+                    source.name
+                ));
+            }
+            Err(error) if error.code == LOCK_WAIT_TIMEOUT => stop.pause(PAUSE)?,
+            Err(error) => return Err(lock.refused(&error)),
+        }
+    }
+    Err(format!(
+        "{}: FLUSH TABLES WITH READ LOCK waited {TRIES} times {LOCK_WAIT_S} s for statements that run; see \
+         SHOW PROCESSLIST there, and try again when they have ended",
+        source.name
+    ))
 }
