@@ -110,7 +110,7 @@ fn options(shown: &str) -> String {
         " PASSWORD REQUIRE CURRENT DEFAULT",
         " DEFAULT ROLE NONE",
     ];
-    let at = BEGINS.iter().filter_map(|begin| shown.rfind(begin)).min();
+    let at = BEGINS.iter().filter_map(|begin| shown.find(begin)).min();
     let mut text = at.map_or(String::new(), |at| shown[at..].to_owned());
     for usual in USUAL {
         text = text.replacen(usual, "", 1);

@@ -186,7 +186,7 @@ pub fn is_own(database: &str, flavor: Flavor) -> bool {
     ) || flavor == Flavor::Cohort && database == "cohort"
 }
 
-fn field(row: &mut Vec<Option<String>>, at: usize) -> String {
+fn field(row: &mut [Option<String>], at: usize) -> String {
     row.get_mut(at).and_then(Option::take).unwrap_or_default()
 }
 

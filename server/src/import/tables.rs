@@ -67,64 +67,56 @@ pub struct Split {
 
 /// Splits what SHOW CREATE TABLE says, which has a line for each column and index.
 ///
-/// An index that a foreign key or AUTO_INCREMENT may need stays where it is.
+/// An index that a foreign key or AUTO_INCREMENT may need stays where it is; so do all of a definition
+/// that looks otherwise than expected.
 pub fn split(create: &str) -> Split {
-    let lines: Vec<&str> = create.lines().collect();
-    let is_index = |line: &str| line.starts_with("  KEY ") || line.starts_with("  UNIQUE KEY ");
-    let is_column = |line: &str| line.starts_with("  `");
-    let needs_index = |line: &&str| {
-        line.contains(" FOREIGN KEY ") || is_column(line) && line.contains(" AUTO_INCREMENT")
-    };
-    let primary = lines
-        .iter()
-        .find(|line| line.starts_with("  PRIMARY KEY ("));
-    let counts = |line: &&&str| is_column(line) && line.contains(" AUTO_INCREMENT");
-    let is_led = lines.iter().find(counts).is_some_and(|line| {
-        let column = line
-            .trim_start()
-            .split_inclusive('`')
-            .take(2)
-            .collect::<String>();
-        primary.is_some_and(|primary| primary.contains(&format!("({column}")))
-    });
-    let has_foreign = lines.iter().any(|line| line.contains(" FOREIGN KEY "));
-    let stays = has_foreign || lines.iter().any(|line| needs_index(line)) && !is_led;
-    let (Some((first, rest)), false) = (lines.split_first(), stays) else {
-        return Split {
-            create: create.to_owned(),
-            indexes: Vec::new(),
-        };
-    };
-    // A text with a line break in a comment or a default: such lines are no indexes of ours.
-    let end = rest
-        .iter()
-        .rposition(|line| line.starts_with(')'))
-        .unwrap_or(rest.len());
-    let (inner, tail) = rest.split_at(end);
-    let begin = inner
-        .iter()
-        .position(|line| is_index(line))
-        .unwrap_or(inner.len());
-    let (columns, behind) = inner.split_at(begin);
-    let is_simple = behind
-        .iter()
-        .all(|line| is_index(line) || line.starts_with("  CONSTRAINT "));
-    if !is_simple {
+    let (head, inner, tail) = parts(create);
+    let begin = inner.iter().position(|line| is_index(line));
+    let (columns, behind) = inner.split_at(begin.unwrap_or(inner.len()));
+    let is_check =
+        |line: &str| line.starts_with("  CONSTRAINT ") && !line.contains(" FOREIGN KEY ");
+    let is_known = behind.iter().all(|line| is_index(line) || is_check(line));
+    if !is_known || behind.is_empty() || counter_needs_index(columns) {
         return Split {
             create: create.to_owned(),
             indexes: Vec::new(),
         };
     }
-    let bare = |line: &&str| line.trim_end_matches(',').to_owned();
-    let kept = behind.iter().filter(|line| !is_index(line));
-    let inside: Vec<String> = columns.iter().chain(kept).map(|line| bare(line)).collect();
-    let indexes = behind.iter().filter(|line| is_index(line));
+    let bare = |line: &str| line.trim_end_matches(',').to_owned();
+    let (indexes, checks): (Vec<&str>, Vec<&str>) = behind.iter().partition(|line| is_index(line));
+    let inside: Vec<_> = columns
+        .iter()
+        .chain(&checks)
+        .map(|line| bare(line))
+        .collect();
     Split {
-        create: format!("{first}\n{}\n{}", inside.join(",\n"), tail.join("\n")),
-        indexes: indexes
-            .map(|line| bare(line).trim_start().to_owned())
-            .collect(),
+        create: format!("{head}\n{}\n{}", inside.join(",\n"), tail.join("\n")),
+        indexes: indexes.iter().map(|line| bare(line.trim_start())).collect(),
     }
+}
+
+/// The first line, those of columns and indexes, and those from the last parenthesis on.
+fn parts(create: &str) -> (&str, Vec<&str>, Vec<&str>) {
+    let mut lines = create.lines();
+    let head = lines.next().unwrap_or_default();
+    let mut inner: Vec<&str> = lines.collect();
+    let end = inner.iter().rposition(|line| line.starts_with(')'));
+    let tail = inner.split_off(end.unwrap_or(inner.len()));
+    (head, inner, tail)
+}
+
+fn is_index(line: &str) -> bool {
+    line.starts_with("  KEY ") || line.starts_with("  UNIQUE KEY ")
+}
+
+/// Whether there is an AUTO_INCREMENT column that the primary key does not begin with.
+fn counter_needs_index(columns: &[&str]) -> bool {
+    let counts = |line: &&&str| line.contains(" AUTO_INCREMENT");
+    columns.iter().find(counts).is_some_and(|line| {
+        let name: String = line.trim_start().split_inclusive('`').take(2).collect();
+        let begin = format!("  PRIMARY KEY ({name}");
+        !columns.iter().any(|line| line.starts_with(&begin))
+    })
 }
 
 /// Makes databases, tables without the indexes that come later, and views; what is refused, which
