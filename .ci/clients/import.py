@@ -226,6 +226,10 @@ def interrupted(source):
             for flags in ((), ("--compare",), ("--follow",)):
                 again = run(importing(source, target, *flags), 1)
                 assert "is not finished; --replace begins anew" in again, again
+            ask(source, "CREATE DATABASE IF NOT EXISTS aside")
+            again = run(importing(source, target, "--replace", databases="aside"), 1)
+            assert "is not finished; name app, too" in again, again
+            ask(source, "DROP DATABASE aside")
         run(importing(source, target, "--follow", "--compare"))
         # It has transactions of the source, and may take them all again.
         run(importing(source, target, "--follow", "--compare", "--replace"))
@@ -233,15 +237,9 @@ def interrupted(source):
 
 def check(source, seed):
     """All of it, from one source."""
-    begun = time.monotonic()
-    def lap(what):
-        print(f"import: {source.name}: {what} after {time.monotonic() - begun:.1f} s", flush=True)
     prepare(source)
-    lap("prepared")
     interrupted(source)
-    lap("interrupted")
     refused(source)
-    lap("refused")
     with Cohort("--server-id", "33") as target:
         with loaded(source, seed):
             said = run(importing(source, target, "--follow", "--compare"))

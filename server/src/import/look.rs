@@ -31,6 +31,8 @@ pub struct Refused {
 pub struct Look {
     /// All that cannot come over.
     pub refused: Vec<Refused>,
+    /// The databases among it, with all that they have.
+    pub databases: BTreeSet<String>,
     /// The tables among it, by database and name.
     pub tables: BTreeSet<(String, String)>,
     /// The views among it.
@@ -90,6 +92,7 @@ pub fn look(source: &mut Session, target: &mut Session, schema: &Schema) -> Resu
         target.execute(&drop)?;
         let create = database.create.replacen(&name(&database.name), TRIAL, 1);
         if let Err(error) = target.attempt(&create)? {
+            look.databases.insert(database.name.clone());
             look.refuse(
                 format!("database {}", name(&database.name)),
                 error.to_string(),

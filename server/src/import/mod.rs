@@ -211,8 +211,9 @@ impl Import<'_> {
             follow::check_executed(&mut from, &mut to, &position)?;
         }
         // From here on the target is changed, and what fails is told with what is there.
-        let result = self.fill(&mut to, &names, &wanted, &accounts, snapshot);
-        let copied = result.map_err(|error| self.undone(&error, &names))?;
+        self.begin(&mut to, &names, &wanted)?;
+        let result = self.fill(&mut to, &wanted, &accounts, snapshot);
+        let copied = result.map_err(|error| self.undone(&error, &wanted))?;
         let seconds = begun.elapsed().as_secs_f64();
         notice!(
             "all is there: {} tables, {} rows, {} in {seconds:.1} s ({}/s)",
@@ -234,14 +235,25 @@ impl Import<'_> {
 
     /// Refuses a target that has something in the way.
     fn check_target(&self, target: &mut Session, names: &[String]) -> Result<(), String> {
+        if let Some(left) = tables::unfinished(target)? {
+            if !self.options.replace {
+                return Err(format!(
+                    "{}: {left}; --replace begins anew",
+                    self.target.name
+                ));
+            }
+            // Without the mark they would look whole.
+            for other in left.names.iter().filter(|name| !names.contains(name)) {
+                if tables::exists(target, other)? {
+                    return Err(format!(
+                        "{}: {left}; name {other}, too, or say DROP DATABASE there",
+                        self.target.name
+                    ));
+                }
+            }
+        }
         if self.options.replace {
             return Ok(());
-        }
-        if let Some(left) = tables::unfinished(target)? {
-            return Err(format!(
-                "{}: {left}; --replace begins anew",
-                self.target.name
-            ));
         }
         for name in names {
             if tables::exists(target, name)? {
@@ -281,17 +293,14 @@ impl Import<'_> {
         for Refused { what, why } in &look.refused {
             println!("cannot come over: {what}: {why}");
         }
-        if self.options.follow && !look.tables.is_empty() {
+        let is_whole = look.tables.is_empty() && look.databases.is_empty();
+        if self.options.follow && !is_whole {
             return Err("a replica needs all tables: --follow cannot leave those out".into());
         }
         if !look.refused.is_empty() && !self.options.skip_unsupported {
-            let only = match look.tables.is_empty() && look.views.is_empty() {
-                true => "; --no-accounts leaves accounts alone",
-                false => "",
-            };
             return Err(format!(
                 "{} things cannot come over, and nothing was copied; --skip-unsupported leaves them \
-                 out{only}",
+                 out, --no-accounts leaves accounts alone",
                 look.refused.len()
             ));
         }
@@ -300,19 +309,26 @@ impl Import<'_> {
         Ok((wanted, accounts))
     }
 
-    /// Definitions, rows, accounts; and where to go on as a replica.
-    fn fill(
-        &self,
-        target: &mut Session,
-        names: &[String],
-        wanted: &Schema,
-        accounts: &[Account],
-        snapshot: Snapshot,
-    ) -> Result<Copied, String> {
+    /// Sets the mark, and makes the databases.
+    fn begin(&self, target: &mut Session, names: &[String], wanted: &Schema) -> Result<(), String> {
+        // Copying waited for the snapshot: somebody may have been here.
+        self.check_target(target, names)?;
         if self.options.follow && follow::follows(target)? {
             follow::end(target)?;
         }
         tables::mark(target, &self.source.name, names)?;
+        let made = tables::create_databases(target, &wanted.databases, self.options.replace);
+        made.or_else(|error| tables::unmark(target).and(Err(error)))
+    }
+
+    /// Definitions, rows, accounts; and where to go on as a replica.
+    fn fill(
+        &self,
+        target: &mut Session,
+        wanted: &Schema,
+        accounts: &[Account],
+        snapshot: Snapshot,
+    ) -> Result<Copied, String> {
         let refused = tables::create(target, wanted)?;
         for view in &refused {
             println!("cannot come over: {view}");
@@ -336,12 +352,10 @@ impl Import<'_> {
     }
 
     /// Takes away what an import that failed has made; what to tell.
-    fn undone(&self, error: &str, names: &[String]) -> String {
+    fn undone(&self, error: &str, wanted: &Schema) -> String {
         let undo = || {
             let mut target = self.writer()?;
-            for database in names {
-                target.execute(&format!("DROP DATABASE IF EXISTS {}", text::name(database)))?;
-            }
+            tables::drop_databases(&mut target, &wanted.databases)?;
             tables::unmark(&mut target)
         };
         match undo() {

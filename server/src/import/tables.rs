@@ -5,7 +5,7 @@
 
 use super::{
     look::create_views,
-    schema::{Schema, Table},
+    schema::{Database, Schema, Table},
     servers::Session,
     text::{name, string},
 };
@@ -13,19 +13,45 @@ use super::{
 /// The database that is there as long as an import is not finished.
 pub const MARK: &str = "cohort_import_unfinished";
 
-/// What an unfinished import has left, for people; `None`: there is none.
-pub fn unfinished(target: &mut Session) -> Result<Option<String>, String> {
-    let sql = format!("SELECT source, begun, names FROM {MARK}.import");
+/// An import that is not finished.
+#[derive(Debug, Default)]
+pub struct Unfinished {
+    /// Its databases, of which some may not be there yet.
+    pub names: Vec<String>,
+    source: String,
+    begun: String,
+}
+
+impl std::fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.names.is_empty() {
+            true => f.write_str("an import was ended when it had just begun"),
+            false => write!(
+                f,
+                "an import of {} from {} that began at {} UTC is not finished",
+                self.names.join(", "),
+                self.source,
+                self.begun
+            ),
+        }
+    }
+}
+
+/// What is not finished at the target, if anything is.
+pub fn unfinished(target: &mut Session) -> Result<Option<Unfinished>, String> {
     if !exists(target, MARK)? {
         return Ok(None);
     }
-    let rows = target.attempt(&sql)?.unwrap_or_default();
-    Ok(Some(match rows.first().map(|row| &row[..]) {
-        Some([Some(source), Some(begun), Some(names)]) => {
-            format!("an import of {names} from {source} that began at {begun} UTC is not finished")
-        }
-        _ => "an import was ended when it had just begun".to_owned(),
-    }))
+    let mut found = Unfinished::default();
+    let rows = target.attempt(&format!("SELECT source, begun, name FROM {MARK}.import"))?;
+    // Its table is made right behind it.
+    for row in rows.unwrap_or_default() {
+        let mut values = row.into_iter().map(Option::unwrap_or_default);
+        found.source = values.next().unwrap_or_default();
+        found.begun = values.next().unwrap_or_default();
+        found.names.extend(values.next());
+    }
+    Ok(Some(found))
 }
 
 /// Whether the target has a database.
@@ -42,12 +68,13 @@ pub fn mark(target: &mut Session, source: &str, names: &[String]) -> Result<(), 
     unmark(target)?;
     target.execute(&format!("CREATE DATABASE {MARK}"))?;
     target.execute(&format!(
-        "CREATE TABLE {MARK}.import (source TEXT, begun DATETIME, names LONGTEXT)"
+        "CREATE TABLE {MARK}.import (source TEXT, begun DATETIME, name VARCHAR(64))"
     ))?;
+    let row = |name: &String| format!("({}, UTC_TIMESTAMP(), {})", string(source), string(name));
+    let rows: Vec<_> = names.iter().map(row).collect();
     target.execute(&format!(
-        "INSERT INTO {MARK}.import VALUES ({}, UTC_TIMESTAMP(), {})",
-        string(source),
-        string(&names.join(", "))
+        "INSERT INTO {MARK}.import VALUES {}",
+        rows.join(", ")
     ))
 }
 
@@ -119,12 +146,42 @@ fn counter_needs_index(columns: &[&str]) -> bool {
     })
 }
 
-/// Makes databases, tables without the indexes that come later, and views; what is refused, which
-/// the trial did not see: views that read several databases.
+/// Makes the databases; `replace`: those of the same name go first.
+///
+/// # Errors
+/// One is there already, or is refused. Those that were made are dropped again.
+pub fn create_databases(
+    target: &mut Session,
+    databases: &[Database],
+    replace: bool,
+) -> Result<(), String> {
+    for (at, database) in databases.iter().enumerate() {
+        let name = name(&database.name);
+        let dropped = match replace {
+            true => target.execute(&format!("DROP DATABASE IF EXISTS {name}")),
+            false => Ok(()),
+        };
+        let made = dropped.and_then(|()| target.execute(&database.create));
+        if let Err(error) = made {
+            drop_databases(target, &databases[..at])?;
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Drops what [`create_databases`] has made.
+pub fn drop_databases(target: &mut Session, databases: &[Database]) -> Result<(), String> {
+    for database in databases {
+        target.execute(&format!("DROP DATABASE {}", name(&database.name)))?;
+    }
+    Ok(())
+}
+
+/// Makes tables without the indexes that come later, and views; what is refused, which the trial did
+/// not see: views that read several databases.
 pub fn create(target: &mut Session, schema: &Schema) -> Result<Vec<String>, String> {
     for database in &schema.databases {
-        target.execute(&format!("DROP DATABASE IF EXISTS {}", name(&database.name)))?;
-        target.execute(&database.create)?;
         target.execute(&format!("USE {}", name(&database.name)))?;
         for table in schema
             .tables
