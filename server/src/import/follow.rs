@@ -1,6 +1,7 @@
 //! The target goes on as the source's replica.
 
 use super::{
+    grants::Grants,
     schema::Schema,
     servers::{Flavor, Server, Session},
     snapshot::{Position, has_gtids, position},
@@ -52,17 +53,18 @@ pub fn obstacles(
             "partial updates of JSON cannot be applied",
         );
     }
+    let grants = Grants::read(from)?;
     let right = match source.flavor {
-        Flavor::MariaDb => {
-            let grants = from.query("SHOW GRANTS")?.concat().into_iter().flatten();
-            let has = |grant: String| {
-                grant.contains(" ON *.* ")
-                    && (grant.contains("ALL PRIVILEGES") || grant.contains("REPLICATION SLAVE"))
-            };
-            grants.into_iter().any(has)
-        }
+        Flavor::MariaDb => grants.has_everywhere("REPLICATION SLAVE"),
         Flavor::MySql | Flavor::Cohort => from.attempt("SHOW REPLICAS")?.is_ok(),
     };
+    if !grants.has_everywhere("SELECT") {
+        found.push(format!(
+            "{}: the account needs the privilege SELECT ON *.*, for a replica gets the changes of all \
+             databases",
+            source.name
+        ));
+    }
     if !right {
         found.push(format!(
             "{}: the account needs the privilege REPLICATION SLAVE",

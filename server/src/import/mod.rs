@@ -9,6 +9,7 @@
 //! | `servers`, `text` | sessions on both servers; names and values in SQL |
 //! | `schema` | what the source has |
 //! | `look`, `accounts` | what the target refuses of that, by trying; users with their hashes |
+//! | `grants` | what the account of the source may |
 //! | `snapshot` | one moment of the source, for several sessions, and its place in the log |
 //! | `tables` | definitions on the target, and the mark of an import that is not finished |
 //! | `ranges`, `rows` | parts of tables, and how they are copied |
@@ -20,6 +21,7 @@ mod accounts;
 mod compare;
 mod digest;
 mod follow;
+mod grants;
 mod look;
 mod ranges;
 mod rows;
@@ -35,6 +37,7 @@ use accounts::Account;
 use cohort_mysql::client::url::decoded;
 use cohort_process::notice;
 use follow::Followed;
+use grants::Grants;
 use look::Refused;
 use rows::Copied;
 use schema::Schema;
@@ -46,8 +49,8 @@ use stop::Stop;
 /// The end of the help.
 pub const EXAMPLES: &str = "\
 A URL is mysql://USER[:PASSWORD]@HOST[:PORT]/[DATABASE[,DATABASE…]][?ssl-mode=…&ssl-ca=…], with %XX
-for special characters in names and passwords. The account needs RELOAD, SELECT, SHOW VIEW, and
-REPLICATION SLAVE and REPLICATION CLIENT to follow.
+for special characters in names and passwords. The account needs RELOAD, REPLICATION CLIENT, SELECT and
+SHOW VIEW, REPLICATION SLAVE to follow, and TRIGGER, EVENT and EXECUTE to see what cannot come over.
 
 Examples:
   cohort import mysql://app:secret@db.example/shop
@@ -274,6 +277,14 @@ impl Import<'_> {
 
     /// Lists what cannot come over; what can, if that is wanted then.
     fn look(&self, source: &mut Session, whole: &Schema) -> Result<(Schema, Vec<Account>), String> {
+        let lacking = Grants::read(source)?.lacking(&["SHOW VIEW", "TRIGGER", "EVENT", "EXECUTE"]);
+        if !lacking.is_empty() {
+            notice!(
+                "{}: without the privileges {} not all may be seen there, and what is not seen is not listed",
+                self.source.name,
+                lacking.join(", ")
+            );
+        }
         let mut trial = self.target.connect()?;
         trial.execute("SET SESSION sql_log_bin = 0")?;
         let mut look = look::look(source, &mut trial, whole)?;
