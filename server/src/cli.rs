@@ -3,7 +3,7 @@
 use crate::{
     backup, binlog, check, compact,
     config::{self, Settings},
-    lab, serve,
+    import, lab, serve,
 };
 use clap::Parser;
 use cohort_coordinator as coordinator;
@@ -48,6 +48,9 @@ enum Command {
     Restore(backup::Restore),
     /// Read files of the binary log: transactions, rows, counts, and the SQL that undoes one.
     Log(binlog::Log),
+    /// Bring a running MySQL or MariaDB over: definitions, rows and accounts, then its changes.
+    #[command(after_long_help = import::EXAMPLES, after_help = import::EXAMPLES)]
+    Import(Box<import::Options>),
     /// Look at global transactions, and change them by hand.
     Tx(Box<coordinator::Tx>),
     /// Make measurements, of Cohort and of other servers.
@@ -88,6 +91,7 @@ pub fn run() -> Result<(), String> {
         Command::Verify(verify) => backup::verify(&verify),
         Command::Restore(restore) => backup::restore(&restore),
         Command::Log(log) => binlog::run(&log),
+        Command::Import(options) => import::run(&options),
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
     }

@@ -11,8 +11,10 @@ mod coordinate;
 mod database;
 #[doc(hidden)]
 pub mod fuzz;
+mod import;
 mod lab;
 mod pool;
+mod progress;
 mod replica;
 mod scrub;
 mod serve;

@@ -3,17 +3,12 @@
 use super::schema;
 use cohort_mysql::client::{
     login::Account,
-    tls::{Demand, Mode},
-    url::decoded,
+    tls::Demand,
+    url::{ServerUrl, decoded},
 };
 use std::str::FromStr;
 
-const PORT: u16 = 3306;
-
-/// `mysql://user[:password]@host[:port][,host[:port]…]/[schema][?option=value[&option=value]…]`
-///
-/// The options have MySQL's names: `ssl-mode` (DISABLED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY) and
-/// `ssl-ca`, a file with certificates.
+/// A [`ServerUrl`] whose path is the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// `host:port` of each server; the first is the one to use if it works.
@@ -30,68 +25,24 @@ impl FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Place, String> {
-        const FORM: &str = "mysql://user[:password]@host[:port][,host[:port]…]/[schema][?ssl-mode=…&ssl-ca=…] \
-             is wanted";
-        let rest = text.strip_prefix("mysql://").ok_or(FORM)?;
-        let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, schema) = rest.split_once('/').unwrap_or((rest, ""));
-        let (who, hosts) = authority.rsplit_once('@').ok_or(FORM)?;
-        let (user, password) = who.split_once(':').unwrap_or((who, ""));
-        let hosts = hosts.split(',').map(host).collect::<Option<Vec<_>>>();
-        let hosts = hosts.ok_or(FORM)?;
-        if user.is_empty() || schema.contains('/') {
-            return Err(FORM.into());
-        }
-        let schema = match schema {
+        let url: ServerUrl = text.parse()?;
+        let schema = match &*url.path {
             "" => schema::OWN.to_owned(),
             schema => decoded(schema)?,
         };
         Ok(Place {
-            hosts,
-            account: Account {
-                user: decoded(user)?,
-                password: decoded(password)?,
-                database: String::new(),
-            },
+            hosts: url.hosts,
+            account: url.account,
             schema,
-            tls: demand(options)?,
+            tls: url.tls,
         })
     }
-}
-
-/// What a URL's options ask of TLS.
-fn demand(options: &str) -> Result<Option<Demand>, String> {
-    let (mut mode, mut authority) = (None, None);
-    for option in options.split('&').filter(|option| !option.is_empty()) {
-        match option.split_once('=') {
-            Some(("ssl-mode", value)) => mode = Some(value),
-            Some(("ssl-ca", path)) => authority = Some(decoded(path)?.into()),
-            _ => return Err(format!("{option}: ssl-mode=… and ssl-ca=… are known")),
-        }
-    }
-    let mode = match mode {
-        None if authority.is_none() => return Ok(None),
-        // Who names an authority wants it to be asked.
-        None => Mode::VerifyCa,
-        Some(mode) if mode.eq_ignore_ascii_case("DISABLED") => return Ok(None),
-        Some(mode) => mode.parse()?,
-    };
-    Ok(Some(Demand { mode, authority }))
-}
-
-/// A host with its port; an IPv6 address stands in brackets.
-fn host(text: &str) -> Option<String> {
-    let (name, port) = match text.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()?),
-        _ => (text, PORT),
-    };
-    let is_bare = name.starts_with('[') || !name.contains(':');
-    (!name.is_empty() && is_bare).then(|| format!("{name}:{port}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cohort_mysql::client::tls::Mode;
 
     #[test]
     fn places() {

@@ -16,7 +16,7 @@ use super::{
 use cohort_coordinator_core::outside::Seen;
 use cohort_engine::{env::Env, types::Value};
 use cohort_mysql::{
-    client::{Client, Error, tls::Tls},
+    client::{Client, Error, tls::Tls, url::split},
     constants::capability,
     stream::Stream,
 };
@@ -202,7 +202,7 @@ impl Remote {
         let (account, extra) = (&place.account, capability::FOUND_ROWS);
         let mut client = match &self.shared.tls {
             None => Client::log_in(Stream::from(stream), account, extra),
-            Some(tls) => Client::log_in_securely(stream, (tls, name_of(host)), account, extra),
+            Some(tls) => Client::log_in_securely(stream, (tls, split(host).0), account, extra),
         }
         .map_err(|e| wrong(&e))?;
         client
@@ -336,12 +336,6 @@ impl Remote {
             }
         })
     }
-}
-
-/// The name in `host:port`, as certificates have it.
-fn name_of(host: &str) -> &str {
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    name.trim_start_matches('[').trim_end_matches(']')
 }
 
 fn server_error(code: u16, message: String) -> SqlError {

@@ -80,6 +80,18 @@ fn malformed() -> Error {
 /// A row of a result, as text; `None` for NULL.
 pub type Row = Vec<Option<String>>;
 
+/// A row as text, each value with the name of its column.
+pub type Record = Vec<(String, Option<String>)>;
+
+/// What became of a statement without a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// How many rows it changed.
+    pub affected: u64,
+    /// How many warnings SHOW WARNINGS has of it.
+    pub warnings: u16,
+}
+
 /// What decoding a value needs to know of its column.
 #[derive(Clone, Copy, Debug)]
 struct Column {
@@ -194,14 +206,75 @@ impl Client {
     /// Executes a statement; the rows of its result.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
-        self.ask(sql, |payload| rows.push(row(payload)))?;
+        self.each_row(sql, |values| {
+            rows.push(text_row(values));
+            Ok(())
+        })?;
         Ok(rows)
+    }
+
+    /// Executes a statement; its first row, each value with the name of its column.
+    ///
+    /// # Errors
+    /// The server's or the connection's.
+    pub fn record(&mut self, sql: &str) -> Result<Option<Record>, Error> {
+        put_command(&mut self.writer, command::QUERY, sql.as_bytes());
+        let (mut names, mut first) = (Vec::new(), None);
+        let outcome = self.exchange(Reply::to_query(self.capabilities), |part, payload| {
+            match part {
+                Part::Column => names.push(column_name(payload).ok_or_else(malformed)?),
+                Part::Row if first.is_none() => first = Some(text_row(TextRow(Cursor(payload)))),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        outcome.map_err(Error::Server)?;
+        Ok(first.map(|row| names.into_iter().zip(row).collect()))
+    }
+
+    /// Executes a statement, and hands out each row as it arrives, in bytes. If `each` fails, the
+    /// connection is of no further use.
+    ///
+    /// # Errors
+    /// The server's, the connection's, or the one of `each`.
+    pub fn each_row(
+        &mut self,
+        sql: &str,
+        mut each: impl FnMut(TextRow<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        put_command(&mut self.writer, command::QUERY, sql.as_bytes());
+        let outcome = self.exchange(Reply::to_query(self.capabilities), |part, payload| {
+            if part == Part::Row {
+                each(TextRow(Cursor(payload)))?;
+            }
+            Ok(())
+        })?;
+        outcome.map(|_| ()).map_err(Error::Server)
     }
 
     /// Executes a statement without a result; how many rows it affected.
     pub fn execute(&mut self, sql: &str) -> Result<u64, Error> {
-        self.ask(sql, |_| ())?;
-        Ok(self.affected())
+        self.send_statement(sql.as_bytes())?;
+        Ok(self.done()?.affected)
+    }
+
+    /// Sends a statement without a result, and does not wait: [`Client::done`] must come next.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn send_statement(&mut self, sql: &[u8]) -> Result<(), Error> {
+        put_command(&mut self.writer, command::QUERY, sql);
+        Ok(self.send()?)
+    }
+
+    /// Waits for what became of the statement that was sent.
+    ///
+    /// # Errors
+    /// The server's or the connection's.
+    pub fn done(&mut self) -> Result<Done, Error> {
+        let outcome = self.receive(Reply::to_query(self.capabilities), |_, _| Ok(()))?;
+        outcome.map_err(Error::Server)?;
+        Ok(self.ok())
     }
 
     /// Prepares a statement; its number.
@@ -231,39 +304,40 @@ impl Client {
         })?;
         outcome.map_err(Error::Server)?;
         let affected = if columns.is_empty() {
-            self.affected()
+            self.ok().affected
         } else {
             0
         };
         Ok((rows, affected))
     }
 
-    /// Of the OK packet that is in the reader.
-    fn affected(&self) -> u64 {
+    /// What the OK packet says that is in the reader.
+    fn ok(&self) -> Done {
         let mut ok = Cursor(self.reader.payload());
         ok.take(1);
-        ok.lenenc().unwrap_or(0)
-    }
-
-    /// Sends a statement and receives its reply, whose last packet stays in the reader.
-    fn ask(&mut self, sql: &str, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-        put_command(&mut self.writer, command::QUERY, sql.as_bytes());
-        let outcome = self.exchange(Reply::to_query(self.capabilities), |part, payload| {
-            if part == Part::Row {
-                each(payload);
-            }
-            Ok(())
-        })?;
-        outcome.map(|_| ()).map_err(Error::Server)
+        let affected = ok.lenenc().unwrap_or(0);
+        ok.lenenc(); // the last AUTO_INCREMENT value
+        ok.u16(); // status
+        let warnings = ok.u16().unwrap_or(0);
+        Done { affected, warnings }
     }
 
     /// Sends what is written and receives the reply, whose last packet stays in the reader.
     fn exchange(
         &mut self,
+        reply: Reply,
+        each: impl FnMut(Part, &[u8]) -> Result<(), Error>,
+    ) -> Result<Outcome, Error> {
+        self.send()?;
+        self.receive(reply, each)
+    }
+
+    /// Receives a reply, whose last packet stays in the reader.
+    fn receive(
+        &mut self,
         mut reply: Reply,
         mut each: impl FnMut(Part, &[u8]) -> Result<(), Error>,
     ) -> Result<Outcome, Error> {
-        self.send()?;
         loop {
             self.reader.next(&mut &self.stream, PACKET_MAX)?;
             let payload = self.reader.payload();
@@ -302,6 +376,20 @@ fn column(payload: &[u8]) -> Option<Column> {
     Some(Column { ty, is_unsigned })
 }
 
+/// The name in a column's definition.
+fn column_name(payload: &[u8]) -> Option<String> {
+    let mut cursor = Cursor(payload);
+    for _ in 0..4 {
+        cursor.string()?; // catalog, database, table, its original name
+    }
+    Some(String::from_utf8_lossy(cursor.string()?).into_owned())
+}
+
+fn text_row(values: TextRow<'_>) -> Row {
+    let text = |value: Option<&[u8]>| value.map(|v| String::from_utf8_lossy(v).into_owned());
+    values.map(text).collect()
+}
+
 /// Takes a row of the binary protocol apart.
 fn binary_row(payload: &[u8], columns: &[Column]) -> Option<Vec<Value>> {
     let mut cursor = Cursor(payload);
@@ -316,20 +404,25 @@ fn binary_row(payload: &[u8], columns: &[Column]) -> Option<Vec<Value>> {
     columns.iter().enumerate().map(value).collect()
 }
 
-/// Takes a row of the text protocol apart.
-fn row(payload: &[u8]) -> Row {
-    let mut cursor = Cursor(payload);
-    let mut columns = Vec::new();
-    while let Some(first) = cursor.0.first() {
-        if *first == 0xfb {
-            cursor.take(1);
-            columns.push(None);
-        } else {
-            let text = cursor.string().unwrap_or_default();
-            columns.push(Some(String::from_utf8_lossy(text).into_owned()));
+/// A row of the text protocol; yields its values, `None` for NULL.
+#[derive(Clone, Debug)]
+pub struct TextRow<'a>(Cursor<'a>);
+
+impl<'a> Iterator for TextRow<'a> {
+    type Item = Option<&'a [u8]>;
+
+    fn next(&mut self) -> Option<Option<&'a [u8]>> {
+        let first = *self.0.0.first()?;
+        if first == 0xfb {
+            self.0.take(1);
+            return Some(None);
         }
+        let value = self.0.string();
+        if value.is_none() {
+            self.0.rest(); // a length beyond the end: nothing that follows can be read
+        }
+        value.map(Some)
     }
-    columns
 }
 
 #[cfg(test)]
@@ -338,11 +431,11 @@ mod tests {
 
     #[test]
     fn rows_are_text_and_nulls() {
+        let row = |payload| TextRow(Cursor(payload)).collect::<Vec<_>>();
         let found = row(b"\x01a\xfb\x00\x02bc");
-        let text = |t: &str| Some(t.to_owned());
-        assert_eq!(found, [text("a"), None, text(""), text("bc")]);
+        assert_eq!(found, [Some(&b"a"[..]), None, Some(b""), Some(b"bc")]);
         // A length beyond the end: nothing is read that is not there, and it ends.
-        assert_eq!(row(b"\x05ab").len(), 3);
+        assert!(row(b"\x05ab").is_empty());
     }
 
     #[test]
@@ -393,6 +486,7 @@ mod tests {
         };
         put_columns(&mut writer, dialect, &[meta], 0);
         let (_, payload) = wire::Frames(&writer.buffer).next().unwrap();
+        assert_eq!(column_name(payload).as_deref(), Some("n"));
         let column = column(payload).unwrap();
         assert_eq!(column.ty, super::super::constants::column::LONGLONG);
         assert!(column.is_unsigned);

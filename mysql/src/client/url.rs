@@ -1,5 +1,114 @@
 //! URLs of servers.
 
+use super::{
+    Client,
+    login::Account,
+    tls::{Demand, Mode, Tls},
+};
+use crate::stream::Stream;
+use std::{net::TcpStream, str::FromStr};
+
+const PORT: u16 = 3306;
+
+/// `mysql://user[:password]@host[:port][,host[:port]…]/[path][?option=value[&option=value]…]`
+///
+/// The options have MySQL's names: `ssl-mode` (DISABLED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY) and
+/// `ssl-ca`, a file with certificates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerUrl {
+    /// `host:port` of each server.
+    pub hosts: Vec<String>,
+    /// Who logs in. It names no database.
+    pub account: Account,
+    /// What stands between the host and the options, with its %XX.
+    pub path: String,
+    /// Whether connections are encrypted, and with whom.
+    pub tls: Option<Demand>,
+}
+
+impl FromStr for ServerUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ServerUrl, String> {
+        const FORM: &str = "mysql://user[:password]@host[:port][,host[:port]…]/[path][?ssl-mode=…&ssl-ca=…] \
+             is wanted";
+        let rest = text.strip_prefix("mysql://").ok_or(FORM)?;
+        let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (who, hosts) = authority.rsplit_once('@').ok_or(FORM)?;
+        let (user, password) = who.split_once(':').unwrap_or((who, ""));
+        let hosts = hosts.split(',').map(host).collect::<Option<Vec<_>>>();
+        let hosts = hosts.ok_or(FORM)?;
+        if user.is_empty() || path.contains('/') {
+            return Err(FORM.into());
+        }
+        Ok(ServerUrl {
+            hosts,
+            account: Account {
+                user: decoded(user)?,
+                password: decoded(password)?,
+                database: String::new(),
+            },
+            path: path.to_owned(),
+            tls: demand(options)?,
+        })
+    }
+}
+
+/// Connects to a server and logs in; over TLS if that is given.
+///
+/// # Errors
+/// What went wrong, as text.
+pub fn connect(host: &str, account: &Account, tls: Option<&Tls>) -> Result<Client, super::Error> {
+    let stream = TcpStream::connect(host)?;
+    stream.set_nodelay(true)?;
+    match tls {
+        Some(tls) => {
+            let (name, _) = split(host);
+            Client::log_in_securely(stream, (tls, name), account, 0)
+        }
+        None => Client::log_in(Stream::from(stream), account, 0),
+    }
+}
+
+/// The name and the port of a `host:port`; an IPv6 address loses its brackets.
+#[must_use]
+pub fn split(host: &str) -> (&str, u16) {
+    let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    (name, port.parse().unwrap_or(PORT))
+}
+
+/// What a URL's options ask of TLS.
+fn demand(options: &str) -> Result<Option<Demand>, String> {
+    let (mut mode, mut authority) = (None, None);
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        match option.split_once('=') {
+            Some(("ssl-mode", value)) => mode = Some(value),
+            Some(("ssl-ca", path)) => authority = Some(decoded(path)?.into()),
+            _ => return Err(format!("{option}: ssl-mode=… and ssl-ca=… are known")),
+        }
+    }
+    let mode = match mode {
+        None if authority.is_none() => return Ok(None),
+        // Who names an authority wants it to be asked.
+        None => Mode::VerifyCa,
+        Some(mode) if mode.eq_ignore_ascii_case("DISABLED") => return Ok(None),
+        Some(mode) => mode.parse()?,
+    };
+    Ok(Some(Demand { mode, authority }))
+}
+
+/// A host with its port; an IPv6 address stands in brackets.
+fn host(text: &str) -> Option<String> {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()?),
+        _ => (text, PORT),
+    };
+    let is_bare = name.starts_with('[') || !name.contains(':');
+    (!name.is_empty() && is_bare).then(|| format!("{name}:{port}"))
+}
+
 /// Undoes the %XX of a URL.
 pub fn decoded(text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -14,4 +123,22 @@ pub fn decoded(text: &str) -> Result<String, String> {
         bytes.extend_from_slice(&part.as_bytes()[2..]);
     }
     String::from_utf8(bytes).map_err(|_| format!("{text}: not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_and_hosts() {
+        let url: ServerUrl = "mysql://a%40b:c@h:7,[::1]/x%2C,y?ssl-mode=REQUIRED"
+            .parse()
+            .unwrap();
+        assert_eq!((&*url.account.user, &*url.account.password), ("a@b", "c"));
+        assert_eq!(url.hosts, ["h:7", "[::1]:3306"]);
+        assert_eq!(url.path, "x%2C,y");
+        assert_eq!(url.tls.map(|demand| demand.mode), Some(Mode::Required));
+        assert_eq!(split("[::1]:3306"), ("::1", 3306));
+        assert_eq!(split("h:7"), ("h", 7));
+    }
 }

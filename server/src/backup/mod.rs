@@ -34,6 +34,7 @@ pub use restore::{Restore, run as restore};
 pub use take::{BackUp, run as back_up};
 pub use verify::{Verify, run as verify};
 
+use crate::progress::size;
 use cohort_process::notice;
 use std::time::{Duration, Instant};
 
@@ -65,16 +66,4 @@ impl Teller {
             notice!("{}: {}", self.what, size(bytes));
         }
     }
-}
-
-/// So many bytes, for people.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
 }

@@ -7,12 +7,12 @@
 
 use super::{
     generator::{Fleet, Plan, histogram},
-    progress::Progress,
     report,
     server::{Server, memory},
     target::{Address, Endpoint, Target},
     workload::Workload,
 };
+use crate::progress::Progress;
 use clap::Args;
 use hdrhistogram::Histogram;
 use std::{

@@ -12,7 +12,6 @@ mod control;
 mod dtm;
 mod generator;
 mod own;
-mod progress;
 mod random;
 mod report;
 mod rounds;

@@ -2,10 +2,10 @@
 
 use super::{
     control::{Control, Error},
-    progress::Progress,
     random::Random,
     workload::Draw,
 };
+use crate::progress::Progress;
 use std::sync::atomic::Ordering;
 
 /// Rows of one INSERT: 200 kB, which every server takes.

@@ -6,13 +6,13 @@
 
 use super::{
     generator::{Fleet, Plan, Tally},
-    progress::Progress,
     report,
     rounds::Rounds,
     server::{MODES, Mode, Server},
     target::Target,
     workload::{WORKLOADS, Workload},
 };
+use crate::progress::Progress;
 use clap::Args;
 use serde::Serialize;
 use std::{

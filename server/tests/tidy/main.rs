@@ -74,7 +74,16 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "server",
         &[
-            &["connections", "database", "lab", "replica", "scrub", "tls"],
+            &["progress"],
+            &[
+                "connections",
+                "database",
+                "import",
+                "lab",
+                "replica",
+                "scrub",
+                "tls",
+            ],
             &["pool"],
             &["config"],
             &["coordinate"],

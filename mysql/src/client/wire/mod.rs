@@ -7,7 +7,7 @@
 
 use crate::{
     constants::{capability, column, command},
-    packet::{Cursor, PIECE, Writer, put_string},
+    packet::{Cursor, Writer, put_string},
     parameters::UNSIGNED,
     reply::put_binary_datetime,
 };
@@ -150,12 +150,9 @@ impl Reply {
         }
     }
 
-    /// Takes the next packet.
+    /// Takes the next packet, whose pieces are joined.
     pub fn packet(&mut self, payload: &[u8]) -> Result<Part, Malformed> {
         let first = *payload.first().ok_or(Malformed)?;
-        if payload.len() == PIECE {
-            return Err(Malformed); // no statement of ours has rows of 16 MiB
-        }
         match self.expect {
             Expect::Columns(left) => {
                 self.expect = if left > 1 {

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::lab::{
     own::Own,
-    progress::Progress,
     report::{aligned, number, words},
     server::memory,
 };
+use crate::progress::Progress;
 use clap::Args;
 use std::{
     io,

@@ -1,9 +1,7 @@
 //! The bank: its tables, and the local transaction that is a step of a transfer.
 
-use crate::lab::{
-    control::{Control, Error},
-    progress::Progress,
-};
+use crate::lab::control::{Control, Error};
+use crate::progress::Progress;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What each account begins with.

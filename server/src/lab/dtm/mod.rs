@@ -25,11 +25,11 @@ mod service;
 use super::{
     control::Control,
     own::Own,
-    progress::Progress,
     rounds::Rounds,
     server::cpu,
     target::{Endpoint, Target},
 };
+use crate::progress::Progress;
 use alone::Alone;
 use clap::Args;
 use column::{COLUMNS, Column, Work};

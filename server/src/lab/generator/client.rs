@@ -6,7 +6,7 @@ use cohort_mysql::{
         login::{Login, LoginError, Step},
         wire::{Frames, Outcome, Part, Reply, ServerError},
     },
-    packet::Writer,
+    packet::{PIECE, Writer},
     stream::Stream,
 };
 use std::{
@@ -137,6 +137,9 @@ impl Client {
         let mut outcome = None;
         let mut frames = Frames(bytes);
         for packet in frames.by_ref() {
+            if packet.1.len() == PIECE {
+                return Err("a row of 16 MiB, which no statement of the lab has".into());
+            }
             outcome = match &mut self.state {
                 State::Reply(reply) => match reply.packet(packet.1) {
                     Ok(Part::Last(outcome)) => Some(outcome),

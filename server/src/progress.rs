@@ -29,6 +29,9 @@ struct State {
     done: AtomicU64,
     timed: bool,
     ended: AtomicBool,
+    /// What the pieces hold, if that is counted.
+    rows: AtomicU64,
+    bytes: AtomicU64,
 }
 
 impl Progress {
@@ -52,6 +55,8 @@ impl Progress {
             done: AtomicU64::new(0),
             timed,
             ended: AtomicBool::new(false),
+            rows: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
         });
         let drawn = Arc::clone(&state);
         let thread = thread::Builder::new()
@@ -65,6 +70,12 @@ impl Progress {
     #[must_use]
     pub fn done(&self) -> &AtomicU64 {
         &self.state.done
+    }
+
+    /// How many rows and bytes are done so far.
+    pub fn count(&self, rows: u64, bytes: u64) {
+        self.state.rows.fetch_max(rows, Ordering::Relaxed);
+        self.state.bytes.fetch_max(bytes, Ordering::Relaxed);
     }
 }
 
@@ -80,6 +91,22 @@ impl Drop for Progress {
 }
 
 impl State {
+    /// The label, with what was counted.
+    fn shown(&self, elapsed: Duration) -> String {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        if bytes == 0 {
+            return self.label.clone();
+        }
+        let rows = self.rows.load(Ordering::Relaxed);
+        let rate = bytes as f64 / elapsed.as_secs_f64().max(0.001);
+        format!(
+            "{rows} {}, {}, {}/s",
+            self.label,
+            size(bytes),
+            size(rate as u64)
+        )
+    }
+
     fn show(&self) {
         let terminal = std::io::stderr().is_terminal();
         let every = if terminal { TICK } else { LINE };
@@ -100,7 +127,10 @@ impl State {
             } else {
                 self.done.load(Ordering::Relaxed)
             };
-            say(&line(&self.label, done, self.total, elapsed), terminal);
+            say(
+                &line(&self.shown(elapsed), done, self.total, elapsed),
+                terminal,
+            );
         }
         if terminal {
             say("", terminal);
@@ -117,6 +147,18 @@ fn say(line: &str, terminal: bool) {
     } else {
         writeln!(stderr, "{line}")
     };
+}
+
+/// So many bytes, for people.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
 }
 
 fn line(label: &str, done: u64, total: u64, elapsed: Duration) -> String {
