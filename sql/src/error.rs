@@ -86,6 +86,8 @@ errors! {
     3546 b"HY000" gtid_purged_unchanged(why) "@@GLOBAL.GTID_PURGED cannot be changed: {why}";
     3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3888 b"HY000" tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
+    3904 b"22003" functional_json_out_of_range(index) "Out of range JSON value for CAST for functional index '{index}'.";
+    3908 b"HY000" array_in_scalar_part(index) "Cannot store an array or an object in a scalar key part of the index '{index}'.";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     4079 b"HY000" collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";
     4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";

@@ -178,9 +178,6 @@ pub fn define(
         if has_variable(&compiled) {
             return Err(purpose.variable());
         }
-        if let (Purpose::Functional(_), Expr::Column { .. }) = (purpose, &compiled) {
-            return Err(SqlError::functional_on_column());
-        }
         match expr::depth(&compiled) > DEPTH_MAX {
             true => Err(SqlError::nesting_too_deep()),
             false => Ok(compiled),

@@ -246,7 +246,8 @@ pub(super) fn fill_indexes(
     let mut builders = builders(rows, fresh.iter().copied());
     while let Some(row) = rows.next()? {
         for (index, builder) in fresh.iter().zip(&mut builders) {
-            builder.push_entry(&Entry::derive(new, index, row.value(), row.key())?)?;
+            let entries = Entry::derive(new, index, row.value(), row.key())?;
+            entries.iter().try_for_each(|entry| builder.push_entry(entry))?;
         }
     }
     builders.iter_mut().try_for_each(TreeBuilder::flush)
@@ -290,7 +291,8 @@ pub(super) fn fill_table(
         });
         rows_builder.push(&key, key.len(), &image)?;
         for (index, builder) in new.indexes.iter().zip(&mut builders) {
-            builder.push_entry(&Entry::derive(new, index, &image, &key)?)?;
+            let entries = Entry::derive(new, index, &image, &key)?;
+            entries.iter().try_for_each(|entry| builder.push_entry(entry))?;
         }
     }
     rows_builder.flush()?;

@@ -139,8 +139,8 @@ impl Check<'_> {
                 self.problem(if found.count == expected.count {
                     format!("index {name} has other entries than the rows")
                 } else {
-                    let (has, rows) = (found.count, expected.count);
-                    format!("index {name} has {has} entries for {rows} rows")
+                    let (has, wanted) = (found.count, expected.count);
+                    format!("index {name} has {has} entries, the rows make {wanted}")
                 });
             }
         }
@@ -220,7 +220,7 @@ fn row_problem(table: &Table, key: &[u8], image: &[u8], sums: &mut [Sum]) -> Opt
     }
     for (index, sum) in table.indexes.iter().zip(sums) {
         match Entry::derive(table, index, image, key) {
-            Ok(entry) => sum.add(&entry.key),
+            Ok(entries) => entries.iter().for_each(|entry| sum.add(&entry.key)),
             Err(error) => return Some(error.to_string()),
         }
     }

@@ -74,10 +74,10 @@ impl Txn {
             let Some(entry) = change.entries(table, index)? else {
                 continue;
             };
-            if let Some(gone) = &entry.gone {
+            for gone in &entry.gone {
                 self.lock_gone(index, gone)?;
             }
-            if let Some(come) = &entry.come {
+            for come in &entry.come {
                 self.claim_entry(table, index, come, replaced, duplicates)?;
             }
             entries.push(entry);

@@ -2,8 +2,9 @@
 
 use super::TxnError;
 use crate::types::{Index, Table, key};
+use smallvec::SmallVec;
 
-/// The entry of one row in one index.
+/// An entry of one row in one index.
 pub(super) struct Entry {
     /// Its key: the index's parts, then the row's key.
     pub key: Vec<u8>,
@@ -13,24 +14,28 @@ pub(super) struct Entry {
     pub unique: bool,
 }
 
+/// The entries of one row in one index, ascending: one, or, in a multi-valued index, any number.
+pub(super) type Entries = SmallVec<[Entry; 1]>;
+
 impl Entry {
-    /// Derives it from a row's image.
+    /// Derives all that a row has in an index from its image.
     pub fn derive(
         table: &Table,
         index: &Index,
         image: &[u8],
         row_key: &[u8],
-    ) -> Result<Entry, TxnError> {
-        let mut key = Vec::with_capacity(32 + row_key.len());
-        let null =
-            key::encode_index(table, index, image, &mut key).map_err(|_| malformed(table))?;
-        let parts = key.len();
-        key.extend_from_slice(row_key);
-        Ok(Entry {
-            key,
-            parts,
-            unique: index.unique && !null,
-        })
+    ) -> Result<Entries, TxnError> {
+        let found = key::entry_parts(table, index, image).map_err(|_| malformed(table))?;
+        let entry = |key::EntryParts { mut key, has_null }| {
+            let parts = key.len();
+            key.extend_from_slice(row_key);
+            Entry {
+                key,
+                parts,
+                unique: index.unique && !has_null,
+            }
+        };
+        Ok(found.into_iter().map(entry).collect())
     }
     /// What its lock is named.
     pub fn name(&self) -> &[u8] {
@@ -98,7 +103,7 @@ pub(super) fn has_null(table: &Table, index: &Index, parts: &[u8]) -> bool {
         let nullable = table
             .columns
             .get(usize::from(part.column))
-            .is_none_or(|c| c.nullable);
+            .is_none_or(|c| c.key_column().nullable);
         let marker = if part.desc { 0xff } else { 0 };
         if nullable && parts.get(start).is_none_or(|byte| *byte == marker) {
             return true;

@@ -74,7 +74,7 @@ impl Txn {
     }
 }
 
-/// Adds what leads from the entry that the snapshot has of a row to the one it has now.
+/// Adds what leads from the entries that the snapshot has of a row to those it has now.
 fn correct(
     table: &Table,
     index: &Index,
@@ -85,12 +85,14 @@ fn correct(
 ) -> Result<(), TxnError> {
     let mut seen = Vec::new();
     if snapshot.view.get(row, snapshot.seq, &mut seen)?.0 {
-        let entry = Entry::derive(table, index, &seen, row.key())?;
-        entries.insert(TreeKey::new(index.tree, &entry.key), None);
+        for entry in Entry::derive(table, index, &seen, row.key())? {
+            entries.insert(TreeKey::new(index.tree, &entry.key), None);
+        }
     }
     if let Some(image) = own {
-        let entry = Entry::derive(table, index, image, row.key())?;
-        entries.insert(TreeKey::new(index.tree, &entry.key), Some(Arc::from([])));
+        for entry in Entry::derive(table, index, image, row.key())? {
+            entries.insert(TreeKey::new(index.tree, &entry.key), Some(Arc::from([])));
+        }
     }
     Ok(())
 }

@@ -6,12 +6,13 @@
 //! An example. A table has the primary key `id` and the index `i (a)`, and the row (1, 'x') becomes
 //! (1, 'y'). The row stays at its key, 1, with another image; in `i` the entry ('x', 1) goes, and
 //! ('y', 1) comes. If it becomes (2, 'x') the row moves: at 1 nothing is left, at 2 there is the
-//! image, ('x', 1) goes and ('x', 2) comes.
+//! image, ('x', 1) goes and ('x', 2) comes. In a multi-valued index on an array that is [5, 7] and
+//! becomes [7, 8], (5, 1) goes and (8, 1) comes; (7, 1) stays as it is, and nobody locks it.
 
 use super::{
     TxnError,
     beside::Beside,
-    entry::{Entry, hidden_key, malformed, primary_key},
+    entry::{Entries, Entry, hidden_key, malformed, primary_key},
 };
 use crate::{
     log::RowsKind,
@@ -37,8 +38,8 @@ pub(super) struct Row<'a> {
 /// What a change of a row does to an index.
 pub(super) struct EntryChange {
     pub tree: TreeId,
-    pub gone: Option<Entry>,
-    pub come: Option<Entry>,
+    pub gone: Entries,
+    pub come: Entries,
 }
 
 impl<R> RowChange<R> {
@@ -131,7 +132,7 @@ impl<'a> Row<'a> {
         let key = key.into();
         Row { key, image }
     }
-    fn entry(&self, table: &Table, index: &Index) -> Result<Entry, TxnError> {
+    fn entries(&self, table: &Table, index: &Index) -> Result<Entries, TxnError> {
         Entry::derive(table, index, self.image, &self.key)
     }
 }
@@ -161,16 +162,16 @@ impl RowChange<Row<'_>> {
         {
             return Ok(None);
         }
-        let entry = |row: Option<&Row<'_>>| row.map(|row| row.entry(table, index)).transpose();
-        let (gone, come) = (entry(self.before())?, entry(self.after())?);
-        if let (Some(gone), Some(come)) = (&gone, &come)
-            && gone.key == come.key
-        {
-            // Other bytes, the same value: 'a' and 'A', say.
-            return Ok(None);
-        }
+        let entries = |row: Option<&Row<'_>>| match row {
+            Some(row) => row.entries(table, index),
+            None => Ok(Entries::new()),
+        };
+        let (mut gone, mut come) = (entries(self.before())?, entries(self.after())?);
+        // What stays of an array, or other bytes of the same value: 'a' and 'A', say.
+        leave_what_stays(&mut gone, &mut come);
         let tree = index.tree;
-        Ok(Some(EntryChange { tree, gone, come }))
+        let changes = !(gone.is_empty() && come.is_empty());
+        Ok(changes.then_some(EntryChange { tree, gone, come }))
     }
     /// What it puts or (`None`) deletes in the tree of the rows.
     pub fn put_row(&self, table: &Table, mut put: impl FnMut(TreeId, &[u8], Option<&[u8]>)) {
@@ -186,13 +187,28 @@ impl RowChange<Row<'_>> {
 impl EntryChange {
     /// What it puts or (`None`) deletes in the index.
     pub fn put(&self, mut put: impl FnMut(TreeId, &[u8], Option<&[u8]>)) {
-        if let Some(entry) = &self.gone {
+        for entry in &self.gone {
             put(self.tree, &entry.key, None);
         }
-        if let Some(entry) = &self.come {
+        for entry in &self.come {
             put(self.tree, &entry.key, Some(&[]));
         }
     }
+}
+
+/// Takes out of two ascending lists what is in both.
+fn leave_what_stays(gone: &mut Entries, come: &mut Entries) {
+    let is_in = |entries: &Entries, entry: &Entry| {
+        let found = entries.binary_search_by(|other| other.key.cmp(&entry.key));
+        found.is_ok()
+    };
+    if !come.iter().any(|entry| is_in(gone, entry)) {
+        return;
+    }
+    let all = std::mem::take(come);
+    let (stay, new): (Entries, Entries) = all.into_iter().partition(|entry| is_in(gone, entry));
+    gone.retain(|entry| !is_in(&stay, entry));
+    *come = new;
 }
 
 fn same_columns(

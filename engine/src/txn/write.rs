@@ -70,14 +70,17 @@ impl Txn {
         }
         let index = table.indexes.iter().find(|other| other.name == index);
         let index = index.ok_or_else(|| broken("a duplicate is in an index of the table"))?;
-        let entry = Entry::derive(table, index, image, &[])?;
-        self.lock_entry(index, &entry)?;
-        let Some(key) = self.unique_owner(table, index, entry.name())? else {
-            return Ok(None);
-        };
-        self.lock(table.rows, &key, LockMode::Exclusive, OnConflict::Wait)?;
-        let row = TreeKey::new(table.rows, &key);
-        Ok(self.get_newest(&row, &mut value)?.then_some(key))
+        for entry in Entry::derive(table, index, image, &[])? {
+            self.lock_entry(index, &entry)?;
+            // Of several values only some may be there already.
+            let Some(key) = self.unique_owner(table, index, entry.name())? else {
+                continue;
+            };
+            self.lock(table.rows, &key, LockMode::Exclusive, OnConflict::Wait)?;
+            let row = TreeKey::new(table.rows, &key);
+            return Ok(self.get_newest(&row, &mut value)?.then_some(key));
+        }
+        Ok(None)
     }
     /// Replaces the row `before` (locked X by the caller's read) with `after`; the primary key
     /// may change. For a table without primary key `key` is the row's hidden key as scanned.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Seq;
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 /// The number of a table; also its table id in the binlog. Never reused. A table that is rebuilt
 /// or truncated keeps its name and gets a new number.
@@ -151,6 +151,10 @@ pub struct Column {
     /// Who sees it.
     #[serde(default, skip_serializing_if = "Visibility::is_visible")]
     pub visibility: Visibility,
+    /// The column is what a multi-valued index is on: its JSON array has only values of this column,
+    /// in their order and each once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub element: Option<Box<Column>>,
 }
 
 /// Who sees a column.
@@ -479,7 +483,15 @@ impl Column {
             real_digits: None,
             generated: None,
             visibility: Visibility::Visible,
+            element: None,
         }
+    }
+
+    /// The column whose values an index on it has: itself, or, if it holds an array of these, that
+    /// of an element.
+    #[must_use]
+    pub fn key_column(&self) -> &Column {
+        self.element.as_deref().unwrap_or(self)
     }
 
     /// Whether it is there for an index on an expression: no name finds it.
@@ -490,9 +502,26 @@ impl Column {
 
     /// The expression of an index that it is there for, if it is hidden.
     #[must_use]
-    pub fn functional(&self) -> Option<&str> {
-        let generated = self.generated.as_ref().filter(|_| self.is_hidden());
-        generated.map(|generated| generated.expression.as_str())
+    pub fn functional(&self) -> Option<Cow<'_, str>> {
+        let generated = self.generated.as_ref().filter(|_| self.is_hidden())?;
+        let text = generated.expression.as_str();
+        Some(match &self.element {
+            None => Cow::Borrowed(text),
+            Some(element) => Cow::Owned(format!("cast({text} as {} array)", element.cast_text())),
+        })
+    }
+
+    /// The type as CAST names it: `unsigned`, `decimal(4, 1)`, `char(5)`.
+    #[must_use]
+    pub fn cast_text(&self) -> String {
+        match self.ty {
+            ColumnType::BigInt if self.unsigned => "unsigned".to_string(),
+            ColumnType::BigInt => "signed".to_string(),
+            ColumnType::Decimal { precision, scale } => format!("decimal({precision}, {scale})"),
+            ColumnType::VarChar(length) if self.is_binary() => format!("binary({length})"),
+            ColumnType::VarChar(length) => format!("char({length})"),
+            _ => self.type_text(),
+        }
     }
 
     /// Whether it is a generated column that is VIRTUAL.
@@ -612,6 +641,7 @@ impl Column {
             && self.members.begin(&new.members)
             && self.unsigned == new.unsigned
             && self.nullable == new.nullable
+            && self.element == new.element
             && (self.collation == new.collation || self.ty.has_members())
     }
 
@@ -759,6 +789,15 @@ impl Table {
         index.parts.iter().chain(primary.flat_map(|p| &p.parts))
     }
 
+    /// Which part of an index is multi-valued: then a row has an entry for each value of an array.
+    #[must_use]
+    pub fn array_part(&self, index: &Index) -> Option<usize> {
+        index.parts.iter().position(|part| {
+            let column = self.columns.get(usize::from(part.column));
+            column.is_some_and(|column| column.element.is_some())
+        })
+    }
+
     /// The index with this name, in any case; `PRIMARY` is the primary key.
     #[must_use]
     pub fn index_named(&self, name: &str) -> Option<&Index> {
@@ -816,10 +855,11 @@ impl Table {
         keys
     }
 
-    /// The first index that begins with these columns.
+    /// The first index that has all rows and begins with these columns.
     #[must_use]
     pub fn index_beginning_with(&self, columns: &[u16]) -> Option<&Index> {
-        self.keys().find(|index| index.begins_with(columns))
+        let serves = |index: &&Index| index.begins_with(columns) && self.array_part(index).is_none();
+        self.keys().find(serves)
     }
 
     /// Whether only the session that has made it knows it: CREATE TEMPORARY TABLE.

@@ -475,7 +475,7 @@ pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
             yes_no(index.visible),
             column
                 .functional()
-                .map_or(Value::Null, |own| text(expression(own))),
+                .map_or(Value::Null, |own| text(expression(&own))),
         ]
     };
     key_parts(table).map(row).collect()

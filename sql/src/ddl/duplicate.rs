@@ -47,44 +47,31 @@ fn find(
     let mut least: Option<(Vec<u8>, Vec<Value>)> = None;
     let mut image = Vec::new();
     let scanned = scan(old, ctx, |before| {
-        let row = if altered.rebuild {
+        if altered.rebuild {
             image.clear();
             conversion.convert(before, &mut image).ok()?;
-            conversion.values().to_vec()
         } else {
-            row::decode(old, before).ok()?
-        };
-        let Some(key) = unique_key(index, &altered.table, &row) else {
-            return Some(());
-        };
-        let is_less = least.as_ref().is_none_or(|(other, _)| key < *other);
-        if keys.contains(&key) {
-            if is_less {
-                least = Some((key, row));
+            image.clear();
+            image.extend_from_slice(before);
+        }
+        let found = key::entry_parts(&altered.table, index, &image).ok()?;
+        // A key with NULL equals nothing.
+        for entry in found.into_iter().filter(|entry| !entry.has_null) {
+            let is_less = least.as_ref().is_none_or(|(other, _)| entry.key < *other);
+            if keys.contains(&entry.key) {
+                if is_less {
+                    least = Some((entry.key, row::decode(&altered.table, &image).ok()?));
+                }
+            } else if keys.len() < ROWS_MAX {
+                keys.insert(entry.key);
+            } else {
+                return None;
             }
-        } else if keys.len() < ROWS_MAX {
-            keys.insert(key);
-        } else {
-            return None;
         }
         Some(())
     });
     scanned.ok()?;
     least.map(|(_, row)| row)
-}
-
-/// The bytes of a key; `None` if it has a NULL, which equals nothing.
-fn unique_key(index: &Index, table: &Table, row: &[Value]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for part in &index.parts {
-        let column = table.columns.get(usize::from(part.column))?;
-        let value = row.get(usize::from(part.column))?;
-        if value.is_null() {
-            return None;
-        }
-        key::encode_part(column, *part, value, &mut bytes);
-    }
-    Some(bytes)
 }
 
 /// Calls `visit` with the rows of a table until it has enough.

@@ -11,11 +11,16 @@ use super::{
 };
 use crate::{
     error::SqlError,
+    expr::{Expr, infer},
+    expr_text,
     plan::{ColumnOrigin, SelectedColumn},
     row_expr::{self, Purpose},
     selected::computed_column,
 };
-use cohort_engine::types::{Column, ColumnType, Generated, Index, Table, schema::Visibility};
+use cohort_engine::types::{
+    Collation, Column, ColumnType, Generated, Index, Table, schema::Visibility,
+};
+use sqlparser::ast;
 
 /// Makes the columns of the expressions in keys, but the first `known`, and has the keys name them.
 pub(super) fn define(
@@ -30,10 +35,17 @@ pub(super) fn define(
             continue;
         };
         check_columns(key, drafts)?;
+        let arrays = key.parts.iter().filter(|part| part.array.is_some());
+        if arrays.count() > 1 {
+            let what = "more than one multi-valued key part per index";
+            return Err(SqlError::not_supported(what));
+        }
         let index = key.name.clone().unwrap_or_default();
         for (position, part) in key.parts.iter_mut().enumerate() {
             if let Some(text) = part.expression.take() {
-                let mut column = column(&index, &text, drafts, ctx)?;
+                let element = part.array.as_ref();
+                let element = element.map(|ty| element_of(&index, ty, ctx));
+                let mut column = column(&index, &text, element.transpose()?, drafts, ctx)?;
                 column.name = column_name(&index, position, drafts);
                 part.column.clone_from(&column.name);
                 drafts.push(Draft::made(column));
@@ -92,20 +104,99 @@ fn is_hidden<'c>(name: &str, columns: impl Iterator<Item = &'c Column>) -> bool 
 fn column(
     index: &str,
     text: &str,
+    element: Option<Column>,
     drafts: &[Draft],
     ctx: &mut DdlContext<'_>,
 ) -> Result<Column, SqlError> {
     let columns: Vec<Column> = drafts.iter().map(|draft| draft.column.clone()).collect();
     let purpose = Purpose::Functional(index);
     let defined = row_expr::define(purpose, text, &columns, ctx.session)?;
-    for warning in defined.warnings {
-        ctx.warnings.warn(warning);
+    for warning in &defined.warnings {
+        ctx.warnings.warn(warning.clone());
     }
     let mut used = defined.columns.iter().filter_map(|at| columns.get(*at));
     if used.any(|column| column.auto_increment) {
         return Err(SqlError::functional_of_auto_increment(index));
     }
-    let ty = crate::expr::infer(&defined.compiled);
+    let mut column = match element {
+        Some(element) => Column {
+            element: Some(Box::new(element)),
+            ..Column::new("", ColumnType::Json)
+        },
+        None => scalar_column(&defined)?,
+    };
+    column.visibility = Visibility::Hidden;
+    column.generated = Some(Generated {
+        expression: defined.text,
+        stored: false,
+    });
+    // There is nothing that it could hold.
+    if column.key_column().ty == ColumnType::VarChar(0) {
+        let text = column.functional().unwrap_or_default();
+        return Err(SqlError::functional_not_indexable(text));
+    }
+    Ok(column)
+}
+
+/// The column of an element of a multi-valued part, of the type that its CAST names.
+fn element_of(index: &str, ty: &str, ctx: &DdlContext<'_>) -> Result<Column, SqlError> {
+    /// Longer ones are BLOBs to MySQL.
+    const CHARACTERS_MAX: u32 = 512;
+    let refused = |what: &str| Err(SqlError::not_supported(what));
+    let cast = format!("CAST(NULL AS {ty})");
+    let mode = ctx.session.sql_mode.lexer();
+    let (has_charset, has_length) = expr_text::parsed(&cast, mode, |tree| Ok(said_of_text(tree)))?;
+    let compiled = row_expr::define(Purpose::Functional(index), &cast, &[], ctx.session)?.compiled;
+    let ty = infer(&compiled);
+    let own = match ty.ty {
+        Some(ColumnType::Double) => return refused("CAST-ing data to array of DOUBLE"),
+        Some(ColumnType::Float) => return refused("CAST-ing data to array of FLOAT"),
+        Some(ColumnType::Json) => return refused("CAST-ing data to array of JSON"),
+        Some(ColumnType::Year) => return refused("CAST-ing data to array of YEAR"),
+        _ if ty.is_string() && !ty.is_bytes() && has_charset => {
+            return refused("specifying charset for multi-valued index");
+        }
+        _ if ty.is_string() => match has_length && ty.length <= CHARACTERS_MAX {
+            true => ColumnType::VarChar(ty.length),
+            false => return refused("CAST-ing data to array of char/binary BLOBs"),
+        },
+        Some(own) => own,
+        None => return Err(SqlError::internal("a CAST without a type")),
+    };
+    let collation = match own {
+        ColumnType::VarChar(_) if !ty.is_bytes() => Collation::Utf8mb40900AsCs,
+        _ => Collation::Binary,
+    };
+    Ok(Column {
+        unsigned: ty.unsigned && own.is_integer(),
+        collation,
+        ..Column::new("", own)
+    })
+}
+
+/// Whether a CAST to a text names a character set, and a length.
+fn said_of_text(cast: &ast::Expr) -> (bool, bool) {
+    use ast::DataType::{Binary, Char, Character, Nvarchar};
+    match cast {
+        ast::Expr::Nested(inner) => said_of_text(inner),
+        ast::Expr::Cast {
+            data_type, format, ..
+        } => match data_type {
+            Char(length) | Character(length) => (format.is_some(), length.is_some()),
+            Nvarchar(length) => (true, length.is_some()),
+            Binary(length) => (false, length.is_some()),
+            _ => (false, false),
+        },
+        _ => (false, false),
+    }
+}
+
+/// The column of an expression that has one value.
+fn scalar_column(defined: &row_expr::Defined) -> Result<Column, SqlError> {
+    if let Expr::Column { .. } = defined.compiled {
+        return Err(SqlError::functional_on_column());
+    }
+    let ty = infer(&defined.compiled);
     let mut column = computed_column(&SelectedColumn {
         name: String::new(),
         ty,
@@ -116,16 +207,11 @@ fn column(
         ColumnType::Text(_) => return Err(SqlError::functional_on_text()),
         // There is nothing that it could hold.
         ColumnType::VarChar(0) | ColumnType::Char(0) => {
-            return Err(SqlError::functional_not_indexable(defined.text));
+            return Err(SqlError::functional_not_indexable(&defined.text));
         }
         _ => {}
     }
     column.nullable = ty.nullable;
-    column.visibility = Visibility::Hidden;
-    column.generated = Some(Generated {
-        expression: defined.text,
-        stored: false,
-    });
     Ok(column)
 }
 

@@ -194,6 +194,7 @@ fn index_part(
     if syntax.prefix == Some(0) {
         return Err(SqlError::key_part_zero(&column.name));
     }
+    let column = column.key_column();
     let char_bytes = u64::from(column.collation.max_char_bytes());
     if column.ty == ColumnType::Json {
         return Err(SqlError::json_used_as_key(&column.name));
@@ -276,6 +277,7 @@ pub(super) fn syntax_of(index: &Index, columns: &[Column]) -> KeySyntax {
         PartSyntax {
             column: column.map(|column| column.name.clone()).unwrap_or_default(),
             expression: None,
+            array: column.and_then(|column| Some(column.element.as_ref()?.cast_text())),
             prefix: part.prefix.map(u64::from),
             desc: part.desc,
         }

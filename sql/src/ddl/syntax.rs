@@ -412,6 +412,8 @@ pub struct PartSyntax {
     pub column: String,
     /// The text of an expression, in the place of a column: see `functional`.
     pub expression: Option<String>,
+    /// The type that CAST(expression AS type ARRAY) names: the part is multi-valued.
+    pub array: Option<String>,
     /// The length in parentheses.
     pub prefix: Option<u64>,
     /// DESC.

@@ -278,7 +278,10 @@ fn search(
     known: &[Option<Field<'_>>],
     context: &mut ExecContext,
 ) -> Result<Option<Found>, Stop> {
-    let usable = table.indexes.iter().filter(|index| has_all(index, known));
+    let usable = table.indexes.iter().filter(|index| {
+        // Which row has the values of an array is not known before it is read.
+        has_all(index, known) && table.array_part(index).is_none()
+    });
     let index = usable.max_by_key(|index| (index.unique, index.parts.len()));
     let (tree, range) = match index {
         Some(index) => {

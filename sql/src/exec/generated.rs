@@ -4,7 +4,7 @@
 use super::{ExecContext, Stop};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, Expr, Origin, assign_from, eval},
+    expr::{EvalContext, Expr, NoArray, Origin, assign_from, eval, infer, typed_array},
     plan::TableDemands,
     warnings::Level,
 };
@@ -83,7 +83,7 @@ fn functional_value(
     let uses = |part: &IndexPart| usize::from(part.column) == position;
     let mut indexes = table.indexes.iter();
     let index = indexes.find(|index| index.parts.iter().any(uses));
-    let index = index.map_or("", |index| &index.name);
+    let index = index.map_or("", |index| index.name.as_str());
     let number = context.row_number;
     let words = |error: SqlError| match error.code {
         1264 => (
@@ -96,8 +96,43 @@ fn functional_value(
         3156 => (Level::Warning, SqlError::functional_invalid_json(index)),
         _ => (Level::Error, error),
     };
+    if let Some(element) = &column.element {
+        let of = (index, &**element);
+        return array(of, table, (expression, row), context);
+    }
     let mark = context.warnings.begin_rewording();
     let value = value(table, column, expression, row, context);
     context.warnings.reword(mark, &words);
     value.map_err(|error| words(error).1)
+}
+
+/// The array of a column that a multi-valued index is on.
+fn array(
+    (index, element): (&str, &Column),
+    table: &Table,
+    (expression, row): (&Expr, &[Value]),
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let value = eval(expression, row, context).map_err(|error| named(error, table))?;
+    let number = context.row_number;
+    let made = typed_array(&value, &infer(expression), element, context);
+    let (array, lost) = made.map_err(|why| match why {
+        NoArray::Other(error) => error,
+        NoArray::Nested => SqlError::array_in_scalar_part(index),
+        NoArray::Instead(what) => {
+            SqlError::not_supported(format_args!("CAST-ing JSON {what} type to array"))
+        }
+        NoArray::Element(error) => match (error.code, element.ty) {
+            (3155, _) => SqlError::functional_json_out_of_range(index),
+            (3156, _) => SqlError::functional_invalid_json(index),
+            (_, ty) if ty.is_string() => SqlError::functional_too_long(index),
+            (_, ty) if ty.is_temporal() => SqlError::functional_truncated(index, number),
+            _ => SqlError::functional_out_of_range(index, number),
+        },
+    })?;
+    for _ in 0..lost {
+        let note = SqlError::functional_truncated(index, number);
+        context.warnings.note(note);
+    }
+    Ok(array)
 }

@@ -148,7 +148,21 @@ fn compute(
     usable: &mut bool,
 ) -> Result<Ranges, Stop> {
     let mut shorter = Vec::new();
-    let found = compute_most(table, index, bounds, row, context, (usable, &mut shorter))?;
+    let mut parts = 0;
+    let found = compute_most(
+        table,
+        index,
+        bounds,
+        row,
+        context,
+        (usable, &mut shorter, &mut parts),
+    )?;
+    // Without what it says of the array there is no telling which rows an index has.
+    let is_short = table.array_part(index).is_some_and(|at| parts <= at);
+    let is_nothing = matches!(&found, Ranges::Some(ranges) if ranges.is_empty());
+    if is_short && !is_nothing {
+        return Ok(Ranges::All);
+    }
     if shorter.is_empty() {
         return Ok(found);
     }
@@ -161,20 +175,21 @@ fn compute(
     Ok(Ranges::Some(union(ranges)))
 }
 
-/// The same without those that begin with one of `shorter`.
+/// The same without those that begin with one of `shorter`; and so many parts had values.
 fn compute_most(
     table: &Table,
     index: &Index,
     bounds: &[Bound],
     row: &[Value],
     context: &mut ExecContext,
-    (usable, shorter): (&mut bool, &mut Vec<Vec<u8>>),
+    (usable, shorter, parts): (&mut bool, &mut Vec<Vec<u8>>, &mut usize),
 ) -> Result<Ranges, Stop> {
     let mut prefixes = vec![Vec::new()];
     for (bound, part) in bounds.iter().zip(table.entry_parts(index)) {
         let Some(column) = table.columns.get(usize::from(part.column)) else {
             break;
         };
+        let column = column.key_column();
         let values = match bound {
             Bound::Equal(expr) => match fit(column, eval(expr, row, &mut context.eval)?, context) {
                 Fit::Exact(value) => vec![value],
@@ -196,6 +211,13 @@ fn compute_most(
                 }
             }
             Bound::IsNull => vec![Value::Null],
+            Bound::Array(test) => match test.keys(row, &mut context.eval) {
+                Some(values) => values,
+                None => {
+                    *usable = false;
+                    return Ok(given(prefixes));
+                }
+            },
             Bound::In(list) => {
                 let mut values = Vec::with_capacity(list.len());
                 for expr in list {
@@ -250,6 +272,7 @@ fn compute_most(
         }
         let whole;
         (prefixes, whole) = extended(prefixes, column, *part, &values, shorter);
+        *parts += 1;
         if !whole && prefixes.len() > 1 {
             // Of two beginnings one may begin with the other.
             let ranges = prefixes.into_iter().map(prefix_range);

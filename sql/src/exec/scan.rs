@@ -19,7 +19,7 @@ use cohort_engine::{
     txn::{Batch, KeyRange, Read},
     types::{Index, Table, TreeId, Value, key as keys, row},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::{rc::Rc, sync::Arc};
 
 /// Rows are read so many at a time, more each time.
@@ -80,15 +80,7 @@ impl<'b> BlockRun<'b> {
                 };
                 let access = way.unwrap_or(access);
                 let locks = read_mode(source, context) != Read::Plain;
-                let mut reader = Reader {
-                    source,
-                    table,
-                    access,
-                    index: index_of(table, access.index),
-                    at,
-                    read: read_mode(source, context),
-                    scan: scan_mode(source, access, context),
-                };
+                let mut reader = Reader::new(source, table, access, at, context);
                 reader.read_all(self, context, &mut |run, context| {
                     if run.all_hold(&source.filter, context)? {
                         if locks {
@@ -232,15 +224,7 @@ impl<'b> BlockRun<'b> {
                 }
             }
             Input::Table(table, access) => {
-                let mut reader = Reader {
-                    source,
-                    table,
-                    access,
-                    index: index_of(table, access.index),
-                    at,
-                    read: read_mode(source, context),
-                    scan: scan_mode(source, access, context),
-                };
+                let mut reader = Reader::new(source, table, access, at, context);
                 let mut memory = Memory::default();
                 let locks = reader.read != Read::Plain;
                 reader.read_all(self, context, &mut |run, context| {
@@ -301,8 +285,8 @@ fn read_mode(source: &Source, context: &ExecContext) -> Read {
 }
 
 /// How a scan comes to the rows.
-fn scan_mode(source: &Source, access: &Access, context: &ExecContext) -> Read {
-    if context.rereads && source.lock.is_some() && access.index.is_none() {
+fn scan_mode(source: &Source, by_index: bool, context: &ExecContext) -> Read {
+    if context.rereads && source.lock.is_some() && !by_index {
         return Read::Newest;
     }
     read_mode(source, context)
@@ -318,23 +302,63 @@ struct Reader<'b> {
     table: &'b Arc<Table>,
     access: &'b Access,
     index: Option<&'b Index>,
+    /// It is a secondary index.
+    by_index: bool,
     at: usize,
     read: Read,
     /// If this is another one, the rows are read twice: see `ExecContext::rereads`.
     scan: Read,
+    /// The keys of the rows that were handed on, where several entries lead to a row.
+    seen: Option<Seen>,
+}
+
+/// Rows that were met.
+#[derive(Default)]
+struct Seen {
+    keys: FxHashSet<Vec<u8>>,
+    memory: Memory,
+}
+
+impl Seen {
+    /// Whether a row was met before, which it was from now on.
+    fn again(&mut self, key: &[u8]) -> Result<bool, Stop> {
+        if self.keys.contains(key) {
+            return Ok(true);
+        }
+        self.memory.take(key.len() + size_of::<Vec<u8>>())?;
+        self.keys.insert(key.to_vec());
+        Ok(false)
+    }
 }
 
 impl<'b> Reader<'b> {
+    fn new(
+        source: &'b Source,
+        table: &'b Arc<Table>,
+        access: &'b Access,
+        at: usize,
+        context: &ExecContext,
+    ) -> Reader<'b> {
+        let by_index = access.index.is_some();
+        Reader {
+            source,
+            table,
+            access,
+            index: index_of(table, access.index),
+            by_index,
+            at,
+            read: read_mode(source, context),
+            scan: scan_mode(source, by_index, context),
+            seen: None,
+        }
+    }
+
     fn read_all(
         &mut self,
         run: &mut BlockRun<'b>,
         context: &mut ExecContext,
         pass: &mut Passed<'_, 'b>,
     ) -> Flowing {
-        let tree = match (self.access.index, self.index) {
-            (Some(_), Some(index)) => index.tree,
-            _ => self.table.rows,
-        };
         let before = run.sources.get_mut(self.at).and_then(|s| s.ranges.take());
         let ranges = match (before, self.index) {
             (Some(ranges), _) => ranges,
@@ -350,6 +374,21 @@ impl<'b> Reader<'b> {
             }
             _ => Ranges::All,
         };
+        let mut index = self.index.filter(|_| self.by_index);
+        if index.is_some_and(|index| self.table.array_part(index).is_some()) {
+            self.seen = None;
+            match &ranges {
+                // Not all rows have entries.
+                Ranges::All => {
+                    (index, self.by_index) = (None, false);
+                    self.index = self.table.primary.as_ref();
+                    self.scan = scan_mode(self.source, false, context);
+                }
+                Ranges::Some(several) if several.len() > 1 => self.seen = Some(Seen::default()),
+                Ranges::Some(_) | Ranges::Point(_) => {}
+            }
+        }
+        let tree = index.map_or(self.table.rows, |index| index.tree);
         match ranges {
             Ranges::All => self.whole(run, context, tree, pass),
             Ranges::Point(point) if self.access.point && self.access.index.is_none() => {
@@ -447,7 +486,7 @@ impl<'b> Reader<'b> {
         tree: TreeId,
         pass: &mut Passed<'_, 'b>,
     ) -> Flowing {
-        let by_index = self.access.index.is_some();
+        let by_index = self.by_index;
         match (by_index, self.access.reverse) {
             (true, false) => context.handler.read_first += 1,
             (_, true) => context.handler.read_last += 1,
@@ -531,8 +570,8 @@ impl<'b> Reader<'b> {
         value: &[u8],
         pass: &mut Passed<'_, 'b>,
     ) -> Result<Option<Flow>, Stop> {
-        let index = match (self.access.index, self.index) {
-            (Some(_), Some(index)) => index,
+        let index = match self.index {
+            Some(index) if self.by_index => index,
             _ if self.read == Read::Plain => {
                 let slots = self.slots(run);
                 row::decode_some(self.table, value, &self.source.wanted, slots)?;
@@ -548,6 +587,15 @@ impl<'b> Reader<'b> {
         };
         let start = keys::parts_length(self.table, index, index.parts.len(), key)?;
         let row_key = key.get(start..).unwrap_or_default();
+        if let Some(seen) = &mut self.seen
+            && seen.again(row_key)?
+        {
+            // If it was refused before, its lock is not kept now.
+            if self.read != Read::Plain && context.unlock {
+                context.txn.unlock_row(self.table.rows, row_key);
+            }
+            return Ok(None);
+        }
         if self.access.covering && self.read == Read::Plain {
             self.decode_entry(run, index, key, row_key)?;
             return pass(run, context);

@@ -37,6 +37,7 @@ pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
         Expr::Like { expr, pattern, .. } => {
             format!("({} like {})", describe(expr), describe(pattern))
         }
+        Expr::InArray(test) => describe(&test.written),
         Expr::IsNull { expr, .. } => format!("({} is null)", describe(expr)),
         Expr::IsTruth { expr, .. } => format!("({} is true)", describe(expr)),
         Expr::Case { .. } => "(case … end)".to_string(),

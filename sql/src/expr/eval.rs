@@ -160,6 +160,7 @@ impl Expr {
             | Expr::In { .. }
             | Expr::Between { .. }
             | Expr::Like { .. }
+            | Expr::InArray(_)
             | Expr::IsNull { .. }
             | Expr::IsTruth { .. } => boolean(self.truth(row, context)?),
             Expr::Case { ty, .. } => return self.case(ty, row, context),
@@ -223,6 +224,7 @@ impl Expr {
                 ty,
             } => binary_truth(*op, left, right, ty, row, context),
             Expr::Not(expr) => Ok(expr.truth(row, context)?.map(|truth| !truth)),
+            Expr::InArray(test) => test.truth(row, context),
             Expr::IsNull { expr, negated } => {
                 Ok(Some(expr.value(row, context)?.is_null() != *negated))
             }

@@ -36,6 +36,7 @@ pub fn infer(expr: &Expr) -> ExprType {
             ty.nullable_if(operand.nullable)
         }
         Expr::IsNull { .. } | Expr::IsTruth { .. } => ExprType::boolean(),
+        Expr::InArray(test) => infer(&test.written),
         Expr::In { .. } | Expr::Between { .. } | Expr::Like { .. } => {
             let mut nullable = false;
             visit_operands(expr, &mut |operand| nullable |= infer(operand).nullable);
@@ -152,6 +153,11 @@ macro_rules! operands {
                 }
             }
             Expr::Function { args, .. } => args.$iter().for_each($visit),
+            Expr::InArray(test) => {
+                $visit(&$($mutability)? test.written);
+                $visit(&$($mutability)? test.wanted);
+                $visit(&$($mutability)? test.array);
+            }
         }
     };
 }
@@ -182,6 +188,7 @@ pub fn is_repeatable(expr: &Expr) -> bool {
         | Expr::In { .. }
         | Expr::Between { .. }
         | Expr::Like { .. }
+        | Expr::InArray(_)
         | Expr::IsNull { .. }
         | Expr::IsTruth { .. }
         | Expr::Case { .. }

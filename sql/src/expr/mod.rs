@@ -53,8 +53,9 @@ pub(crate) use convert::parse_time;
 pub use convert::{conform, for_variable, kept, printable, text};
 pub use eval::{eval, holds, is_false, is_true};
 pub use functions::json::{
-    FromJson, JsonPart, default_for_json_column, exists_for_json_column, for_json_column,
-    json_document, parsed, several_for_json_column,
+    ArrayTest, FromJson, InArray, JsonPart, NoArray, default_for_json_column,
+    exists_for_json_column, for_json_column, json_document, may_be_element, parsed,
+    several_for_json_column, typed_array,
 };
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
@@ -199,6 +200,8 @@ pub enum Expr {
         /// The collation to compare with.
         collation: Collation,
     },
+    /// A condition that a multi-valued index answers.
+    InArray(Box<InArray>),
     /// `expr IS [NOT] NULL`.
     IsNull {
         /// What is tested.

@@ -396,6 +396,7 @@ impl Expr {
             | Expr::In { .. }
             | Expr::Between { .. }
             | Expr::Like { .. }
+            | Expr::InArray(_)
             | Expr::IsNull { .. }
             | Expr::IsTruth { .. }
             | Expr::Cast { .. } => false,

@@ -11,6 +11,7 @@ use super::{
     known::{Facts, Known},
     walk,
 };
+use crate::expr::ArrayTest;
 use cohort_engine::types::{Index, IndexPart, Table, key};
 
 /// The order that is wanted: columns and whether descending.
@@ -46,10 +47,18 @@ pub(super) struct Choice {
 
 /// Chooses how to read a table.
 pub(super) fn choose(request: &Request) -> Choice {
-    let indexes = std::iter::once(None).chain((0..request.table.indexes.len()).map(Some));
+    let table = request.table;
+    let indexes = std::iter::once(None).chain((0..table.indexes.len()).map(Some));
+    // The whole of a multi-valued index are not all rows.
+    let is_whole = |choice: &Choice| {
+        let index = choice.access.index.and_then(|at| table.indexes.get(at));
+        let has_array = index.is_some_and(|index| table.array_part(index).is_some());
+        !has_array || !choice.access.alternatives.is_empty()
+    };
     let mut candidates: Vec<Choice> = indexes
         .filter(|index| allowed(request, *index))
         .map(|index| candidate(request, index))
+        .filter(is_whole)
         .collect();
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let mut candidates = candidates.into_iter();
@@ -63,7 +72,7 @@ pub(super) fn choose(request: &Request) -> Choice {
         let unnamed = forced && other.access.index.is_none();
         !(in_order || unnamed || other.access.alternatives.is_empty())
     };
-    if hopes || is_open(request.table, &best.access) {
+    if hopes || is_open(table, &best.access) {
         let ways = candidates.filter(is_way).map(|other| other.access);
         best.ways = ways.take(WAYS_MAX).collect();
     }
@@ -146,8 +155,10 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         reads(request.rows.max(1)),
         reads(request.rows.max(ROWS_MIN)),
     );
+    let is_array = index.is_some_and(|index| table.array_part(index).is_some());
     let covering = at.is_some()
         && !request.rows_needed
+        && !is_array
         && index.is_some_and(|i| covers(table, i, request.wanted));
     let mut access = Access {
         index: at,
@@ -158,6 +169,7 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
     };
     let mut ordered = false;
     if let Some(order) = request.order
+        && !is_array
         && let Some(reverse) = gives_order(table, index, &access, order)
     {
         ordered = true;
@@ -227,6 +239,11 @@ fn estimate_of_one(rows: f64, index: &Index, bounds: &[Bound]) -> f64 {
         Bound::Equal(e) | Bound::NullSafe(e) if !walk::is_constant(e) => 0.001,
         Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => 0.01,
         Bound::In(list) => (0.01 * list.len() as f64).min(LISTED_SHARE_MAX),
+        Bound::Array(test) => match test.test {
+            ArrayTest::Member | ArrayTest::Contains => 0.01,
+            // Of a few values.
+            ArrayTest::Overlaps => 0.05,
+        },
         Bound::Range {
             low: Some(_),
             high: Some(_),
@@ -246,7 +263,10 @@ fn alternatives(table: &Table, index: &Index, known: &[Facts]) -> Vec<Vec<Bound>
     let mut found = Vec::with_capacity(known.len());
     for facts in known {
         let bounds = bounds(table, index, facts);
-        if bounds.is_empty() {
+        // A row whose array is empty has no entry: all that are in it are found, and no others.
+        let array = table.array_part(index);
+        let in_array = |at| matches!(bounds.get(at), Some(Bound::Array(_)));
+        if bounds.is_empty() || array.is_some_and(|at| !in_array(at)) {
             return Vec::new();
         }
         found.push(bounds);
@@ -274,7 +294,8 @@ fn bounds(table: &Table, index: &Index, known: &[Known]) -> Vec<Bound> {
                 .find(|k| k.column == column && wanted(&k.bound))
                 .map(|k| k.bound.clone())
         };
-        if let Some(bound) = of(is_equal).or_else(|| of(|b| matches!(b, Bound::In(_)))) {
+        let listed = |b: &Bound| matches!(b, Bound::In(_) | Bound::Array(_));
+        if let Some(bound) = of(is_equal).or_else(|| of(listed)) {
             bounds.push(bound);
             continue;
         }

@@ -57,6 +57,7 @@ impl ColumnOrigin {
             | Expr::In { .. }
             | Expr::Between { .. }
             | Expr::Like { .. }
+            | Expr::InArray(_)
             | Expr::IsNull { .. }
             | Expr::IsTruth { .. }
             | Expr::Cast { .. }

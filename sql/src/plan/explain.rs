@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{ExprType, coercibility},
+    expr::{ArrayTest, ExprType, coercibility},
     output::ColumnMeta,
 };
 use cohort_engine::types::{Collation, ColumnType, Decimal, Index, Table, Value};
@@ -292,7 +292,11 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
     row.possible_keys = Some(index.name.clone());
     let parts = path.alternatives.iter().map(Vec::len).max();
     row.key_length = Some(key_length(table, index, parts.unwrap_or(0)).to_string());
-    let equal = |b: &Bound| matches!(b, Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull);
+    let equal = |b: &Bound| match b {
+        Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => true,
+        Bound::Array(test) => test.test == ArrayTest::Member,
+        Bound::In(_) | Bound::Range { .. } | Bound::Like(..) => false,
+    };
     let bounds = match path.alternatives.as_slice() {
         [bounds] if bounds.iter().all(equal) => bounds,
         _ => {
@@ -325,7 +329,7 @@ fn key_length(table: &Table, index: &Index, parts: usize) -> u32 {
         .entry_parts(index)
         .take(parts)
         .filter_map(|part| {
-            let column = table.columns.get(usize::from(part.column))?;
+            let column = table.columns.get(usize::from(part.column))?.key_column();
             let bytes = match part.prefix {
                 Some(chars) => u32::from(chars) * column.collation.max_char_bytes(),
                 None => column.value_bytes(),

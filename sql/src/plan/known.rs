@@ -151,6 +151,11 @@ impl Finder<'_> {
                 }
                 _ => Vec::new(),
             },
+            // It has a constant.
+            Expr::InArray(test) => match self.column(&test.array, infer(&test.array).collation) {
+                Some(column) => one(column, Bound::Array(test.clone())),
+                None => Vec::new(),
+            },
             Expr::IsNull {
                 expr,
                 negated: false,

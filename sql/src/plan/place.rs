@@ -294,6 +294,7 @@ fn bound_exprs(bound: &Bound, visit: &mut dyn FnMut(&Expr)) {
             visit(pattern);
             escape.iter().for_each(visit);
         }
+        Bound::Array(test) => visit(&test.wanted),
     }
 }
 

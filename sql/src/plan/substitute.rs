@@ -8,6 +8,9 @@
 //! more than the row (see `is_of_row`). A row of NULLs that an outer join has made has no value of
 //! its expressions: there nothing is substituted.
 //!
+//! MEMBER OF, JSON_CONTAINS and JSON_OVERLAPS look into the column of a multi-valued index instead of
+//! what that is on, if what they look for is a constant: see `expr::InArray`.
+//!
 //! Literals that were lifted out of the text, and parameters, are compared by their values, so the
 //! plan is one for these: see `Plan::literals`.
 
@@ -17,7 +20,10 @@ use super::{
     walk,
 };
 use crate::{
-    expr::{BinaryOp, Expr, ExprType, infer, visit_operands, visit_operands_mut},
+    expr::{
+        ArrayTest, BinaryOp, Expr, ExprType, InArray, infer, may_be_element, visit_operands,
+        visit_operands_mut,
+    },
     expr_text::kept_name,
     row_expr::{self, Purpose, Settings},
 };
@@ -39,6 +45,8 @@ struct Candidate {
     expr: Expr,
     slot: usize,
     leaf: usize,
+    /// The column holds an array: that of an element.
+    element: Option<Column>,
 }
 
 /// Functions that tell one session something else than another.
@@ -100,6 +108,7 @@ impl Planner<'_> {
                         expr,
                         slot: named.first_slot + position,
                         leaf,
+                        element: column.element.as_deref().cloned(),
                     });
                 }
             }
@@ -125,9 +134,15 @@ fn expression(table: &Table, column: &Column, settings: Settings<'_>) -> Option<
     let text = &generated.expression;
     // What this session's settings do not take is computed as it stands in the query.
     let expr = row_expr::compile(purpose, text, &table.columns, settings).ok()?;
-    let is_plain = matches!(expr, Expr::Column { .. } | Expr::Literal(..));
-    let usable = !is_plain && is_of_row(&expr, &table.columns) && holds(column, &infer(&expr));
-    usable.then_some(expr)
+    let usable = match column.element {
+        // Also of a column itself.
+        Some(_) => infer(&expr).is_json() || infer(&expr).is_string(),
+        None => {
+            let is_plain = matches!(expr, Expr::Column { .. } | Expr::Literal(..));
+            !is_plain && holds(column, &infer(&expr))
+        }
+    };
+    (usable && is_of_row(&expr, &table.columns)).then_some(expr)
 }
 
 /// Whether an expression has one value for a row, whoever computes it.
@@ -183,6 +198,10 @@ struct Substitution<'a> {
 impl Substitution<'_> {
     /// Replaces what a condition compares.
     fn in_condition(&mut self, condition: &mut Expr, may: &dyn Fn(usize) -> bool) {
+        if let Some(test) = self.array_test(condition, may) {
+            *condition = Expr::InArray(Box::new(test));
+            return;
+        }
         match condition {
             Expr::Binary {
                 op, left, right, ..
@@ -207,6 +226,7 @@ impl Substitution<'_> {
             | Expr::Parameter { .. }
             | Expr::Negate { .. }
             | Expr::BitNot(_)
+            | Expr::InArray(_)
             | Expr::IsTruth { .. }
             | Expr::Case { .. }
             | Expr::Cast { .. }
@@ -259,14 +279,65 @@ impl Substitution<'_> {
         }
     }
 
+    /// What a condition is that a multi-valued index answers, if it is one: it looks for a constant in
+    /// what such an index is on.
+    fn array_test(&mut self, written: &Expr, may: &dyn Fn(usize) -> bool) -> Option<InArray> {
+        let Expr::Function { function, args, .. } = written else {
+            return None;
+        };
+        let [first, second] = args.as_slice() else {
+            return None;
+        };
+        let (test, array, wanted) = match function.name {
+            "member of" => (ArrayTest::Member, second, first),
+            "json_contains" => (ArrayTest::Contains, first, second),
+            "json_overlaps" if walk::is_constant(first) => (ArrayTest::Overlaps, second, first),
+            "json_overlaps" => (ArrayTest::Overlaps, first, second),
+            _ => return None,
+        };
+        let ty = infer(wanted);
+        if walk::is_constant(array) || !walk::is_constant(wanted) || ty.ty.is_none() {
+            return None;
+        }
+        let suits = |candidate: &Candidate| {
+            let element = candidate.element.as_ref();
+            element.is_some_and(|own| test != ArrayTest::Member || may_be_element(&ty, own))
+        };
+        let found = self.find(array, &|candidate| may(candidate.leaf) && suits(candidate))?;
+        let candidate = self.candidates.get(found)?;
+        Some(InArray {
+            test,
+            written: written.clone(),
+            wanted: wanted.clone(),
+            array: Expr::Column {
+                slot: u32::try_from(candidate.slot).unwrap_or(u32::MAX),
+                ty: ExprType::json().or_null(),
+            },
+            element: candidate.element.clone()?,
+        })
+    }
+
     /// Replaces an expression by the column that holds its value, if there is one.
     fn replace(&mut self, expr: &mut Expr, may: &dyn Fn(usize) -> bool) -> bool {
         if matches!(expr, Expr::Column { .. } | Expr::Literal(..)) {
             return false;
         }
-        for candidate in self.candidates.iter().filter(|c| may(c.leaf)) {
+        let suits = |candidate: &Candidate| may(candidate.leaf) && candidate.element.is_none();
+        let found = self.find(expr, &suits);
+        let Some(candidate) = found.and_then(|at| self.candidates.get(at)) else {
+            return false;
+        };
+        let slot = u32::try_from(candidate.slot).unwrap_or(u32::MAX);
+        let ty = infer(expr);
+        *expr = Expr::Column { slot, ty };
+        true
+    }
+
+    /// Which of the candidates that suit has an expression. What that depends on is noted.
+    fn find(&mut self, expr: &Expr, suits: &dyn Fn(&Candidate) -> bool) -> Option<usize> {
+        for (at, candidate) in self.candidates.iter().enumerate() {
             let mut literals = Vec::new();
-            if !same(expr, &candidate.expr, &mut literals) {
+            if !suits(candidate) || !same(expr, &candidate.expr, &mut literals) {
                 continue;
             }
             let meant = |(index, literal): &(u32, Value)| {
@@ -280,7 +351,7 @@ impl Substitution<'_> {
                 Some(pair) => vec![(pair.clone(), false)],
                 None => literals.iter().map(|pair| (pair.clone(), true)).collect(),
             };
-            let replaces = other.is_none();
+            let is_it = other.is_none();
             let known = decisive.into_iter();
             self.known
                 .extend(known.map(|((index, literal), is_same)| KnownLiteral {
@@ -288,14 +359,11 @@ impl Substitution<'_> {
                     literal,
                     is_same,
                 }));
-            if replaces {
-                let slot = u32::try_from(candidate.slot).unwrap_or(u32::MAX);
-                let ty = infer(expr);
-                *expr = Expr::Column { slot, ty };
-                return true;
+            if is_it {
+                return Some(at);
             }
         }
-        false
+        None
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Demands, JsonTable, KnownLiteral, Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, Taken, infer},
+    expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer},
     output::ColumnMeta,
 };
 use cohort_engine::{
@@ -465,6 +465,8 @@ pub enum Bound {
     },
     /// It begins as a LIKE pattern does, with its escape character.
     Like(Expr, Option<Expr>),
+    /// It is a value of an array that this wants to be there.
+    Array(Box<InArray>),
 }
 
 /// GROUP BY and aggregates.

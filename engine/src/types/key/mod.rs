@@ -1,7 +1,8 @@
 //! Ordered keys: byte strings that compare as the values they were made of.
 //!
 //! The key of a row is its primary key's columns; the key of an index entry is the index's
-//! columns followed by the key of its row. Each part describes its own end.
+//! columns followed by the key of its row. Each part describes its own end. A row has an entry in an
+//! index, and in a multi-valued one as many as an array of its has values: see `array`.
 //!
 //! ```text
 //! part        if the column is nullable: 00 for NULL (nothing follows), 01 for a value; then
@@ -17,6 +18,10 @@
 //! ENUM, SET   their number, big-endian
 //! descending  all bytes of the part inverted
 //! ```
+
+mod array;
+
+pub use array::{EntryParts, element_value, entry_parts};
 
 use super::{
     collation::Beginnings,
@@ -194,7 +199,8 @@ fn push_fixed(column: &Column, value: &Value, key: &mut Vec<u8>) {
     }
 }
 
-/// Appends the parts of `index` of the row with this image. Returns whether any part is NULL.
+/// Appends the parts of `index`, which is not multi-valued, of the row with this image. Returns
+/// whether any part is NULL.
 pub fn encode_index(
     table: &Table,
     index: &Index,
@@ -282,7 +288,7 @@ pub fn parts_length(
             .columns
             .get(usize::from(part.column))
             .ok_or(Malformed)?;
-        let length = part_length(column, *part, rest).ok_or(Malformed)?;
+        let length = part_length(column.key_column(), *part, rest).ok_or(Malformed)?;
         rest = rest.get(length..).ok_or(Malformed)?;
     }
     Ok(key.len() - rest.len())

@@ -29,6 +29,7 @@ pub(in crate::ddl) fn generated_keys(
             .iter()
             .map(|column| PartSyntax {
                 expression: None,
+                array: None,
                 column: column.clone(),
                 prefix: None,
                 desc: false,
@@ -47,7 +48,9 @@ fn serves(key: &KeySyntax, generated: &KeySyntax) -> bool {
     let same = |(a, b): (&PartSyntax, &PartSyntax)| {
         a.prefix.is_none() && a.desc == b.desc && a.column.eq_ignore_ascii_case(&b.column)
     };
-    key.parts.len() >= generated.parts.len() && key.parts.iter().zip(&generated.parts).all(same)
+    // A multi-valued one has not all rows.
+    let has_all = key.parts.iter().all(|part| part.array.is_none());
+    has_all && key.parts.len() >= generated.parts.len() && key.parts.iter().zip(&generated.parts).all(same)
 }
 
 /// Whether the keys stay, each: those made for foreign keys go if another key serves. Of two such

@@ -69,6 +69,7 @@ fn add_key(column: &ColumnSyntax, kind: KeyKind, keys: &mut Vec<Constraint>) {
     let part = PartSyntax {
         column: column.name.clone(),
         expression: None,
+        array: None,
         prefix: None,
         desc: false,
     };

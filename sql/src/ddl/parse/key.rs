@@ -209,11 +209,18 @@ fn part(c: &mut Cursor) -> Parsed<PartSyntax> {
     let mut part = PartSyntax {
         column: String::new(),
         expression: None,
+        array: None,
         prefix: None,
         desc: false,
     };
     if c.eat_symbol("(") {
-        part.expression = Some(c.take_expression(&[])?);
+        match array_cast(c) {
+            Some((expression, ty)) => {
+                part.expression = Some(expression);
+                part.array = Some(ty);
+            }
+            None => part.expression = Some(c.take_expression(&[])?),
+        }
         c.expect_symbol(")")?;
     } else {
         part.column = c.name()?;
@@ -222,6 +229,37 @@ fn part(c: &mut Cursor) -> Parsed<PartSyntax> {
             c.expect_symbol(")")?;
         }
     }
-    part.desc = c.eat_any(&["ASC", "DESC"]) == Some(1);
+    let order = c.eat_any(&["ASC", "DESC"]);
+    if order.is_some() && part.array.is_some() {
+        let (index, order) = ("multi-valued index", "explicit index order");
+        return Err(SqlError::wrong_usage(index, order));
+    }
+    part.desc = order == Some(1);
     Ok(part)
+}
+
+/// `CAST(expression AS type ARRAY)`, if that is all that is here before a parenthesis is closed: the
+/// expression and the type.
+fn array_cast(c: &mut Cursor) -> Option<(String, String)> {
+    let start = c.place();
+    let found = whole_array_cast(c).filter(|_| c.is_symbol(")"));
+    if found.is_none() {
+        c.go_back(start);
+    }
+    found
+}
+
+fn whole_array_cast(c: &mut Cursor) -> Option<(String, String)> {
+    if c.eat_symbol("(") {
+        let inside = whole_array_cast(c)?;
+        return c.eat_symbol(")").then_some(inside);
+    }
+    if !(c.eat("CAST") && c.eat_symbol("(")) {
+        return None;
+    }
+    let expression = c.take_expression(&["AS"]).ok()?;
+    c.expect("AS").ok()?;
+    let ty = c.take_expression(&["ARRAY"]).ok()?;
+    c.expect("ARRAY").ok()?;
+    c.eat_symbol(")").then_some((expression, ty))
 }

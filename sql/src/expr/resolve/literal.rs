@@ -325,6 +325,12 @@ pub(super) fn cast(
     charset: Option<&str>,
     scope: &mut dyn Scope,
 ) -> Result<Expr, SqlError> {
+    if let ast::DataType::Array(_) = data_type {
+        return Err(SqlError::not_supported(
+            "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER \
+             TABLE or in general expressions",
+        ));
+    }
     let expr = resolve(expr, scope)?;
     let from = infer(&expr);
     let collation = match charset {

@@ -3,6 +3,7 @@
 
 mod change;
 mod column;
+mod in_array;
 mod make;
 mod merge;
 mod read;
@@ -15,6 +16,7 @@ pub use column::{
     FromJson, default_for_json_column, exists_for_json_column, for_json_column,
     several_for_json_column,
 };
+pub use in_array::{ArrayTest, InArray, NoArray, may_be_element, typed_array};
 pub use make::JsonPart;
 pub(in crate::expr) use make::{AS_JSON, scalar};
 pub(in crate::expr) use value::{Otherwise, json_value};
@@ -297,6 +299,7 @@ pub(in crate::expr) fn is_truth(expr: &Expr) -> bool {
         | Expr::In { .. }
         | Expr::Between { .. }
         | Expr::Like { .. }
+        | Expr::InArray(_)
         | Expr::IsNull { .. }
         | Expr::IsTruth { .. } => true,
         Expr::Function { function, .. } => TRUTHS.contains(&function.name),

@@ -47,7 +47,7 @@ pub(super) fn contains(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result
 }
 
 /// Whether a value has another in it.
-fn holds(target: &Node<'_>, candidate: &Node<'_>) -> bool {
+pub(super) fn holds(target: &Node<'_>, candidate: &Node<'_>) -> bool {
     match (target, candidate) {
         (Node::Object(target), Node::Object(candidate)) => candidate.iter().all(|(key, wanted)| {
             let own = target.get(key);
@@ -101,8 +101,13 @@ pub(super) fn overlaps(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result
     let Some(b) = document(args, 1, NAME, context)? else {
         return Ok(Value::Null);
     };
-    let (a, b) = (a.node(), b.node());
-    let overlap = match (&a, &b) {
+    let found = overlap(&a.node(), &b.node());
+    Ok(Value::Int(found.into()))
+}
+
+/// Whether two values have anything in common.
+pub(super) fn overlap(a: &Node<'_>, b: &Node<'_>) -> bool {
+    match (a, b) {
         (Node::Array(a), Node::Array(b)) => a
             .iter()
             .any(|one| b.iter().any(|other| compare(&one, &other).is_eq())),
@@ -114,8 +119,7 @@ pub(super) fn overlaps(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result
             other.is_some_and(|other| compare(&one, &other).is_eq())
         }),
         (a, b) => compare(a, b).is_eq(),
-    };
-    Ok(Value::Int(overlap.into()))
+    }
 }
 
 pub(super) fn member_of(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {

@@ -1,0 +1,130 @@
+//! The entries of a row in an index, also in a multi-valued one.
+//!
+//! A multi-valued index is on a column that holds an array (`Column::element`). What it has of a row
+//! follows from the row's image alone, as with other indexes. An example: an index on (`a`, the array
+//! in `b`) has of the row `a = 1, b = [5, 7], id = 9` the entries (1, 5, 9) and (1, 7, 9). An empty
+//! array has none, so such an index cannot tell which rows there are. NULL in the place of an array
+//! has one, a NULL. Two values that are equal in the order of the index, such as texts that are
+//! written differently, are one entry.
+
+use super::{encode_index, encode_part, encode_raw};
+use crate::types::{
+    json::{Json, Node, Scalar},
+    row::{self, Malformed},
+    schema::{Column, ColumnType, Index, IndexPart, Table},
+    value::Value,
+};
+use smallvec::{SmallVec, smallvec};
+
+/// Room for the key of a row behind the parts of an entry.
+const ROOM: usize = 32;
+
+/// The index's parts of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryParts {
+    /// The parts. The key of the row comes behind them.
+    pub key: Vec<u8>,
+    /// Whether any of them is NULL.
+    pub has_null: bool,
+}
+
+/// The parts of the entries that the row with this image has in `index`, ascending, no two the same.
+pub fn entry_parts(
+    table: &Table,
+    index: &Index,
+    image: &[u8],
+) -> Result<SmallVec<[EntryParts; 1]>, Malformed> {
+    let Some(at) = table.array_part(index) else {
+        let mut key = Vec::with_capacity(ROOM);
+        let has_null = encode_index(table, index, image, &mut key)?;
+        return Ok(smallvec![EntryParts { key, has_null }]);
+    };
+    let positions = index.parts.iter().map(|part| part.column);
+    let raw = row::raw_values(table, image, positions)?;
+    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    let (mut has_null, mut values) = (false, Vec::new());
+    for (position, (&part, bytes)) in index.parts.iter().zip(&raw).enumerate() {
+        let column = &table.columns[usize::from(part.column)];
+        if position == at {
+            has_null |= bytes.is_none();
+            values = values_of(column.key_column(), part, *bytes)?;
+            continue;
+        }
+        let key = match position < at {
+            true => &mut before,
+            false => &mut behind,
+        };
+        match bytes {
+            None => {
+                has_null = true;
+                encode_part(column, part, &Value::Null, key);
+            }
+            Some(bytes) => encode_raw(column, bytes, (column, part), key)?,
+        }
+    }
+    let entry = |value: Vec<u8>| {
+        let mut key = Vec::with_capacity(before.len() + value.len() + behind.len() + ROOM);
+        key.extend_from_slice(&before);
+        key.extend_from_slice(&value);
+        key.extend_from_slice(&behind);
+        EntryParts { key, has_null }
+    };
+    Ok(values.into_iter().map(entry).collect())
+}
+
+/// The parts of the values of an array, or of NULL, ascending.
+fn values_of(
+    element: &Column,
+    part: IndexPart,
+    bytes: Option<&[u8]>,
+) -> Result<Vec<Vec<u8>>, Malformed> {
+    let encoded = |value: &Value| {
+        let mut key = Vec::new();
+        encode_part(element, part, value, &mut key);
+        key
+    };
+    let Some(bytes) = bytes else {
+        return Ok(vec![encoded(&Value::Null)]);
+    };
+    let document = Json::from_bytes(bytes).ok_or(Malformed)?;
+    let Node::Array(array) = document.root() else {
+        return Err(Malformed);
+    };
+    let mut parts = Vec::with_capacity(array.len());
+    for node in array.iter() {
+        let Node::Scalar(scalar) = node else {
+            return Err(Malformed);
+        };
+        let value = element_value(element, scalar).ok_or(Malformed)?;
+        parts.push(encoded(&value));
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    Ok(parts)
+}
+
+/// The value of an element of an array; `None`: it is not one of the column.
+#[must_use]
+pub fn element_value(element: &Column, scalar: Scalar<'_>) -> Option<Value> {
+    Some(match (element.ty, scalar) {
+        (ColumnType::BigInt, Scalar::Int(number)) => match element.unsigned {
+            true => Value::UInt(u64::try_from(number).ok()?),
+            false => Value::Int(number),
+        },
+        (ColumnType::BigInt, Scalar::UInt(number)) => match element.unsigned {
+            true => Value::UInt(number),
+            false => Value::Int(i64::try_from(number).ok()?),
+        },
+        (ColumnType::Decimal { .. }, Scalar::Decimal(number)) => Value::Decimal(number),
+        (ColumnType::VarChar(_), Scalar::Text(text)) if !element.is_binary() => {
+            Value::Bytes(text.into_owned().into_bytes())
+        }
+        (ColumnType::VarChar(_), Scalar::Opaque(_, bytes)) if element.is_binary() => {
+            Value::Bytes(bytes.into_owned())
+        }
+        (ColumnType::Date, Scalar::Date(date)) => Value::Date(date),
+        (ColumnType::Time(_), Scalar::Time(time)) => Value::Time(time),
+        (ColumnType::DateTime(_), Scalar::DateTime(moment)) => Value::DateTime(moment),
+        _ => return None,
+    })
+}
