@@ -419,7 +419,7 @@ errors! {
     3750 b"HY000" table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3763 b"HY000" generated_with_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
     3751 b"01000" functional_truncated(index, row) "Data truncated for functional index '{index}' at row {row}";
-    3752 b"01000" functional_out_of_range(index, row) "Value is out of range for functional index '{index}' at row {row}";
+    3752 b"22003" functional_out_of_range(index, row) "Value is out of range for functional index '{index}' at row {row}";
     3753 b"HY000" functional_on_json() "Cannot create a functional index on a function that returns a JSON or GEOMETRY value.";
     3754 b"HY000" functional_of_auto_increment(index) "Functional index '{index}' cannot refer to an auto-increment column.";
     3755 b"HY000" functional_column_drop(column) "Cannot drop column '{column}' because it is used by a functional index. In order to drop the column, you must remove the functional index.";

@@ -247,7 +247,9 @@ pub(super) fn fill_indexes(
     while let Some(row) = rows.next()? {
         for (index, builder) in fresh.iter().zip(&mut builders) {
             let entries = Entry::derive(new, index, row.value(), row.key())?;
-            entries.iter().try_for_each(|entry| builder.push_entry(entry))?;
+            entries
+                .iter()
+                .try_for_each(|entry| builder.push_entry(entry))?;
         }
     }
     builders.iter_mut().try_for_each(TreeBuilder::flush)
@@ -292,7 +294,9 @@ pub(super) fn fill_table(
         rows_builder.push(&key, key.len(), &image)?;
         for (index, builder) in new.indexes.iter().zip(&mut builders) {
             let entries = Entry::derive(new, index, &image, &key)?;
-            entries.iter().try_for_each(|entry| builder.push_entry(entry))?;
+            entries
+                .iter()
+                .try_for_each(|entry| builder.push_entry(entry))?;
         }
     }
     rows_builder.flush()?;

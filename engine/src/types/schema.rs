@@ -858,7 +858,8 @@ impl Table {
     /// The first index that has all rows and begins with these columns.
     #[must_use]
     pub fn index_beginning_with(&self, columns: &[u16]) -> Option<&Index> {
-        let serves = |index: &&Index| index.begins_with(columns) && self.array_part(index).is_none();
+        let serves =
+            |index: &&Index| index.begins_with(columns) && self.array_part(index).is_none();
         self.keys().find(serves)
     }
 

@@ -182,11 +182,6 @@ impl<'a> Conversion<'a> {
         self.numbers.clone()
     }
 
-    /// The values of the row that was converted last.
-    pub fn values(&self) -> &[Value] {
-        &self.row
-    }
-
     /// Converts one image; the error is in the outcome.
     pub fn convert(&mut self, image: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         let outcome = Arc::clone(&self.outcome);

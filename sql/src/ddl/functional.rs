@@ -164,7 +164,7 @@ fn element_of(index: &str, ty: &str, ctx: &DdlContext<'_>) -> Result<Column, Sql
         None => return Err(SqlError::internal("a CAST without a type")),
     };
     let collation = match own {
-        ColumnType::VarChar(_) if !ty.is_bytes() => Collation::Utf8mb40900AsCs,
+        ColumnType::VarChar(_) if !ty.is_bytes() => Collation::Utf8mb40900Bin,
         _ => Collation::Binary,
     };
     Ok(Column {

@@ -115,6 +115,7 @@ fn array(
 ) -> Result<Value, SqlError> {
     let value = eval(expression, row, context).map_err(|error| named(error, table))?;
     let number = context.row_number;
+    let strict = context.is_strict();
     let made = typed_array(&value, &infer(expression), element, context);
     let (array, lost) = made.map_err(|why| match why {
         NoArray::Other(error) => error,
@@ -125,14 +126,14 @@ fn array(
         NoArray::Element(error) => match (error.code, element.ty) {
             (3155, _) => SqlError::functional_json_out_of_range(index),
             (3156, _) => SqlError::functional_invalid_json(index),
-            (_, ty) if ty.is_string() => SqlError::functional_too_long(index),
-            (_, ty) if ty.is_temporal() => SqlError::functional_truncated(index, number),
+            (_, ty) if ty.is_string() && strict => SqlError::functional_too_long(index),
+            (_, ty) if ty.is_temporal() && strict => SqlError::functional_truncated(index, number),
             _ => SqlError::functional_out_of_range(index, number),
         },
     })?;
-    for _ in 0..lost {
-        let note = SqlError::functional_truncated(index, number);
-        context.warnings.note(note);
+    for level in lost {
+        let truncated = SqlError::functional_truncated(index, number);
+        context.warnings.push(level, truncated);
     }
     Ok(array)
 }

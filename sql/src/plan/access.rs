@@ -102,15 +102,24 @@ fn allowed(request: &Request, index: Option<usize>) -> bool {
             _ => return false,
         },
     };
-    let named = |names: &[String]| names.iter().any(|n| n.eq_ignore_ascii_case(name));
-    request.hints.iter().all(|(wanted, names)| {
-        if *wanted {
-            // USE INDEX () uses none, and the table itself can always be read.
-            named(names) || index.is_none()
-        } else {
-            !named(names)
-        }
-    })
+    match index {
+        // The table itself can always be read, unless that is ruled out.
+        None => request
+            .hints
+            .iter()
+            .all(|(wanted, names)| *wanted || !has_name(names, name)),
+        Some(_) => may_use(request.hints, name),
+    }
+}
+
+fn has_name(names: &[String], name: &str) -> bool {
+    names.iter().any(|other| other.eq_ignore_ascii_case(name))
+}
+
+/// Whether hints admit the index of this name. USE INDEX () uses none.
+pub(super) fn may_use(hints: &[(bool, Vec<String>)], name: &str) -> bool {
+    let admits = |(wanted, names): &(bool, Vec<String>)| has_name(names, name) == *wanted;
+    hints.iter().all(admits)
 }
 
 /// Whether hints say which indexes to use.

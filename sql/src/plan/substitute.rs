@@ -15,7 +15,7 @@
 //! plan is one for these: see `Plan::literals`.
 
 use super::{
-    Block, Computed, Planner,
+    Block, Computed, Planner, access,
     from::{From, LeafInput},
     walk,
 };
@@ -101,7 +101,7 @@ impl Planner<'_> {
                 continue;
             };
             let columns = table.columns.iter().enumerate();
-            for (position, column) in columns.filter(|(at, _)| is_indexed(table, *at)) {
+            for (position, column) in columns.filter(|(i, _)| is_indexed(table, *i, &at.hints)) {
                 if let Some(mut expr) = expression(table, column, settings) {
                     shift(&mut expr, named.first_slot);
                     candidates.push(Candidate {
@@ -117,14 +117,18 @@ impl Planner<'_> {
     }
 }
 
-/// Whether a column is a generated one of which an index has values.
-fn is_indexed(table: &Table, position: usize) -> bool {
-    let has = |index: &&Index| {
-        let mut parts = index.parts.iter();
-        index.visible && parts.any(|part| usize::from(part.column) == position)
+/// Whether a column is a generated one of which an index has values. One of a multi-valued index, which
+/// changes what conditions mean, must be admitted by the hints.
+fn is_indexed(table: &Table, position: usize, hints: &[(bool, Vec<String>)]) -> bool {
+    let Some(column) = table.columns.get(position) else {
+        return false;
     };
-    let column = table.columns.get(position);
-    column.is_some_and(|column| column.generated.is_some()) && table.keys().any(|i| has(&i))
+    let has = |index: &Index| {
+        let mut parts = index.parts.iter();
+        let admitted = column.element.is_none() || access::may_use(hints, &index.name);
+        index.visible && admitted && parts.any(|part| usize::from(part.column) == position)
+    };
+    column.generated.is_some() && table.keys().any(has)
 }
 
 /// The expression of a generated column, if it can be put in its place.

@@ -50,7 +50,9 @@ fn serves(key: &KeySyntax, generated: &KeySyntax) -> bool {
     };
     // A multi-valued one has not all rows.
     let has_all = key.parts.iter().all(|part| part.array.is_none());
-    has_all && key.parts.len() >= generated.parts.len() && key.parts.iter().zip(&generated.parts).all(same)
+    has_all
+        && key.parts.len() >= generated.parts.len()
+        && key.parts.iter().zip(&generated.parts).all(same)
 }
 
 /// Whether the keys stay, each: those made for foreign keys go if another key serves. Of two such

@@ -17,6 +17,7 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, Expr, ExprType, eval, infer},
     json::{atom, document},
+    warnings::Level,
 };
 use cohort_engine::types::{
     Column, ColumnType, Json, Value,
@@ -162,19 +163,32 @@ pub fn may_be_element(wanted: &ExprType, element: &Column) -> bool {
     }
 }
 
-/// A value as one of the type of an array, and whether something of it was lost; or why it is none:
-/// 3155, 3156 or 3669.
+/// A value as one of the type of an array, and how serious it is that something of it was lost; or why
+/// it is none: 3155, 3156 or 3669.
 fn element(
     scalar: &Scalar<'_>,
     element: &Column,
     context: &mut EvalContext<'_>,
-) -> Result<Result<(Scalar<'static>, bool), SqlError>, SqlError> {
-    let part = Node::Scalar(scalar.clone());
+) -> Result<Result<(Scalar<'static>, Option<Level>), SqlError>, SqlError> {
+    let part = Node::Scalar(match scalar {
+        // Space before a number is nothing here; to JSON_TABLE it is.
+        Scalar::Text(text) if element.ty.is_integer() => {
+            Scalar::text(text.trim_start_matches([' ', '\t']))
+        }
+        other => other.clone(),
+    });
     Ok(match for_json_column(&part, element, context)? {
         FromJson::Failed(why, _) => Err(why),
         FromJson::Value(value, told) => {
             let scalar = atom(&value, Some(element.ty), element.is_binary()).into_owned();
-            Ok((scalar, !told.is_empty()))
+            let warned = told.iter().any(|condition| condition.level != Level::Note);
+            let lost = match told.is_empty() {
+                true => None,
+                false if warned => Some(Level::Warning),
+                // What a date or time has no room for is cut without a word.
+                false => Some(Level::Note).filter(|_| !element.ty.is_temporal()),
+            };
+            Ok((scalar, lost))
         }
     })
 }
@@ -192,18 +206,18 @@ pub enum NoArray {
 }
 
 /// The array of the values that an expression's value has, which is a document or the text of one, for
-/// a column that a multi-valued index is on; and whether something was lost of how many of them.
+/// a column that a multi-valued index is on; and how serious it is that something was lost of some.
 pub fn typed_array(
     value: &Value,
     ty: &ExprType,
     of: &Column,
     context: &mut EvalContext<'_>,
-) -> Result<(Value, usize), NoArray> {
+) -> Result<(Value, Vec<Level>), NoArray> {
     let made = document_of(value, ty, 0, "cast_as_array").map_err(NoArray::Other)?;
     let Some(made) = made else {
-        return Ok((Value::Null, 0));
+        return Ok((Value::Null, Vec::new()));
     };
-    let (mut elements, mut lost) = (Vec::new(), 0);
+    let (mut elements, mut lost) = (Vec::new(), Vec::new());
     let mut push = |node: &Node<'_>| {
         let Node::Scalar(scalar) = node else {
             return Err(NoArray::Nested);
@@ -213,8 +227,12 @@ pub fn typed_array(
             return Err(NoArray::Element(null));
         }
         let converted = element(scalar, of, context).map_err(NoArray::Other)?;
-        let (scalar, is_lost) = converted.map_err(NoArray::Element)?;
-        lost += usize::from(is_lost);
+        let (scalar, level) = converted.map_err(NoArray::Element)?;
+        if level == Some(Level::Warning) && context.is_strict() {
+            let lost = SqlError::json_table_out_of_range("");
+            return Err(NoArray::Element(lost));
+        }
+        lost.extend(level);
         elements.push(scalar);
         Ok(())
     };
