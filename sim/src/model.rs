@@ -139,14 +139,12 @@ impl State {
         let shape = table.shape;
         let ident = shape.ident(row);
         let has_primary = table.definition.primary.is_some();
-        let unique = shape.unique(row);
         self.rows(own, id).iter().any(|other| {
             let other_ident = shape.ident(other);
             if replaced == Some(&other_ident) {
                 return false;
             }
-            let same_unique = unique.is_some() && shape.unique(other) == unique;
-            has_primary && other_ident == ident || same_unique
+            has_primary && other_ident == ident || shape.share_unique(row, other)
         })
     }
 }

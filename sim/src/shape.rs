@@ -3,12 +3,17 @@
 use cohort_engine::{
     env::fake::Noise,
     txn::Engine,
-    types::{Collation, Column, ColumnType, Index, IndexPart, Members, Table, Value, key, row},
+    types::{
+        Collation, Column, ColumnType, Index, IndexPart, Json, Members, Table, Value,
+        json::{Node, Scalar, Tree},
+        key, row,
+        schema::Visibility,
+    },
 };
 use std::collections::BTreeMap;
 
 /// How many shapes there are.
-pub const SHAPES: usize = 5;
+pub const SHAPES: usize = 6;
 /// How many members the ENUM and the SET of shape 4 have: numbers of 1 and of 2 bytes.
 const MEMBERS: [u64; 2] = [5, 12];
 
@@ -23,6 +28,8 @@ pub enum Field {
     Text(String),
     /// The number of a value of an ENUM or SET.
     Member(u64),
+    /// An array of integers, ascending and each once.
+    Array(Vec<i64>),
 }
 
 /// A row: its columns in order.
@@ -38,6 +45,7 @@ pub type Ident = Vec<Field>;
 /// | 2 | a BIGINT, b VARCHAR(20), v INT | PRIMARY (a, b), KEY (v DESC) |
 /// | 3 | k VARCHAR(30), pad TEXT | PRIMARY (k), KEY (pad(8)) |
 /// | 4 | id INT, e ENUM, s SET | PRIMARY (id), KEY (e), KEY (s DESC) |
+/// | 5 | id INT; hidden arrays of BIGINT: a, u | PRIMARY (id), UNIQUE (u), KEY (a): multi-valued |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape(pub usize);
 
@@ -53,6 +61,15 @@ fn member_column(name: &str, ty: ColumnType, count: u64) -> Column {
     Column {
         members: Members::new(members.collect()),
         ..column(name, ty, true)
+    }
+}
+
+/// A hidden column that a multi-valued index is on.
+fn array_column(name: &str) -> Column {
+    Column {
+        visibility: Visibility::Hidden,
+        element: Some(Box::new(Column::new("", ColumnType::BigInt))),
+        ..column(name, ColumnType::Json, true)
     }
 }
 
@@ -147,6 +164,15 @@ impl Shape {
                 vec![part(0)],
                 vec![("e", false, part(1)), ("s", false, descending)],
             ),
+            5 => (
+                vec![
+                    column("id", ColumnType::Int, false),
+                    array_column("a"),
+                    array_column("u"),
+                ],
+                vec![part(0)],
+                vec![("u", true, part(2)), ("a", false, part(1))],
+            ),
             _ => (
                 vec![
                     column("k", ColumnType::VarChar(30), false),
@@ -199,6 +225,7 @@ impl Shape {
         match self.0 {
             0 => row.extend([int(12), int(40)]),
             1 | 2 => row.push(int(12)),
+            5 => row.extend([12, 90].map(|below| array(below, noise))),
             4 => row.extend([MEMBERS[0] + 1, 1 << MEMBERS[1]].map(
                 |numbers| match noise.below(5) {
                     0 => Field::Null,
@@ -221,16 +248,31 @@ impl Shape {
     pub fn any_ident(self, noise: &mut Noise) -> Ident {
         let text = |number: u64| Field::Text(format!("k{number}"));
         match self.0 {
-            0 | 1 | 4 => vec![Field::Int(noise.below(60) as i64 + 1)],
+            0 | 1 | 4 | 5 => vec![Field::Int(noise.below(60) as i64 + 1)],
             2 => vec![Field::Int(noise.below(8) as i64 - 4), text(noise.below(6))],
             _ => vec![text(noise.below(40))],
         }
     }
-    /// The values that no two rows may share beside the identity, if none is NULL.
-    pub fn unique(self, row: &Row) -> Option<&Field> {
-        let value = row.get(2).filter(|_| self.0 == 0);
-        value.filter(|value| **value != Field::Null)
+    /// Whether two rows share a value, beside the identity, that no two rows may share.
+    pub fn share_unique(self, row: &Row, other: &Row) -> bool {
+        match (self.0, row.get(2), other.get(2)) {
+            (0, Some(Field::Int(a)), Some(Field::Int(b))) => a == b,
+            (5, Some(Field::Array(a)), Some(Field::Array(b))) => a.iter().any(|x| b.contains(x)),
+            _ => false,
+        }
     }
+}
+
+/// An array of few values of so many, or NULL.
+fn array(below: u64, noise: &mut Noise) -> Field {
+    if noise.one_in(8) {
+        return Field::Null;
+    }
+    let count = noise.below(4);
+    let mut values: Vec<i64> = (0..count).map(|_| noise.below(below) as i64 - 5).collect();
+    values.sort_unstable();
+    values.dedup();
+    Field::Array(values)
 }
 
 /// The image of a row.
@@ -243,6 +285,11 @@ pub fn image(table: &Table, row: &Row) -> Vec<u8> {
             Field::Member(number) => column.member(*number).unwrap_or_default(),
             Field::Int(value) => Value::Int(*value),
             Field::Text(text) => Value::Bytes(text.clone().into_bytes()),
+            Field::Array(values) => {
+                let scalars = values.iter().map(|value| Tree::Scalar(Scalar::Int(*value)));
+                let document = Json::new(&Tree::Array(scalars.collect()));
+                Value::Json(document.expect("a short array"))
+            }
         })
         .collect();
     let mut image = Vec::new();
@@ -259,9 +306,23 @@ pub fn row_of(table: &Table, image: &[u8]) -> Result<Row, String> {
         Value::Int(value) => Ok(Field::Int(value)),
         Value::Member(member) => Ok(Field::Member(member.number)),
         Value::Bytes(bytes) => Ok(Field::Text(String::from_utf8_lossy(&bytes).into_owned())),
+        Value::Json(json) => match json.root() {
+            Node::Array(array) => {
+                let values: Result<_, String> = array.iter().map(element).collect();
+                values.map(Field::Array)
+            }
+            node => Err(format!("no array: {node:?}")),
+        },
         other => Err(format!("a value of no column: {other:?}")),
     };
     values.into_iter().map(field).collect()
+}
+
+fn element(node: Node<'_>) -> Result<i64, String> {
+    match node {
+        Node::Scalar(Scalar::Int(value)) => Ok(value),
+        node => Err(format!("no integer: {node:?}")),
+    }
 }
 
 fn encode(table: &Table, index: &Index, image: &[u8]) -> Vec<u8> {
@@ -278,12 +339,30 @@ pub fn row_key(table: &Table, row: &Row) -> Option<Vec<u8>> {
 
 /// What an index must have, given all rows by their keys.
 pub fn entries(table: &Table, index: &Index, rows: &BTreeMap<Vec<u8>, Row>) -> Vec<Vec<u8>> {
-    let entry = |(key, row): (&Vec<u8>, &Row)| {
-        let mut entry = encode(table, index, &image(table, row));
-        entry.extend_from_slice(key);
-        entry
-    };
-    let mut entries: Vec<Vec<u8>> = rows.iter().map(entry).collect();
+    let mut entries: Vec<Vec<u8>> = Vec::new();
+    for (key, row) in rows {
+        let parts = match table.array_part(index) {
+            None => vec![encode(table, index, &image(table, row))],
+            Some(_) => array_parts(table, index, row),
+        };
+        entries.extend(parts.into_iter().map(|part| [part, key.clone()].concat()));
+    }
     entries.sort();
     entries
+}
+
+/// The parts of a row's entries in an index on nothing but an array.
+fn array_parts(table: &Table, index: &Index, row: &Row) -> Vec<Vec<u8>> {
+    let part = index.parts[0];
+    let column = usize::from(part.column);
+    let values = match &row[column] {
+        Field::Array(values) => values.iter().map(|value| Value::Int(*value)).collect(),
+        _ => vec![Value::Null],
+    };
+    let encoded = |value: Value| {
+        let mut key = Vec::new();
+        key::encode_part(table.columns[column].key_column(), part, &value, &mut key);
+        key
+    };
+    values.into_iter().map(encoded).collect()
 }

@@ -166,10 +166,8 @@ impl Statement<'_> {
                 // The reply tells of the row that stands there.
                 if let Some(table) = latest.tables.get(&used.id) {
                     let ident = table.shape.ident(row);
-                    let unique = table.shape.unique(row);
                     let stands = table.rows.iter().filter(|(other, version)| {
-                        **other == ident
-                            || unique.is_some() && table.shape.unique(&version.row) == unique
+                        **other == ident || table.shape.share_unique(row, &version.row)
                     });
                     let seqs = stands.map(|(_, version)| version.seq);
                     self.shown = seqs.min().unwrap_or(0);

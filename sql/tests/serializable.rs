@@ -55,6 +55,18 @@ const RELATED: World = World {
     statement: Random::related,
 };
 
+/// Multi-valued indexes, one of them unique.
+const ARRAYS: World = World {
+    setup: &[
+        "CREATE DATABASE s",
+        "USE s",
+        "CREATE TABLE t (id INT PRIMARY KEY, j JSON, v INT, \
+         KEY k ((CAST(j->'$.k' AS UNSIGNED ARRAY))), KEY vk (v, (CAST(j->'$.k' AS UNSIGNED ARRAY))), \
+         UNIQUE u ((CAST(j->'$.u' AS CHAR(5) ARRAY))))",
+    ],
+    statement: Random::arrays,
+};
+
 /// Rows without the parent that they refer to: there are none.
 const ORPHANS: [&str; 5] = [
     "SELECT * FROM city c LEFT JOIN country p ON c.country = p.id \
@@ -189,6 +201,56 @@ impl Random {
             _ => format!("DELETE {ignore} FROM {table} WHERE id = {a}"),
         }
     }
+    /// Few values of few.
+    fn array(&mut self, of: u64, quote: &str) -> String {
+        let count = self.below(4);
+        let values = (0..count).map(|_| format!("{quote}{}{quote}", self.below(of)));
+        format!("[{}]", values.collect::<Vec<_>>().join(","))
+    }
+    fn document(&mut self) -> String {
+        match self.below(10) {
+            0 => "NULL".to_string(),
+            1 => format!("'{{\"k\":{}}}'", self.below(8)),
+            _ => {
+                let (k, u) = (self.array(8, ""), self.array(24, "\""));
+                format!("'{{\"k\":{k},\"u\":{u}}}'")
+            }
+        }
+    }
+    fn array_condition(&mut self) -> String {
+        let (a, b) = (self.below(8), self.below(24));
+        let (k, u) = (self.array(8, ""), self.array(24, "\""));
+        match self.below(8) {
+            0 => format!("id = {a}"),
+            1 => format!("JSON_OVERLAPS(j->'$.k', '{k}')"),
+            2 => format!("JSON_CONTAINS(j->'$.k', '{k}')"),
+            3 => format!("JSON_OVERLAPS(j->'$.u', '{u}')"),
+            4 => format!("v = {} AND {a} MEMBER OF (j->'$.k')", b % 4),
+            5 => format!("'{b}' MEMBER OF (j->'$.u')"),
+            _ => format!("{a} MEMBER OF (j->'$.k')"),
+        }
+    }
+    fn arrays(&mut self) -> String {
+        let (a, b) = (self.below(8), self.below(8));
+        let (document, other) = (self.document(), self.document());
+        let condition = self.array_condition();
+        let verb = self.one_of(&["INSERT", "INSERT IGNORE", "REPLACE"]);
+        match self.below(14) {
+            0..4 => format!("SELECT * FROM t WHERE {condition}"),
+            4 => "SELECT COUNT(*), SUM(JSON_LENGTH(j->'$.k')) FROM t".to_string(),
+            5 => format!("SELECT * FROM t WHERE {condition} FOR UPDATE"),
+            6 => format!("{verb} INTO t VALUES ({a}, {document}, {})", b % 4),
+            7 => format!("{verb} INTO t VALUES ({a}, {document}, 1), ({b}, {other}, 2)"),
+            8 => format!("UPDATE t SET j = {document} WHERE id = {a}"),
+            9 => format!("UPDATE t SET id = {a} WHERE id = {b}"),
+            10 => format!(
+                "UPDATE t SET j = JSON_SET(j, '$.k', CAST('{}' AS JSON)) WHERE {condition}",
+                self.array(8, "")
+            ),
+            11 => format!("UPDATE t SET v = v + 1 WHERE {condition}"),
+            _ => format!("DELETE FROM t WHERE {condition}"),
+        }
+    }
     fn statement(&mut self) -> String {
         let table = self.one_of(&["t", "t", "w"]);
         let (a, b) = (self.below(8), self.below(8));
@@ -318,6 +380,43 @@ fn transactions_answer_as_one_after_the_other() {
 #[test]
 fn with_foreign_keys_they_do_so_too() {
     answer_as_one_after_the_other(RELATED);
+}
+
+#[test]
+fn with_multi_valued_indexes_they_do_so_too() {
+    answer_as_one_after_the_other(ARRAYS);
+}
+
+/// After random changes a multi-valued index has what the rows make, and gives the rows that are found
+/// without it.
+#[test]
+fn multi_valued_indexes_are_those_of_the_rows() {
+    let levels = ["READ COMMITTED", "REPEATABLE READ"];
+    for (seed, isolation) in (21..).zip(levels) {
+        let log_in = server();
+        let committed = together(ARRAYS, isolation, &log_in, seed);
+        assert!(committed.len() > 100, "hardly anything was committed");
+        let mut last = log_in(1000);
+        run(&mut last, "USE s");
+        let checked = run(&mut last, "CHECK TABLE t");
+        let sound = checked.rows.iter().all(|row| row.contains("OK"));
+        assert!(sound, "{isolation}: {:?}", checked.rows);
+        for value in 0..24 {
+            for condition in [
+                format!("{value} MEMBER OF (j->'$.k')"),
+                format!("'{value}' MEMBER OF (j->'$.u')"),
+                format!("JSON_OVERLAPS(j->'$.k', '[{value}, {}]')", value / 2),
+            ] {
+                let by_index = run(&mut last, &format!("SELECT id FROM t WHERE {condition}"));
+                let by_table = format!("SELECT id FROM t USE INDEX () WHERE {condition}");
+                assert_eq!(
+                    by_index,
+                    run(&mut last, &by_table),
+                    "{isolation}: {condition}"
+                );
+            }
+        }
+    }
 }
 
 /// Checks and cascades look at what is committed, whatever the transaction sees.
