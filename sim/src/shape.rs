@@ -112,10 +112,15 @@ impl Shape {
     pub fn ident(self, row: &Row) -> Ident {
         row[..self.ident_columns()].to_vec()
     }
-    /// A new definition, with new numbers.
-    pub fn table(self, engine: &Engine, database: &str, name: &str) -> Table {
-        let id = engine.new_id();
-        let rows = engine.new_id();
+    /// Its columns, its primary key and its other keys.
+    #[expect(clippy::type_complexity, reason = "one caller takes it apart")]
+    fn keyed_columns(
+        self,
+    ) -> (
+        Vec<Column>,
+        Vec<IndexPart>,
+        Vec<(&'static str, bool, IndexPart)>,
+    ) {
         let descending = IndexPart {
             desc: true,
             ..part(2)
@@ -125,7 +130,7 @@ impl Shape {
             ..part(1)
         };
         let text = ColumnType::VarChar(20);
-        let (columns, primary, indexes) = match self.0 {
+        match self.0 {
             0 => (
                 vec![
                     Column {
@@ -181,7 +186,13 @@ impl Shape {
                 vec![part(0)],
                 vec![("pad", false, beginning)],
             ),
-        };
+        }
+    }
+    /// A new definition, with new numbers.
+    pub fn table(self, engine: &Engine, database: &str, name: &str) -> Table {
+        let id = engine.new_id();
+        let rows = engine.new_id();
+        let (columns, primary, indexes) = self.keyed_columns();
         let primary = (!primary.is_empty()).then(|| Index {
             tree: rows,
             ..index(engine, "PRIMARY", true, primary)

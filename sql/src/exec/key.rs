@@ -191,18 +191,11 @@ fn compute_most(
         };
         let column = column.key_column();
         let values = match bound {
-            Bound::Equal(expr) => match fit(column, eval(expr, row, &mut context.eval)?, context) {
-                Fit::Exact(value) => vec![value],
-                Fit::Unusable => {
-                    *usable = false;
-                    return Ok(given(prefixes));
-                }
-                _ => return Ok(Ranges::Some(Vec::new())),
-            },
-            Bound::NullSafe(expr) => {
+            Bound::Equal(expr) | Bound::NullSafe(expr) => {
+                let is_null_safe = matches!(bound, Bound::NullSafe(_));
                 match fit(column, eval(expr, row, &mut context.eval)?, context) {
                     Fit::Exact(value) => vec![value],
-                    Fit::Null => vec![Value::Null],
+                    Fit::Null if is_null_safe => vec![Value::Null],
                     Fit::Unusable => {
                         *usable = false;
                         return Ok(given(prefixes));

@@ -261,10 +261,10 @@ pub(super) fn check_indexes(engine: &Engine, table: &Arc<Table>) {
     for index in &table.indexes {
         let mut expected: Vec<Vec<u8>> = rows
             .iter()
-            .map(|(key, row)| {
+            .flat_map(|(key, row)| {
                 let image = image(table, *row);
-                let entry = super::entry::Entry::derive(table, index, &image, key);
-                entry.expect("an entry").key
+                let entries = super::entry::Entry::derive(table, index, &image, key);
+                entries.expect("entries").into_iter().map(|entry| entry.key)
             })
             .collect();
         expected.sort();

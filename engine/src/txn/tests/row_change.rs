@@ -1,7 +1,10 @@
 //! What changes of rows do to trees.
 
 use super::*;
-use crate::txn::{beside::Beside, row_change::RowChange};
+use crate::{
+    txn::{beside::Beside, row_change::RowChange},
+    types::json::{Json, Scalar, Tree},
+};
 
 /// What a change of `t` puts (+) and deletes (-): in the rows (r), the index u or the index a.
 fn puts(primary: bool, change: RowChange<[i64; 3]>) -> Vec<String> {
@@ -64,5 +67,56 @@ fn entries_go_and_come_with_their_rows() {
     assert_eq!(
         puts(true, Update([2, 3, 4], [5, 3, 4])),
         ["-r2", "+r5", "-u42", "+u45", "-a32", "+a35"]
+    );
+}
+
+/// What becomes of the entries of an array: those of values that stay are not touched.
+#[test]
+fn of_an_array_only_what_changes_goes_and_comes() {
+    let engine = open(&disk().env());
+    let mut table = table(&engine, "t", true);
+    table.columns.truncate(1);
+    table.columns.push(Column {
+        element: Some(Box::new(Column::new("", ColumnType::BigInt))),
+        ..Column::new("j", ColumnType::Json)
+    });
+    table.indexes = vec![index(&engine, "j", 1, true)];
+    let image_of = |id: i64, values: Option<&[i64]>| {
+        let scalars = |values: &[i64]| {
+            let values = values.iter().map(|value| Tree::Scalar(Scalar::Int(*value)));
+            Value::Json(Json::new(&Tree::Array(values.collect())).expect("a short array"))
+        };
+        let row = [Value::Int(id), values.map_or(Value::Null, scalars)];
+        let mut image = Vec::new();
+        row::encode(&table, &row, &mut image);
+        image
+    };
+    let changes = |before: (i64, Option<&[i64]>), after: (i64, Option<&[i64]>)| {
+        let (before, after) = (image_of(before.0, before.1), image_of(after.0, after.1));
+        let change = RowChange::Update(before.as_slice(), after.as_slice());
+        let change = change.keyed(&table, None).expect("keys");
+        let mut found = Vec::new();
+        if let Some(entry) = change.entries(&table, &table.indexes[0]).expect("entries") {
+            entry.put(|_, key, value| {
+                let value_of = |key: &[u8]| match key[0] {
+                    0 => "NULL".to_owned(),
+                    _ => key[8].to_string(),
+                };
+                let sign = if value.is_some() { '+' } else { '-' };
+                found.push(format!("{sign}{}", value_of(key)));
+            });
+        }
+        found.join(" ")
+    };
+    let same = |before, after| changes((1, before), (1, after));
+    assert_eq!(same(Some(&[5, 7]), Some(&[7, 8])), "-5 +8");
+    assert_eq!(same(Some(&[5, 7]), Some(&[5, 7])), "");
+    assert_eq!(same(Some(&[5, 7]), Some(&[])), "-5 -7");
+    assert_eq!(same(Some(&[]), Some(&[])), "");
+    assert_eq!(same(None, Some(&[3])), "-NULL +3");
+    assert_eq!(same(Some(&[]), None), "+NULL");
+    assert_eq!(
+        changes((1, Some(&[5, 7])), (2, Some(&[5, 7]))),
+        "-5 -7 +5 +7"
     );
 }

@@ -128,3 +128,90 @@ pub fn element_value(element: &Column, scalar: Scalar<'_>) -> Option<Value> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{
+        Collation,
+        json::Tree,
+        key::{parts_length, tests as keys},
+    };
+
+    fn array(scalars: Vec<Scalar<'static>>) -> Value {
+        let elements = scalars.into_iter().map(Tree::Scalar).collect();
+        Value::Json(Json::new(&Tree::Array(elements)).expect("a short array"))
+    }
+
+    /// A table of an integer, an array of texts, and an integer, with an index on all of them.
+    fn table() -> (Table, Index) {
+        let element = Column {
+            collation: Collation::Utf8mb40900AiCi,
+            ..Column::new("", ColumnType::VarChar(9))
+        };
+        let number = || keys::column(ColumnType::TinyInt, false, Collation::Binary);
+        let texts = Column {
+            element: Some(Box::new(element)),
+            ..Column::new("j", ColumnType::Json)
+        };
+        let part = |column| IndexPart {
+            column,
+            prefix: None,
+            desc: false,
+        };
+        let index = Index {
+            tree: 1,
+            name: "k".into(),
+            unique: false,
+            parts: vec![part(0), part(1), part(2)],
+            comment: String::new(),
+            visible: true,
+            using_btree: false,
+            generated: false,
+        };
+        (keys::table(vec![number(), texts, number()]), index)
+    }
+
+    fn entries(values: &[Value]) -> Result<Vec<(usize, bool)>, Malformed> {
+        let (table, index) = table();
+        let mut image = Vec::new();
+        row::encode(&table, values, &mut image);
+        let found = entry_parts(&table, &index, &image)?;
+        assert!(found.is_sorted_by(|a, b| a.key < b.key));
+        let length = |entry: &EntryParts| parts_length(&table, &index, 3, &entry.key);
+        let whole = |entry: EntryParts| Ok((length(&entry)?, entry.has_null));
+        let lengths: Result<Vec<_>, Malformed> = found.clone().into_iter().map(whole).collect();
+        let lengths = lengths?;
+        assert!(
+            found
+                .iter()
+                .zip(&lengths)
+                .all(|(entry, (length, _))| entry.key.len() == *length)
+        );
+        Ok(lengths)
+    }
+
+    #[test]
+    fn a_row_has_an_entry_for_each_value() {
+        let text = |text: &'static str| Scalar::text(text);
+        let of = |array: Value| entries(&[Value::Int(1), array, Value::Int(2)]).expect("entries");
+        assert_eq!(of(array(vec![])), []);
+        assert_eq!(of(array(vec![text("a"), text("b")])).len(), 2);
+        // In the order of the index they are the same.
+        assert_eq!(of(array(vec![text("A"), text("a"), text("b")])).len(), 2);
+        assert_eq!(of(Value::Null), [(2 + 1 + 2, true)]);
+        let null = entries(&[Value::Null, array(vec![text("a")]), Value::Int(2)]);
+        assert!(null.expect("entries")[0].1);
+    }
+
+    #[test]
+    fn what_is_no_array_of_the_type_is_malformed() {
+        for value in [
+            array(vec![Scalar::Int(1)]),
+            array(vec![Scalar::Null]),
+            Value::Json(Json::scalar(&Scalar::text("a"))),
+        ] {
+            assert!(entries(&[Value::Int(1), value, Value::Int(2)]).is_err());
+        }
+    }
+}
