@@ -67,6 +67,17 @@ impl Finder<'_> {
         (comparable && !is_near).then_some(position)
     }
 
+    /// The columns that hold the same array as this one: each multi-valued index has its own.
+    fn same_arrays(&self, column: usize) -> impl Iterator<Item = usize> {
+        let columns = &self.table.columns;
+        let own = columns
+            .get(column)
+            .map(|own| (&own.element, &own.generated));
+        let others = columns.iter().enumerate();
+        let same = others.filter(move |(_, other)| own == Some((&other.element, &other.generated)));
+        same.map(|(at, _)| at)
+    }
+
     /// What some conditions say together.
     fn all(&self, conditions: &[Expr]) -> Vec<Facts> {
         let each = conditions.iter().map(|c| self.alternatives(c));
@@ -152,10 +163,15 @@ impl Finder<'_> {
                 _ => Vec::new(),
             },
             // It has a constant.
-            Expr::InArray(test) => match self.column(&test.array, infer(&test.array).collation) {
-                Some(column) => one(column, Bound::Array(test.clone())),
-                None => Vec::new(),
-            },
+            Expr::InArray(test) => {
+                let column = self.column(&test.array, infer(&test.array).collation);
+                let columns = column.into_iter().flat_map(|at| self.same_arrays(at));
+                let known = columns.map(|column| Known {
+                    column,
+                    bound: Bound::Array(test.clone()),
+                });
+                known.collect()
+            }
             Expr::IsNull {
                 expr,
                 negated: false,

@@ -74,7 +74,9 @@ impl Planner<'_> {
         let groups: Vec<_> = from.groups.iter().map(|g| g.leaves.clone()).collect();
         let is_outer = |leaf: usize| groups.iter().any(|leaves| leaves.contains(&leaf));
         for condition in top {
-            substitution.in_condition(condition, &|leaf| !is_outer(leaf));
+            let may = |leaf| !is_outer(leaf);
+            substitution.array_tests(condition, &may);
+            substitution.in_condition(condition, &may);
         }
         for group in &mut from.groups {
             let innermost = |leaf: usize| {
@@ -202,10 +204,6 @@ struct Substitution<'a> {
 impl Substitution<'_> {
     /// Replaces what a condition compares.
     fn in_condition(&mut self, condition: &mut Expr, may: &dyn Fn(usize) -> bool) {
-        if let Some(test) = self.array_test(condition, may) {
-            *condition = Expr::InArray(Box::new(test));
-            return;
-        }
         match condition {
             Expr::Binary {
                 op, left, right, ..
@@ -280,6 +278,67 @@ impl Substitution<'_> {
     fn replace_in(&mut self, expr: &mut Expr, may: &dyn Fn(usize) -> bool) {
         if !self.replace(expr, may) {
             visit_operands_mut(expr, &mut |operand| self.replace_in(operand, may));
+        }
+    }
+
+    /// Replaces what a multi-valued index answers: conditions that must hold, or one of which must. Where
+    /// something is denied, or a row of NULLs may come instead, MySQL does not do it, either.
+    fn array_tests(&mut self, condition: &mut Expr, may: &dyn Fn(usize) -> bool) {
+        if let Expr::Binary {
+            op: BinaryOp::And | BinaryOp::Or,
+            left,
+            right,
+            ..
+        } = condition
+        {
+            self.array_tests(left, may);
+            self.array_tests(right, may);
+            return;
+        }
+        match condition {
+            // Of 1: the same as the test. Of 0, say: MySQL looks into the array, too.
+            Expr::Binary {
+                op: BinaryOp::Eq,
+                left,
+                right,
+                ..
+            } if walk::is_constant(right) => {
+                let Some(test) = self.array_test(left, may) else {
+                    return;
+                };
+                let test = Expr::InArray(Box::new(test));
+                match self.is_one(right) {
+                    true => *condition = test,
+                    false => **left = test,
+                }
+            }
+            condition => {
+                if let Some(test) = self.array_test(condition, may) {
+                    *condition = Expr::InArray(Box::new(test));
+                }
+            }
+        }
+    }
+
+    /// Whether a constant is the number 1, which is noted of a parameter.
+    fn is_one(&mut self, expr: &Expr) -> bool {
+        let literal = Value::Int(1);
+        match expr {
+            Expr::Literal(value, _) => *value == literal,
+            Expr::Parameter { index, .. } => {
+                let index = *index;
+                let Some(value) = self.parameters.get(index as usize) else {
+                    return false;
+                };
+                let is_same = *value == literal;
+                self.known.push(KnownLiteral {
+                    index,
+                    literal,
+                    is_same,
+                });
+                is_same
+            }
+            _ => false,
         }
     }
 
