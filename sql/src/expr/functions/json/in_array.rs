@@ -78,8 +78,8 @@ impl InArray {
         }))
     }
 
-    /// The values of the index of which a row must have one, all of which a list of look-ups finds.
-    /// `None`: rows that the index does not have may be wanted, too.
+    /// The values to look up in the index: each row that is wanted has one of them. `None`: a row that
+    /// has no entry may be wanted, so the whole table must be read.
     pub fn keys(&self, row: &[Value], context: &mut EvalContext<'_>) -> Option<Vec<Value>> {
         let Tree::Array(wanted) = self.wanted(row, context)? else {
             return None;
