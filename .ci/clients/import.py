@@ -257,6 +257,24 @@ def check(source, seed):
         with Cohort("--server-id", "36") as third:
             said = run(importing(target, third, "--follow", "--compare"))
             assert "has caught up" in said and "no difference" in said, said
+        # Of one database: what else is changed at the source does not come.
+        ask(source, "CREATE DATABASE aside_b")
+        ask(source, "CREATE TABLE aside_b.t (id INT PRIMARY KEY)")
+        ask(source, "CREATE DATABASE asideXb")
+        with Cohort("--server-id", "39") as part:
+            run(importing(source, part, "--follow", "--compare", databases="aside_b"))
+            ask(source, "CREATE TABLE asideXb.t (id INT PRIMARY KEY)")
+            ask(source, "INSERT INTO asideXb.t VALUES (1)")
+            ask(source, "INSERT INTO aside_b.t VALUES (7)")
+            run(importing(source, part, "--follow", "--compare", "--replace", databases="aside_b"))
+            ask(source, "INSERT INTO aside_b.t VALUES (8)")
+            run(importing(source, part, "--compare", databases="aside_b"))
+            found = [row["id"] for row in ask(part, "SELECT id FROM aside_b.t")]
+            assert found == [7, 8], found
+            names = {row["Database"] for row in ask(part, "SHOW DATABASES")}
+            assert not {"asideXb", "app"} & names, names
+        ask(source, "DROP DATABASE aside_b")
+        ask(source, "DROP DATABASE asideXb")
         assert ask(target, "SELECT COUNT(*) c FROM app.a_second")[0]["c"] > LARGE // 2
         with pymysql.connect(host="127.0.0.1", port=target.port, user="app", password="secret"):
             pass
