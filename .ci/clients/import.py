@@ -115,8 +115,8 @@ def prepare(source):
                 "GRANT ALL ON *.* TO app@'127.0.0.1'"):
             cursor.execute(sql)
         if source.name == "mysql":
-            cursor.execute("CREATE TABLE docs (id BIGINT UNSIGNED PRIMARY KEY, j JSON)")
-            cursor.execute("""INSERT INTO docs VALUES (1, '{"b": [1.50, -0.0, 1e100], "a": "it''s \\\\"x"}'), """
+            cursor.execute("CREATE TABLE documents (id BIGINT UNSIGNED PRIMARY KEY, j JSON)")
+            cursor.execute("""INSERT INTO documents VALUES (1, '{"b": [1.50, -0.0, 1e100], "a": "it''s \\\\"x"}'), """
                            "(18446744073709551615, JSON_OBJECT('d', 1.5, 'm', NOW())), (3, NULL)")
 
 
@@ -251,7 +251,7 @@ def check(source, seed):
         rows = sources.compare("import", source, target, {})
         if source.name == "mysql":
             # A DECIMAL within JSON, whose text is another one when it is a DOUBLE.
-            ask(source, "INSERT INTO app.docs VALUES (5, JSON_OBJECT('d', 1.50))")
+            ask(source, "INSERT INTO app.documents VALUES (5, JSON_OBJECT('d', 1.50))")
         said = run(importing(source, target, "--compare"))
         assert "no difference" in said and "too often" not in said, said
         with Cohort("--server-id", "36") as third:

@@ -175,7 +175,9 @@ mod tests {
     use super::*;
     use FilterRule::*;
 
-    fn filter(rules: &[(FilterRule, &[(&str, Option<&str>)])]) -> ReplicationFilter {
+    type Entries<'a> = &'a [(&'a str, Option<&'a str>)];
+
+    fn filter(rules: &[(FilterRule, Entries<'_>)]) -> ReplicationFilter {
         let mut filter = ReplicationFilter::default();
         for (rule, entries) in rules {
             let owned = entries
