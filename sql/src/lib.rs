@@ -20,6 +20,7 @@ mod output;
 mod parse;
 pub mod password;
 mod plan;
+mod replication;
 mod room;
 mod row_expr;
 mod selected;
@@ -36,9 +37,10 @@ mod warnings;
 
 pub use error::SqlError;
 pub use output::{ColumnMeta, Done, Output};
+pub use replication::{FilterEntry, FilterRule, ReplicationFilter, Until};
 pub use session::Session;
 pub use state::{
-    Attributes, Certificate, Encryption, FilterEntry, FilterRule, Group, Instance, Pool, Queued,
-    ReplicaStatus, Replication, ReplicationFilter, Tls, Transit, Until, WaitClass,
+    Attributes, Certificate, Encryption, Group, Instance, Pool, Queued, ReplicaStatus, Replication,
+    Tls, Transit, WaitClass,
 };
 pub use warnings::Warnings;

@@ -2,7 +2,7 @@
 
 use super::{
     EventInfo, FileInfo, Log, LogError, LogStep, SemiSyncSettings, SemiSyncStatus, Status,
-    file_name, files::file_number, read,
+    file_name, files::file_number, group::Publish, read,
 };
 use crate::env::is_full;
 use std::sync::atomic::Ordering::Relaxed;
@@ -106,18 +106,26 @@ impl Log {
 
     /// Changes how commits wait for replicas.
     pub fn set_semi_sync(&self, change: impl FnOnce(&mut SemiSyncSettings)) {
-        self.shared.set_semi_sync(change);
+        self.shared.semi_sync.set(change);
+        self.shared.publish();
     }
 
     /// How commits wait for replicas.
     #[must_use]
     pub fn semi_sync(&self) -> SemiSyncStatus {
-        self.shared.semi_sync_status()
+        let shared = &self.shared;
+        let waiting = shared.in_flight.written_members();
+        let status = shared.semi_sync.status();
+        SemiSyncStatus {
+            waiting: if status.on { waiting } else { 0 },
+            ..status
+        }
     }
 
     /// Nothing waits for replicas any more: the server is about to end.
     pub fn end_semi_sync(&self) {
-        self.shared.close_semi_sync();
+        self.shared.semi_sync.close();
+        self.shared.publish();
     }
 
     /// Changes max_binlog_size.

@@ -349,7 +349,7 @@ impl Log {
                 let kept = keeper.join().is_ok();
                 self.shared.ask(|section| section.closing = true);
                 let written = writer.join().is_ok();
-                self.shared.close_semi_sync();
+                self.end_semi_sync();
                 let watched = watcher.join().is_ok();
                 if !(kept && written && watched) {
                     let error = LogError::Failed("a thread of the binary log has panicked".into());

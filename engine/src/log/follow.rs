@@ -10,6 +10,7 @@ use super::{
     event::{self, GtidEvent, MAGIC, kind, offset},
     file_name,
     files::file_number,
+    group::Publish,
     read::Reader,
     recover::read_header,
     seal,
@@ -268,13 +269,18 @@ impl Follower {
     /// It says what it has, by [`Follower::has`]: commits may wait for that.
     pub fn answers(&mut self) {
         let shared = &self.shared;
-        self.answers.get_or_insert_with(|| shared.replica_comes());
+        self.answers
+            .get_or_insert_with(|| shared.semi_sync.replica_comes());
     }
 
     /// It has everything up to here, and safely.
     pub fn has(&self, position: Position) {
         if let Some(number) = self.answers {
-            self.shared.replica_has(number, position);
+            let shared = &self.shared;
+            let end = shared.reached.lock().end;
+            if shared.semi_sync.replica_has(number, position, end) {
+                shared.publish();
+            }
         }
     }
 
@@ -446,7 +452,8 @@ impl Drop for Follower {
     fn drop(&mut self) {
         self.shared.files.cease(self.number);
         if let Some(number) = self.answers {
-            self.shared.replica_goes(number);
+            self.shared.semi_sync.replica_goes(number);
+            self.shared.publish();
         }
     }
 }

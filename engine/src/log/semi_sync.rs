@@ -6,7 +6,7 @@
 //! replica that has the last of them has all. If nobody answers in time, groups become visible
 //! without replicas, until one has caught up.
 
-use super::{Position, shared::Shared};
+use super::Position;
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::BTreeMap,
@@ -176,13 +176,10 @@ impl SemiSync {
             state = self.state.lock();
         }
     }
-}
 
-impl Shared {
-    /// Changes the settings; what need not wait any more does not.
-    pub(super) fn set_semi_sync(&self, change: impl FnOnce(&mut SemiSyncSettings)) {
-        let semi_sync = &self.semi_sync;
-        let mut state = semi_sync.state.lock();
+    /// Changes the settings. What need not wait any more may be made visible.
+    pub(super) fn set(&self, change: impl FnOnce(&mut SemiSyncSettings)) {
+        let mut state = self.state.lock();
         let before = state.settings.enabled;
         change(&mut state.settings);
         if state.closing {
@@ -196,64 +193,57 @@ impl Shared {
             state.give_up();
         }
         state.reached = state.reached().unwrap_or_default().max(state.reached);
-        semi_sync.enabled.store(enabled, SeqCst);
-        semi_sync.changed.notify_all();
-        drop(state);
-        super::group::Publish::publish(self);
+        self.enabled.store(enabled, SeqCst);
+        self.changed.notify_all();
     }
 
-    pub(super) fn close_semi_sync(&self) {
-        self.semi_sync.state.lock().closing = true;
-        self.set_semi_sync(|settings| settings.enabled = false);
+    /// Nothing waits any more.
+    pub(super) fn close(&self) {
+        self.state.lock().closing = true;
+        self.set(|settings| settings.enabled = false);
     }
 
-    /// The counters.
-    pub(super) fn semi_sync_status(&self) -> SemiSyncStatus {
-        let waiting = self.in_flight.written_members();
-        let state = self.semi_sync.state.lock();
+    /// The counters, but for who waits.
+    pub(super) fn status(&self) -> SemiSyncStatus {
+        let state = self.state.lock();
         SemiSyncStatus {
             clients: state.replicas.len() as u64,
-            waiting: if state.status.on { waiting } else { 0 },
             ..state.status
         }
     }
 
     /// A replica that answers is there: its number.
     pub(super) fn replica_comes(&self) -> u64 {
-        let mut state = self.semi_sync.state.lock();
+        let mut state = self.state.lock();
         state.next += 1;
         let number = state.next;
         state.replicas.insert(number, Position::default());
         number
     }
 
-    /// It has gone.
+    /// It has gone. What need not wait any more may be made visible.
     pub(super) fn replica_goes(&self, number: u64) {
-        let mut state = self.semi_sync.state.lock();
+        let mut state = self.state.lock();
         state.replicas.remove(&number);
         if state.lacks_replicas() {
             state.give_up();
-            drop(state);
-            super::group::Publish::publish(self);
         }
     }
 
-    /// It has everything up to here.
-    pub(super) fn replica_has(&self, number: u64, position: Position) {
-        let end = self.reached.lock().end;
-        let mut state = self.semi_sync.state.lock();
+    /// It has everything up to here, and the log ends at `end`: whether more may be made visible.
+    pub(super) fn replica_has(&self, number: u64, position: Position, end: Position) -> bool {
+        let mut state = self.state.lock();
         state.status.answers += 1;
         if let Some(known) = state.replicas.get_mut(&number) {
             *known = position.max(*known);
         }
         let Some(reached) = state.reached().filter(|reached| *reached > state.reached) else {
-            return;
+            return false;
         };
         state.reached = reached;
         if state.settings.enabled && reached >= end && !state.lacks_replicas() {
             state.status.on = true;
         }
-        drop(state);
-        super::group::Publish::publish(self);
+        true
     }
 }

@@ -91,8 +91,8 @@ impl<B: Backend> Connection<B> {
         let mut sent = Instant::now();
         // Where it is, if transactions were passed over that it has: they show it nothing.
         let mut passed = None;
-        // It was sent something, and not asked yet.
-        let mut owes = false;
+        // It was sent something, and not asked yet; and up to where it is known to have all.
+        let (mut owes, mut has) = (false, None);
         loop {
             let writer = &mut self.wire.writer;
             let answers = dump.answers;
@@ -113,6 +113,7 @@ impl<B: Backend> Connection<B> {
                     if answers && is_last {
                         self.wait_for_answer(commands, dump)?;
                         (owes, sent) = (false, Instant::now());
+                        has = Some(dump.follower.position());
                     }
                     false
                 }
@@ -139,9 +140,11 @@ impl<B: Backend> Connection<B> {
             if let Some(passed) = passed.take() {
                 self.put_event(dump, &passed);
             }
-            if answers && !owes {
+            let here = Some(dump.follower.position());
+            if answers && !owes && has != here {
                 // It has what it was not sent.
                 dump.follower.has(dump.follower.position());
+                has = here;
             }
             if !self.wire.writer.buffer.is_empty() {
                 self.wire.writer.flush(&mut &*self.stream)?;

@@ -47,6 +47,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "interrupt",
                 "json",
                 "lexer",
+                "replication",
                 "temporary",
                 "user_locks",
                 "users",

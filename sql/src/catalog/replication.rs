@@ -2,7 +2,10 @@
 //! one channel, whose name is empty, and one thread that applies: the worker 0.
 
 use super::{Rows, number, text};
-use crate::state::{FilterRule, ReplicaStatus, State, Transit};
+use crate::{
+    replication::FilterRule,
+    state::{ReplicaStatus, State, Transit},
+};
 use cohort_engine::types::{DateTime, Value};
 
 /// The status of the replica, for who may see it.

@@ -3,7 +3,7 @@
 use super::{Command, Cursor, Parsed};
 use crate::{
     error::SqlError,
-    state::{FilterEntry, FilterRule, Until},
+    replication::{FilterEntry, FilterRule, Until},
 };
 use cohort_engine::types::{GtidSet, GtidSetFlaw};
 

@@ -10,7 +10,8 @@ use crate::{
     exec::{self, Stop, Target},
     expr::EvalContext,
     plan::{Body, Default_, Demands, Relations},
-    state::{Changes, ReplicationFilter},
+    replication::ReplicationFilter,
+    state::Changes,
 };
 use cohort_engine::{
     log::incoming::{Rows, TableMap},

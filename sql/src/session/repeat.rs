@@ -10,7 +10,8 @@ use crate::{
     ddl::Statement,
     error::SqlError,
     output::{ColumnMeta, Done, Output},
-    state::{GtidNext, ReplicationFilter},
+    replication::ReplicationFilter,
+    state::GtidNext,
 };
 use cohort_engine::{
     log::{

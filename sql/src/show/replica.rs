@@ -4,7 +4,8 @@ use super::{NUMBER, Shown, TEXT, logs::allowed};
 use crate::{
     catalog::{number, text},
     error::SqlError,
-    state::{FilterRule, ReplicaStatus, State, Until},
+    replication::{FilterRule, Until},
+    state::{ReplicaStatus, State},
 };
 use cohort_engine::types::{ColumnType, Value};
 

@@ -10,7 +10,6 @@ mod pool;
 mod registry;
 mod replicas;
 mod replication;
-mod replication_filter;
 mod tls;
 mod user_variables;
 
@@ -20,8 +19,7 @@ pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
 pub use registry::{Attributes, Entry};
 pub use replicas::Replica;
-pub use replication::{ReplicaStatus, Replication, Transit, Until};
-pub use replication_filter::{FilterEntry, FilterRule, ReplicationFilter};
+pub use replication::{ReplicaStatus, Replication, Transit};
 pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;
 

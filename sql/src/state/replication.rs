@@ -1,20 +1,11 @@
 //! What statements can see and change of the replication from another server. The server provides
 //! it; an instance without a server has none.
 
-use super::{FilterEntry, FilterRule, ReplicationFilter};
-use crate::error::SqlError;
-use cohort_engine::types::{Gtid, GtidSet};
-
-/// How far START REPLICA goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// Before the first transaction of these.
-    BeforeGtids(GtidSet),
-    /// Until all of these are there.
-    AfterGtids(GtidSet),
-    /// Up to a position of a file of the source.
-    Position(String, u64),
-}
+use crate::{
+    error::SqlError,
+    replication::{FilterEntry, FilterRule, ReplicationFilter, Until},
+};
+use cohort_engine::types::Gtid;
 
 /// A transaction of the source on its way. Moments are in microseconds since 1970, 0 if they are not
 /// known.

@@ -1,11 +1,23 @@
-//! Which of a source's changes a replica makes: CHANGE REPLICATION FILTER, by MySQL's rules
+//! What a replica is told: how far it goes, and which of its source's changes it makes: CHANGE
+//! REPLICATION FILTER, by MySQL's rules
 //! (<https://dev.mysql.com/doc/refman/9.7/en/replication-rules.html>).
 //!
 //! Rows are of their table's database. A definition counts as one of its session's default
 //! database, as in MySQL, and then of the tables that it changes.
 
-use cohort_engine::types::{Collation, collation};
+use cohort_engine::types::{Collation, GtidSet, collation};
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
+
+/// How far START REPLICA goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Before the first transaction of these.
+    BeforeGtids(GtidSet),
+    /// Until all of these are there.
+    AfterGtids(GtidSet),
+    /// Up to a position of a file of the source.
+    Position(String, u64),
+}
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
