@@ -14,10 +14,12 @@ use std::{
 };
 
 /// Starts the coordinator, unless it is not wanted. If nobody asked for it, a port that is taken,
-/// as by a second server on the machine, is no reason not to serve.
+/// as by a second server on the machine, is no reason not to serve. `is_coordinated`: the tables have
+/// the global transactions of a server that is followed.
 pub fn start(
     settings: &Settings,
     instance: &Arc<Instance>,
+    is_coordinated: bool,
 ) -> Result<Option<coordinator::Running>, String> {
     /// Connection ids of its sessions: clients' are far below.
     const FIRST_ID: u64 = 4_000_000_000;
@@ -27,6 +29,15 @@ pub fn start(
         Some(other) => return Err(format!("coordinator: on or off is expected, not {other}")),
     }
     let place = place(settings)?;
+    if is_coordinated && place.is_none() {
+        let why = "this server follows a Cohort whose global transactions it has; to take them over, \
+                   end that one, STOP REPLICA, and start again";
+        if settings.coordinator.is_some() {
+            return Err(format!("coordinator: {why} (now: --coordinator off)"));
+        }
+        notice!("no coordinator of global transactions: {why}");
+        return Ok(None);
+    }
     let (http, grpc) = match ports(settings) {
         Ok(ports) => ports,
         Err(why) if settings.coordinator.is_none() && place.is_none() => {

@@ -97,14 +97,16 @@ pub fn run(settings: &Settings) -> Result<(), String> {
             .map_err(|e| e.to_string())?;
     }
     scrub::start(&connections.shared.backend.instance).map_err(|e| e.to_string())?;
-    let coordinator = coordinate::start(settings, &connections.shared.backend.instance)?;
     let instance = &connections.shared.backend.instance;
     let who = (
         instance.globals.values().number("server_id") as u32,
         where_tcp.port(),
     );
-    let skip = settings.skip_replica_start.is_some_and(|skip| skip.0);
-    let replica = replica::start(instance, &directory, who, skip)?;
+    let replica = replica::open(instance, &directory, who)?;
+    let coordinator = coordinate::start(settings, instance, replica.is_coordinated())?;
+    if !settings.skip_replica_start.is_some_and(|skip| skip.0) {
+        replica.resume();
+    }
     notice!(
         "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
         socket.display(),

@@ -83,6 +83,7 @@ impl Store {
         runtime: &Handle,
     ) -> Result<Store, SqlError> {
         let connect = || Embedded::new(instance, next_id());
+        instance.set_coordinates();
         schema::create(&mut connect()?, false)?;
         let readers = (0..READERS).map(|_| connect()).collect::<Result<_, _>>()?;
         let writers = (0..WRITERS).map(|_| connect()).collect::<Result<_, _>>()?;

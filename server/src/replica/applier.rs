@@ -3,7 +3,7 @@
 use super::{
     pipe::{Item, Pipe},
     receiver::Who,
-    source::Source,
+    source::{Source, Sources, two_coordinators},
     status::Status,
 };
 use cohort_engine::{
@@ -38,6 +38,7 @@ pub struct Applier {
     instance: Arc<Instance>,
     session: Session,
     source: Source,
+    sources: Arc<Sources>,
     until: Option<Until>,
     own_id: u32,
     pipe: Arc<Pipe>,
@@ -87,7 +88,7 @@ impl Applier {
     /// One that goes on where the log ends.
     pub fn new(
         instance: &Arc<Instance>,
-        source: &Source,
+        (source, sources): (&Source, &Arc<Sources>),
         who: &Who,
         pipe: &Arc<Pipe>,
         status: &Arc<Status>,
@@ -106,6 +107,7 @@ impl Applier {
             instance: Arc::clone(instance),
             session,
             source: source.clone(),
+            sources: Arc::clone(sources),
             until: None,
             own_id: who.server_id,
             pipe: Arc::clone(pipe),
@@ -383,7 +385,11 @@ impl Applier {
         let passed = self.passes();
         match what {
             What::Query(query) => self.statement(&query, timestamp, passed)?,
-            What::TableMap(map) if !passed => self.session.map_table(map),
+            What::TableMap(map) if !passed => {
+                if self.session.map_table(map) {
+                    self.take_coordination()?;
+                }
+            }
             What::Rows(rows) if !passed => self.session.apply_rows(&rows)?,
             What::TableMap(_) | What::Rows(_) => {}
             What::Xid => {
@@ -464,6 +470,14 @@ impl Applier {
             }
         }
         self.commit(passed)
+    }
+
+    /// Rows of the source's coordinator come. Whatever coordinates here would drive them, too.
+    fn take_coordination(&self) -> Result<(), SqlError> {
+        match self.instance.coordinates() {
+            true => Err(two_coordinators()),
+            false => self.sources.note_coordinated(),
+        }
     }
 
     /// Whether an XA transaction that this statement ends need not be here: the source has rolled

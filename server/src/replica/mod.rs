@@ -29,7 +29,7 @@ use cohort_sql::{FilterEntry, FilterRule, Instance, ReplicaStatus, Replication, 
 use parking_lot::Mutex;
 use pipe::Pipe;
 use receiver::Receiver;
-use source::{Source, Sources};
+use source::{Source, Sources, two_coordinators};
 use status::Status;
 use std::{
     path::Path,
@@ -42,7 +42,7 @@ pub struct Replica {
     instance: Weak<Instance>,
     /// Who this server is, to the source.
     who: receiver::Who,
-    sources: Sources,
+    sources: Arc<Sources>,
     /// One statement changes it at a time.
     running: Mutex<Option<Running>>,
     status: Arc<Status>,
@@ -68,12 +68,11 @@ impl Running {
     }
 }
 
-/// Reads what the data directory says of a source, and begins to follow it unless `skip`.
-pub fn start(
+/// Reads what the data directory says of a source. `server_id` and `port` are this server's.
+pub fn open(
     instance: &Arc<Instance>,
     directory: &Path,
     (server_id, port): (u32, u16),
-    skip: bool,
 ) -> Result<Arc<Replica>, String> {
     let replica = Arc::new(Replica {
         instance: Arc::downgrade(instance),
@@ -82,22 +81,31 @@ pub fn start(
             uuid: instance.engine.server_uuid().to_owned(),
             port,
         },
-        sources: Sources::open(directory)?,
+        sources: Arc::new(Sources::open(directory)?),
         running: Mutex::new(None),
         status: Arc::default(),
     });
     instance.set_replication(Arc::clone(&replica) as Arc<dyn Replication>);
-    let wanted = replica.sources.current().is_some_and(|source| source.runs);
-    if wanted && !skip {
-        // Why it cannot is in its status, too.
-        if let Err(error) = Replication::start(&*replica, None) {
-            notice!("replication does not start: {}", error.message);
-        }
-    }
     Ok(replica)
 }
 
 impl Replica {
+    /// Goes on following the source that was followed when the server ended.
+    pub fn resume(&self) {
+        if self.sources.current().is_some_and(|source| source.runs)
+            // Why it cannot is in its status, too.
+            && let Err(error) = Replication::start(self, None)
+        {
+            notice!("replication does not start: {}", error.message);
+        }
+    }
+
+    /// Whether the global transactions that are in the tables here are driven by the source.
+    pub fn is_coordinated(&self) -> bool {
+        let source = self.sources.current();
+        source.is_some_and(|source| source.runs && source.coordinated)
+    }
+
     /// Ends the threads, for the end of the server: it will go on when the server starts again.
     pub fn shut_down(&self) {
         if let Some(running) = self.running.lock().take() {
@@ -111,7 +119,8 @@ impl Replica {
         let pipe = Arc::new(Pipe::default());
         let receiver = Receiver::new(&instance, source, &self.who, &pipe, &self.status)?;
         self.status.begin(until);
-        let mut applier = Applier::new(&instance, source, &self.who, &pipe, &self.status);
+        let sources = (source, &self.sources);
+        let mut applier = Applier::new(&instance, sources, &self.who, &pipe, &self.status);
         applier.stop_at(until);
         let failed = |error: std::io::Error| SqlError::internal(error.to_string());
         let receive = move || receiver.run();
@@ -156,6 +165,10 @@ impl Replication for Replica {
         }
         let source = self.sources.current().ok_or_else(SqlError::no_replica)?;
         source.check()?;
+        let coordinates = self.instance.upgrade().is_some_and(|now| now.coordinates());
+        if source.coordinated && coordinates {
+            return Err(two_coordinators());
+        }
         *running = Some(self.begin(&source, until)?);
         // A server that starts again does not go beyond what was said.
         self.sources.note_runs(until.is_none())?;

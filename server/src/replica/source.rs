@@ -53,6 +53,8 @@ pub struct Source {
     pub ssl_verify: bool,
     /// CHANGE REPLICATION FILTER: the rules by their names.
     pub filters: BTreeMap<String, Vec<FilterEntry>>,
+    /// Rows of its coordinator have come: its global transactions are here, and driven there.
+    pub coordinated: bool,
     /// START REPLICA was said: it goes on when the server starts.
     pub runs: bool,
 }
@@ -76,6 +78,7 @@ impl Default for Source {
             ssl_ca: String::new(),
             ssl_verify: false,
             filters: BTreeMap::new(),
+            coordinated: false,
             runs: false,
         }
     }
@@ -159,6 +162,15 @@ impl Source {
     }
 }
 
+/// Why rows of the source's coordinator cannot come.
+pub fn two_coordinators() -> SqlError {
+    SqlError::unknown_error(
+        "the source's coordinator drives global transactions, and so would the one of this server: \
+         start with --coordinator off, or leave them out by CHANGE REPLICATION FILTER \
+         REPLICATE_WILD_IGNORE_TABLE = ('cohort.%')",
+    )
+}
+
 /// The source, and the file that keeps it.
 pub struct Sources {
     path: PathBuf,
@@ -236,6 +248,18 @@ impl Sources {
             self.keep(source)?;
         }
         Ok(())
+    }
+
+    /// Notes that its coordinator's rows come here, before the first of them does.
+    pub fn note_coordinated(&self) -> Result<(), SqlError> {
+        let mut current = self.current.lock();
+        match current.as_mut().filter(|source| !source.coordinated) {
+            Some(source) => {
+                source.coordinated = true;
+                self.keep(source)
+            }
+            None => Ok(()),
+        }
     }
 
     /// RESET REPLICA: the place in the log is forgotten, or all.

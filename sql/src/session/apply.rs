@@ -54,8 +54,9 @@ struct Known {
 }
 
 impl Session {
-    /// A TABLE_MAP event: rows of this number are of this table, until the statement ends.
-    pub fn map_table(&mut self, mut map: TableMap) {
+    /// A TABLE_MAP event: rows of this number are of this table, until the statement ends. Returns
+    /// whether they will be made here and are a coordinator's.
+    pub fn map_table(&mut self, mut map: TableMap) -> bool {
         /// No statement changes so many tables.
         const MAPS_MAX: usize = 10_000;
         let applying = &mut self.applying;
@@ -70,14 +71,16 @@ impl Session {
                 && filter.takes_tables([(&*map.database, &*map.table)]);
             if !is_made {
                 applying.left_out.insert(map.id);
-                return;
+                return false;
             }
             applying.left_out.remove(&map.id);
         }
+        let is_own = map.database == OWN_SCHEMA;
         // Mostly the same one comes again.
         if maps.get(&map.id).is_none_or(|known| **known != map) {
             maps.insert(map.id, Arc::new(map));
         }
+        is_own
     }
 
     /// A rows event: makes its changes, in the open transaction or in one of their own.

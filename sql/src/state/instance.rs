@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU8, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -71,6 +71,7 @@ pub struct Instance {
     pool: OnceLock<Box<dyn Pool>>,
     tls: OnceLock<Box<dyn Tls>>,
     replication: OnceLock<Arc<dyn Replication>>,
+    coordinates: AtomicBool,
 }
 
 impl Instance {
@@ -101,6 +102,7 @@ impl Instance {
             pool: OnceLock::new(),
             tls: OnceLock::new(),
             replication: OnceLock::new(),
+            coordinates: AtomicBool::new(false),
         });
         instance.listen();
         instance
@@ -302,6 +304,14 @@ impl Instance {
     /// The server's TLS, if there is a server.
     pub fn tls(&self) -> Option<&dyn Tls> {
         self.tls.get().map(|tls| &**tls)
+    }
+    /// A coordinator of this process has its tables in this database.
+    pub fn set_coordinates(&self) {
+        self.coordinates.store(true, Ordering::Relaxed);
+    }
+    /// Whether one has: the rows of another one would be driven by both.
+    pub fn coordinates(&self) -> bool {
+        self.coordinates.load(Ordering::Relaxed)
     }
     /// The server can replicate from others.
     pub fn set_replication(&self, replication: Arc<dyn Replication>) {
