@@ -34,6 +34,8 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.send_header("content-length", "0")
         self.end_headers()
 
+    do_GET = do_POST  # what a step without a payload is called by
+
 
 def until(what, told):
     """Waits until something is so."""
@@ -99,7 +101,8 @@ def check(service):
         replica.start()
         assert "no coordinator of global transactions" in replica.log.read_text()
         until(lambda: status(replica)["Replica_SQL_Running"] == "Yes", lambda: status(replica))
-        until(lambda: Service.calls.count("two") >= 2, lambda: Service.calls)
+        until(lambda: Service.calls.count("two") >= 2,
+              lambda: (Service.calls, ask(source, "SELECT * FROM cohort.branches")))
 
         # The source is lost. Only now does the replica call, and not what was done.
         source.stop(signal.SIGKILL)
