@@ -37,7 +37,7 @@ mod warnings;
 
 pub use error::SqlError;
 pub use output::{ColumnMeta, Done, Output};
-pub use replication::{FilterEntry, FilterRule, ReplicationFilter, Until};
+pub use replication::{FilterEntry, FilterRule, ReplicationFilter, Until, source_file_number};
 pub use session::Session;
 pub use state::{
     Attributes, Certificate, Encryption, Group, Instance, Pool, Queued, ReplicaStatus, Replication,

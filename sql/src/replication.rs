@@ -19,6 +19,14 @@ pub enum Until {
     Position(String, u64),
 }
 
+/// The number of a file of some source's log, whatever it calls them: 17 of `mysql-bin.000017`. Their
+/// order is that of their numbers: after `binlog.999999` comes `binlog.1000000`.
+#[must_use]
+pub fn source_file_number(name: &str) -> Option<u64> {
+    let (_, digits) = name.rsplit_once('.')?;
+    digits.parse().ok()
+}
+
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilterRule {
@@ -198,6 +206,17 @@ mod tests {
             filter.set(*rule, owned.collect());
         }
         filter
+    }
+
+    #[test]
+    fn files_are_ordered_by_number() {
+        let number = source_file_number;
+        assert_eq!(number("mysql-bin.000017"), Some(17));
+        assert!(number("binlog.1000000") > number("binlog.999999"));
+        assert_eq!(
+            (number(""), number("binlog"), number("binlog.x")),
+            (None, None, None)
+        );
     }
 
     #[test]

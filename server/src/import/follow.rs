@@ -9,6 +9,7 @@ use super::{
 };
 use cohort_mysql::client::tls::Mode;
 use cohort_process::notice;
+use cohort_sql::source_file_number;
 use std::time::{Duration, Instant};
 
 /// How often the replica is asked how far it is.
@@ -275,12 +276,6 @@ impl Status {
     }
 }
 
-/// The number of a log file: binlog.000017.
-fn number(file: &str) -> u64 {
-    let digits = file.rsplit('.').next().unwrap_or("");
-    digits.parse().unwrap_or(0)
-}
-
 impl Followed {
     /// That has begun at this place.
     pub fn at(flavor: Flavor, begin: &Position) -> Followed {
@@ -337,20 +332,9 @@ fn has_passed(target: &mut Session, place: &Position) -> Result<bool, String> {
         }
         Position::File(file, byte) => {
             let status = Status::read(target)?.ok_or("the target does not follow any more")?;
-            let applied = (number(&status.applied.0), status.applied.1);
-            Ok(applied >= (number(file), *byte))
+            let applied = (source_file_number(&status.applied.0), status.applied.1);
+            Ok(applied >= (source_file_number(file), *byte))
         }
         Position::None => Ok(true),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_ordered_by_number() {
-        assert!(number("binlog.1000000") > number("binlog.999999"));
-        assert_eq!(number(""), 0);
     }
 }

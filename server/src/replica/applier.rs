@@ -15,7 +15,7 @@ use cohort_engine::{
     types::Gtid,
 };
 use cohort_process::notice;
-use cohort_sql::{Instance, Session, SqlError, Until, session::Identity};
+use cohort_sql::{Instance, Session, SqlError, Until, session::Identity, source_file_number};
 use std::{
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -157,7 +157,8 @@ impl Applier {
             Some(Until::BeforeGtids(set)) => next.is_some_and(|gtid| set.contains(gtid)),
             Some(Until::AfterGtids(set)) => executed().contains_all(set),
             Some(Until::Position(file, position)) => {
-                (&self.file, self.position) >= (file, *position)
+                let number = source_file_number;
+                (number(&self.file), self.position) >= (number(file), *position)
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{Command, Cursor, Parsed};
 use crate::{
     error::SqlError,
-    replication::{FilterEntry, FilterRule, Until},
+    replication::{FilterEntry, FilterRule, Until, source_file_number},
 };
 use cohort_engine::types::{GtidSet, GtidSetFlaw};
 
@@ -159,7 +159,9 @@ fn until(c: &mut Cursor) -> Parsed<Until> {
         }
     }
     match (file, position) {
-        (Some(file), Some(position)) => Ok(Until::Position(file, position)),
+        (Some(file), Some(position)) if source_file_number(&file).is_some() => {
+            Ok(Until::Position(file, position))
+        }
         _ => Err(SqlError::bad_until()),
     }
 }
